@@ -1,0 +1,1 @@
+//! Graph algorithms on any live or static graph.

@@ -1,0 +1,1 @@
+//! What Rust users open: a database, its transactions and its snapshots.

@@ -1,0 +1,1 @@
+//! The words of a property graph, and the contract of every reader and writer.

@@ -1,0 +1,3 @@
+//! Keeps one graph: durable, versioned, compact.
+
+pub mod sync;

@@ -1,0 +1,206 @@
+//! Locks, atomics and threads: the one place they come from, so that shuttle can drive them.
+//!
+//! With `--cfg shuttle` every lock, atomic and thread below is shuttle's, and a test explores
+//! schedules; without it they are the standard library's. Locks here do not poison: a panic
+//! under the commit latch poisons the *store* (see `transaction::latch`), which says more.
+//!
+//! Lock order, outermost first: log leader, commit latch, registry, index shard, merge queue.
+//! Under the commit latch nobody waits, does I/O or frees large memory.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[cfg(shuttle)]
+use shuttle::sync as base;
+#[cfg(not(shuttle))]
+use std::sync as base;
+
+/// Atomics; each user says what it publishes and who reads it.
+pub mod atomic {
+    #[cfg(shuttle)]
+    pub use shuttle::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+    #[cfg(not(shuttle))]
+    pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+}
+
+/// Threads; a named thread is spawned with [`thread::spawn`].
+pub mod thread {
+    #[cfg(shuttle)]
+    pub use shuttle::thread::{JoinHandle, yield_now};
+    #[cfg(not(shuttle))]
+    pub use std::thread::{JoinHandle, yield_now};
+
+    /// Starts a named background thread.
+    ///
+    /// # Errors
+    /// What the operating system says when it has no thread to give.
+    #[cfg(not(shuttle))]
+    pub fn spawn<F>(name: &str, body: F) -> std::io::Result<JoinHandle<()>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        std::thread::Builder::new().name(name.to_owned()).spawn(body)
+    }
+
+    /// Starts a background thread that shuttle schedules.
+    ///
+    /// # Errors
+    /// None under shuttle.
+    #[cfg(shuttle)]
+    pub fn spawn<F>(name: &str, body: F) -> std::io::Result<JoinHandle<()>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        shuttle::thread::Builder::new().name(name.to_owned()).spawn(body)
+    }
+}
+
+/// A mutual exclusion lock that does not poison.
+#[derive(Debug, Default)]
+#[allow(clippy::disallowed_types)]
+pub struct Mutex<T>(base::Mutex<T>);
+
+/// Holds a [`Mutex`]; gives it back when dropped.
+#[allow(clippy::disallowed_types)]
+pub type MutexGuard<'a, T> = base::MutexGuard<'a, T>;
+
+impl<T> Mutex<T> {
+    /// A free lock around `value`.
+    #[allow(clippy::disallowed_types)]
+    pub fn new(value: T) -> Self {
+        Self(base::Mutex::new(value))
+    }
+
+    /// Waits for the lock.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Takes the lock if it is free now.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(base::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(base::TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// A lock for many readers or one writer that does not poison.
+#[derive(Debug, Default)]
+#[allow(clippy::disallowed_types)]
+pub struct RwLock<T>(base::RwLock<T>);
+
+impl<T> RwLock<T> {
+    /// A free lock around `value`.
+    #[allow(clippy::disallowed_types)]
+    pub fn new(value: T) -> Self {
+        Self(base::RwLock::new(value))
+    }
+
+    /// Waits until no writer holds the lock.
+    pub fn read(&self) -> base::RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Waits until nobody holds the lock.
+    pub fn write(&self) -> base::RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Waits for another thread's news, with a [`Mutex`] around what the news is about.
+#[derive(Debug, Default)]
+#[allow(clippy::disallowed_types)]
+pub struct Condvar(base::Condvar);
+
+impl Condvar {
+    /// Nobody waits yet.
+    #[allow(clippy::disallowed_types)]
+    pub fn new() -> Self {
+        Self(base::Condvar::new())
+    }
+
+    /// Releases `guard`, sleeps until notified (or woken for nothing), and locks again.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// As [`Condvar::wait`], for at most `timeout`.
+    pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
+        match self.0.wait_timeout(guard, timeout) {
+            Ok((guard, _)) => guard,
+            Err(poisoned) => poisoned.into_inner().0,
+        }
+    }
+
+    /// Wakes one waiter.
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    /// Wakes every waiter.
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+/// An `Arc` that readers load without waiting while a writer replaces it.
+///
+/// Concurrency: any thread loads; stores are ordered by whatever lock the owner names.
+/// A store publishes everything written before it (Release); a load sees it (Acquire).
+#[derive(Debug)]
+pub struct ArcCell<T> {
+    #[cfg(not(shuttle))]
+    inner: arc_swap::ArcSwap<T>,
+    #[cfg(shuttle)]
+    inner: Mutex<Arc<T>>,
+}
+
+impl<T> ArcCell<T> {
+    /// Holds `value`.
+    pub fn new(value: Arc<T>) -> Self {
+        Self {
+            #[cfg(not(shuttle))]
+            inner: arc_swap::ArcSwap::new(value),
+            #[cfg(shuttle)]
+            inner: Mutex::new(value),
+        }
+    }
+
+    /// The present value, for a short look. Cost: about 20 ns, no reference count.
+    pub fn load(&self) -> impl Deref<Target = Arc<T>> + '_ {
+        #[cfg(not(shuttle))]
+        return self.inner.load();
+        #[cfg(shuttle)]
+        return Loaded(self.load_full());
+    }
+
+    /// The present value, to keep.
+    pub fn load_full(&self) -> Arc<T> {
+        #[cfg(not(shuttle))]
+        return self.inner.load_full();
+        #[cfg(shuttle)]
+        return self.inner.lock().clone();
+    }
+
+    /// Replaces the value and returns the old one, so that the caller chooses where it is freed.
+    pub fn swap(&self, value: Arc<T>) -> Arc<T> {
+        #[cfg(not(shuttle))]
+        return self.inner.swap(value);
+        #[cfg(shuttle)]
+        return std::mem::replace(&mut *self.inner.lock(), value);
+    }
+}
+
+#[cfg(shuttle)]
+struct Loaded<T>(Arc<T>);
+
+#[cfg(shuttle)]
+impl<T> Deref for Loaded<T> {
+    type Target = Arc<T>;
+    fn deref(&self) -> &Arc<T> {
+        &self.0
+    }
+}

@@ -1,0 +1,1 @@
+//! Support for the behaviour tests: data sets, models, builders.

@@ -1,1 +1,19 @@
 //! The words of a property graph, and the contract of every reader and writer.
+//!
+//! No I/O, no locks, no unsafe: storage engines implement what is declared here, algorithms and
+//! (later) queries use it, and neither knows the other.
+
+pub mod budget;
+pub mod bytes;
+pub mod catalogue;
+pub mod column;
+pub mod error;
+pub mod id;
+pub mod mutation;
+pub mod properties;
+pub mod timestamp;
+pub mod topology;
+pub mod transaction;
+pub mod value;
+pub mod vertex_set;
+pub mod view;

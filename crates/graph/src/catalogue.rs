@@ -1,0 +1,346 @@
+//! The catalogue: names and numbers of labels, edge types and property keys, and what they promise.
+//!
+//! A catalogue only grows in format version 1: an older snapshot may read a newer catalogue, in
+//! which some names have no vertices yet. Changes travel as [`SchemaChange`] inside ordinary
+//! transactions, with their ids; applying an identical change again does nothing.
+//!
+//! Ids are handed out before commit and never taken back, so the tables may have holes.
+
+use crate::error::{Error, Result};
+use crate::id::{KeyId, LabelId, TypeId};
+use crate::value::ValueType;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What has properties: the vertices of a label or the edges of a type.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Owner {
+    /// The vertices of a label.
+    Label(LabelId),
+    /// The edges of a type.
+    EdgeType(TypeId),
+}
+
+/// An edge type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EdgeType {
+    /// The name that users know.
+    pub name: Arc<str>,
+    /// Whether at most one edge goes from a vertex to another.
+    pub simple: bool,
+}
+
+/// One change of the catalogue.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SchemaChange {
+    /// A label.
+    AddLabel {
+        /// Its number.
+        id: LabelId,
+        /// Its name.
+        name: Arc<str>,
+    },
+    /// An edge type.
+    AddEdgeType {
+        /// Its number.
+        id: TypeId,
+        /// Its name.
+        name: Arc<str>,
+        /// Whether at most one edge goes from a vertex to another.
+        simple: bool,
+    },
+    /// A property key.
+    AddKey {
+        /// Its number.
+        id: KeyId,
+        /// Its name.
+        name: Arc<str>,
+    },
+    /// The type of a property.
+    DefineProperty {
+        /// Whose property.
+        owner: Owner,
+        /// Which one.
+        key: KeyId,
+        /// What its values are.
+        value_type: ValueType,
+    },
+    /// A unique index on a label's key.
+    AddUniqueIndex {
+        /// The label.
+        label: LabelId,
+        /// The key.
+        key: KeyId,
+    },
+    /// An edge type joins vertices of these labels: learned from its first such edge, never taken
+    /// back, so that a projection knows which edges can leave its labels.
+    Join {
+        /// The edge type.
+        edge_type: TypeId,
+        /// The label where an edge starts.
+        source: LabelId,
+        /// The label where it ends.
+        target: LabelId,
+    },
+}
+
+/// The names of a graph.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Catalogue {
+    labels: Vec<Option<Arc<str>>>,
+    edge_types: Vec<Option<EdgeType>>,
+    keys: Vec<Option<Arc<str>>>,
+    label_ids: HashMap<Arc<str>, LabelId>,
+    edge_type_ids: HashMap<Arc<str>, TypeId>,
+    key_ids: HashMap<Arc<str>, KeyId>,
+    properties: BTreeMap<(Owner, KeyId), ValueType>,
+    unique: BTreeSet<(LabelId, KeyId)>,
+    joins: BTreeSet<(TypeId, LabelId, LabelId)>,
+}
+
+fn slot<T: Clone>(table: &mut Vec<Option<T>>, id: u16) -> &mut Option<T> {
+    if table.len() <= usize::from(id) {
+        table.resize(usize::from(id) + 1, None);
+    }
+    &mut table[usize::from(id)]
+}
+
+fn entries<T>(table: &[Option<T>]) -> impl Iterator<Item = (u16, &T)> {
+    table.iter().enumerate().filter_map(|(id, entry)| Some((id as u16, entry.as_ref()?)))
+}
+
+impl Catalogue {
+    /// The label called `name`.
+    #[must_use]
+    pub fn label(&self, name: &str) -> Option<LabelId> {
+        self.label_ids.get(name).copied()
+    }
+
+    /// The edge type called `name`.
+    #[must_use]
+    pub fn edge_type(&self, name: &str) -> Option<TypeId> {
+        self.edge_type_ids.get(name).copied()
+    }
+
+    /// The property key called `name`.
+    #[must_use]
+    pub fn key(&self, name: &str) -> Option<KeyId> {
+        self.key_ids.get(name).copied()
+    }
+
+    /// The name of a label; its number in angle brackets if it has none here.
+    #[must_use]
+    pub fn label_name(&self, id: LabelId) -> Arc<str> {
+        let name = self.labels.get(usize::from(id.0)).cloned().flatten();
+        name.unwrap_or_else(|| format!("<label {}>", id.0).into())
+    }
+
+    /// The name of a property key; its number in angle brackets if it has none here.
+    #[must_use]
+    pub fn key_name(&self, id: KeyId) -> Arc<str> {
+        let name = self.keys.get(usize::from(id.0)).cloned().flatten();
+        name.unwrap_or_else(|| format!("<key {}>", id.0).into())
+    }
+
+    /// The name of an edge type; its number in angle brackets if it has none here.
+    #[must_use]
+    pub fn edge_type_name(&self, id: TypeId) -> Arc<str> {
+        self.edge_type_definition(id)
+            .map_or_else(|| format!("<edge type {}>", id.0).into(), |definition| definition.name.clone())
+    }
+
+    /// What is known of an edge type.
+    #[must_use]
+    pub fn edge_type_definition(&self, id: TypeId) -> Option<&EdgeType> {
+        self.edge_types.get(usize::from(id.0))?.as_ref()
+    }
+
+    /// All labels, by number.
+    pub fn labels(&self) -> impl Iterator<Item = (LabelId, &Arc<str>)> {
+        entries(&self.labels).map(|(id, name)| (LabelId(id), name))
+    }
+
+    /// All edge types, by number.
+    pub fn edge_types(&self) -> impl Iterator<Item = (TypeId, &EdgeType)> {
+        entries(&self.edge_types).map(|(id, definition)| (TypeId(id), definition))
+    }
+
+    /// All property keys, by number.
+    pub fn keys(&self) -> impl Iterator<Item = (KeyId, &Arc<str>)> {
+        entries(&self.keys).map(|(id, name)| (KeyId(id), name))
+    }
+
+    /// The declared or learned type of a property.
+    #[must_use]
+    pub fn property_type(&self, owner: Owner, key: KeyId) -> Option<ValueType> {
+        self.properties.get(&(owner, key)).copied()
+    }
+
+    /// The properties of one owner, by key.
+    pub fn properties_of(&self, owner: Owner) -> impl Iterator<Item = (KeyId, ValueType)> {
+        let range = (owner, KeyId(0))..=(owner, KeyId(u16::MAX));
+        self.properties.range(range).map(|((_, key), value_type)| (*key, *value_type))
+    }
+
+    /// The unique indexes: a label's key each.
+    pub fn unique_indexes(&self) -> impl Iterator<Item = (LabelId, KeyId)> {
+        self.unique.iter().copied()
+    }
+
+    /// Whether `key` is unique among the vertices of `label`.
+    #[must_use]
+    pub fn is_unique(&self, label: LabelId, key: KeyId) -> bool {
+        self.unique.contains(&(label, key))
+    }
+
+    /// The pairs of labels that edges of `edge_type` were ever seen to join.
+    pub fn joins(&self, edge_type: TypeId) -> impl Iterator<Item = (LabelId, LabelId)> {
+        let range =
+            (edge_type, LabelId(0), LabelId(0))..=(edge_type, LabelId(u16::MAX), LabelId(u16::MAX));
+        self.joins.range(range).map(|(_, source, target)| (*source, *target))
+    }
+
+    /// Whether edges of `edge_type` were seen from `source` to `target` before.
+    #[must_use]
+    pub fn has_join(&self, edge_type: TypeId, source: LabelId, target: LabelId) -> bool {
+        self.joins.contains(&(edge_type, source, target))
+    }
+
+    /// Whether `change` would change anything.
+    ///
+    /// # Errors
+    /// `conflict` if the name or property is there with another meaning, which a transaction that
+    /// began earlier could not see.
+    pub fn would_change(&self, change: &SchemaChange) -> Result<bool> {
+        let differs = |what: &str, name: &str| {
+            Error::conflict(format!("{what} `{name}` was defined differently by another transaction"))
+        };
+        match change {
+            SchemaChange::AddLabel { id, name } => match self.label(name) {
+                Some(known) if known != *id => Err(differs("label", name)),
+                known => Ok(known.is_none()),
+            },
+            SchemaChange::AddEdgeType { id, name, simple } => match self.edge_type(name) {
+                None => Ok(true),
+                Some(known) => {
+                    let same = self.edge_type_definition(known).is_some_and(|kind| kind.simple == *simple);
+                    if known == *id && same { Ok(false) } else { Err(differs("edge type", name)) }
+                }
+            },
+            SchemaChange::AddKey { id, name } => match self.key(name) {
+                Some(known) if known != *id => Err(differs("property key", name)),
+                known => Ok(known.is_none()),
+            },
+            SchemaChange::DefineProperty { owner, key, value_type } => {
+                match self.property_type(*owner, *key) {
+                    Some(known) if known != *value_type => Err(differs("property", &self.key_name(*key))),
+                    known => Ok(known.is_none()),
+                }
+            }
+            SchemaChange::AddUniqueIndex { label, key } => Ok(!self.is_unique(*label, *key)),
+            SchemaChange::Join { edge_type, source, target } => {
+                Ok(!self.has_join(*edge_type, *source, *target))
+            }
+        }
+    }
+
+    /// Applies a change that [`Catalogue::would_change`] allowed, or that a log carries.
+    pub fn apply(&mut self, change: &SchemaChange) {
+        match change {
+            SchemaChange::AddLabel { id, name } => {
+                *slot(&mut self.labels, id.0) = Some(name.clone());
+                self.label_ids.insert(name.clone(), *id);
+            }
+            SchemaChange::AddEdgeType { id, name, simple } => {
+                *slot(&mut self.edge_types, id.0) = Some(EdgeType { name: name.clone(), simple: *simple });
+                self.edge_type_ids.insert(name.clone(), *id);
+            }
+            SchemaChange::AddKey { id, name } => {
+                *slot(&mut self.keys, id.0) = Some(name.clone());
+                self.key_ids.insert(name.clone(), *id);
+            }
+            SchemaChange::DefineProperty { owner, key, value_type } => {
+                self.properties.insert((*owner, *key), *value_type);
+            }
+            SchemaChange::AddUniqueIndex { label, key } => {
+                self.unique.insert((*label, *key));
+            }
+            SchemaChange::Join { edge_type, source, target } => {
+                self.joins.insert((*edge_type, *source, *target));
+            }
+        }
+    }
+
+    /// The changes that make this catalogue from an empty one: its stored form.
+    #[must_use]
+    pub fn changes(&self) -> Vec<SchemaChange> {
+        let labels = self.labels().map(|(id, name)| SchemaChange::AddLabel { id, name: name.clone() });
+        let types = self.edge_types().map(|(id, kind)| SchemaChange::AddEdgeType {
+            id,
+            name: kind.name.clone(),
+            simple: kind.simple,
+        });
+        let keys = self.keys().map(|(id, name)| SchemaChange::AddKey { id, name: name.clone() });
+        let properties = self.properties.iter().map(|((owner, key), value_type)| {
+            SchemaChange::DefineProperty { owner: *owner, key: *key, value_type: *value_type }
+        });
+        let unique =
+            self.unique.iter().map(|(label, key)| SchemaChange::AddUniqueIndex { label: *label, key: *key });
+        let joins = self.joins.iter().map(|(edge_type, source, target)| SchemaChange::Join {
+            edge_type: *edge_type,
+            source: *source,
+            target: *target,
+        });
+        labels.chain(types).chain(keys).chain(properties).chain(unique).chain(joins).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<SchemaChange> {
+        vec![
+            SchemaChange::AddLabel { id: LabelId(0), name: "Person".into() },
+            SchemaChange::AddEdgeType { id: TypeId(2), name: "KNOWS".into(), simple: true },
+            SchemaChange::AddKey { id: KeyId(1), name: "since".into() },
+            SchemaChange::DefineProperty {
+                owner: Owner::EdgeType(TypeId(2)),
+                key: KeyId(1),
+                value_type: ValueType::I32,
+            },
+            SchemaChange::AddUniqueIndex { label: LabelId(0), key: KeyId(1) },
+            SchemaChange::Join { edge_type: TypeId(2), source: LabelId(0), target: LabelId(0) },
+        ]
+    }
+
+    #[test]
+    fn a_catalogue_is_rebuilt_from_its_changes() {
+        let mut catalogue = Catalogue::default();
+        for change in sample() {
+            assert!(catalogue.would_change(&change).unwrap());
+            catalogue.apply(&change);
+            assert!(!catalogue.would_change(&change).unwrap(), "an identical change does nothing");
+        }
+        assert_eq!(catalogue.changes(), sample());
+        let mut again = Catalogue::default();
+        catalogue.changes().iter().for_each(|change| again.apply(change));
+        assert_eq!(again, catalogue);
+        assert_eq!(again.edge_type("KNOWS"), Some(TypeId(2)));
+        assert_eq!(&*again.edge_type_name(TypeId(1)), "<edge type 1>");
+    }
+
+    #[test]
+    fn a_name_with_another_meaning_is_a_conflict() {
+        let mut catalogue = Catalogue::default();
+        sample().iter().for_each(|change| catalogue.apply(change));
+        let other_type = SchemaChange::DefineProperty {
+            owner: Owner::EdgeType(TypeId(2)),
+            key: KeyId(1),
+            value_type: ValueType::String,
+        };
+        assert!(catalogue.would_change(&other_type).unwrap_err().is_conflict());
+        let parallel = SchemaChange::AddEdgeType { id: TypeId(2), name: "KNOWS".into(), simple: false };
+        assert!(catalogue.would_change(&parallel).unwrap_err().is_conflict());
+    }
+}

@@ -1,0 +1,117 @@
+//! Columns: batches of optional values of one type, as views hand them out.
+
+use crate::value::Value;
+use crate::value::ValueType;
+
+/// A batch of optional values.
+///
+/// Numbers of one width lie in a plain array beside their validity; everything else is a list of
+/// values. The shape follows the property's declared type, so a reader can branch once a batch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    /// The declared type of the property; `Any` when values differ.
+    pub value_type: ValueType,
+    /// The values.
+    pub data: ColumnData,
+}
+
+/// The values of a [`Column`], one entry a row.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ColumnData {
+    /// Whole numbers of at most 64 bits; a row without a value is `None`.
+    Integers(Vec<Option<i64>>),
+    /// Floating-point numbers.
+    Floats(Vec<Option<f64>>),
+    /// Values of any other type.
+    Values(Vec<Option<Value>>),
+}
+
+impl Column {
+    /// An empty column of the shape that fits `value_type`.
+    #[must_use]
+    pub fn new(value_type: ValueType) -> Self {
+        let data = match value_type {
+            ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 => {
+                ColumnData::Integers(Vec::new())
+            }
+            ValueType::F32 | ValueType::F64 => ColumnData::Floats(Vec::new()),
+            _ => ColumnData::Values(Vec::new()),
+        };
+        Self { value_type, data }
+    }
+
+    /// Rows in the column.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.data {
+            ColumnData::Integers(rows) => rows.len(),
+            ColumnData::Floats(rows) => rows.len(),
+            ColumnData::Values(rows) => rows.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends a row. A value that isn't of the column's type turns the column into `Any`.
+    pub fn push(&mut self, value: Option<Value>) {
+        match (&mut self.data, value) {
+            (ColumnData::Integers(rows), None) => rows.push(None),
+            (ColumnData::Floats(rows), None) => rows.push(None),
+            (ColumnData::Values(rows), value) => rows.push(value),
+            (ColumnData::Integers(rows), Some(value)) if value.value_type() == self.value_type => {
+                rows.push(value.as_i64());
+            }
+            (ColumnData::Floats(rows), Some(value)) if value.value_type() == self.value_type => {
+                rows.push(value.as_f64());
+            }
+            (_, Some(value)) => {
+                let mut rows: Vec<Option<Value>> = (0..self.len()).map(|row| self.get(row)).collect();
+                rows.push(Some(value));
+                *self = Self { value_type: ValueType::Any, data: ColumnData::Values(rows) };
+            }
+        }
+    }
+
+    /// The value of `row`, if it has one.
+    ///
+    /// # Panics
+    /// If there is no such row: the caller's error.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Option<Value> {
+        match &self.data {
+            ColumnData::Integers(rows) => rows[row].map(|value| match self.value_type {
+                ValueType::I8 => Value::I8(value as i8),
+                ValueType::I16 => Value::I16(value as i16),
+                ValueType::I32 => Value::I32(value as i32),
+                _ => Value::I64(value),
+            }),
+            ColumnData::Floats(rows) => rows[row].map(|value| match self.value_type {
+                ValueType::F32 => Value::F32(value as f32),
+                _ => Value::F64(value),
+            }),
+            ColumnData::Values(rows) => rows[row].clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_kept_and_a_stranger_turns_the_column_into_any() {
+        let mut column = Column::new(ValueType::I32);
+        column.push(Some(Value::I32(-5)));
+        column.push(None);
+        assert_eq!((column.get(0), column.get(1)), (Some(Value::I32(-5)), None));
+        assert!(matches!(column.data, ColumnData::Integers(_)));
+        column.push(Some(Value::F32(0.5)));
+        assert_eq!(column.value_type, ValueType::Any);
+        assert_eq!((column.get(0), column.get(2)), (Some(Value::I32(-5)), Some(Value::F32(0.5))));
+        assert_eq!(column.len(), 3);
+    }
+}

@@ -1,0 +1,167 @@
+//! What can go wrong, in the kinds that users act on.
+//!
+//! One table for every face: a Rust `match`, a Python exception, an HTTP status and a process exit
+//! code all come from [`ErrorKind`].
+//!
+//! | kind | what to do | exit code |
+//! |---|---|---|
+//! | `invalid` | mend the request: its text names what is wrong | 2 |
+//! | `not_found` | the file, database or name isn't there | 3 |
+//! | `conflict` | run the transaction again | 4 |
+//! | `corrupt` | stored bytes are damaged: `evergraph check`, restore | 5 |
+//! | `limit` | a stated limit was reached: wait, or raise it | 6 |
+//! | `io` | the operating system refused; after a failed write the outcome may be unknown | 7 |
+//! | `busy` | another process or thread holds it | 8 |
+//! | `cancelled` | it was asked to stop | 130 |
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What a user can do about an error.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The request cannot be carried out as it is.
+    Invalid,
+    /// What the request names isn't there.
+    NotFound,
+    /// Another transaction was first. Nothing was changed; running it again is safe.
+    Conflict,
+    /// Stored bytes are not what was written.
+    Corrupt,
+    /// A stated limit was reached: memory, log space, counts.
+    Limit,
+    /// The operating system refused a read or a write.
+    Io,
+    /// Another process or thread holds what was asked for.
+    Busy,
+    /// The caller asked to stop.
+    Cancelled,
+}
+
+impl ErrorKind {
+    /// The kind's name in JSON, logs and documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::Corrupt => "corrupt",
+            Self::Limit => "limit",
+            Self::Io => "io",
+            Self::Busy => "busy",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The exit code of a program that ends with an error of this kind.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Invalid => 2,
+            Self::NotFound => 3,
+            Self::Conflict => 4,
+            Self::Corrupt => 5,
+            Self::Limit => 6,
+            Self::Io => 7,
+            Self::Busy => 8,
+            Self::Cancelled => 130,
+        }
+    }
+}
+
+/// What readers, writers and algorithms return when they fail: a kind, a text that names the thing
+/// and what to do, and the cause underneath.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    text: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// The result of anything that reads or writes a graph.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error of `kind` that says `text`.
+    #[must_use]
+    pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, text: text.into(), source: None }))
+    }
+
+    /// The request is wrong: `text` says how.
+    #[must_use]
+    pub fn invalid(text: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, text)
+    }
+
+    /// Another transaction was first: `text` names what both wanted.
+    #[must_use]
+    pub fn conflict(text: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Conflict, text)
+    }
+
+    /// Names the cause underneath.
+    #[must_use]
+    pub fn because(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Box::new(source));
+        self
+    }
+
+    /// Puts what was being done in front of the text: "open segment 7: ...".
+    #[must_use]
+    pub fn context(mut self, doing: impl fmt::Display) -> Self {
+        self.0.text = format!("{doing}: {}", self.0.text);
+        self
+    }
+
+    /// What a user can do about it.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Whether running the transaction again is safe and may succeed.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        self.0.kind == ErrorKind::Conflict
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.text)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_keeps_its_kind_when_context_is_added() {
+        let error = Error::conflict("property `balance` of v7 was changed").context("commit");
+        assert!(error.is_conflict());
+        assert_eq!(error.to_string(), "commit: property `balance` of v7 was changed");
+    }
+
+    #[test]
+    fn no_two_kinds_share_an_exit_code() {
+        use ErrorKind::*;
+        let kinds = [Invalid, NotFound, Conflict, Corrupt, Limit, Io, Busy, Cancelled];
+        let mut codes: Vec<_> = kinds.iter().map(|kind| kind.exit_code()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), kinds.len());
+    }
+}

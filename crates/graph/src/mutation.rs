@@ -1,0 +1,408 @@
+//! One change of a graph: the only form in which changes travel.
+//!
+//! A client's transaction, the log, a replica's feed and the cluster's stream all carry these.
+//! They are *resolved*: ids and discriminators are explicit, a deleted vertex is preceded by each
+//! of its deleted edges, and an insert says that nothing was there, so that replaying them never
+//! has to read what is stored.
+//!
+//! ```text
+//! BYTE  CHANGE                 THEN
+//!    1  insert vertex          vertex:u32 label:u16 properties
+//!    2  delete vertex          vertex:u32
+//!    3  set vertex properties  vertex:u32 properties
+//!    4  insert edge            edge properties
+//!    5  replace edge           edge properties
+//!    6  delete edge            edge
+//!    7  set edge properties    edge properties
+//!   16  add label              id:u16 name
+//!   17  add edge type          id:u16 simple:u8 name
+//!   18  add key                id:u16 name
+//!   19  define property        owner:u8 (0 label, 1 edge type) id:u16 key:u16 value_type:u8
+//!   20  add unique index       label:u16 key:u16
+//!   21  join                   edge_type:u16 source:u16 target:u16
+//!   32  attach bodies          length:varint bytes     an engine's own bulk load
+//!
+//! edge        source:u32 edge_type:u16 target:u32 discriminator:varint
+//! properties  count:varint, then key:u16 and a value, or the byte 0 for a removal
+//! name        length:varint UTF-8
+//! ```
+//!
+//! Numbers are little-endian; a varint is LEB128.
+
+use crate::bytes::{Decoded, Reader, put_bytes, put_varint};
+use crate::catalogue::{Owner, SchemaChange};
+use crate::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
+use crate::properties::Properties;
+use crate::value::Value;
+use crate::value::ValueType;
+use std::sync::Arc;
+
+/// One resolved change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mutation {
+    /// A vertex that was not there.
+    InsertVertex {
+        /// Its id: new.
+        vertex: VertexId,
+        /// The label of its group.
+        label: LabelId,
+        /// Its properties.
+        properties: Properties,
+    },
+    /// A vertex that was there and has no edges any more.
+    DeleteVertex {
+        /// Which one.
+        vertex: VertexId,
+    },
+    /// Properties of a vertex that is there.
+    SetVertexProperties {
+        /// Which one.
+        vertex: VertexId,
+        /// What changes.
+        properties: Properties,
+    },
+    /// An edge that was not there.
+    InsertEdge {
+        /// Its identity.
+        edge: EdgeId,
+        /// Its properties.
+        properties: Properties,
+    },
+    /// All properties of an edge that was there: those not named are removed.
+    ReplaceEdge {
+        /// Its identity.
+        edge: EdgeId,
+        /// Its properties from now on.
+        properties: Properties,
+    },
+    /// An edge that was there.
+    DeleteEdge {
+        /// Its identity.
+        edge: EdgeId,
+    },
+    /// Properties of an edge that is there.
+    SetEdgeProperties {
+        /// Its identity.
+        edge: EdgeId,
+        /// What changes.
+        properties: Properties,
+    },
+    /// A change of the catalogue.
+    Schema(SchemaChange),
+    /// Bodies that a bulk load wrote to files: opaque here, an engine reads its own.
+    AttachBodies {
+        /// The engine's description of what to attach.
+        description: Arc<[u8]>,
+    },
+}
+
+mod code {
+    pub const INSERT_VERTEX: u8 = 1;
+    pub const DELETE_VERTEX: u8 = 2;
+    pub const SET_VERTEX: u8 = 3;
+    pub const INSERT_EDGE: u8 = 4;
+    pub const REPLACE_EDGE: u8 = 5;
+    pub const DELETE_EDGE: u8 = 6;
+    pub const SET_EDGE: u8 = 7;
+    pub const ADD_LABEL: u8 = 16;
+    pub const ADD_EDGE_TYPE: u8 = 17;
+    pub const ADD_KEY: u8 = 18;
+    pub const DEFINE_PROPERTY: u8 = 19;
+    pub const ADD_UNIQUE_INDEX: u8 = 20;
+    pub const JOIN: u8 = 21;
+    pub const ATTACH_BODIES: u8 = 32;
+}
+
+/// In place of a value's type code: the property is removed.
+const REMOVED: u8 = 0;
+
+impl Mutation {
+    /// Appends the stable binary form.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::InsertVertex { vertex, label, properties } => {
+                out.push(code::INSERT_VERTEX);
+                out.extend_from_slice(&vertex.0.to_le_bytes());
+                out.extend_from_slice(&label.0.to_le_bytes());
+                put_properties(out, properties);
+            }
+            Self::DeleteVertex { vertex } => {
+                out.push(code::DELETE_VERTEX);
+                out.extend_from_slice(&vertex.0.to_le_bytes());
+            }
+            Self::SetVertexProperties { vertex, properties } => {
+                out.push(code::SET_VERTEX);
+                out.extend_from_slice(&vertex.0.to_le_bytes());
+                put_properties(out, properties);
+            }
+            Self::InsertEdge { edge, properties } => {
+                put_edge(out, code::INSERT_EDGE, edge);
+                put_properties(out, properties);
+            }
+            Self::ReplaceEdge { edge, properties } => {
+                put_edge(out, code::REPLACE_EDGE, edge);
+                put_properties(out, properties);
+            }
+            Self::DeleteEdge { edge } => put_edge(out, code::DELETE_EDGE, edge),
+            Self::SetEdgeProperties { edge, properties } => {
+                put_edge(out, code::SET_EDGE, edge);
+                put_properties(out, properties);
+            }
+            Self::Schema(change) => put_schema(out, change),
+            Self::AttachBodies { description } => {
+                out.push(code::ATTACH_BODIES);
+                put_bytes(out, description);
+            }
+        }
+    }
+
+    /// Reads one change.
+    ///
+    /// # Errors
+    /// If the bytes are not the stable form of a change.
+    pub fn decode(reader: &mut Reader<'_>) -> Decoded<Self> {
+        let start = reader.clone();
+        let found = reader.u8()?;
+        Ok(match found {
+            code::INSERT_VERTEX => {
+                let vertex = VertexId(reader.u32()?);
+                let label = LabelId(reader.u16()?);
+                Self::InsertVertex { vertex, label, properties: take_properties(reader)? }
+            }
+            code::DELETE_VERTEX => Self::DeleteVertex { vertex: VertexId(reader.u32()?) },
+            code::SET_VERTEX => {
+                let vertex = VertexId(reader.u32()?);
+                Self::SetVertexProperties { vertex, properties: take_properties(reader)? }
+            }
+            code::INSERT_EDGE => {
+                Self::InsertEdge { edge: take_edge(reader)?, properties: take_properties(reader)? }
+            }
+            code::REPLACE_EDGE => {
+                Self::ReplaceEdge { edge: take_edge(reader)?, properties: take_properties(reader)? }
+            }
+            code::DELETE_EDGE => Self::DeleteEdge { edge: take_edge(reader)? },
+            code::SET_EDGE => {
+                Self::SetEdgeProperties { edge: take_edge(reader)?, properties: take_properties(reader)? }
+            }
+            code::ADD_LABEL..=code::JOIN => Self::Schema(take_schema(found, reader)?),
+            code::ATTACH_BODIES => Self::AttachBodies { description: reader.bytes()?.into() },
+            _ => return Err(start.error(format!("a kind of change expected, found {found}"))),
+        })
+    }
+}
+
+fn put_edge(out: &mut Vec<u8>, code: u8, edge: &EdgeId) {
+    out.push(code);
+    out.extend_from_slice(&edge.source.0.to_le_bytes());
+    out.extend_from_slice(&edge.edge_type.0.to_le_bytes());
+    out.extend_from_slice(&edge.target.0.to_le_bytes());
+    put_varint(out, u64::from(edge.discriminator));
+}
+
+fn take_edge(reader: &mut Reader<'_>) -> Decoded<EdgeId> {
+    let source = VertexId(reader.u32()?);
+    let edge_type = TypeId(reader.u16()?);
+    let target = VertexId(reader.u32()?);
+    let start = reader.clone();
+    let discriminator = u16::try_from(reader.varint()?)
+        .map_err(|_| start.error("a discriminator of at most 16 bits expected"))?;
+    Ok(EdgeId { source, edge_type, target, discriminator })
+}
+
+fn put_properties(out: &mut Vec<u8>, properties: &Properties) {
+    let changes = properties.as_slice();
+    put_varint(out, changes.len() as u64);
+    for (key, value) in changes {
+        out.extend_from_slice(&key.0.to_le_bytes());
+        match value {
+            Some(value) => value.encode(out),
+            None => out.push(REMOVED),
+        }
+    }
+}
+
+fn take_properties(reader: &mut Reader<'_>) -> Decoded<Properties> {
+    let count = reader.count(3)?;
+    let mut changes: Vec<(KeyId, Option<Value>)> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let start = reader.clone();
+        let key = KeyId(reader.u16()?);
+        if changes.last().is_some_and(|last| last.0 >= key) {
+            return Err(start.error("property keys in ascending order expected"));
+        }
+        let mut ahead = reader.clone();
+        let value = if ahead.u8()? == REMOVED {
+            *reader = ahead;
+            None
+        } else {
+            Some(Value::decode(reader)?)
+        };
+        changes.push((key, value));
+    }
+    Ok(Properties::new(changes))
+}
+
+fn put_schema(out: &mut Vec<u8>, change: &SchemaChange) {
+    let mut head = |code: u8, ids: &[u16]| {
+        out.push(code);
+        ids.iter().for_each(|id| out.extend_from_slice(&id.to_le_bytes()));
+    };
+    match change {
+        SchemaChange::AddLabel { id, name } => {
+            head(code::ADD_LABEL, &[id.0]);
+            put_bytes(out, name.as_bytes());
+        }
+        SchemaChange::AddEdgeType { id, name, simple } => {
+            head(code::ADD_EDGE_TYPE, &[id.0]);
+            out.push(u8::from(*simple));
+            put_bytes(out, name.as_bytes());
+        }
+        SchemaChange::AddKey { id, name } => {
+            head(code::ADD_KEY, &[id.0]);
+            put_bytes(out, name.as_bytes());
+        }
+        SchemaChange::DefineProperty { owner, key, value_type } => {
+            let (kind, id) = match owner {
+                Owner::Label(label) => (0, label.0),
+                Owner::EdgeType(edge_type) => (1, edge_type.0),
+            };
+            out.extend_from_slice(&[code::DEFINE_PROPERTY, kind]);
+            out.extend_from_slice(&id.to_le_bytes());
+            out.extend_from_slice(&key.0.to_le_bytes());
+            out.push(value_type.code());
+        }
+        SchemaChange::AddUniqueIndex { label, key } => head(code::ADD_UNIQUE_INDEX, &[label.0, key.0]),
+        SchemaChange::Join { edge_type, source, target } => {
+            head(code::JOIN, &[edge_type.0, source.0, target.0]);
+        }
+    }
+}
+
+fn take_schema(found: u8, reader: &mut Reader<'_>) -> Decoded<SchemaChange> {
+    let start = reader.clone();
+    Ok(match found {
+        code::ADD_LABEL => SchemaChange::AddLabel { id: LabelId(reader.u16()?), name: reader.text()?.into() },
+        code::ADD_EDGE_TYPE => {
+            let id = TypeId(reader.u16()?);
+            let simple = take_flag(reader)?;
+            SchemaChange::AddEdgeType { id, name: reader.text()?.into(), simple }
+        }
+        code::ADD_KEY => SchemaChange::AddKey { id: KeyId(reader.u16()?), name: reader.text()?.into() },
+        code::DEFINE_PROPERTY => {
+            let of_edges = take_flag(reader)?;
+            let id = reader.u16()?;
+            let owner = if of_edges { Owner::EdgeType(TypeId(id)) } else { Owner::Label(LabelId(id)) };
+            let key = KeyId(reader.u16()?);
+            let found = reader.u8()?;
+            let value_type = ValueType::from_code(found)
+                .ok_or_else(|| start.error(format!("a value type expected, found {found}")))?;
+            SchemaChange::DefineProperty { owner, key, value_type }
+        }
+        code::ADD_UNIQUE_INDEX => {
+            SchemaChange::AddUniqueIndex { label: LabelId(reader.u16()?), key: KeyId(reader.u16()?) }
+        }
+        code::JOIN => SchemaChange::Join {
+            edge_type: TypeId(reader.u16()?),
+            source: LabelId(reader.u16()?),
+            target: LabelId(reader.u16()?),
+        },
+        _ => return Err(start.error(format!("a change of the catalogue expected, found {found}"))),
+    })
+}
+
+fn take_flag(reader: &mut Reader<'_>) -> Decoded<bool> {
+    let start = reader.clone();
+    match reader.u8()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        found => Err(start.error(format!("0 or 1 expected, found {found}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_edge() -> impl Strategy<Value = EdgeId> {
+        (any::<u32>(), any::<u16>(), any::<u32>(), any::<u16>()).prop_map(|(s, t, d, discriminator)| EdgeId {
+            source: VertexId(s),
+            edge_type: TypeId(t),
+            target: VertexId(d),
+            discriminator,
+        })
+    }
+
+    fn any_properties() -> impl Strategy<Value = Properties> {
+        proptest::collection::vec((any::<u16>(), proptest::option::of(any::<i64>())), 0..4).prop_map(|list| {
+            list.into_iter().map(|(key, value)| (KeyId(key), value.map(crate::value::Value::I64))).collect()
+        })
+    }
+
+    fn any_mutation() -> impl Strategy<Value = Mutation> {
+        prop_oneof![
+            (any::<u32>(), any::<u16>(), any_properties()).prop_map(|(v, l, properties)| {
+                Mutation::InsertVertex { vertex: VertexId(v), label: LabelId(l), properties }
+            }),
+            any::<u32>().prop_map(|v| Mutation::DeleteVertex { vertex: VertexId(v) }),
+            (any::<u32>(), any_properties()).prop_map(|(v, properties)| {
+                Mutation::SetVertexProperties { vertex: VertexId(v), properties }
+            }),
+            (any_edge(), any_properties())
+                .prop_map(|(edge, properties)| Mutation::InsertEdge { edge, properties }),
+            (any_edge(), any_properties())
+                .prop_map(|(edge, properties)| Mutation::ReplaceEdge { edge, properties }),
+            any_edge().prop_map(|edge| Mutation::DeleteEdge { edge }),
+            (any_edge(), any_properties())
+                .prop_map(|(edge, properties)| Mutation::SetEdgeProperties { edge, properties }),
+            (any::<u16>(), ".{0,8}", any::<bool>()).prop_map(|(id, name, simple)| {
+                Mutation::Schema(SchemaChange::AddEdgeType { id: TypeId(id), name: name.into(), simple })
+            }),
+            (any::<u16>(), ".{0,8}").prop_map(|(id, name)| {
+                Mutation::Schema(SchemaChange::AddLabel { id: LabelId(id), name: name.into() })
+            }),
+            (any::<u16>(), any::<u16>(), any::<bool>()).prop_map(|(id, key, of_edges)| {
+                let owner = if of_edges { Owner::EdgeType(TypeId(id)) } else { Owner::Label(LabelId(id)) };
+                let value_type = ValueType::I64;
+                Mutation::Schema(SchemaChange::DefineProperty { owner, key: KeyId(key), value_type })
+            }),
+            proptest::collection::vec(any::<u8>(), 0..20)
+                .prop_map(|bytes| Mutation::AttachBodies { description: bytes.into() }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_change_reads_back_and_no_cut_of_it_does(mutation in any_mutation()) {
+            let mut bytes = Vec::new();
+            mutation.encode(&mut bytes);
+            let mut reader = Reader::new(&bytes);
+            prop_assert_eq!(Mutation::decode(&mut reader), Ok(mutation));
+            prop_assert!(reader.is_empty());
+            for cut in 0..bytes.len() {
+                prop_assert!(Mutation::decode(&mut Reader::new(&bytes[..cut])).is_err());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_a_change_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = Mutation::decode(&mut Reader::new(&bytes));
+        }
+    }
+
+    #[test]
+    fn the_form_of_format_version_1_stays() {
+        let edge = EdgeId {
+            source: VertexId(1),
+            edge_type: TypeId(2),
+            target: VertexId(0x0403_0201),
+            discriminator: 300,
+        };
+        let mut bytes = Vec::new();
+        Mutation::DeleteEdge { edge }.encode(&mut bytes);
+        assert_eq!(bytes, [6, 1, 0, 0, 0, 2, 0, 1, 2, 3, 4, 0xac, 0x02]);
+        bytes.clear();
+        Mutation::Schema(SchemaChange::AddKey { id: KeyId(7), name: "å".into() }).encode(&mut bytes);
+        assert_eq!(bytes, [18, 7, 0, 2, 0xc3, 0xa5]);
+    }
+}

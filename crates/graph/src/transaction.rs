@@ -1,0 +1,135 @@
+//! `Transaction`: what anybody may write, beside everything a [`GraphView`] reads.
+//!
+//! Writes are buffered and seen by the transaction's own reads; nobody else sees them before
+//! [`Transaction::commit`]. Dropping a transaction rolls it back.
+
+use crate::error::Result;
+use crate::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
+use crate::timestamp::Timestamp;
+use crate::value::{Value, ValueType};
+use crate::view::GraphView;
+
+/// How far a transaction is kept apart from others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Isolation {
+    /// Reads one snapshot; of two that change the same edge or property the first to commit wins.
+    #[default]
+    Snapshot,
+}
+
+/// What a commit did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Committed {
+    /// The place in the order of commits; for a transaction without writes, its snapshot.
+    pub timestamp: Timestamp,
+    /// Added edges whose discriminator was taken by a parallel edge that another transaction
+    /// committed first: the id that `add_edge` returned, and the id that the edge has.
+    pub renamed: Vec<(EdgeId, EdgeId)>,
+}
+
+/// A buffered, atomic set of writes on top of a snapshot.
+pub trait Transaction: GraphView {
+    /// The label called `name`; a new name is added with this transaction.
+    ///
+    /// # Errors
+    /// `limit` beyond 65,535 labels, `invalid` for an empty name.
+    fn label(&mut self, name: &str) -> Result<LabelId>;
+
+    /// The edge type called `name`; a new name is added with this transaction, allowing parallel edges.
+    ///
+    /// # Errors
+    /// `limit` beyond 65,535 types, `invalid` for an empty name.
+    fn edge_type(&mut self, name: &str) -> Result<TypeId>;
+
+    /// The property key called `name`; a new name is added with this transaction.
+    ///
+    /// # Errors
+    /// `limit` beyond 65,535 keys, `invalid` for an empty name.
+    fn key(&mut self, name: &str) -> Result<KeyId>;
+
+    /// Declares the edge type `name` simple: at most one edge from a vertex to another.
+    ///
+    /// # Errors
+    /// `invalid` if the type exists and allows parallel edges.
+    fn declare_simple_type(&mut self, name: &str) -> Result<TypeId>;
+
+    /// Declares the type of a vertex property; otherwise it is learned from its first value.
+    ///
+    /// # Errors
+    /// `invalid` if it has another type already.
+    fn declare_vertex_property(&mut self, label: LabelId, key: KeyId, value_type: ValueType) -> Result<()>;
+
+    /// Declares the type of an edge property; otherwise it is learned from its first value.
+    ///
+    /// # Errors
+    /// `invalid` if it has another type already.
+    fn declare_edge_property(&mut self, edge_type: TypeId, key: KeyId, value_type: ValueType) -> Result<()>;
+
+    /// Adds a vertex.
+    ///
+    /// # Errors
+    /// `invalid` for a value of the wrong type or a unique key that a live vertex has; `limit`.
+    fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId>;
+
+    /// Deletes a vertex with all its edges.
+    ///
+    /// # Errors
+    /// `not_found` if it isn't there.
+    fn delete_vertex(&mut self, vertex: VertexId) -> Result<()>;
+
+    /// Sets (`Some`) or removes (`None`) a property of a vertex.
+    ///
+    /// # Errors
+    /// `not_found` if the vertex isn't there, `invalid` for a value of the wrong type or a unique
+    /// key that a live vertex has.
+    fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()>;
+
+    /// Adds an edge; parallel edges are allowed unless the type is simple. The discriminator of the
+    /// returned id may change at commit: see [`Committed::renamed`].
+    ///
+    /// # Errors
+    /// `not_found` if an end isn't there, `invalid` for a wrong value or a second edge of a simple
+    /// type, `limit` beyond 65,536 parallel edges.
+    fn add_edge(
+        &mut self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        properties: &[(KeyId, Value)],
+    ) -> Result<EdgeId>;
+
+    /// Makes the edge with discriminator zero be there with exactly these properties: the upsert.
+    ///
+    /// # Errors
+    /// As [`Transaction::add_edge`].
+    fn put_edge(
+        &mut self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        properties: &[(KeyId, Value)],
+    ) -> Result<EdgeId>;
+
+    /// Deletes an edge.
+    ///
+    /// # Errors
+    /// `not_found` if it isn't there.
+    fn delete_edge(&mut self, edge: EdgeId) -> Result<()>;
+
+    /// Sets (`Some`) or removes (`None`) a property of an edge.
+    ///
+    /// # Errors
+    /// `not_found` if the edge isn't there, `invalid` for a value of the wrong type.
+    fn set_edge_property(&mut self, edge: EdgeId, key: KeyId, value: Option<Value>) -> Result<()>;
+
+    /// Makes the writes visible and, as the database's durability asks, permanent.
+    ///
+    /// # Errors
+    /// `conflict` if another transaction was first: nothing was written, running again is safe.
+    /// `io` if the log failed: the outcome is unknown and the store is read-only from here.
+    /// `limit` if the disk is full or the log's space is used up: nothing was written.
+    fn commit(self) -> Result<Committed>
+    where
+        Self: Sized;
+}

@@ -1,0 +1,216 @@
+//! `GraphView`: what any reader may ask of a graph at one moment, in batches.
+//!
+//! One virtual call takes a slice of vertices or a cursor and fills columns, so that a reader pays
+//! dispatch once a batch and a remote graph pays one message. Every scan resumes from its cursor,
+//! inside a hub too. Every method can fail: pages may be read, machines may be away.
+//!
+//! Nothing here assumes that all vertices are local: [`GraphView::partitions`] says where they live.
+
+use crate::budget::Budget;
+use crate::catalogue::Catalogue;
+use crate::column::Column;
+use crate::error::Result;
+use crate::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+use crate::timestamp::Timestamp;
+use crate::topology::{Projection, Topology};
+use crate::value::Value;
+use std::sync::Arc;
+
+/// Where a vertex scan goes on; [`VertexCursor::default`] is the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct VertexCursor {
+    /// The lowest vertex id not yet looked at.
+    pub next: u32,
+    /// Whether the scan is over.
+    pub done: bool,
+}
+
+/// Where an expansion of rows goes on; the default is before the first neighbour of row 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NeighborCursor {
+    /// The row being expanded.
+    pub row: usize,
+    /// Its neighbours already handed out.
+    pub offset: u64,
+    /// Whether every row is expanded.
+    pub done: bool,
+}
+
+/// Neighbours with the row that each belongs to: columns of equal length.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NeighborBatch {
+    /// Index of the row in the slice that was expanded.
+    pub rows: Vec<u32>,
+    /// The vertex at the other end.
+    pub neighbors: Vec<VertexId>,
+    /// The edge between them, in its own direction.
+    pub edges: Vec<EdgeId>,
+}
+
+impl NeighborBatch {
+    /// Forgets the batch, keeps its memory.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.neighbors.clear();
+        self.edges.clear();
+    }
+
+    /// Neighbours in the batch.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Counts that a planner or a person wants to see. Exact at the view's timestamp.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Statistics {
+    /// Vertices a label.
+    pub vertices: Vec<(LabelId, u64)>,
+    /// Edges a type.
+    pub edges: Vec<(TypeId, u64)>,
+}
+
+/// A graph as it was at one timestamp (and, inside a transaction, with its own writes).
+///
+/// Unless said otherwise: a vertex that isn't there yields nothing, never an error; answers come in
+/// the order of the questions; out-vectors are appended to, not cleared.
+pub trait GraphView: Send + Sync {
+    /// The moment that is seen.
+    fn timestamp(&self) -> Timestamp;
+
+    /// The names of this graph.
+    fn catalogue(&self) -> Arc<Catalogue>;
+
+    /// Appends up to `limit` live vertices of `labels` (`None`: all), ascending, and moves `cursor`.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn scan_vertices(
+        &self,
+        labels: Option<&[LabelId]>,
+        cursor: &mut VertexCursor,
+        limit: usize,
+        vertices: &mut Vec<VertexId>,
+    ) -> Result<()>;
+
+    /// The label of each vertex, `None` where it isn't alive.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn labels(&self, vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()>;
+
+    /// Appends up to `limit` neighbours of the rows in `vertices` over `types` (`None`: all), a row
+    /// after the other, by type, then neighbour, then discriminator; moves `cursor`.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn neighbors(
+        &self,
+        vertices: &[VertexId],
+        types: Option<&[TypeId]>,
+        direction: Direction,
+        cursor: &mut NeighborCursor,
+        limit: usize,
+        batch: &mut NeighborBatch,
+    ) -> Result<()>;
+
+    /// The number of edges of each vertex. Cost: a look at each segment, no list is read.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn degrees(
+        &self,
+        vertices: &[VertexId],
+        types: Option<&[TypeId]>,
+        direction: Direction,
+        degrees: &mut Vec<u64>,
+    ) -> Result<()>;
+
+    /// For each pair, how many edges of `edge_type` go from the first vertex to the second.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn count_edges_between(
+        &self,
+        pairs: &[(VertexId, VertexId)],
+        edge_type: TypeId,
+        counts: &mut Vec<u32>,
+    ) -> Result<()>;
+
+    /// Whether each edge is there.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()>;
+
+    /// The values of `key` for each vertex.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()>;
+
+    /// All properties of one vertex, by key. Empty if it isn't there.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>>;
+
+    /// The values of `key` for each edge.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()>;
+
+    /// All properties of one edge, by key. Empty if it isn't there.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;
+
+    /// The vertex of `label` whose unique `key` has each value.
+    ///
+    /// # Errors
+    /// `invalid` if there is no unique index on (label, key).
+    fn look_up(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        values: &[Value],
+        vertices: &mut Vec<Option<VertexId>>,
+    ) -> Result<()>;
+
+    /// Exact counts at this timestamp. Cost: a look at each segment.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn statistics(&self) -> Result<Statistics>;
+
+    /// Where each vertex lives.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn partitions(&self, vertices: &[VertexId], partitions: &mut Vec<PartitionId>) -> Result<()>;
+}
+
+/// A view whose adjacency can be frozen for algorithms.
+pub trait Freeze: GraphView {
+    /// Lists that kernels read.
+    type Topology: Topology;
+
+    /// Resolves each segment of `projection` once. Cost: a look at each segment, plus the records
+    /// that are not in a body yet, plus, for weights, one pass over what isn't a plain number array.
+    ///
+    /// # Errors
+    /// `invalid` for a name or a weight that doesn't fit, `limit` if the budget refuses.
+    fn freeze(&self, projection: &Projection) -> Result<Self::Topology>;
+
+    /// The budget that kernels on this view reserve their state from.
+    fn budget(&self) -> &dyn Budget;
+}

@@ -1,3 +1,5 @@
 //! Keeps one graph: durable, versioned, compact.
 
 pub mod sync;
+pub mod engine;
+pub mod timeline;

@@ -5,7 +5,8 @@
 #   PREFIX            where `make install` puts bin/evergraph (default: cargo's own, ~/.cargo)
 #   V=1               shows the commands and cargo's progress
 
-SHELL := /bin/sh
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
@@ -14,9 +15,11 @@ SCHEDULES := $(wildcard crates/storage/tests/schedules_*.rs)
 ifdef V
 Q :=
 QUIET :=
+SUMMARY := cat
 else
 Q := @
 QUIET := --quiet
+SUMMARY := tools/summarise-tests
 endif
 
 .DEFAULT_GOAL := help
@@ -33,12 +36,12 @@ demo: build ## See Evergraph at work (builds it first)
 	$(Q)"$(TARGET)/release/evergraph" demo
 
 test: toolchain ## Run every test: unit, behaviour, doc, schedules
-	@echo "== unit, behaviour and documentation tests"
-	$(Q)$(CARGO) test $(CARGO_FLAGS) $(QUIET) --workspace
+	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace 2>&1 | $(SUMMARY)
 ifneq ($(SCHEDULES),)
-	@echo "== thread schedules, explored by shuttle: $(basename $(notdir $(SCHEDULES)))"
-	$(Q)RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) $(QUIET) \
-	    -p evergraph-storage --test 'schedules_*' --target-dir "$(TARGET)/shuttle"
+	@echo "== thread schedules, explored by shuttle (in a build of its own)"
+	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) \
+	    -p evergraph-storage --test 'schedules_*' --target-dir "$(TARGET)/shuttle" 2>&1 | $(SUMMARY)
 endif
 	@echo "All tests passed."
 
@@ -50,7 +53,7 @@ check: toolchain linters ## Check format, lints, documentation and the tree's ow
 	@echo "== documentation"
 	$(Q)RUSTDOCFLAGS="$(RUSTDOCFLAGS) -D warnings" $(CARGO) doc $(CARGO_FLAGS) $(QUIET) --workspace --no-deps
 	@echo "== tidy"
-	$(Q)$(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-tests --test tidy
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) -p evergraph-tests --test tidy 2>&1 | $(SUMMARY)
 	@echo "All checks passed."
 
 bench: build ## Measure this machine (builds it first)

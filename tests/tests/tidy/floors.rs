@@ -9,8 +9,11 @@ use std::collections::BTreeSet;
 use crate::rust_text::{RustText, is_word, line_of, words};
 use crate::tree::Finding;
 
+/// Names by floor, lowest first.
+pub type Floors = &'static [&'static [&'static str]];
+
 /// Our crates, by floor.
-const CRATES: &[&[&str]] = &[
+pub const CRATES: Floors = &[
     &["evergraph-graph"],
     &["evergraph-storage", "evergraph-algorithms"],
     &["evergraph"],
@@ -22,9 +25,10 @@ const CRATES: &[&[&str]] = &[
 ///
 /// The longest entry that a module's path starts with counts: with `"segment"` here and
 /// `"segment::merge"` two floors up, only merge stands higher.
-const MODULES: &[&[&str]] = &[
+pub const MODULES: Floors = &[
     &["sync", "error"],
-    &["io"],
+    &["io", "timeline"],
+    &["engine"],
     &["log", "record", "vertex", "segment", "property"],
     &["transaction", "snapshot", "checkpoint"],
     &["store"],
@@ -34,15 +38,15 @@ const MODULES: &[&[&str]] = &[
 const STORAGE_SOURCE: &str = "crates/storage/src";
 
 /// Checks the dependencies of one `Cargo.toml`, those for tests and builds included.
-pub fn crates(path: &str, text: &str) -> Vec<Finding> {
+pub fn crates(path: &str, text: &str, floors: Floors) -> Vec<Finding> {
     let Some(name) = package_name(text) else { return Vec::new() };
-    let Some(own) = crate_floor(name) else {
+    let Some(own) = crate_floor(name, floors) else {
         let message = format!("`{name}` stands on no floor: add it to CRATES (tests/tests/tidy/floors.rs)");
         return vec![Finding::new(path, 1, message)];
     };
     let mut findings = Vec::new();
     for (line, dependency) in dependencies(text) {
-        let Some(floor) = crate_floor(dependency) else { continue };
+        let Some(floor) = crate_floor(dependency, floors) else { continue };
         if floor >= own {
             let message = format!("`{name}` (floor {own}) may not depend on `{dependency}` (floor {floor})");
             findings.push(Finding::new(path, line, message));
@@ -51,8 +55,8 @@ pub fn crates(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-fn crate_floor(name: &str) -> Option<usize> {
-    CRATES.iter().position(|floor| floor.contains(&name))
+fn crate_floor(name: &str, floors: Floors) -> Option<usize> {
+    floors.iter().position(|floor| floor.contains(&name))
 }
 
 fn package_name(manifest: &str) -> Option<&str> {
@@ -138,13 +142,13 @@ pub fn defining_file(path: &str, text: &str, modules: &Modules) -> Vec<Finding> 
 }
 
 /// No module of storage imports from a higher floor; its unit tests may.
-pub fn modules(path: &str, text: &str) -> Vec<Finding> {
+pub fn modules(path: &str, text: &str, floors: Floors) -> Vec<Finding> {
     let Some((STORAGE_SOURCE, module)) = module_of(path) else { return Vec::new() };
     if module.is_empty() {
         return Vec::new();
     }
     let name = module.join("::");
-    let Some((own, _)) = module_floor(&module) else {
+    let Some((own, _)) = module_floor(&module, floors) else {
         let message = format!("`{name}` stands on no floor: add it to MODULES (tests/tests/tidy/floors.rs)");
         return vec![Finding::new(path, 1, message)];
     };
@@ -152,7 +156,7 @@ pub fn modules(path: &str, text: &str) -> Vec<Finding> {
     let code = text.code_above_tests();
     let mut findings = Vec::new();
     for (at, import) in imports(code, &module) {
-        let Some((floor, entry)) = module_floor(&import) else { continue };
+        let Some((floor, entry)) = module_floor(&import, floors) else { continue };
         if floor > own {
             let message = format!("`{name}` (floor {own}) may not import from `{entry}` (floor {floor})");
             findings.push(Finding::new(path, line_of(code, at), message));
@@ -161,10 +165,10 @@ pub fn modules(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Floor of a path and the entry of `MODULES` that decides it.
-fn module_floor(path: &[&str]) -> Option<(usize, &'static str)> {
+/// Floor of a path and the entry of the table that decides it.
+fn module_floor(path: &[&str], floors: Floors) -> Option<(usize, &'static str)> {
     let entries =
-        MODULES.iter().enumerate().flat_map(|(floor, names)| names.iter().map(move |name| (floor, *name)));
+        floors.iter().enumerate().flat_map(|(floor, names)| names.iter().map(move |name| (floor, *name)));
     entries
         .filter(|(_, entry)| entry.split("::").enumerate().all(|(at, name)| path.get(at) == Some(&name)))
         .max_by_key(|(_, entry)| entry.len())
@@ -241,6 +245,9 @@ fn branch<'a>(rest: &'a str, mut stem: Vec<&'a str>, found: &mut dyn FnMut(Vec<&
 mod tests {
     use super::*;
 
+    const SAMPLE_CRATES: Floors = &[&["graph"], &["storage", "algorithms"], &["database"]];
+    const SAMPLE_MODULES: Floors = &[&["io"], &["log", "segment"], &["segment::merge", "store"]];
+
     fn messages(findings: Vec<Finding>) -> Vec<String> {
         findings.into_iter().map(|finding| finding.to_string()).collect()
     }
@@ -251,26 +258,30 @@ mod tests {
 
     #[test]
     fn a_dependency_on_a_neighbour_or_upward_is_found_in_every_section() {
-        let manifest = "[package]\nname = \"evergraph-algorithms\"\n\n[dependencies]\nevergraph-graph.workspace = true\n\
-            evergraph-storage.workspace = true\nrayon = \"1\"\n[dev-dependencies.evergraph]\npath = \"x\"\n\
-            [target.'cfg(shuttle)'.dependencies]\nstore = { package = \"evergraph-storage\", path = \"x\" }\n";
+        let manifest = "[package]\nname = \"algorithms\"\n\n[dependencies]\ngraph.workspace = true\n\
+            storage.workspace = true\nrayon = \"1\"\n[dev-dependencies.database]\npath = \"x\"\n\
+            [target.'cfg(shuttle)'.dependencies]\nother = { package = \"storage\", path = \"x\" }\n";
         assert_eq!(
-            messages(crates("Cargo.toml", manifest)),
+            messages(crates("Cargo.toml", manifest, SAMPLE_CRATES)),
             [
-                "Cargo.toml:6: `evergraph-algorithms` (floor 1) may not depend on `evergraph-storage` (floor 1)",
-                "Cargo.toml:8: `evergraph-algorithms` (floor 1) may not depend on `evergraph` (floor 2)",
-                "Cargo.toml:11: `evergraph-algorithms` (floor 1) may not depend on `evergraph-storage` (floor 1)",
+                "Cargo.toml:6: `algorithms` (floor 1) may not depend on `storage` (floor 1)",
+                "Cargo.toml:8: `algorithms` (floor 1) may not depend on `database` (floor 2)",
+                "Cargo.toml:11: `algorithms` (floor 1) may not depend on `storage` (floor 1)",
             ]
         );
     }
 
     #[test]
     fn a_crate_without_a_floor_is_found_and_the_workspace_is_no_crate() {
-        assert!(
-            messages(crates("Cargo.toml", "[package]\nname = \"evergraph-new\"\n"))[0]
-                .contains("on no floor")
-        );
-        assert!(crates("Cargo.toml", "[workspace.dependencies]\nevergraph = { path = \"x\" }\n").is_empty());
+        let found = |text| messages(crates("Cargo.toml", text, SAMPLE_CRATES));
+        assert!(found("[package]\nname = \"new\"\n")[0].contains("`new` stands on no floor"));
+        assert!(found("[workspace.dependencies]\ndatabase = { path = \"x\" }\n").is_empty());
+    }
+
+    #[test]
+    fn algorithms_may_not_depend_on_storage() {
+        let manifest = "[package]\nname = \"evergraph-algorithms\"\n[dependencies]\nevergraph-storage.workspace = true\n";
+        assert_eq!(crates("Cargo.toml", manifest, CRATES).len(), 1);
     }
 
     #[test]
@@ -312,21 +323,25 @@ mod tests {
     fn an_import_from_a_higher_floor_is_found_above_the_tests() {
         let text = "//! Tail.\nuse crate::io::disk::Disk;\nuse crate::store::Store;\n\
             #[cfg(test)]\nmod tests {\n    use crate::store::Store;\n}\n";
+        let found = |path, text| messages(modules(path, text, SAMPLE_MODULES));
         assert_eq!(
-            messages(modules("crates/storage/src/segment/tail.rs", text)),
+            found("crates/storage/src/segment/tail.rs", text),
             [
-                "crates/storage/src/segment/tail.rs:3: `segment::tail` (floor 2) may not import from `store` (floor 4)"
+                "crates/storage/src/segment/tail.rs:3: `segment::tail` (floor 1) may not import from `store` (floor 2)"
             ]
         );
-        let upward = "use super::log::writer::Log;\n";
-        assert_eq!(modules("crates/storage/src/io.rs", upward).len(), 1);
-        assert!(modules("crates/algorithms/src/store.rs", text).is_empty());
+        assert!(found("crates/storage/src/segment/merge.rs", text).is_empty());
+        assert_eq!(found("crates/storage/src/io.rs", "use super::log::writer::Log;\n").len(), 1);
+        assert_eq!(found("crates/storage/src/log/mod.rs", "use crate::segment::merge::Merge;\n").len(), 1);
+        assert!(found("crates/algorithms/src/io.rs", text).is_empty());
     }
 
     #[test]
     fn a_module_without_a_floor_is_found() {
-        let found = messages(modules("crates/storage/src/attic/old.rs", "//! Old.\n"));
-        assert!(found[0].starts_with("crates/storage/src/attic/old.rs:1: `attic::old` stands on no floor"));
-        assert!(modules("crates/storage/src/lib.rs", "//! All.\nuse crate::store::Store;\n").is_empty());
+        let found = |path, text| messages(modules(path, text, SAMPLE_MODULES));
+        assert!(
+            found("crates/storage/src/old/a.rs", "//! Old.\n")[0].contains(":1: `old::a` stands on no floor")
+        );
+        assert!(found("crates/storage/src/lib.rs", "//! All.\nuse crate::store::Store;\n").is_empty());
     }
 }

@@ -25,11 +25,10 @@
 //!
 //! Reading trusts nothing: lengths are checked before memory is taken, and depth is bounded.
 
+use bigdecimal::BigDecimal;
 use num_bigint::BigInt;
 use thiserror::Error;
 use uuid::Uuid;
-
-use bigdecimal::BigDecimal;
 
 use crate::value::collection::{DEPTH_MAX, List, Map, Set};
 use crate::value::date::Date;
@@ -135,7 +134,7 @@ impl Value {
 
     /// Reads what [`Value::encode`] wrote and moves `input` behind it; on an error `input` stays.
     ///
-    /// Cost: one pass; memory of at most some twenty times the bytes read.
+    /// Cost: one pass; memory of at most some thirty times the bytes read.
     ///
     /// # Errors
     /// See [`DecodeValueError`].
@@ -293,9 +292,8 @@ impl<'a> Decoder<'a> {
             return Err(DecodeValueError::TooDeep { offset: self.offset() });
         }
         let count = self.varint(value_type)?;
-        let count = self
-            .check_left(count.saturating_mul(item_bytes_min))
-            .map(|bytes| bytes / item_bytes_min as usize)?;
+        self.check_left(count.saturating_mul(item_bytes_min))?;
+        let count = usize::try_from(count).expect("there are fewer items than bytes left");
         let mut items = Vec::with_capacity(count.min(ITEMS_AHEAD_MAX));
         for _ in 0..count {
             items.push(item(self, depth + 1)?);
@@ -528,7 +526,8 @@ mod tests {
 
         #[test]
         fn damaged_bytes_give_an_error_or_another_value(
-            value in any_value(), flips in proptest::collection::vec((any::<proptest::sample::Index>(), 0..8_u32), 1..4),
+            value in any_value(),
+            flips in proptest::collection::vec((any::<proptest::sample::Index>(), 0..8_u32), 1..4),
         ) {
             let mut bytes = encoded(&value);
             for (place, bit) in flips {

@@ -115,7 +115,7 @@ impl fmt::Display for DateTime {
         let sign = if self.offset_seconds < 0 { '-' } else { '+' };
         let offset = self.offset_seconds.unsigned_abs();
         write!(formatter, "{sign}{:02}:{:02}", offset / 3600, offset / 60 % 60)?;
-        if offset % 60 == 0 { Ok(()) } else { write!(formatter, ":{:02}", offset % 60) }
+        if offset.is_multiple_of(60) { Ok(()) } else { write!(formatter, ":{:02}", offset % 60) }
     }
 }
 
@@ -274,7 +274,9 @@ mod tests {
         }
 
         #[test]
-        fn the_text_agrees_with_another_library(milliseconds in -62_135_596_800_000..253_402_300_799_999_i64) {
+        fn the_text_agrees_with_another_library(
+            milliseconds in -62_135_596_800_000..253_402_300_799_999_i64,
+        ) {
             let ours = DateTime::from_epoch_milliseconds(milliseconds).unwrap();
             let theirs = jiff::Timestamp::from_millisecond(milliseconds);
             // Theirs ends some hours before the year 10000.

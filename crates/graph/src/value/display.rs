@@ -1,7 +1,7 @@
 //! Values as text for people.
 //!
 //! ```text
-//! 42 · 1.0 · NaN · 12.50 · some text · \x00ff · 2024-02-29 · [1, "a", 'b'] · {1, 2} · {"k": 1} · {:}
+//! 42   1.0   NaN   12.50   some text   \x00ff   2024-02-29   [1, "a", 'b']   {1, 2}   {"k": 1}
 //! ```
 //!
 //! A scalar's text is read back by [`Value::parse`] as an equal value, given its type. Within

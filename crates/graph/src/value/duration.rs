@@ -280,7 +280,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_duration_is_read_back_from_its_text(
-            months in any::<i32>(), days in any::<i32>(), seconds in any::<i64>(), nanoseconds in 0..1_000_000_000_u32,
+            months in any::<i32>(),
+            days in any::<i32>(),
+            seconds in any::<i64>(),
+            nanoseconds in 0..1_000_000_000_u32,
         ) {
             let duration = duration(months, days, seconds, nanoseconds);
             prop_assert_eq!((duration.seconds(), duration.nanoseconds()), (seconds, nanoseconds));

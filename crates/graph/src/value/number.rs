@@ -181,8 +181,26 @@ impl Decimal {
 }
 
 impl fmt::Display for Decimal {
+    /// Writes `12.50`; with an exponent where there would be zeros to fill up: `12e3`, `12e-9`. What
+    /// is read back has the same digits and the same scale.
+    ///
+    /// Cost: the square of the digits' count.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
+        const ZEROS_AHEAD_MAX: usize = 6;
+        let (digits, scale) = self.as_parts();
+        let magnitude = digits.magnitude().to_string();
+        if digits.sign() == Sign::Minus {
+            formatter.write_str("-")?;
+        }
+        match usize::try_from(scale) {
+            Ok(0) => formatter.write_str(&magnitude),
+            Ok(places) if places < magnitude.len() + ZEROS_AHEAD_MAX => {
+                let padded = format!("{magnitude:0>width$}", width = places + 1);
+                let (whole, fraction) = padded.split_at(padded.len() - places);
+                write!(formatter, "{whole}.{fraction}")
+            }
+            _ => write!(formatter, "{magnitude}e{}", -scale),
+        }
     }
 }
 
@@ -279,6 +297,7 @@ fn read_exponent(text: &str) -> Result<i64, NumberError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn decimal(text: &str) -> Decimal {
         text.parse().expect(text)
@@ -292,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_decimal_keeps_the_scale_it_was_written_with() {
-        for text in ["12.50", "0", "-0.001", "1000000"] {
+        for text in ["12.50", "0", "0.00", "-0.001", "0.000001", "1000000", "15e3", "-15e-8", "0e2"] {
             assert_eq!(decimal(text).to_string(), text);
         }
         assert_eq!(parts("1.5e3"), (BigInt::from(15), -2));
@@ -348,6 +367,16 @@ mod tests {
         }
         let long = decimal(&format!("7{}", "0".repeat(99_999)));
         assert_eq!(long.to_canonical_parts(), (BigInt::from(7), -99_999));
+    }
+
+    proptest! {
+        #[test]
+        fn digits_and_scale_are_read_back_from_the_text(digits in any::<i64>(), scale in -40..40_i64) {
+            let text = Decimal::new(BigDecimal::new(digits.into(), scale)).unwrap().to_string();
+            prop_assert_eq!(parts(&text), (digits.into(), scale));
+            // Another reader finds the same number in it.
+            prop_assert_eq!(text.parse::<BigDecimal>().unwrap(), BigDecimal::new(digits.into(), scale));
+        }
     }
 
     #[test]

@@ -230,7 +230,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_float_equals_its_own_digits(float in any::<f64>().prop_filter("finite", |float| float.is_finite())) {
+        fn a_float_equals_its_own_digits(
+            float in any::<f64>().prop_filter("finite", |float| float.is_finite()),
+        ) {
             // The standard library prints as many exact digits as asked for; no double has more.
             let digits: Decimal = format!("{float:.1074}").parse().unwrap();
             prop_assert_eq!(Number::Float(float).compare(Number::Decimal(&digits)), Ordering::Equal);
@@ -240,7 +242,9 @@ mod tests {
         fn decimals_are_ordered_like_integers_of_the_same_scale(
             left in any::<i32>(), left_scale in -6_i64..6, right in any::<i32>(), right_scale in -6_i64..6,
         ) {
-            let whole = |digits: i32, scale: i64| i128::from(digits) * 10_i128.pow(u32::try_from(6 - scale).unwrap());
+            let whole = |digits: i32, scale: i64| {
+                i128::from(digits) * 10_i128.pow(u32::try_from(6 - scale).unwrap())
+            };
             prop_assert_eq!(
                 compare_decimals(&left.into(), left_scale, &right.into(), right_scale),
                 whole(left, left_scale).cmp(&whole(right, right_scale))

@@ -99,10 +99,7 @@ where
     })
 }
 
-fn parse_float<T: FromStr>(text: &str, is_infinite: fn(T) -> bool) -> Result<T, String>
-where
-    T: Copy,
-{
+fn parse_float<T: FromStr + Copy>(text: &str, is_infinite: fn(T) -> bool) -> Result<T, String> {
     let number: T =
         text.parse().map_err(|_| "expected digits with an optional point and exponent".to_owned())?;
     // The standard library rounds 1e999 to infinity; only a text that says so may mean it.
@@ -226,7 +223,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_scalar_is_read_back_from_its_text(value in any_value().prop_filter("scalar", |value| value.depth() == 0)) {
+        fn a_scalar_is_read_back_from_its_text(
+            value in any_value().prop_filter("scalar", |value| value.depth() == 0),
+        ) {
             prop_assert_eq!(Value::parse(&value.to_string(), value.value_type()), Ok(value));
         }
     }

@@ -2,4 +2,5 @@
 
 pub mod sync;
 pub mod engine;
+pub mod segment;
 pub mod timeline;

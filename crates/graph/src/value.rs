@@ -32,7 +32,6 @@ pub mod shortened;
 mod strategy;
 pub mod temporal_text;
 mod value_type;
-pub mod varint;
 
 use uuid::Uuid;
 

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! CODE  NAME      ALSO WRITTEN                     CODE  NAME      ALSO WRITTEN
-//!    0  any                                          10  char      character
 //!    1  bool      boolean                            11  string    text
 //!    2  byte      i8, int8                           12  bytes     bytearray
 //!    3  short     i16, int16                         13  date      localdate
@@ -12,10 +11,13 @@
 //!    7  double    f64, float64                       17  list
 //!    8  bigint    biginteger                         18  set
 //!    9  decimal   bigdecimal, numeric                19  map
+//!   10  char      character                          20  any
 //! ```
 //!
-//! Codes are part of the file format: none is ever given a second meaning. Names are read in any
-//! case; those of Neo4j's and Gremlin's CSV headers are among them.
+//! Codes are part of the file format: none is ever given a second meaning, and 0 never becomes one,
+//! so that zeroed bytes hold no type. No value has type `any`: its code stands in schemas only.
+//!
+//! Names are read in any case; those of Neo4j's CSV headers and of Java are among them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,8 +31,6 @@ use crate::value::shortened::Shortened;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum ValueType {
-    /// A value of any type. No value has it; a property may be declared so.
-    Any = 0,
     /// True or false.
     Bool = 1,
     /// A signed integer of 8 bits.
@@ -69,11 +69,12 @@ pub enum ValueType {
     Set = 18,
     /// Values by key, sorted by key.
     Map = 19,
+    /// A value of any type. No value has it; a property may be declared so.
+    Any = 20,
 }
 
-/// Every type at the place of its code, with its names: the first is the one we write.
+/// Every type at the place of its code minus one, with its names: the first is the one we write.
 const TYPES: [(ValueType, &[&str]); 20] = [
-    (ValueType::Any, &["any"]),
     (ValueType::Bool, &["bool", "boolean"]),
     (ValueType::I8, &["byte", "i8", "int8"]),
     (ValueType::I16, &["short", "i16", "int16"]),
@@ -93,15 +94,16 @@ const TYPES: [(ValueType, &[&str]); 20] = [
     (ValueType::List, &["list"]),
     (ValueType::Set, &["set"]),
     (ValueType::Map, &["map"]),
+    (ValueType::Any, &["any"]),
 ];
 
 impl ValueType {
-    /// Every type, `Any` first, in the order of codes.
+    /// Every type in the order of codes, `Any` last.
     pub fn all() -> impl Iterator<Item = ValueType> {
         TYPES.iter().map(|row| row.0)
     }
 
-    /// The byte that stands for the type in files.
+    /// The byte that stands for the type in files, never 0.
     #[must_use]
     pub const fn code(self) -> u8 {
         self as u8
@@ -110,13 +112,13 @@ impl ValueType {
     /// The type that `code` stands for, if it stands for one.
     #[must_use]
     pub fn from_code(code: u8) -> Option<ValueType> {
-        TYPES.get(usize::from(code)).map(|row| row.0)
+        TYPES.get(usize::from(code).checked_sub(1)?).map(|row| row.0)
     }
 
     /// The name as schemas and CSV headers write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        TYPES[self as usize].1[0]
+        TYPES[self as usize - 1].1[0]
     }
 
     /// Whether a property declared so may hold `value`: its type is this one, or this is `Any`.
@@ -168,7 +170,8 @@ mod tests {
         for value_type in ValueType::all() {
             assert_eq!(ValueType::from_code(value_type.code()), Some(value_type));
         }
-        assert_eq!(ValueType::from_code(20), None);
+        assert_eq!(ValueType::from_code(0), None);
+        assert_eq!(ValueType::from_code(21), None);
         // Files hold these.
         assert_eq!(ValueType::I64.code(), 5);
         assert_eq!(ValueType::String.code(), 11);
@@ -206,7 +209,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let error = "strnig".parse::<ValueType>().unwrap_err().to_string();
-        assert!(error.starts_with("unknown type \"strnig\"; known are any, bool, byte, short,"), "{error}");
+        assert!(error.starts_with("unknown type \"strnig\"; known are bool, byte, short,"), "{error}");
     }
 
     #[test]

@@ -2,5 +2,6 @@
 
 pub mod sync;
 pub mod engine;
+pub mod memory;
 pub mod segment;
 pub mod timeline;

@@ -1,3 +1,4 @@
 //! Keeps one graph: durable, versioned, compact.
 
+pub mod io;
 pub mod sync;

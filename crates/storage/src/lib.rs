@@ -1,4 +1,5 @@
 //! Keeps one graph: durable, versioned, compact.
 
 pub mod io;
+pub mod log;
 pub mod sync;

@@ -13,8 +13,8 @@
 use std::time::Duration;
 
 use crate::log::error::LogError;
+use crate::log::group_commit::Shared;
 use crate::log::options::Durability;
-use crate::log::writer::Shared;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Condvar, Mutex};
 

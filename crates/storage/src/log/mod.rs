@@ -10,7 +10,8 @@
 //! - [`file`](mod@file): a log file's header, its link to its predecessor, its preallocation
 //! - [`buffer`]: frames that wait for a leader, and the space promised to them
 //! - [`leader`]: writes one batch, and goes over to the next file
-//! - [`writer`]: `Log`, the face of it all: group commit, poison, pruning
+//! - [`group_commit`]: one sync for many, hand-over between leaders, poison
+//! - [`writer`]: `Log`, the face of it all
 //! - [`background`]: the threads that prepare files, sync at intervals and seal
 //! - [`scan`], [`recovery`]: reading it back, telling a torn end from corruption
 //! - [`options`], [`error`]
@@ -22,6 +23,7 @@ pub mod buffer;
 pub mod error;
 pub mod file;
 pub mod frame;
+pub mod group_commit;
 pub mod leader;
 pub mod options;
 pub mod recovery;

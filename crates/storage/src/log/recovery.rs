@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use crate::io::directory::Directory;
 use crate::log::error::LogError;
 use crate::log::file::{LogEnd, UsedFile, file_name, file_number, open_used};
-use crate::log::frame::PAGE_BYTES;
+use crate::log::frame::{FrameFault, FrameHeader, PAGE_BYTES};
 use crate::log::leader::RetiredFile;
 use crate::log::scan::{Scan, Step};
 
@@ -93,66 +93,18 @@ pub fn recover<E: From<LogError>>(
     let mut stop = format!("no log file is in {}", directory.location().display());
     let cuts: Vec<LogEnd> = wanted.iter().skip(1).map(|used| used.header.predecessor).collect();
     for (index, used) in wanted.into_iter().enumerate() {
-        let (path, header) = (used.file.path().to_owned(), used.header);
+        let header = used.header;
         let mut scan = Scan::new(used);
-        let cut = cuts.get(index);
-        let bad = loop {
-            if cut.is_some_and(|cut| scan.end().cut >= cut.cut) {
-                break None;
-            }
-            match scan.step()? {
-                Step::Frame(frame, payload) => {
-                    if frame.ts > replay.after_ts && !frame.is_seal() {
-                        visit(frame.ts, payload)?;
-                        recovered.frames_count += 1;
-                        recovered.payload_bytes += payload.len() as u64;
-                    }
-                }
-                Step::End => break None,
-                Step::Bad(offset, fault) => break Some((offset, fault)),
-            }
+        stop = match cuts.get(index) {
+            Some(cut) => recovered.read_retired(&mut scan, *cut, replay, &mut visit)?,
+            None => recovered.read_newest(&mut scan, replay, &mut visit)?,
         };
         let end = scan.end();
-        let corrupt =
-            |offset, expected, found| LogError::Corrupt { file: path.clone(), offset, expected, found };
-        match (bad, cut) {
-            (Some((offset, fault)), Some(_)) => {
-                return Err(corrupt(offset, fault.expected, fault.found).into());
-            }
-            (Some((offset, fault)), None) => {
-                if scan.was_synced(offset)? {
-                    return Err(corrupt(offset, fault.expected, fault.found).into());
-                }
-                stop = format!(
-                    "{} at byte {offset}: expected {}, found {}",
-                    path.display(),
-                    fault.expected,
-                    fault.found
-                );
-                if scan.is_written(offset)? {
-                    recovered.torn = Some(TornEnd { file: path.clone(), offset });
-                }
-            }
-            (None, None) => stop = format!("{} is full", path.display()),
-            (None, Some(cut)) if end != *cut => {
-                let describe = |end: &LogEnd| {
-                    format!(
-                        "commit {} with crc {:#010x} ending at byte {}",
-                        end.last_ts, end.last_crc, end.cut
-                    )
-                };
-                return Err(corrupt(end.cut, describe(cut), describe(&end)).into());
-            }
-            (None, Some(_)) => {}
-        }
-        recovered.files.push(RetiredFile {
-            number: header.number,
-            last_ts: end.last_ts,
-            file_bytes: header.file_bytes,
-        });
-        recovered.end = end;
+        let (number, file_bytes) = (header.number, header.file_bytes);
+        recovered.files.push(RetiredFile { number, last_ts: end.last_ts, file_bytes });
         recovered.last_ts = end.last_ts;
         recovered.position = header.position(end.cut.next_multiple_of(PAGE_BYTES as u64));
+        recovered.end = end;
     }
     if recovered.last_ts < replay.need_ts {
         let directory = directory.location().to_owned();
@@ -160,6 +112,79 @@ pub fn recover<E: From<LogError>>(
         return Err(LogError::EndsBefore { directory, end: stop, last_ts, need_ts }.into());
     }
     Ok(recovered)
+}
+
+impl Recovered {
+    /// Reads a file up to the cut that its successor names; anything else before it is corruption.
+    /// Says how it ended.
+    fn read_retired<E: From<LogError>>(
+        &mut self,
+        scan: &mut Scan,
+        cut: LogEnd,
+        replay: Replay,
+        visit: &mut impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<String, E> {
+        while scan.end().cut < cut.cut {
+            match scan.step()? {
+                Step::Frame(frame, payload) => self.visit(frame, payload, replay, visit)?,
+                Step::End => break,
+                Step::Bad(offset, fault) => return Err(corrupt(scan, offset, fault).into()),
+            }
+        }
+        let end = scan.end();
+        if end == cut {
+            return Ok(format!("{} is left for the next", scan.path().display()));
+        }
+        let describe = |end: LogEnd| {
+            format!("commit {} with crc {:#010x} ending at byte {}", end.last_ts, end.last_crc, end.cut)
+        };
+        Err(corrupt(scan, end.cut, FrameFault::new(describe(cut), describe(end))).into())
+    }
+
+    /// Reads the newest file as far as it goes, and decides whether its end is torn or corrupt.
+    /// Says how it ended.
+    fn read_newest<E: From<LogError>>(
+        &mut self,
+        scan: &mut Scan,
+        replay: Replay,
+        visit: &mut impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<String, E> {
+        let (offset, fault) = loop {
+            match scan.step()? {
+                Step::Frame(frame, payload) => self.visit(frame, payload, replay, visit)?,
+                Step::End => return Ok(format!("{} is full", scan.path().display())),
+                Step::Bad(offset, fault) => break (offset, fault),
+            }
+        };
+        if scan.was_synced(offset)? {
+            return Err(corrupt(scan, offset, fault).into());
+        }
+        if scan.is_written(offset)? {
+            self.torn = Some(TornEnd { file: scan.path().to_owned(), offset });
+        }
+        let FrameFault { expected, found } = fault;
+        Ok(format!("{} at byte {offset}: expected {expected}, found {found}", scan.path().display()))
+    }
+
+    fn visit<E>(
+        &mut self,
+        frame: FrameHeader,
+        payload: &[u8],
+        replay: Replay,
+        visit: &mut impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if frame.ts > replay.after_ts && !frame.is_seal() {
+            visit(frame.ts, payload)?;
+            self.frames_count += 1;
+            self.payload_bytes += payload.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+fn corrupt(scan: &Scan, offset: u64, fault: FrameFault) -> LogError {
+    let FrameFault { expected, found } = fault;
+    LogError::Corrupt { file: scan.path().to_owned(), offset, expected, found }
 }
 
 struct Chain {

@@ -10,6 +10,7 @@
 //! this byte was once synced: a later batch begins at a page, is valid for this file, and names
 //! how far everything was synced when it was written.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::io::directory::File;
@@ -65,6 +66,12 @@ impl Scan {
     #[must_use]
     pub fn end(&self) -> LogEnd {
         self.end
+    }
+
+    /// Where the file lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.file.path()
     }
 
     /// The next frame. Called again after [`Step::Bad`], it finds the same.

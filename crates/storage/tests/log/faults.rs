@@ -46,6 +46,20 @@ fn a_failed_write_or_sync_poisons_and_is_never_tried_again() {
 }
 
 #[test]
+fn a_leader_that_panics_leaves_nobody_waiting() {
+    let (_, directory) = failing();
+    let log = open(&directory, LogOptions::default()).unwrap();
+    commit(&log, 1).unwrap();
+    append(&log, 2).unwrap();
+    directory.plan(Fault::new(Operation::Sync, "log-", ErrorKind::Other).panicking());
+    let led = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| log.acknowledge(2)));
+    assert!(led.is_err(), "the panic reaches the caller");
+    let error = log.wait_durable(2).unwrap_err();
+    assert!(error.to_string().contains("panicked"), "{error}");
+    assert!(log.is_poisoned() && log.durable() == 1);
+}
+
+#[test]
 fn a_full_disk_refuses_commits_before_they_start_and_heals() {
     let (memory, directory) = failing();
     let log = open(&directory, small_files(Durability::Sync)).unwrap();

@@ -106,7 +106,8 @@ mod tests {
     fn the_later_change_of_a_key_stays() {
         let both = changes(&[(2, Some(1)), (1, Some(5)), (2, None)]);
         assert_eq!(both.as_slice(), changes(&[(1, Some(5)), (2, None)]).as_slice());
-        let followed = changes(&[(1, Some(5)), (2, Some(1))]).followed_by(&changes(&[(2, None), (3, Some(3))]));
+        let followed =
+            changes(&[(1, Some(5)), (2, Some(1))]).followed_by(&changes(&[(2, None), (3, Some(3))]));
         assert_eq!(followed, changes(&[(1, Some(5)), (2, None), (3, Some(3))]));
     }
 

@@ -101,11 +101,7 @@ impl MemoryEngine {
         self.groups.insert(group);
     }
 
-    fn in_group(
-        &self,
-        vertex: VertexId,
-        check: impl FnOnce(&Group) -> Newer,
-    ) -> Newer {
+    fn in_group(&self, vertex: VertexId, check: impl FnOnce(&Group) -> Newer) -> Newer {
         self.groups.get(vertex.group()).map_or(Newer::No, |group| check(group))
     }
 

@@ -96,7 +96,9 @@ impl Fresh {
 
     fn range(&self, row: u16) -> Range<usize> {
         match self.rows.binary_search(&row) {
-            Ok(at) => at.checked_sub(1).map_or(0, |before| self.ends[before] as usize)..self.ends[at] as usize,
+            Ok(at) => {
+                at.checked_sub(1).map_or(0, |before| self.ends[before] as usize)..self.ends[at] as usize
+            }
             Err(_) => 0..0,
         }
     }
@@ -324,7 +326,13 @@ impl Freezer<'_> {
                         ),
                         (None, None) => (None, false),
                     };
-                    fresh.weights.push(self.weight_of(number, present, subject.edge_type(), source, key.0)?);
+                    fresh.weights.push(self.weight_of(
+                        number,
+                        present,
+                        subject.edge_type(),
+                        source,
+                        key.0,
+                    )?);
                 }
             }
             if replaced {
@@ -546,7 +554,10 @@ impl FrozenTopology {
             } else if range.is_empty() {
                 continue;
             } else if plain {
-                visitor(first + row as u32, Piece { neighbors: &neighbors[range], weights: &[], sorted: true })
+                visitor(
+                    first + row as u32,
+                    Piece { neighbors: &neighbors[range], weights: &[], sorted: true },
+                )
             } else {
                 visitor(first + row as u32, list.piece(range))
             };
@@ -662,8 +673,7 @@ impl Topology for FrozenTopology {
         let second = sides.get(1).map(|side| self.side(*side)).transpose()?;
         for vertex in vertices {
             let id = VertexId(*vertex);
-            let mut said =
-                Self::visit_lists(&first[id.group().0 as usize], *vertex, id.row(), &mut visitor);
+            let mut said = Self::visit_lists(&first[id.group().0 as usize], *vertex, id.row(), &mut visitor);
             if let Some(second) = second.filter(|_| said == Visit::Continue) {
                 said = Self::visit_lists(&second[id.group().0 as usize], *vertex, id.row(), &mut visitor);
             }

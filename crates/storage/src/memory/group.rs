@@ -215,7 +215,10 @@ mod tests {
         group.edge_segment_or_new(subject(3, Direction::Out));
         assert!(Arc::ptr_eq(&first, &group.edge_segment_or_new(subject(3, Direction::In))));
         let subjects: Vec<_> = group.edges().iter().map(|edge| edge.subject).collect();
-        assert_eq!(subjects, [subject(1, Direction::Out), subject(3, Direction::Out), subject(3, Direction::In)]);
+        assert_eq!(
+            subjects,
+            [subject(1, Direction::Out), subject(3, Direction::Out), subject(3, Direction::In)]
+        );
         assert_eq!((subjects[2].edge_type(), subjects[2].side()), (TypeId(3), Direction::In));
     }
 }

@@ -77,12 +77,7 @@ pub fn has_edge(layer: &Layer<EdgeBody>, key: RecordKey, timestamp: Timestamp) -
 
 /// One property of an edge.
 #[must_use]
-pub fn property(
-    layer: &Layer<EdgeBody>,
-    edge: RecordKey,
-    key: KeyId,
-    timestamp: Timestamp,
-) -> Option<Value> {
+pub fn property(layer: &Layer<EdgeBody>, edge: RecordKey, key: KeyId, timestamp: Timestamp) -> Option<Value> {
     let stored = || layer.body.column(key)?.get(layer.body.find(edge)?);
     match effect_of(layer.records(&edge.only(), timestamp).into_iter()) {
         None => stored(),
@@ -96,10 +91,7 @@ pub fn property(
 }
 
 /// Properties after `changes`, by key.
-pub fn changed(
-    mut stored: Vec<(KeyId, Value)>,
-    changes: &[(KeyId, Option<Value>)],
-) -> Vec<(KeyId, Value)> {
+pub fn changed(mut stored: Vec<(KeyId, Value)>, changes: &[(KeyId, Option<Value>)]) -> Vec<(KeyId, Value)> {
     stored.retain(|(key, _)| changes.binary_search_by_key(key, |change| change.0).is_err());
     stored.extend(changes.iter().filter_map(|(key, value)| Some((*key, value.clone()?))));
     stored.sort_by_key(|property| property.0);

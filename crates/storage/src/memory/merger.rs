@@ -126,8 +126,8 @@ impl Merger {
         let Merged::Done { displaced, retained, merged } = segment.merge(timeline) else { return false };
         let now = segment.load_full();
         let hubs = now.layer.hubs.iter().filter(|hub| displaced.layer.hub(hub.row).is_none());
-        let items = edges(&now.layer.body)
-            + hubs.map(|hub| edges(&hub.segment.load().layer.body)).sum::<usize>();
+        let items =
+            edges(&now.layer.body) + hubs.map(|hub| edges(&hub.segment.load().layer.body)).sum::<usize>();
         let before = edges(&displaced.layer.body);
         if items >= before {
             self.counters.body_edges.fetch_add((items - before) as u64, Ordering::Relaxed);

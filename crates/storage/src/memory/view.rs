@@ -198,7 +198,8 @@ impl View for MemoryView<'_> {
         taken: &mut Vec<u16>,
     ) -> Result<()> {
         let subject = EdgeSubject::new(edge_type, Direction::Out);
-        let Some(mut segment) = self.group(source.group()).and_then(|group| group.edge_segment(subject)) else {
+        let Some(mut segment) = self.group(source.group()).and_then(|group| group.edge_segment(subject))
+        else {
             return Ok(());
         };
         // The present, not the snapshot's layer: what was deleted before is free unless a record
@@ -235,9 +236,10 @@ impl View for MemoryView<'_> {
         };
         let version = segment.load();
         let layer = version.layer_at(self.timestamp);
-        let hubs = layer.hubs.iter().map(|hub| {
-            list::edge_count(hub.segment.load().layer_at(self.timestamp), self.timestamp)
-        });
+        let hubs = layer
+            .hubs
+            .iter()
+            .map(|hub| list::edge_count(hub.segment.load().layer_at(self.timestamp), self.timestamp));
         Ok(list::edge_count(layer, self.timestamp) + hubs.sum::<u64>())
     }
 }

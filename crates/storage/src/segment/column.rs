@@ -45,8 +45,12 @@ pub(crate) enum Offsets {
 impl Offsets {
     fn range(&self, at: usize) -> Range<usize> {
         match self {
-            Self::Small(ends) => at.checked_sub(1).map_or(0, |before| ends[before] as usize)..ends[at] as usize,
-            Self::Large(ends) => at.checked_sub(1).map_or(0, |before| ends[before] as usize)..ends[at] as usize,
+            Self::Small(ends) => {
+                at.checked_sub(1).map_or(0, |before| ends[before] as usize)..ends[at] as usize
+            }
+            Self::Large(ends) => {
+                at.checked_sub(1).map_or(0, |before| ends[before] as usize)..ends[at] as usize
+            }
         }
     }
 }

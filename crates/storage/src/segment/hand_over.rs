@@ -122,13 +122,12 @@ impl<B: Body> Segment<B> {
             let (mut hubs, run) = (now.layer.hubs.to_vec(), rest.filtered(|record| !is_hub(record)));
             for (row, body) in new_hubs {
                 let of_row = |record: RecordRef<'_>| record.key.row() == row;
-                let layer =
-                    Layer { run: Arc::new(rest.filtered(of_row)), ..Layer::of_body(base, body, Arc::from([])) };
-                let version = Version {
-                    layer,
-                    older: Arc::from([]),
-                    history: Arc::new(history.filtered(of_row)),
+                let layer = Layer {
+                    run: Arc::new(rest.filtered(of_row)),
+                    ..Layer::of_body(base, body, Arc::from([]))
                 };
+                let version =
+                    Version { layer, older: Arc::from([]), history: Arc::new(history.filtered(of_row)) };
                 let floor = Timestamp(self.floor.load(Ordering::Acquire));
                 let segment = Arc::new(Self::of_version(version, self.changed(), floor));
                 hubs.push(Hub { row, segment });

@@ -19,6 +19,13 @@
 
 pub mod control;
 pub mod csr;
+pub mod pagerank;
 mod parts;
 pub mod scope;
 
+#[cfg(test)]
+mod graphs;
+#[cfg(test)]
+mod pieced;
+#[cfg(test)]
+mod view;

@@ -17,8 +17,10 @@
 //!   [slice of vertices](parts) and every frontier.
 //! - A bad parameter is an error that names it and its range.
 
+pub mod bfs;
 pub mod control;
 pub mod csr;
+mod frontier;
 pub mod pagerank;
 mod parts;
 pub mod scope;

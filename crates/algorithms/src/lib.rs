@@ -24,6 +24,7 @@ mod frontier;
 pub mod pagerank;
 mod parts;
 pub mod scope;
+pub mod sssp;
 pub mod wcc;
 
 #[cfg(test)]

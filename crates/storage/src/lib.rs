@@ -1,6 +1,10 @@
 //! Keeps one graph: durable, versioned, compact.
 
-pub mod io;
-pub mod sync;
 pub mod engine;
+pub mod index;
+pub mod io;
+pub mod memory_budget;
+pub mod sync;
 pub mod timeline;
+pub mod transaction;
+pub mod vertex_ids;

@@ -222,7 +222,7 @@ fn take_properties(reader: &mut Reader<'_>) -> Decoded<Properties> {
             *reader = ahead;
             None
         } else {
-            Some(Value::decode(reader)?)
+            Some(reader.part(Value::decode)?)
         };
         changes.push((key, value));
     }

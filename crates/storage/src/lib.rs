@@ -4,6 +4,7 @@ pub mod engine;
 pub mod index;
 pub mod io;
 pub mod memory_budget;
+pub mod segment;
 pub mod sync;
 pub mod timeline;
 pub mod transaction;

@@ -1,10 +1,14 @@
 //! Keeps one graph: durable, versioned, compact.
 
 pub mod engine;
+pub mod error;
 pub mod index;
 pub mod io;
+pub mod log;
 pub mod memory_budget;
 pub mod segment;
+pub mod snapshot;
+pub mod store;
 pub mod sync;
 pub mod timeline;
 pub mod transaction;

@@ -126,7 +126,7 @@ impl UniqueIndex {
     }
 
     /// Does the removals that every open snapshot agrees with: those of commits visible at `oldest`,
-    /// the oldest open snapshot (W if there is none). For a background thread; holds no lock for long.
+    /// the oldest open snapshot (R if that is older or there is none). For a background thread; holds no lock for long.
     pub fn collect(&self, oldest: Timestamp) {
         self.changes.lock().forget_through(oldest);
         loop {

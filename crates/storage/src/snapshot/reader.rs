@@ -79,8 +79,11 @@ impl<'a, V: View> Reader<'a, V> {
         match self.writes.vertex(vertex) {
             Some(VertexWrite::Insert { properties, .. }) => Ok(properties.get(key).flatten().cloned()),
             Some(VertexWrite::Delete) => Ok(None),
-            Some(VertexWrite::Set(changes)) if let Some(value) = changes.get(key) => Ok(value.cloned()),
-            Some(VertexWrite::Set(_)) | None => self.view.vertex_property(vertex, key),
+            Some(VertexWrite::Set(changes)) => match changes.get(key) {
+                Some(value) => Ok(value.cloned()),
+                None => self.view.vertex_property(vertex, key),
+            },
+            None => self.view.vertex_property(vertex, key),
         }
     }
 
@@ -93,8 +96,11 @@ impl<'a, V: View> Reader<'a, V> {
         match self.writes.edge(edge) {
             Some(Add(all) | Insert(all) | Replace(all)) => Ok(all.get(key).flatten().cloned()),
             Some(Delete) => Ok(None),
-            Some(Set(changes)) if let Some(value) = changes.get(key) => Ok(value.cloned()),
-            Some(Set(_)) | None => self.view.edge_property(edge, key),
+            Some(Set(changes)) => match changes.get(key) {
+                Some(value) => Ok(value.cloned()),
+                None => self.view.edge_property(edge, key),
+            },
+            None => self.view.edge_property(edge, key),
         }
     }
 

@@ -169,20 +169,6 @@ impl<'a> Reader<'a> {
         Ok(count as usize)
     }
 
-    /// What `parse` reads from the front of what is left.
-    ///
-    /// # Errors
-    /// What `parse` says, at the place where it began.
-    pub fn part<T, E: fmt::Display>(
-        &mut self,
-        parse: impl FnOnce(&mut &'a [u8]) -> Result<T, E>,
-    ) -> Decoded<T> {
-        let mut rest = &self.input[self.offset..];
-        let part = parse(&mut rest).map_err(|error| self.error(error.to_string()))?;
-        self.offset = self.input.len() - rest.len();
-        Ok(part)
-    }
-
     /// A length as a varint, then as many bytes, borrowed.
     ///
     /// # Errors

@@ -207,8 +207,7 @@ impl Catalogue {
 
     /// The pairs of labels that edges of `edge_type` were ever seen to join.
     pub fn joins(&self, edge_type: TypeId) -> impl Iterator<Item = (LabelId, LabelId)> {
-        let range =
-            (edge_type, LabelId(0), LabelId(0))..=(edge_type, LabelId(u16::MAX), LabelId(u16::MAX));
+        let range = (edge_type, LabelId(0), LabelId(0))..=(edge_type, LabelId(u16::MAX), LabelId(u16::MAX));
         self.joins.range(range).map(|(_, source, target)| (*source, *target))
     }
 

@@ -222,7 +222,7 @@ fn take_properties(reader: &mut Reader<'_>) -> Decoded<Properties> {
             *reader = ahead;
             None
         } else {
-            Some(reader.part(Value::decode)?)
+            Some(Value::decode(reader)?)
         };
         changes.push((key, value));
     }

@@ -47,7 +47,8 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_a_limit_and_keeps_its_text_and_cause() {
-        let error = Error::from(IoError::new(Operation::Write, "db/log-1", std::io::ErrorKind::StorageFull.into()));
+        let error =
+            Error::from(IoError::new(Operation::Write, "db/log-1", std::io::ErrorKind::StorageFull.into()));
         assert_eq!(error.kind(), ErrorKind::Limit);
         assert!(error.to_string().starts_with("write db/log-1: "), "{error}");
         assert!(std::error::Error::source(&error).is_some());

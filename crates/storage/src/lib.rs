@@ -5,6 +5,7 @@ pub mod error;
 pub mod index;
 pub mod io;
 pub mod log;
+pub mod memory;
 pub mod memory_budget;
 pub mod segment;
 pub mod snapshot;

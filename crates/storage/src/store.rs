@@ -8,17 +8,15 @@
 //! Assembling reads what unique indexes hold; opening files, recovery's order and checkpoints are
 //! their caller's.
 
-use crate::engine::{Engine, EngineStatistics, View};
+use crate::engine::{Engine, EngineStatistics};
 use crate::index::build::build;
 use crate::index::directory::IndexDirectory;
 use crate::io::random::Random;
 use crate::log::writer::{Log, LogStatistics};
 use crate::memory_budget::MemoryBudget;
 use crate::snapshot::handle::Snapshot;
-use crate::snapshot::session::Session;
 use crate::sync::ArcCell;
 use crate::timeline::clock::Timeline;
-use crate::timeline::registry::Access;
 use crate::transaction::commit::NewIndex;
 use crate::transaction::front::{Counters, Front};
 use crate::transaction::handle::Transaction;
@@ -129,7 +127,8 @@ impl<E: Engine> Store<E> {
             let built = build(&engine.view(&pin, newest), label, key, retry.next_u64())?;
             if built.duplicates_count > 0 {
                 let property = property_name(&catalogue, Owner::Label(label), key);
-                let text = format!("{property} is unique, but was stored twice: {}", built.describe_duplicates());
+                let text =
+                    format!("{property} is unique, but was stored twice: {}", built.describe_duplicates());
                 return Err(Error::new(ErrorKind::Corrupt, text));
             }
             indexes.push(((label, key), Arc::new(built.index)));
@@ -291,16 +290,5 @@ impl<E: Engine> Store<E> {
             engine: front.engine.statistics(),
             log: front.log.statistics(),
         }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn front(&self) -> &Arc<Front<E>> {
-        &self.front
-    }
-
-    /// A snapshot of the newest commit, durable or not: for loads and exports behind a gate.
-    #[cfg(test)]
-    pub(crate) fn newest_snapshot(&self) -> Snapshot<E> {
-        Snapshot::of(Session::begin(&self.front, Access::Write))
     }
 }

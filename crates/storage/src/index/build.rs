@@ -60,7 +60,8 @@ impl Built {
     /// The duplicates for an error: "`ada` of v1 and v7, `bob` of v2 and v3, and 9 more".
     #[must_use]
     pub fn describe_duplicates(&self) -> String {
-        let named = self.duplicates.iter().map(|(value, first, second)| format!("`{value}` of {first} and {second}"));
+        let named =
+            self.duplicates.iter().map(|(value, first, second)| format!("`{value}` of {first} and {second}"));
         let mut named: Vec<String> = named.collect();
         let more = self.duplicates_count - named.len() as u64;
         if more > 0 {

@@ -105,7 +105,10 @@ mod tests {
         list.push(T(6), 2);
         list.push(T(8), 3);
         assert_eq!(list.newer(1, T(4)), Newer::Forgotten, "the change at 5 was dropped");
-        assert_eq!((list.newer(1, T(5)), list.newer(2, T(5)), list.newer(2, T(6))), (Newer::No, Newer::Yes, Newer::No));
+        assert_eq!(
+            (list.newer(1, T(5)), list.newer(2, T(5)), list.newer(2, T(6))),
+            (Newer::No, Newer::Yes, Newer::No)
+        );
     }
 
     proptest! {

@@ -165,7 +165,9 @@ impl UniqueIndex {
             let shard = shard.read();
             (shard.entries.allocation_size() + shard.leaving.allocation_size()) as u64
         });
-        shards.sum::<u64>() + self.removals.lock().capacity() as u64 * 16 + self.changes.lock().len() as u64 * 36
+        shards.sum::<u64>()
+            + self.removals.lock().capacity() as u64 * 16
+            + self.changes.lock().len() as u64 * 36
     }
 
     /// By the top bits: the tables inside take their places from a product of all bits.
@@ -222,7 +224,8 @@ mod tests {
         }
         let bytes = index.heap_bytes() as f64 / f64::from(rows);
         assert!((9.0..21.5).contains(&bytes), "{bytes} bytes a row");
-        let lone = (0..rows).filter(|row| found(&index, index.hash(&Value::I64((*row).into()))) == [*row]).count();
+        let lone =
+            (0..rows).filter(|row| found(&index, index.hash(&Value::I64((*row).into()))) == [*row]).count();
         assert!(lone > 199_900, "hashes spread over 32 bits: {lone} are alone");
     }
 

@@ -22,6 +22,7 @@ pub struct Fault {
     nth: u64,
     kind: ErrorKind,
     lasting: bool,
+    panics: bool,
 }
 
 impl Fault {
@@ -30,13 +31,14 @@ impl Fault {
     /// `SyncDirectory` and `List` have no file; plan them with an empty prefix.
     #[must_use]
     pub fn new(operation: Operation, prefix: &str, kind: ErrorKind) -> Self {
-        Self { operation: Some(operation), prefix: prefix.to_owned(), nth: 1, kind, lasting: false }
+        let prefix = prefix.to_owned();
+        Self { operation: Some(operation), prefix, nth: 1, kind, lasting: false, panics: false }
     }
 
     /// The next operation that would change anything, or make a change durable, fails once.
     #[must_use]
     pub fn any_change(kind: ErrorKind) -> Self {
-        Self { operation: None, prefix: String::new(), nth: 1, kind, lasting: false }
+        Self { operation: None, ..Self::new(Operation::Write, "", kind) }
     }
 
     /// Not the next, but the `nth` from now on (the next is 1).
@@ -50,6 +52,13 @@ impl Fault {
     #[must_use]
     pub fn lasting(mut self) -> Self {
         self.lasting = true;
+        self
+    }
+
+    /// Not an error, but a panic: what a bug below would do.
+    #[must_use]
+    pub fn panicking(mut self) -> Self {
+        self.panics = true;
         self
     }
 
@@ -119,6 +128,7 @@ impl Plan {
             if names.iter().any(|name| fault.matches(operation, name)) {
                 *seen += 1;
                 if *seen == fault.nth || (fault.lasting && *seen > fault.nth) {
+                    assert!(!fault.panics, "a planned panic in {operation} {names:?}");
                     due = due.or(Some(fault.kind));
                 }
             }

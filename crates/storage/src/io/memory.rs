@@ -19,17 +19,19 @@ use std::sync::Arc;
 
 use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_name};
 use crate::io::error::{IoError, Operation};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, RwLock};
 
 /// The bytes that a disk writes in one piece.
 pub const SECTOR_BYTES: usize = 512;
 
 /// A directory in memory. Clones are handles to the same files.
 ///
-/// Concurrency: one lock for the names, one a file; the names' lock is the outer one.
+/// Concurrency: locks, outermost first: power, names, one a file. Every change of a file's bytes
+/// holds `power` to read, a crash to write: it is one moment for all files.
 #[derive(Debug, Clone)]
 pub struct MemoryDirectory {
     location: PathBuf,
+    power: Arc<RwLock<()>>,
     disk: Arc<Mutex<Disk>>,
 }
 
@@ -98,7 +100,7 @@ impl MemoryDirectory {
     /// An empty directory that calls itself `location` in error messages.
     #[must_use]
     pub fn new(location: impl Into<PathBuf>) -> Self {
-        Self { location: location.into(), disk: Arc::default() }
+        Self { location: location.into(), power: Arc::default(), disk: Arc::default() }
     }
 
     /// What is found after the power failed now and nothing unsynced was kept.
@@ -111,6 +113,7 @@ impl MemoryDirectory {
     /// bytes of a file in the order of its writes, then the names in the order of their changes.
     #[must_use]
     pub fn crash(&self, mut keep: impl FnMut(Unsynced<'_>) -> Fate) -> Self {
+        let _moment = self.power.write();
         let disk = self.disk.lock();
         let mut names = disk.durable_names.clone();
         for change in &disk.unsynced {
@@ -128,7 +131,7 @@ impl MemoryDirectory {
             })
             .collect();
         let disk = Disk { durable_names: found.clone(), names: found, ..Disk::default() };
-        Self { location: self.location.clone(), disk: Arc::new(Mutex::new(disk)) }
+        Self { location: self.location.clone(), power: Arc::default(), disk: Arc::new(Mutex::new(disk)) }
     }
 
     fn failed(&self, operation: Operation, name: &str, kind: ErrorKind) -> IoError {
@@ -136,7 +139,7 @@ impl MemoryDirectory {
     }
 
     fn file(&self, name: &str, mode: OpenMode, node: Arc<Mutex<Node>>) -> Arc<dyn File> {
-        Arc::new(MemoryFile { path: self.path(name), mode, node })
+        Arc::new(MemoryFile { path: self.path(name), mode, power: self.power.clone(), node })
     }
 }
 
@@ -295,6 +298,7 @@ impl Drop for MemoryLock {
 struct MemoryFile {
     path: PathBuf,
     mode: OpenMode,
+    power: Arc<RwLock<()>>,
     node: Arc<Mutex<Node>>,
 }
 
@@ -333,6 +337,7 @@ impl File for MemoryFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), IoError> {
         self.check_writable(Operation::Write)?;
         let offset = self.position(Operation::Write, offset)?;
+        let _powered = self.power.read();
         let mut node = self.node.lock();
         write(&mut node.bytes, offset, bytes);
         node.unsynced.push(Change::Write { offset, bytes: bytes.to_vec() });
@@ -342,6 +347,7 @@ impl File for MemoryFile {
     fn set_len(&self, len: u64) -> Result<(), IoError> {
         self.check_writable(Operation::SetLength)?;
         let length = self.position(Operation::SetLength, len)?;
+        let _powered = self.power.read();
         let mut node = self.node.lock();
         node.bytes.resize(length, 0);
         node.unsynced.push(Change::Length(length));
@@ -353,6 +359,7 @@ impl File for MemoryFile {
     }
 
     fn sync_data(&self) -> Result<(), IoError> {
+        let _powered = self.power.read();
         let mut node = self.node.lock();
         for change in std::mem::take(&mut node.unsynced) {
             match change {

@@ -12,6 +12,7 @@
 //! Source: GART (ATC 2023) 5.3, one column store a property, aligned to the segment. Differs:
 //! column families are a seam (`BuildColumn` is the only writer of the form).
 
+use evergraph_graph::bytes::Reader;
 use evergraph_graph::value::date::Date;
 use evergraph_graph::value::{Value, ValueType};
 use std::ops::Range;
@@ -44,8 +45,12 @@ pub(crate) enum Offsets {
 impl Offsets {
     fn range(&self, at: usize) -> Range<usize> {
         match self {
-            Self::Small(ends) => at.checked_sub(1).map_or(0, |before| ends[before] as usize)..ends[at] as usize,
-            Self::Large(ends) => at.checked_sub(1).map_or(0, |before| ends[before] as usize)..ends[at] as usize,
+            Self::Small(ends) => {
+                at.checked_sub(1).map_or(0, |before| ends[before] as usize)..ends[at] as usize
+            }
+            Self::Large(ends) => {
+                at.checked_sub(1).map_or(0, |before| ends[before] as usize)..ends[at] as usize
+            }
         }
     }
 }
@@ -126,7 +131,7 @@ impl StoredColumn {
             Data::Floats(values) if self.value_type == ValueType::F32 => Value::F32(values[at] as f32),
             Data::Floats(values) => Value::F64(values[at]),
             Data::Bytes { offsets, bytes } => {
-                let mut item = &bytes[offsets.range(at)];
+                let mut item = Reader::new(&bytes[offsets.range(at)]);
                 let value = match self.value_type {
                     ValueType::Any => Value::decode(&mut item),
                     value_type => Value::decode_payload(value_type, &mut item),

@@ -41,6 +41,8 @@ pub enum Merged<B> {
         displaced: Arc<Version<B>>,
         /// Whether layers were kept for open snapshots: trim when one ends.
         retained: bool,
+        /// How many records became part of the body.
+        merged: usize,
     },
 }
 
@@ -109,6 +111,7 @@ impl<B: Body> Segment<B> {
         let registry = timeline.registry();
         let (rest, merged) = divide(&now.layer, base);
         let older = needed(&registry, Some((&now.layer, base)), &now.older);
+        let count = merged.len();
         let history = self.history(&registry, &now.history, merged);
         let retained = !older.is_empty();
 
@@ -119,13 +122,12 @@ impl<B: Body> Segment<B> {
             let (mut hubs, run) = (now.layer.hubs.to_vec(), rest.filtered(|record| !is_hub(record)));
             for (row, body) in new_hubs {
                 let of_row = |record: RecordRef<'_>| record.key.row() == row;
-                let layer =
-                    Layer { run: Arc::new(rest.filtered(of_row)), ..Layer::of_body(base, body, Arc::from([])) };
-                let version = Version {
-                    layer,
-                    older: Arc::from([]),
-                    history: Arc::new(history.filtered(of_row)),
+                let layer = Layer {
+                    run: Arc::new(rest.filtered(of_row)),
+                    ..Layer::of_body(base, body, Arc::from([]))
                 };
+                let version =
+                    Version { layer, older: Arc::from([]), history: Arc::new(history.filtered(of_row)) };
                 let floor = Timestamp(self.floor.load(Ordering::Acquire));
                 let segment = Arc::new(Self::of_version(version, self.changed(), floor));
                 hubs.push(Hub { row, segment });
@@ -135,7 +137,7 @@ impl<B: Body> Segment<B> {
         };
         let layer = Layer { base, body, run: Arc::new(run), tail: Arc::new(Tail::none()), hubs };
         let displaced = self.current.swap(Arc::new(Version { layer, older, history: Arc::new(history) }));
-        Merged::Done { displaced, retained }
+        Merged::Done { displaced, retained, merged: count }
     }
 
     /// Drops layers that no open snapshot needs any more; what was displaced, if anything was, and

@@ -98,10 +98,10 @@ mod tests {
         assert_eq!(effect(&[(Insert, &a), (Set, &b)]), Some(Effect::Present(merged)));
         let changes = props(&[(1, Some(1)), (2, None), (3, Some(3))]);
         assert_eq!(effect(&[(Set, &a), (Set, &b)]), Some(Effect::Changed(changes)));
-        assert_eq!(effect(&[(Set, &a), (Replace, &b.without_removals())]), effect(&[(
-            Insert,
-            &props(&[(3, Some(3))])
-        )]));
+        assert_eq!(
+            effect(&[(Set, &a), (Replace, &b.without_removals())]),
+            effect(&[(Insert, &props(&[(3, Some(3))]))])
+        );
     }
 
     #[test]

@@ -177,7 +177,9 @@ mod tests {
         let key = RecordKey::edge(4095, u32::MAX, 9);
         assert_eq!((key.row(), key.neighbor(), key.discriminator()), (4095, u32::MAX, 9));
         assert!(RecordKey::whole_row(1).contains(&keys[3]) && !RecordKey::whole_row(1).contains(&keys[4]));
-        assert!(RecordKey::parallel(1, 7).contains(&keys[2]) && !RecordKey::parallel(1, 7).contains(&keys[1]));
+        assert!(
+            RecordKey::parallel(1, 7).contains(&keys[2]) && !RecordKey::parallel(1, 7).contains(&keys[1])
+        );
     }
 
     #[test]

@@ -161,7 +161,7 @@ pub struct Segment<B> {
     /// Whether a merge of this segment is under way; one at a time.
     pub(super) merging: Mutex<()>,
     /// Whether the segment waits in the merge queue. Decides nothing but a second entry.
-    pub(super) queued: AtomicBool,
+    queued: AtomicBool,
     /// Where the present body lies on disk, for checkpoints.
     stored: Mutex<Option<Stored>>,
 }
@@ -255,6 +255,16 @@ impl<B: Body> Segment<B> {
             return Newer::Yes;
         }
         if since.0 < self.floor.load(Ordering::Acquire) { Newer::Forgotten } else { Newer::No }
+    }
+
+    /// Notes that the segment waits in the merge queue; whether it didn't before.
+    pub fn enqueue(&self) -> bool {
+        !self.queued.swap(true, Ordering::AcqRel)
+    }
+
+    /// Notes that the segment left the merge queue.
+    pub fn dequeue(&self) {
+        self.queued.store(false, Ordering::Release);
     }
 
     /// Where the present body lies on disk, if it does.

@@ -111,7 +111,9 @@ impl Body for VertexBody {
                 }
             };
             for (key, column) in &self.columns {
-                if column.has(usize::from(row)) && whole.is_none_or(|properties| properties.get(*key).is_none()) {
+                if column.has(usize::from(row))
+                    && whole.is_none_or(|properties| properties.get(*key).is_none())
+                {
                     changes.entry(*key).or_default().push((row, None));
                 }
             }
@@ -167,10 +169,10 @@ mod tests {
         assert_eq!(first.items(), 2);
         assert_eq!(first.property(3, KeyId(1)), Some(Value::I64(10)));
         let second = first.merged(&[net(3, Effect::Changed(props(&[(2, None), (3, Some(5))])))]);
-        assert_eq!(second.properties(3).collect::<Vec<_>>(), [
-            (KeyId(1), Value::I64(10)),
-            (KeyId(3), Value::I64(5))
-        ]);
+        assert_eq!(
+            second.properties(3).collect::<Vec<_>>(),
+            [(KeyId(1), Value::I64(10)), (KeyId(3), Value::I64(5))]
+        );
         assert!(Arc::ptr_eq(first.column(KeyId(1)).unwrap(), second.column(KeyId(1)).unwrap()));
         assert_eq!(second.property(4095, KeyId(2)), Some(Value::I64(21)));
         assert_eq!(first.property(3, KeyId(2)), Some(Value::I64(20)), "the old body stays as it was");

@@ -17,7 +17,9 @@ use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+use evergraph_graph::id::{
+    Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId,
+};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -110,7 +112,8 @@ impl<'a, V: View> Reader<'a, V> {
     /// `invalid` if there is none, `conflict` if it is younger than this moment.
     pub fn index(&self, label: LabelId, key: KeyId) -> Result<Arc<UniqueIndex>> {
         let name = || format!("{}.{}", self.catalogue.label_name(label), self.catalogue.key_name(key));
-        let Some(index) = self.indexes.get(label, key).filter(|_| self.catalogue.is_unique(label, key)) else {
+        let Some(index) = self.indexes.get(label, key).filter(|_| self.catalogue.is_unique(label, key))
+        else {
             let text = format!("there is no unique index on {}: create it, then look up", name());
             return Err(Error::invalid(text));
         };
@@ -349,7 +352,11 @@ impl<V: View> GraphView for Reader<'_, V> {
         }
         Ok(Statistics {
             vertices: vertices.into_iter().filter(|(_, count)| *count > 0).collect(),
-            edges: edges.into_iter().filter(|(_, count)| *count > 0).map(|(id, count)| (id, count as u64)).collect(),
+            edges: edges
+                .into_iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(id, count)| (id, count as u64))
+                .collect(),
         })
     }
 

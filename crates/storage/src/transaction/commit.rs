@@ -215,7 +215,8 @@ fn check<E: Engine>(
             current.would_change(change).map_err(Refusal::Said)?;
         }
         // What it wrote was not resolved for an index that it doesn't know.
-        let mut unknown = current.unique_indexes().filter(|(label, key)| !schema.base().is_unique(*label, *key));
+        let mut unknown =
+            current.unique_indexes().filter(|(label, key)| !schema.base().is_unique(*label, *key));
         if let Some((label, key)) = unknown.next() {
             return Err(Refusal::NewIndex(label, key));
         }

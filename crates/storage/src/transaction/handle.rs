@@ -157,7 +157,9 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         if self.is_simple(id) {
             return Ok(id);
         }
-        Err(Error::invalid(format!("edge type {name} exists and allows parallel edges: it cannot become simple")))
+        Err(Error::invalid(format!(
+            "edge type {name} exists and allows parallel edges: it cannot become simple"
+        )))
     }
 
     fn declare_vertex_property(&mut self, label: LabelId, key: KeyId, value_type: ValueType) -> Result<()> {

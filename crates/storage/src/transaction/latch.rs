@@ -72,7 +72,8 @@ impl Drop for LoadingGate<'_> {
 /// `busy`.
 pub fn check_open(state: &LatchState) -> Result<()> {
     if state.loading {
-        let text = "a bulk load or an index build holds the store: nothing was written, try again when it is done";
+        let text =
+            "a bulk load or an index build holds the store: nothing was written, try again when it is done";
         return Err(Error::new(ErrorKind::Busy, text));
     }
     Ok(())

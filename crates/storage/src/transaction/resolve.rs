@@ -94,7 +94,7 @@ fn label_of<V: View>(view: &V, vertex: VertexId) -> LabelId {
 
 fn learn_joins<V: View>(view: &V, writes: &Writes, schema: &mut SchemaWrites) {
     let mut last: Option<(TypeId, LabelId, LabelId)> = None;
-    for (edge, write) in writes.edges().filter(|(_, write)| write.balance() > 0) {
+    for (edge, _) in writes.edges().filter(|(_, write)| write.balance() > 0) {
         let join = (edge.edge_type, label_of(view, edge.source), label_of(view, edge.target));
         if last != Some(join) && !schema.current().has_join(join.0, join.1, join.2) {
             let (edge_type, source, target) = join;
@@ -183,13 +183,16 @@ impl Resolved {
                     VertexWrite::Set(_) | VertexWrite::Delete => view.vertex_property(vertex, *key)?,
                 };
                 let new = match write {
-                    VertexWrite::Insert { properties, .. } | VertexWrite::Set(properties) => value(properties, *key),
+                    VertexWrite::Insert { properties, .. } | VertexWrite::Set(properties) => {
+                        value(properties, *key)
+                    }
                     VertexWrite::Delete => None,
                 };
                 if old.as_ref() == new {
                     continue;
                 }
-                let index = indexes.get(label, *key).expect("every index in the catalogue is in the directory");
+                let index =
+                    indexes.get(label, *key).expect("every index in the catalogue is in the directory");
                 let entry = |value: &Value| {
                     let (index, hash) = (Arc::clone(&index), index.hash(value));
                     UniqueEntry { index, label, key: *key, hash, vertex }

@@ -303,12 +303,7 @@ impl Writes {
     }
 
     /// The vertices that got a value with this hash by this transaction: a superset.
-    pub fn unique_candidates(
-        &self,
-        label: LabelId,
-        key: KeyId,
-        hash: u32,
-    ) -> impl Iterator<Item = VertexId> {
+    pub fn unique_candidates(&self, label: LabelId, key: KeyId, hash: u32) -> impl Iterator<Item = VertexId> {
         let range = (label, key, hash, VertexId(0))..=(label, key, hash, VertexId(u32::MAX));
         self.unique.range(range).map(|entry| entry.3)
     }

@@ -1,1 +1,35 @@
-//! Graph algorithms on any live or static graph.
+//! Graph algorithms on any live or static graph: parallel, cancellable, with progress and a memory budget.
+//!
+//! ```text
+//! GraphView --freeze--> Topology --kernel(topology, parameters, control)--> one value a vertex
+//!                          ^                     |
+//!      StaticCsr ----------+                     +-- Control: cancel, progress, budget
+//! ```
+//!
+//! Rules that every kernel keeps
+//! - It reads lists through [`Topology::visit`](evergraph_graph::topology::Topology::visit) alone:
+//!   no list is assumed to be sorted, to be in one piece, or to outlive its visit.
+//! - Its state and its answer are arrays of
+//!   [`Topology::bound`](evergraph_graph::topology::Topology::bound) entries, indexed by vertex id,
+//!   reserved before they are allocated. Ids out of scope take no part, in lists neither.
+//! - The answer is the same, bit for bit, whatever the number of threads.
+//! - It runs on rayon's current pool and looks at the cancel flag at least once for every
+//!   [slice of vertices](parts) and every frontier.
+//! - A bad parameter is an error that names it and its range.
+
+pub mod bfs;
+pub mod control;
+pub mod csr;
+mod frontier;
+pub mod pagerank;
+mod parts;
+pub mod scope;
+pub mod sssp;
+pub mod wcc;
+
+#[cfg(test)]
+mod graphs;
+#[cfg(test)]
+mod pieced;
+#[cfg(test)]
+mod view;

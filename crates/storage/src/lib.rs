@@ -1,5 +1,6 @@
 //! Keeps one graph: durable, versioned, compact.
 
+pub mod bulk;
 pub mod engine;
 pub mod error;
 pub mod index;

@@ -543,27 +543,35 @@ impl FrozenTopology {
         let end = usize::from(rows.end).min(ends.len());
         let start = usize::from(rows.start).min(end);
         let mut from = if start == 0 { 0 } else { ends[start - 1] as usize };
-        let plain = matches!(list.weights, Weights::None);
+        let mut vertex = first + start as u32;
+        let touched = list.fresh.as_ref().map(|fresh| &fresh.touched);
+        if touched.is_none() && matches!(list.weights, Weights::None) {
+            for to in &ends[start..end] {
+                let piece = &neighbors[from..*to as usize];
+                from = *to as usize;
+                if !piece.is_empty()
+                    && visitor(vertex, Piece { neighbors: piece, weights: &[], sorted: true }) == Visit::Stop
+                {
+                    return Visit::Stop;
+                }
+                vertex += 1;
+            }
+            return Visit::Continue;
+        }
         for (row, to) in (start..end).zip(&ends[start..end]) {
-            let to = *to as usize;
-            let range = from..to;
-            from = to;
-            let touched = list.fresh.as_ref().is_some_and(|fresh| has(&fresh.touched, row as u16));
-            let said = if touched {
-                list.visit(row as u16, |piece| visitor(first + row as u32, piece))
+            let range = from..*to as usize;
+            from = range.end;
+            let said = if touched.is_some_and(|touched| has(touched, row as u16)) {
+                list.visit(row as u16, |piece| visitor(vertex, piece))
             } else if range.is_empty() {
-                continue;
-            } else if plain {
-                visitor(
-                    first + row as u32,
-                    Piece { neighbors: &neighbors[range], weights: &[], sorted: true },
-                )
+                Visit::Continue
             } else {
-                visitor(first + row as u32, list.piece(range))
+                visitor(vertex, list.piece(range))
             };
             if said == Visit::Stop {
                 return Visit::Stop;
             }
+            vertex += 1;
         }
         // Rows beyond the body's last can have fresh lists.
         if let Some(fresh) = &list.fresh {

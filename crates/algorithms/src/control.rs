@@ -1,0 +1,158 @@
+//! Control: how a caller stops a kernel, watches it, and bounds its memory.
+//!
+//! The number of threads isn't here: kernels run on rayon's current pool, so a caller chooses with
+//! `ThreadPool::install`.
+
+use evergraph_graph::budget::{Budget, Reservation, Unlimited};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// Asks a running kernel to stop. Clones are one flag.
+///
+/// Concurrency: any thread sets it, all threads of a kernel read it.
+#[derive(Clone, Debug, Default)]
+pub struct CancelFlag {
+    /// Relaxed: it publishes nothing but itself, and only ever becomes true.
+    cancelled: Arc<AtomicBool>,
+}
+
+impl CancelFlag {
+    /// Asks to stop, for good. The kernel returns `cancelled` within a few milliseconds.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked to stop.
+    #[must_use]
+    #[inline]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// How far a kernel is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Progress {
+    /// What it is doing, say "pagerank".
+    pub phase: &'static str,
+    /// How much of the phase is done, from 0 to 1. Where the end can't be known, as in a search,
+    /// it is the part of the vertices that were reached.
+    pub fraction: f64,
+}
+
+/// What a kernel is told from outside: whom to ask for memory, whom to tell, when to stop.
+pub struct Control<'a> {
+    cancel: CancelFlag,
+    progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    budget: &'a dyn Budget,
+    /// The thousandths that were last told, so that a search of a million levels makes no million
+    /// calls. Relaxed: only the thread that runs the kernel touches it.
+    told: AtomicU32,
+}
+
+impl<'a> Control<'a> {
+    /// Takes memory from `budget`; nobody watches, nobody stops.
+    #[must_use]
+    pub fn new(budget: &'a dyn Budget) -> Self {
+        Self { cancel: CancelFlag::default(), progress: None, budget, told: AtomicU32::new(0) }
+    }
+
+    /// Stops when `cancel` says so.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: &CancelFlag) -> Self {
+        self.cancel = cancel.clone();
+        self
+    }
+
+    /// Tells `progress` at each beginning and end of a phase and at most once every thousandth in
+    /// between, on the thread that runs the kernel. The callback should return quickly.
+    #[must_use]
+    pub fn with_progress(mut self, progress: &'a (dyn Fn(Progress) + Sync)) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// The same flag and progress with another budget: that of the view that is read.
+    #[must_use]
+    pub fn on_budget<'b>(&self, budget: &'b dyn Budget) -> Control<'b>
+    where
+        'a: 'b,
+    {
+        Control { cancel: self.cancel.clone(), progress: self.progress, budget, told: AtomicU32::new(0) }
+    }
+
+    /// Goes on unless somebody asked to stop.
+    ///
+    /// # Errors
+    /// `cancelled`.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if self.cancel.is_cancelled() { Err(cancelled()) } else { Ok(()) }
+    }
+
+    /// Tells how far `phase` is.
+    pub(crate) fn report(&self, phase: &'static str, fraction: f64) {
+        let Some(progress) = self.progress else { return };
+        let fraction = fraction.clamp(0.0, 1.0);
+        let thousandths = (fraction * 1000.0) as u32;
+        if fraction == 0.0 || thousandths != self.told.swap(thousandths, Ordering::Relaxed) {
+            self.told.store(thousandths, Ordering::Relaxed);
+            progress(Progress { phase, fraction });
+        }
+    }
+
+    /// Reserves `count` things of `each` bytes for `purpose`, before they are allocated.
+    pub(crate) fn reserve(&self, purpose: &str, count: u32, each: usize) -> Result<Reservation> {
+        self.budget.reserve(purpose, u64::from(count) * each as u64)
+    }
+}
+
+impl Default for Control<'_> {
+    /// No limit, nobody watches, nobody stops.
+    fn default() -> Self {
+        Self::new(&Unlimited)
+    }
+}
+
+impl fmt::Debug for Control<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control").field("cancel", &self.cancel).finish_non_exhaustive()
+    }
+}
+
+#[cold]
+fn cancelled() -> Error {
+    Error::new(ErrorKind::Cancelled, "the algorithm was asked to stop; nothing was changed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn a_clone_of_the_flag_stops_the_kernel() {
+        let flag = CancelFlag::default();
+        let control = Control::default().with_cancel(&flag);
+        assert!(control.check().is_ok());
+        flag.clone().cancel();
+        assert_eq!(control.check().unwrap_err().kind(), ErrorKind::Cancelled);
+        assert!(control.on_budget(&Unlimited).check().is_err());
+    }
+
+    #[test]
+    fn progress_is_told_by_thousandths_and_at_both_ends() {
+        let told = Mutex::new(Vec::new());
+        let watch = |progress: Progress| told.lock().unwrap().push(progress.fraction);
+        let control = Control::default().with_progress(&watch);
+        for step in 0..=1_000_000 {
+            control.report("search", f64::from(step) / 1e6);
+        }
+        control.report("next", 0.0);
+        let told = told.lock().unwrap();
+        assert_eq!(told.len(), 1 + 1000 + 1);
+        assert_eq!((told[0], told[1000], told[1001]), (0.0, 1.0, 0.0));
+    }
+}

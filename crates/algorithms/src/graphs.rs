@@ -1,0 +1,121 @@
+//! Graphs for tests: hand-made ones, random ones, and what to run each test with.
+
+use crate::control::{CancelFlag, Control};
+use crate::csr::StaticCsr;
+use crate::pieced::Pieced;
+use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::id::Direction;
+use evergraph_graph::vertex_set::VertexSet;
+use proptest::prelude::*;
+use std::fmt::Debug;
+
+/// Vertices and weighted edges. Only edges between members of `vertices` count.
+#[derive(Clone, Debug)]
+pub(crate) struct Graph {
+    pub(crate) vertices: VertexSet,
+    pub(crate) edges: Vec<(u32, u32)>,
+    pub(crate) weights: Vec<f64>,
+}
+
+impl Graph {
+    /// All vertices below `bound`; every edge weighs 1.
+    pub(crate) fn new(bound: u32, edges: &[(u32, u32)]) -> Self {
+        Self { vertices: VertexSet::full(bound), edges: edges.to_vec(), weights: vec![1.0; edges.len()] }
+    }
+
+    /// The same without `hole`.
+    pub(crate) fn without(mut self, holes: &[u32]) -> Self {
+        let mut vertices = VertexSet::empty(self.vertices.bound());
+        for vertex in self.vertices.iter().filter(|vertex| !holes.contains(vertex)) {
+            vertices.insert(vertex);
+        }
+        self.vertices = vertices;
+        self
+    }
+
+    pub(crate) fn csr(&self, direction: Direction) -> StaticCsr {
+        StaticCsr::new(self.vertices.clone(), &self.edges, Some(&self.weights), direction).unwrap()
+    }
+
+    pub(crate) fn pieced(&self, direction: Direction) -> Pieced {
+        Pieced::new(self.vertices.clone(), &self.edges, Some(&self.weights), direction)
+    }
+
+    /// The edges as a walk in `direction` goes over them, both ways for `Both`: the plainest form
+    /// for a definition to be written on.
+    pub(crate) fn arcs(&self, direction: Direction) -> Vec<(u32, u32, f64)> {
+        let mut arcs = Vec::new();
+        for ((source, target), weight) in self.edges.iter().copied().zip(self.weights.iter().copied()) {
+            if self.vertices.contains(source) && self.vertices.contains(target) {
+                if direction != Direction::In {
+                    arcs.push((source, target, weight));
+                }
+                if direction != Direction::Out {
+                    arcs.push((target, source, weight));
+                }
+            }
+        }
+        arcs
+    }
+}
+
+/// Small graphs with holes, self loops, parallel edges, and weights of which some are zero.
+pub(crate) fn any_graph() -> impl Strategy<Value = Graph> {
+    (1_u32..150).prop_flat_map(|bound| {
+        let edge = (0..bound, 0..bound, 0_u8..12);
+        let edges = prop::collection::vec(edge, 0..3 * bound as usize);
+        (edges, prop::collection::vec(0..bound, 0..8)).prop_map(move |(edges, holes)| {
+            let pairs: Vec<_> = edges.iter().map(|edge| (edge.0, edge.1)).collect();
+            let weights = edges.iter().map(|edge| f64::from(edge.2) * 0.375).collect();
+            Graph { weights, ..Graph::new(bound, &pairs) }.without(&holes)
+        })
+    })
+}
+
+pub(crate) fn any_direction() -> impl Strategy<Value = Direction> {
+    prop_oneof![Just(Direction::Out), Just(Direction::In), Just(Direction::Both)]
+}
+
+/// A graph of many parts, with hubs, a long tail of levels, and holes; always the same.
+pub(crate) fn large_graph() -> Graph {
+    let bound = 40_000;
+    let mut state = 7_u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    // The cube prefers small ids: they become hubs.
+    let mut edges: Vec<(u32, u32)> = (0..300_000)
+        .map(|_| ((random().powi(3) * 39_000.0) as u32, (random().powi(3) * 39_000.0) as u32))
+        .collect();
+    edges.extend((39_000..39_900).map(|vertex| (vertex, vertex + 1)));
+    edges.push((17, 39_000));
+    let weights = edges.iter().map(|_| (random() * 100.0).floor() * 0.25).collect();
+    Graph { weights, ..Graph::new(bound, &edges) }.without(&[5, 20_000, 39_950])
+}
+
+/// Runs `kernel` in pools of 1, 2 and 5 threads and returns the one answer that all must give.
+pub(crate) fn same_for_any_threads<A: PartialEq + Debug + Send>(kernel: impl Fn() -> A + Sync) -> A {
+    let run =
+        |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&kernel);
+    let first = run(1);
+    for threads in [2, 5] {
+        assert!(first == run(threads), "{threads} threads give another answer than one");
+    }
+    first
+}
+
+/// Checks that `kernel` stops at once if it was cancelled before, and also when it is cancelled by
+/// its own first sign of progress.
+pub(crate) fn assert_stops<A: Debug>(kernel: impl Fn(&Control<'_>) -> Result<A>) {
+    let flag = CancelFlag::default();
+    let cancel = |_| flag.cancel();
+    let control = Control::default().with_cancel(&flag).with_progress(&cancel);
+    assert_eq!(kernel(&control).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert!(flag.is_cancelled(), "it told its progress");
+    let silent = |_| panic!("a cancelled kernel doesn't begin");
+    let control = Control::default().with_cancel(&flag).with_progress(&silent);
+    assert_eq!(kernel(&control).unwrap_err().kind(), ErrorKind::Cancelled);
+}

@@ -1,0 +1,448 @@
+//! PageRank: how much of a random walk's time each vertex gets, by pull.
+//!
+//! Definition, with n vertices in scope, damping d and the edges in the chosen direction:
+//!
+//! ```text
+//! score'(v) = (1 - d) / n  +  d * ( sum over edges u -> v of score(u) / degree(u)
+//!                                 + sum over u without edges of score(u) / n )
+//! ```
+//!
+//! from 1/n each, so that the scores sum to 1 in every round. A parallel edge counts as often as it
+//! is there. On undirected graphs (direction `Both`) each edge is walked both ways, a self loop
+//! counts twice on either side of the fraction.
+//!
+//! One round is one pass. Nobody writes what another reads, and a part is finished while its
+//! lines are in cache:
+//!
+//! ```text
+//! for each part, in parallel
+//!     next[v]  = sum of contributions[u] over v's lists            (piece by piece)
+//!     score[v] = base + d * next[v];   next[v] = score[v] * inverse_degree[v]
+//! sum the parts' dangling scores and changes, in order;   swap(contributions, next)
+//! ```
+//!
+//! Cost: a round reads every edge once, at random in 8 bytes a vertex. Memory: 32 bytes a vertex.
+//! The scores are the same for any number of threads; they may differ in the last bits between
+//! topologies that hold the same lists in other pieces, since the sums then run in another order.
+//!
+//! Source: Page, Brin et al. 1999; dangling vertices as LDBC Graphalytics 1.0 (section 2.3.2) has
+//! them; the pull form is that of the GAP benchmark suite. Differs: double precision, and the
+//! contributions of the next round are made in this one instead of in a pass of their own.
+
+use crate::control::Control;
+use crate::parts::Parts;
+use crate::scope::Scope;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::Direction;
+use evergraph_graph::topology::{Topology, Visit};
+use evergraph_graph::view::Freeze;
+
+/// What may be chosen about PageRank.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PageRankParameters {
+    /// The probability of following an edge rather than jumping anywhere: from 0 to 1.
+    pub damping: f64,
+    /// Rounds; with a tolerance, at most.
+    pub iterations: u32,
+    /// Stop after a round in which the scores changed by less than this a vertex on average
+    /// (L1 norm below `n * tolerance`, as in NetworkX).
+    pub tolerance: Option<f64>,
+    /// Along which edges rank flows: `Out` from source to target, `In` against them, `Both` ways.
+    pub direction: Direction,
+}
+
+impl Default for PageRankParameters {
+    /// Damping 0.85, 20 rounds, from source to target.
+    fn default() -> Self {
+        Self { damping: 0.85, iterations: 20, tolerance: None, direction: Direction::Out }
+    }
+}
+
+impl PageRankParameters {
+    fn check(&self) -> Result<()> {
+        if !(0.0..=1.0).contains(&self.damping) {
+            return Err(Error::invalid(format!("damping is {}, but must be from 0 to 1", self.damping)));
+        }
+        match self.tolerance {
+            Some(tolerance) if !(tolerance >= 0.0 && tolerance.is_finite()) => {
+                Err(Error::invalid(format!("tolerance is {tolerance}, but must be finite and not negative")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The scores, and how they were reached.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PageRank {
+    /// A score for each vertex id below the topology's bound; they sum to 1. Zero out of scope.
+    pub scores: Vec<f64>,
+    /// Rounds that were run.
+    pub iterations: u32,
+    /// How much the last round changed the scores, summed (L1). Zero before the first.
+    pub change: f64,
+    /// Whether the tolerance was reached; false if none was given.
+    pub converged: bool,
+}
+
+/// PageRank on the part of `view` in `scope`: freezes both sides, the lists of one to sum over, and
+/// the degrees of the other. Memory comes from the budget of `view`.
+///
+/// # Errors
+/// Those of [`pagerank`], and of [`Freeze::freeze`].
+pub fn run<V: Freeze>(
+    view: &V,
+    scope: &Scope,
+    parameters: &PageRankParameters,
+    control: &Control<'_>,
+) -> Result<PageRank> {
+    parameters.check()?;
+    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    pagerank(&topology, parameters, &control.on_budget(view.budget()))
+}
+
+/// PageRank on `topology`, which must hold both sides.
+///
+/// # Errors
+/// `invalid` for a parameter out of range or a side that wasn't frozen; `limit` if 32 bytes a
+/// vertex don't fit into the budget; `cancelled`; what reading may meet.
+pub fn pagerank<T: Topology>(
+    topology: &T,
+    parameters: &PageRankParameters,
+    control: &Control<'_>,
+) -> Result<PageRank> {
+    parameters.check()?;
+    control.check()?;
+    let (bound, count) = (topology.bound(), topology.vertices().len());
+    let mut ranks = PageRank { scores: Vec::new(), iterations: 0, change: 0.0, converged: false };
+    let _state = control.reserve("pagerank scores and contributions", bound, 4 * size_of::<f64>())?;
+    if count == 0 {
+        ranks.scores = vec![0.0; bound as usize];
+        return Ok(ranks);
+    }
+    control.report(PHASE, 0.0);
+    let parts = Parts::of(topology);
+    let mut round = Round::start(topology, parameters, &parts, control)?;
+    while ranks.iterations < parameters.iterations && !ranks.converged {
+        ranks.change = round.run(topology, parameters, &parts, control)?;
+        ranks.iterations += 1;
+        ranks.converged =
+            parameters.tolerance.is_some_and(|tolerance| ranks.change < count as f64 * tolerance);
+        control.report(PHASE, f64::from(ranks.iterations) / f64::from(parameters.iterations));
+    }
+    control.report(PHASE, 1.0);
+    ranks.scores = round.scores;
+    Ok(ranks)
+}
+
+const PHASE: &str = "pagerank";
+
+/// In place of the inverse degree of a vertex out of scope.
+const OUT_OF_SCOPE: f64 = -1.0;
+
+/// What one round hands to the next.
+struct Round {
+    scores: Vec<f64>,
+    /// score / degree of each vertex; zero for one without edges.
+    contributions: Vec<f64>,
+    /// Where the next contributions are made.
+    next: Vec<f64>,
+    /// 1 / degree of each vertex; zero for one without edges, [`OUT_OF_SCOPE`] outside.
+    inverse_degrees: Vec<f64>,
+    /// The scores of the vertices without edges, summed.
+    dangling: f64,
+}
+
+impl Round {
+    /// Everybody has the same score.
+    fn start<T: Topology>(
+        topology: &T,
+        parameters: &PageRankParameters,
+        parts: &Parts,
+        control: &Control<'_>,
+    ) -> Result<Self> {
+        let bound = topology.bound() as usize;
+        let vertices = topology.vertices();
+        let start = 1.0 / vertices.len() as f64;
+        let mut round = Self {
+            scores: vec![0.0; bound],
+            contributions: vec![0.0; bound],
+            next: vec![0.0; bound],
+            inverse_degrees: vec![OUT_OF_SCOPE; bound],
+            dangling: 0.0,
+        };
+        let slices = zip3(
+            parts.split(&mut round.scores),
+            parts.split(&mut round.contributions),
+            parts.split(&mut round.inverse_degrees),
+        );
+        let dangling = parts.map(control, slices, |range, (scores, contributions, inverse_degrees), _| {
+            let mut degrees = vec![0; range.len()];
+            topology.degrees(parameters.direction, range.clone(), &mut degrees)?;
+            let mut dangling = 0.0;
+            for vertex in vertices.range(range.clone()) {
+                let at = (vertex - range.start) as usize;
+                scores[at] = start;
+                if degrees[at] == 0 {
+                    inverse_degrees[at] = 0.0;
+                    dangling += start;
+                } else {
+                    inverse_degrees[at] = 1.0 / f64::from(degrees[at]);
+                    contributions[at] = start * inverse_degrees[at];
+                }
+            }
+            Ok(dangling)
+        })?;
+        round.dangling = dangling.iter().sum();
+        Ok(round)
+    }
+
+    /// One round; returns how much the scores changed, summed.
+    fn run<T: Topology>(
+        &mut self,
+        topology: &T,
+        parameters: &PageRankParameters,
+        parts: &Parts,
+        control: &Control<'_>,
+    ) -> Result<f64> {
+        let damping = parameters.damping;
+        let base = (1.0 - damping + damping * self.dangling) / topology.vertices().len() as f64;
+        let (contributions, inverse_degrees) = (&self.contributions[..], &self.inverse_degrees[..]);
+        let slices: Vec<_> =
+            parts.split(&mut self.scores).into_iter().zip(parts.split(&mut self.next)).collect();
+        let sums = parts.map(control, slices, |range, (scores, next), buffer| {
+            next.fill(0.0);
+            topology.visit(parameters.direction.reversed(), range.clone(), buffer, |vertex, piece| {
+                next[(vertex - range.start) as usize] += sum_of(contributions, piece.neighbors);
+                Visit::Continue
+            })?;
+            let inverse_degrees = &inverse_degrees[range.start as usize..range.end as usize];
+            Ok(finish(base, damping, scores, next, inverse_degrees))
+        })?;
+        std::mem::swap(&mut self.contributions, &mut self.next);
+        let (mut dangling, mut change) = (0.0, 0.0);
+        for part in sums {
+            dangling += part.0;
+            change += part.1;
+        }
+        self.dangling = dangling;
+        Ok(change)
+    }
+}
+
+/// Sums that run side by side, so that an addition needn't wait for the one before it.
+const LANES: usize = 4;
+
+/// The sum of the contributions of `neighbors`: the inner loop of every round.
+#[inline]
+fn sum_of(contributions: &[f64], neighbors: &[u32]) -> f64 {
+    let (groups, rest) = neighbors.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for group in groups {
+        for (lane, neighbor) in lanes.iter_mut().zip(group) {
+            *lane += contributions[*neighbor as usize];
+        }
+    }
+    let rest: f64 = rest.iter().map(|neighbor| contributions[*neighbor as usize]).sum();
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
+}
+
+/// Turns the sums of a part in `next` into scores, and these into the next contributions. Returns
+/// the part's dangling score and its change. Written in lanes for the compiler to vectorise.
+fn finish(
+    base: f64,
+    damping: f64,
+    scores: &mut [f64],
+    next: &mut [f64],
+    inverse_degrees: &[f64],
+) -> (f64, f64) {
+    let (mut dangling, mut change) = ([0.0; LANES], [0.0; LANES]);
+    let mut finish_one = |lane: usize, score: &mut f64, next: &mut f64, inverse_degree: f64| {
+        let new = if inverse_degree == OUT_OF_SCOPE { 0.0 } else { base + damping * *next };
+        dangling[lane] += if inverse_degree == 0.0 { new } else { 0.0 };
+        change[lane] += (new - *score).abs();
+        *score = new;
+        *next = new * inverse_degree;
+    };
+    let (score_groups, score_rest) = scores.as_chunks_mut::<LANES>();
+    let (next_groups, next_rest) = next.as_chunks_mut::<LANES>();
+    let (inverse_groups, inverse_rest) = inverse_degrees.as_chunks::<LANES>();
+    for ((scores, next), inverse) in score_groups.iter_mut().zip(next_groups).zip(inverse_groups) {
+        for lane in 0..LANES {
+            finish_one(lane, &mut scores[lane], &mut next[lane], inverse[lane]);
+        }
+    }
+    for ((score, next), inverse) in score_rest.iter_mut().zip(next_rest).zip(inverse_rest) {
+        finish_one(0, score, next, *inverse);
+    }
+    (dangling.iter().sum(), change.iter().sum())
+}
+
+fn zip3<A, B, C>(first: Vec<A>, second: Vec<B>, third: Vec<C>) -> Vec<(A, B, C)> {
+    first.into_iter().zip(second).zip(third).map(|((first, second), third)| (first, second, third)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graphs::{Graph, any_direction, any_graph, assert_stops, large_graph, same_for_any_threads};
+    use crate::view::FrozenOnly;
+    use evergraph_graph::error::ErrorKind;
+    use evergraph_graph::id::LabelId;
+    use proptest::prelude::*;
+
+    /// The definition, over a dense matrix of transition probabilities.
+    fn power_iteration(graph: &Graph, parameters: &PageRankParameters) -> Vec<f64> {
+        let bound = graph.vertices.bound() as usize;
+        let n = graph.vertices.len() as f64;
+        let mut matrix = vec![vec![0.0; bound]; bound];
+        for (source, target, _) in graph.arcs(parameters.direction) {
+            matrix[source as usize][target as usize] += 1.0;
+        }
+        for source in graph.vertices.iter() {
+            let row = &mut matrix[source as usize];
+            let degree: f64 = row.iter().sum();
+            for target in graph.vertices.iter() {
+                let entry = &mut row[target as usize];
+                *entry = if degree == 0.0 { 1.0 / n } else { *entry / degree };
+            }
+        }
+        let mut scores = vec![0.0; bound];
+        graph.vertices.iter().for_each(|vertex| scores[vertex as usize] = 1.0 / n);
+        for _ in 0..parameters.iterations {
+            let walked =
+                |target: usize| (0..bound).map(|source| scores[source] * matrix[source][target]).sum::<f64>();
+            let mut next = vec![0.0; bound];
+            for vertex in graph.vertices.iter() {
+                next[vertex as usize] =
+                    (1.0 - parameters.damping) / n + parameters.damping * walked(vertex as usize);
+            }
+            scores = next;
+        }
+        scores
+    }
+
+    fn assert_close(found: &[f64], want: &[f64]) {
+        assert_eq!(found.len(), want.len());
+        for (vertex, (found, want)) in found.iter().zip(want).enumerate() {
+            assert!((found - want).abs() <= 1e-12 * want.abs(), "vertex {vertex}: {found}, not {want}");
+        }
+    }
+
+    /// The scores on a CSR, which those on a topology in pieces must be close to.
+    fn scores(graph: &Graph, parameters: &PageRankParameters) -> Vec<f64> {
+        let control = Control::default();
+        let plain = pagerank(&graph.csr(Direction::Both), parameters, &control).unwrap();
+        let pieced = pagerank(&graph.pieced(Direction::Both), parameters, &control).unwrap();
+        assert_close(&pieced.scores, &plain.scores);
+        plain.scores
+    }
+
+    proptest! {
+        #[test]
+        fn scores_are_those_of_a_power_iteration(
+            graph in any_graph(), direction in any_direction(), iterations in 0_u32..12, damping in 0.0..=1.0,
+        ) {
+            let parameters = PageRankParameters { damping, iterations, direction, tolerance: None };
+            assert_close(&scores(&graph, &parameters), &power_iteration(&graph, &parameters));
+        }
+    }
+
+    #[test]
+    fn scores_sum_to_one_whatever_is_dangling() {
+        let graph = large_graph();
+        for direction in [Direction::Out, Direction::In, Direction::Both] {
+            let parameters = PageRankParameters { direction, ..Default::default() };
+            let sum: f64 = scores(&graph, &parameters).iter().sum();
+            assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+        }
+    }
+
+    #[test]
+    fn scores_are_bit_for_bit_the_same_for_any_number_of_threads() {
+        let (csr, parameters) = (large_graph().csr(Direction::Both), PageRankParameters::default());
+        same_for_any_threads(|| pagerank(&csr, &parameters, &Control::default()).unwrap());
+    }
+
+    #[test]
+    fn graphs_of_no_and_of_one_vertex_have_scores() {
+        let parameters = PageRankParameters::default();
+        assert!(scores(&Graph::new(0, &[]), &parameters).is_empty());
+        assert_eq!(scores(&Graph::new(3, &[]).without(&[0, 1, 2]), &parameters), [0.0; 3]);
+        assert_close(&scores(&Graph::new(1, &[]), &parameters), &[1.0]);
+        assert_close(&scores(&Graph::new(1, &[(0, 0)]), &parameters), &[1.0]);
+    }
+
+    #[test]
+    fn vertices_out_of_scope_have_no_score_and_take_none() {
+        let graph = Graph::new(6, &[(0, 1), (1, 5), (5, 0), (1, 0)]).without(&[2, 5]);
+        let parameters = PageRankParameters::default();
+        let found = scores(&graph, &parameters);
+        assert_eq!((found[2], found[5]), (0.0, 0.0));
+        assert_close(&found, &power_iteration(&graph, &parameters));
+    }
+
+    #[test]
+    fn a_tolerance_ends_the_rounds_as_soon_as_the_change_is_below_it() {
+        let csr = large_graph().csr(Direction::Both);
+        let run = |iterations, tolerance| {
+            let parameters = PageRankParameters { iterations, tolerance, ..Default::default() };
+            pagerank(&csr, &parameters, &Control::default()).unwrap()
+        };
+        let converged = run(100, Some(1e-9));
+        assert!(converged.converged && converged.iterations < 100);
+        let count = csr.vertices().len() as f64;
+        assert!(converged.change < count * 1e-9);
+        let before = run(converged.iterations - 1, None);
+        assert!(before.change >= count * 1e-9 && !before.converged);
+        assert_eq!(run(converged.iterations, None).scores, converged.scores);
+        let cut_short = run(2, Some(0.0));
+        assert!(!cut_short.converged && cut_short.iterations == 2);
+    }
+
+    #[test]
+    fn a_bad_parameter_is_named_with_its_range() {
+        let check = |parameters: PageRankParameters| {
+            let csr = Graph::new(1, &[]).csr(Direction::Both);
+            let error = pagerank(&csr, &parameters, &Control::default()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            error.to_string()
+        };
+        let default = PageRankParameters::default;
+        for damping in [-0.1, 1.1, f64::NAN] {
+            assert!(check(PageRankParameters { damping, ..default() }).ends_with("but must be from 0 to 1"));
+        }
+        for tolerance in [-1.0, f64::NAN, f64::INFINITY].map(Some) {
+            assert!(check(PageRankParameters { tolerance, ..default() }).starts_with("tolerance is"));
+        }
+    }
+
+    #[test]
+    fn it_needs_the_lists_of_one_side_and_the_degrees_of_the_other() {
+        for side in [Direction::Out, Direction::In] {
+            let csr = Graph::new(2, &[(0, 1)]).csr(side);
+            let error = pagerank(&csr, &PageRankParameters::default(), &Control::default()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+        }
+    }
+
+    #[test]
+    fn it_stops_when_asked_to() {
+        let csr = large_graph().csr(Direction::Both);
+        assert_stops(|control| pagerank(&csr, &PageRankParameters::default(), control));
+    }
+
+    #[test]
+    fn a_view_is_frozen_both_ways_and_its_budget_is_asked() {
+        let graph = Graph::new(3, &[(0, 1), (1, 2)]);
+        let scope = Scope { labels: Some(vec![LabelId(4)]), types: None };
+        let parameters = PageRankParameters::default();
+        let view = FrozenOnly::new(graph.clone(), 3 * 32);
+        let ranks = run(&view, &scope, &parameters, &Control::default()).unwrap();
+        assert_eq!(ranks.scores, scores(&graph, &parameters));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        let poor = FrozenOnly::new(graph, 3 * 32 - 1);
+        let error = run(&poor, &scope, &parameters, &Control::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+    }
+}

@@ -1,0 +1,128 @@
+//! A topology for tests that hands out lists the hard way: unsorted, in pieces, decoded into the buffer.
+//!
+//! What a disk engine may do, this does always: a list comes backwards in pieces of three, with an
+//! empty piece before it for every other vertex; the buffer is overwritten from piece to piece.
+//! It keeps no arrays like those of `StaticCsr` and shares no code with it.
+
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::Direction;
+use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Visit};
+use evergraph_graph::vertex_set::VertexSet;
+use std::ops::Range;
+
+const PIECE_LENGTH: usize = 3;
+
+/// Lists of (neighbour, weight), in the order in which they are handed out.
+pub(crate) struct Pieced {
+    vertices: VertexSet,
+    direction: Direction,
+    edge_count: u64,
+    weighted: bool,
+    out: Vec<Vec<(u32, f64)>>,
+    incoming: Vec<Vec<(u32, f64)>>,
+}
+
+impl Pieced {
+    pub(crate) fn new(
+        vertices: VertexSet,
+        edges: &[(u32, u32)],
+        weights: Option<&[f64]>,
+        direction: Direction,
+    ) -> Self {
+        let mut out = vec![Vec::new(); vertices.bound() as usize];
+        let mut incoming = out.clone();
+        let mut edge_count = 0;
+        for (at, (source, target)) in edges.iter().copied().enumerate().rev() {
+            if vertices.contains(source) && vertices.contains(target) {
+                let weight = weights.map_or(0.0, |weights| weights[at]);
+                out[source as usize].push((target, weight));
+                incoming[target as usize].push((source, weight));
+                edge_count += 1;
+            }
+        }
+        Self { vertices, direction, edge_count, weighted: weights.is_some(), out, incoming }
+    }
+
+    fn lists(&self, direction: Direction) -> Result<Vec<&[Vec<(u32, f64)>]>> {
+        if self.direction != Direction::Both && self.direction != direction {
+            return Err(Error::invalid(format!("{direction:?} was not frozen")));
+        }
+        let side =
+            |side: &Direction| if *side == Direction::Out { &self.out[..] } else { &self.incoming[..] };
+        Ok(direction.sides().iter().map(side).collect())
+    }
+}
+
+impl Topology for Pieced {
+    fn bound(&self) -> u32 {
+        self.vertices.bound()
+    }
+
+    fn vertices(&self) -> &VertexSet {
+        &self.vertices
+    }
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    fn edge_count(&self) -> u64 {
+        self.edge_count
+    }
+
+    fn degrees(&self, direction: Direction, range: Range<u32>, degrees: &mut [u32]) -> Result<()> {
+        let lists = self.lists(direction)?;
+        for (vertex, degree) in range.zip(degrees) {
+            *degree = lists.iter().map(|lists| lists[vertex as usize].len() as u32).sum();
+        }
+        Ok(())
+    }
+
+    fn visit<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        let vertices: Vec<_> = self.vertices.range(range).collect();
+        self.visit_each(direction, &vertices, buffer, visitor)
+    }
+
+    fn visit_each<F>(
+        &self,
+        direction: Direction,
+        vertices: &[u32],
+        buffer: &mut PieceBuffer,
+        mut visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        assert!(vertices.is_sorted_by(|left, right| left < right), "a frontier ascends");
+        assert!(vertices.iter().all(|vertex| self.vertices.contains(*vertex)), "a frontier is in scope");
+        for vertex in vertices {
+            let lists = self.lists(direction)?;
+            let empty = (vertex % 2 == 0).then_some(&[][..]);
+            let pieces = lists.iter().flat_map(|lists| lists[*vertex as usize].chunks(PIECE_LENGTH));
+            for piece in empty.into_iter().chain(pieces) {
+                buffer.neighbors.clear();
+                buffer.neighbors.extend(piece.iter().map(|(neighbor, _)| neighbor));
+                buffer.weights.clear();
+                if self.weighted {
+                    buffer.weights.extend(piece.iter().map(|(_, weight)| weight));
+                }
+                let (neighbors, weights) = (&buffer.neighbors[..], &buffer.weights[..]);
+                match visitor(*vertex, Piece { neighbors, weights, sorted: false }) {
+                    Visit::Continue => {}
+                    Visit::NextVertex => break,
+                    Visit::Stop => return Ok(()),
+                }
+            }
+        }
+        Ok(())
+    }
+}

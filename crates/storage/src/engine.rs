@@ -38,7 +38,8 @@ pub enum Key {
     VertexProperty(VertexId, KeyId),
     /// Anything of a vertex itself: liveness or any property. Its edges are `Adjacency`.
     VertexRecord(VertexId),
-    /// Any edge that starts or ends at the vertex was added or deleted, of any type.
+    /// Any edge that starts or ends at the vertex was added or deleted, of any type. An engine may count
+    /// other changes of those edges, too: who asks deletes them all.
     Adjacency(VertexId),
     /// Anything of this edge: added, replaced, deleted, a property set.
     Edge(EdgeId),

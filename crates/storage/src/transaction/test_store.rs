@@ -1,0 +1,76 @@
+//! Stores for tests: any engine over files in memory, opened again from their log.
+
+use crate::engine::Engine;
+use crate::io::memory::MemoryDirectory;
+use crate::io::random::SplitMix64;
+use crate::log::options::{Durability, LogOptions};
+use crate::log::recovery;
+use crate::log::writer::Log;
+use crate::memory::engine::MemoryEngine;
+use crate::store::{Parts, Store, StoreOptions};
+use crate::sync::RwLock;
+use crate::timeline::clock::{Readable, Timeline};
+use crate::transaction::naive_engine::NaiveEngine;
+use crate::transaction::replay::Replay;
+use crate::vertex_ids::VertexIds;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::Result;
+use evergraph_graph::timestamp::Timestamp;
+use std::sync::Arc;
+
+/// An engine that tests run on.
+pub trait TestEngine: Engine {
+    /// An empty one.
+    fn empty(timeline: &Arc<Timeline>) -> Self;
+
+    /// Does what would be done in the background.
+    fn maintain(&self) {}
+}
+
+impl TestEngine for NaiveEngine {
+    fn empty(_: &Arc<Timeline>) -> Self {
+        Self::default()
+    }
+}
+
+impl TestEngine for MemoryEngine {
+    fn empty(timeline: &Arc<Timeline>) -> Self {
+        Self::new(Arc::clone(timeline))
+    }
+
+    fn maintain(&self) {
+        self.merge_everything();
+    }
+}
+
+/// An empty store that syncs nothing.
+pub fn empty<E: TestEngine>() -> Store<E> {
+    open(&MemoryDirectory::new("db"), Durability::None).expect("an empty directory opens")
+}
+
+/// The store whose log lies in `directory`.
+pub fn open<E: TestEngine>(directory: &MemoryDirectory, durability: Durability) -> Result<Store<E>> {
+    // The engine wants the timeline, the timeline the log, the log what was recovered into the engine.
+    let log: Arc<RwLock<Option<Arc<Log>>>> = Arc::default();
+    let readable = match durability {
+        Durability::Sync => {
+            let log = Arc::clone(&log);
+            let durable = move || log.read().as_ref().map_or(Timestamp::ZERO, |log| Timestamp(log.durable()));
+            Readable::Durable(Arc::new(durable))
+        }
+        _ => Readable::Published,
+    };
+    let timeline = Arc::new(Timeline::new(Timestamp::ZERO, readable));
+    let engine = Arc::new(E::empty(&timeline));
+    let mut replay = Replay::new(&*engine, &timeline, Catalogue::default(), VertexIds::default());
+    let recovered = recovery::recover(directory, recovery::Replay::default(), |timestamp, payload| {
+        replay.payload(Timestamp(timestamp), payload)
+    })?;
+    let (catalogue, ids) = replay.finish();
+    let options = LogOptions { durability, ..LogOptions::default() };
+    let opened = Log::open(Arc::new(directory.clone()), recovered, options, Box::new(SplitMix64::new(1)))?;
+    let opened = Arc::new(opened);
+    *log.write() = Some(Arc::clone(&opened));
+    let (random, options) = (Box::new(SplitMix64::new(2)), StoreOptions::default());
+    Store::assemble(Parts { engine, timeline, log: opened, catalogue, ids, random, options })
+}

@@ -149,6 +149,18 @@ impl Catalogue {
             .map_or_else(|| format!("<edge type {}>", id.0).into(), |definition| definition.name.clone())
     }
 
+    /// Whether a label has this number.
+    #[must_use]
+    pub fn has_label(&self, id: LabelId) -> bool {
+        self.labels.get(usize::from(id.0)).is_some_and(Option::is_some)
+    }
+
+    /// Whether a property key has this number.
+    #[must_use]
+    pub fn has_key(&self, id: KeyId) -> bool {
+        self.keys.get(usize::from(id.0)).is_some_and(Option::is_some)
+    }
+
     /// What is known of an edge type.
     #[must_use]
     pub fn edge_type_definition(&self, id: TypeId) -> Option<&EdgeType> {
@@ -195,8 +207,7 @@ impl Catalogue {
 
     /// The pairs of labels that edges of `edge_type` were ever seen to join.
     pub fn joins(&self, edge_type: TypeId) -> impl Iterator<Item = (LabelId, LabelId)> {
-        let range =
-            (edge_type, LabelId(0), LabelId(0))..=(edge_type, LabelId(u16::MAX), LabelId(u16::MAX));
+        let range = (edge_type, LabelId(0), LabelId(0))..=(edge_type, LabelId(u16::MAX), LabelId(u16::MAX));
         self.joins.range(range).map(|(_, source, target)| (*source, *target))
     }
 

@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod column;
 pub mod error;
 pub mod id;
+pub mod load;
 pub mod mutation;
 pub mod properties;
 pub mod timestamp;

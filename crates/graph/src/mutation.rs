@@ -20,7 +20,6 @@
 //!   19  define property        owner:u8 (0 label, 1 edge type) id:u16 key:u16 value_type:u8
 //!   20  add unique index       label:u16 key:u16
 //!   21  join                   edge_type:u16 source:u16 target:u16
-//!   32  attach bodies          length:varint bytes     an engine's own bulk load
 //!
 //! edge        source:u32 edge_type:u16 target:u32 discriminator:varint
 //! properties  count:varint, then key:u16 and a value, or the byte 0 for a removal
@@ -35,7 +34,6 @@ use crate::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use crate::properties::Properties;
 use crate::value::Value;
 use crate::value::ValueType;
-use std::sync::Arc;
 
 /// One resolved change.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,11 +87,6 @@ pub enum Mutation {
     },
     /// A change of the catalogue.
     Schema(SchemaChange),
-    /// Bodies that a bulk load wrote to files: opaque here, an engine reads its own.
-    AttachBodies {
-        /// The engine's description of what to attach.
-        description: Arc<[u8]>,
-    },
 }
 
 mod code {
@@ -110,7 +103,6 @@ mod code {
     pub const DEFINE_PROPERTY: u8 = 19;
     pub const ADD_UNIQUE_INDEX: u8 = 20;
     pub const JOIN: u8 = 21;
-    pub const ATTACH_BODIES: u8 = 32;
 }
 
 /// In place of a value's type code: the property is removed.
@@ -149,10 +141,6 @@ impl Mutation {
                 put_properties(out, properties);
             }
             Self::Schema(change) => put_schema(out, change),
-            Self::AttachBodies { description } => {
-                out.push(code::ATTACH_BODIES);
-                put_bytes(out, description);
-            }
         }
     }
 
@@ -185,7 +173,6 @@ impl Mutation {
                 Self::SetEdgeProperties { edge: take_edge(reader)?, properties: take_properties(reader)? }
             }
             code::ADD_LABEL..=code::JOIN => Self::Schema(take_schema(found, reader)?),
-            code::ATTACH_BODIES => Self::AttachBodies { description: reader.bytes()?.into() },
             _ => return Err(start.error(format!("a kind of change expected, found {found}"))),
         })
     }
@@ -366,8 +353,6 @@ mod tests {
                 let value_type = ValueType::I64;
                 Mutation::Schema(SchemaChange::DefineProperty { owner, key: KeyId(key), value_type })
             }),
-            proptest::collection::vec(any::<u8>(), 0..20)
-                .prop_map(|bytes| Mutation::AttachBodies { description: bytes.into() }),
         ]
     }
 

@@ -4,12 +4,15 @@ use crate::id::KeyId;
 use crate::value::Value;
 use std::sync::Arc;
 
+/// One change: a key, and its new value or its removal.
+pub type PropertyChange = (KeyId, Option<Value>);
+
 /// Changes to the properties of one item: sorted by key, one entry a key; `None` removes.
 ///
 /// Shared, not copied, between a transaction, its log record and the segment's record. The empty
 /// list owns no memory.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct Properties(Option<Arc<[(KeyId, Option<Value>)]>>);
+pub struct Properties(Option<Arc<[PropertyChange]>>);
 
 impl Properties {
     /// No changes.
@@ -17,7 +20,7 @@ impl Properties {
 
     /// Sorts `changes`; of two entries for one key the later stays.
     #[must_use]
-    pub fn new(mut changes: Vec<(KeyId, Option<Value>)>) -> Self {
+    pub fn new(mut changes: Vec<PropertyChange>) -> Self {
         if changes.is_empty() {
             return Self::EMPTY;
         }
@@ -31,7 +34,7 @@ impl Properties {
 
     /// The changes, sorted by key.
     #[must_use]
-    pub fn as_slice(&self) -> &[(KeyId, Option<Value>)] {
+    pub fn as_slice(&self) -> &[PropertyChange] {
         self.0.as_deref().unwrap_or_default()
     }
 
@@ -85,8 +88,8 @@ impl Properties {
     }
 }
 
-impl FromIterator<(KeyId, Option<Value>)> for Properties {
-    fn from_iter<I: IntoIterator<Item = (KeyId, Option<Value>)>>(changes: I) -> Self {
+impl FromIterator<PropertyChange> for Properties {
+    fn from_iter<I: IntoIterator<Item = PropertyChange>>(changes: I) -> Self {
         Self::new(changes.into_iter().collect())
     }
 }
@@ -103,7 +106,8 @@ mod tests {
     fn the_later_change_of_a_key_stays() {
         let both = changes(&[(2, Some(1)), (1, Some(5)), (2, None)]);
         assert_eq!(both.as_slice(), changes(&[(1, Some(5)), (2, None)]).as_slice());
-        let followed = changes(&[(1, Some(5)), (2, Some(1))]).followed_by(&changes(&[(2, None), (3, Some(3))]));
+        let followed =
+            changes(&[(1, Some(5)), (2, Some(1))]).followed_by(&changes(&[(2, None), (3, Some(3))]));
         assert_eq!(followed, changes(&[(1, Some(5)), (2, None), (3, Some(3))]));
     }
 

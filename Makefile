@@ -1,0 +1,88 @@
+# Evergraph's front door: `make` lists what it can do, and CI runs the same targets.
+#
+#   CARGO_TARGET_DIR  where cargo builds (default: target)
+#   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
+#   PREFIX            where `make install` puts bin/evergraph (default: cargo's own, ~/.cargo)
+#   V=1               shows the commands and cargo's progress
+
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
+CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
+SCHEDULES := $(wildcard crates/storage/tests/schedules_*.rs)
+
+ifdef V
+Q :=
+QUIET :=
+SUMMARY := cat
+else
+Q := @
+QUIET := --quiet
+SUMMARY := tools/summarise-tests
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench build install clean toolchain linters
+
+help: ## List the targets
+	@echo "Evergraph: a transactional property graph that is analysed where it lives."
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "Add V=1 to see every command. Start with: make demo"
+
+demo: build ## See Evergraph at work (builds it first)
+	$(Q)"$(TARGET)/release/evergraph" demo
+
+test: toolchain ## Run every test: unit, behaviour, doc, schedules
+	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace 2>&1 | $(SUMMARY)
+ifneq ($(SCHEDULES),)
+	@echo "== thread schedules, explored by shuttle (in a build of its own)"
+	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) \
+	    -p evergraph-storage --test 'schedules_*' --target-dir "$(TARGET)/shuttle" 2>&1 | $(SUMMARY)
+endif
+	@echo "All tests passed."
+
+check: toolchain linters ## Check format, lints, documentation and the tree's own rules
+	@echo "== format"
+	$(Q)$(CARGO) fmt --all --check
+	@echo "== lints"
+	$(Q)$(CARGO) clippy $(CARGO_FLAGS) $(QUIET) --workspace --all-targets -- -D warnings
+	@echo "== documentation"
+	$(Q)RUSTDOCFLAGS="$(RUSTDOCFLAGS) -D warnings" $(CARGO) doc $(CARGO_FLAGS) $(QUIET) --workspace --no-deps
+	@echo "== tidy"
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) -p evergraph-tests --test tidy 2>&1 | $(SUMMARY)
+	@echo "All checks passed."
+
+bench: build ## Measure this machine (builds it first)
+	$(Q)"$(TARGET)/release/evergraph" bench
+
+build: toolchain ## Build target/release/evergraph
+	@test -x "$(TARGET)/release/evergraph" || echo "Building Evergraph; the first time takes a few minutes."
+	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --release -p evergraph-server
+
+install: toolchain ## Install the program; PREFIX=DIR puts it into DIR/bin
+	$(Q)$(CARGO) install $(QUIET) --locked --path crates/server $(if $(PREFIX),--root "$(PREFIX)")
+
+clean: toolchain ## Remove everything that was built
+	$(Q)$(CARGO) clean $(QUIET)
+
+# A missing or old compiler is said in one sentence, before cargo says it in forty.
+toolchain:
+	@found=$$($(CARGO) --version 2>&1) || { \
+	    echo "Evergraph needs Rust $(RUST_MINIMUM) or newer, and \`$(CARGO) --version\` failed: $$found"; \
+	    echo "Install it from https://rustup.rs, then open a new shell and run make again."; exit 1; } >&2; \
+	version=$$(echo "$$found" | awk '{ print $$2 }'); \
+	oldest=$$(printf '%s\n%s\n' "$(RUST_MINIMUM)" "$${version%%-*}" | sort -V | head -n 1); \
+	test "$$oldest" = "$(RUST_MINIMUM)" || { \
+	    echo "Evergraph needs Rust $(RUST_MINIMUM) or newer; $(CARGO) here is $$version."; \
+	    echo "Update with \`rustup update\`. A distribution's package is often older: see https://rustup.rs."; exit 1; } >&2; \
+	command -v "$${CC:-cc}" >/dev/null || { \
+	    echo "Evergraph needs a C compiler to link: \`$${CC:-cc}\` was not found."; \
+	    echo "On Debian or Ubuntu: apt install build-essential"; exit 1; } >&2
+
+linters:
+	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || { \
+	    echo "make check needs rustfmt and clippy: rustup component add rustfmt clippy"; exit 1; } >&2

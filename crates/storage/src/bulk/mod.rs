@@ -1,0 +1,9 @@
+//! Bulk loading: a graph in columns becomes bodies of new vertex groups, without a record a row.
+//!
+//! ```text
+//! sort    the edges of one type, counting-sorted by source, then by target: lists in order
+//! bodies  vertex and edge bodies of whole groups out of columns and sorted edges
+//! ```
+
+pub mod bodies;
+pub mod sort;

@@ -1,0 +1,301 @@
+//! The engine seam: where a graph's records and bodies live, behind one static interface.
+//!
+//! The *front* (transactions, log, catalogue, ids, unique indexes) is the same for every engine; an
+//! engine owns records, bodies, their history, merges and files. Static dispatch: `Store<E>`.
+//!
+//! ```text
+//! front:  buffer -> resolve to mutations -> encode ─┐  latch: newer? ... append, log, publish
+//! engine:                        prepare (look-ups, ┘  reservations, may wait)
+//! ```
+//!
+//! Rules for an engine
+//! - A new base is published only with the latch and the registry locked, and is never newer than
+//!   [`crate::timeline::clock::Timeline::readable`].
+//! - Every open snapshot S finds a state with `base <= S`; every open writer finds all records newer
+//!   than its S, or a floor ([`Newer::Forgotten`]).
+//! - `newer` and `append` run under the latch: memory only, no waiting; `append` cannot fail.
+//!
+//! Source: core-protocol section 12.
+
+use evergraph_graph::budget::Budget;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::mutation::Mutation;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::topology::{Projection, Topology};
+use evergraph_graph::value::Value;
+use std::fmt;
+use std::sync::Arc;
+
+use evergraph_graph::catalogue::Catalogue;
+
+/// What a writer asks about: has anybody changed this since my snapshot?
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Key {
+    /// Whether the vertex is there: its insertion or deletion.
+    Vertex(VertexId),
+    /// One property of a vertex, or its deletion.
+    VertexProperty(VertexId, KeyId),
+    /// Anything of a vertex itself: liveness or any property. Its edges are `Adjacency`.
+    VertexRecord(VertexId),
+    /// Any edge that starts or ends at the vertex was added or deleted, of any type.
+    Adjacency(VertexId),
+    /// Anything of this edge: added, replaced, deleted, a property set.
+    Edge(EdgeId),
+    /// One property of an edge, or its replacement or deletion.
+    EdgeProperty(EdgeId, KeyId),
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Vertex(vertex) | Self::VertexRecord(vertex) => write!(f, "vertex {vertex}"),
+            Self::VertexProperty(vertex, key) => write!(f, "property {} of vertex {vertex}", key.0),
+            Self::Adjacency(vertex) => write!(f, "the edges of vertex {vertex}"),
+            Self::Edge(edge) => write!(f, "edge {edge}"),
+            Self::EdgeProperty(edge, key) => write!(f, "property {} of edge {edge}", key.0),
+        }
+    }
+}
+
+/// Whether something was changed after a timestamp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Newer {
+    /// It wasn't.
+    No,
+    /// It was.
+    Yes,
+    /// The records that would tell are gone: treat as a conflict.
+    Forgotten,
+}
+
+/// 4,096 bits: which rows of a group.
+pub type GroupBits = [u64; 64];
+
+/// An engine's numbers for `stats`; all exact or a stated estimate.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct EngineStatistics {
+    /// Vertex groups that exist.
+    pub groups: u64,
+    /// Segments: of vertices and of edges, hubs included.
+    pub segments: u64,
+    /// Hub segments among them.
+    pub hubs: u64,
+    /// Directed edges in bodies, out side.
+    pub body_edges: u64,
+    /// Edge records in runs and tails, out side: what the next merges will take in.
+    pub fresh_edge_records: u64,
+    /// Bytes of topology (neighbours, offsets, discriminators), both sides.
+    pub topology_bytes: u64,
+    /// Bytes of property columns.
+    pub property_bytes: u64,
+    /// Bytes of runs, tails and history.
+    pub record_bytes: u64,
+    /// Old versions kept for open snapshots.
+    pub retained_versions: u64,
+    /// Bytes of those.
+    pub retained_bytes: u64,
+    /// Merges done since opening.
+    pub merges: u64,
+    /// Times that a writer merged or waited because merges were overdue.
+    pub stalls: u64,
+}
+
+/// Reading at one timestamp. A vertex that isn't there has nothing; out-vectors are appended to.
+pub trait View: Send + Sync {
+    /// The timestamp that is read.
+    fn timestamp(&self) -> Timestamp;
+
+    /// One more than the highest group that exists.
+    fn group_count(&self) -> u32;
+
+    /// The label of a group, if the group exists. Constant; also before its first vertex is visible.
+    fn group_label(&self, group: GroupId) -> Option<LabelId>;
+
+    /// The live rows of a group.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn live(&self, group: GroupId) -> Result<GroupBits>;
+
+    /// Whether a vertex is alive.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn is_alive(&self, vertex: VertexId) -> Result<bool>;
+
+    /// One property of a vertex.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>>;
+
+    /// All properties of a vertex, by key.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>>;
+
+    /// The types that any vertex of `group` may have edges of on this plain side, ascending.
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId>;
+
+    /// Appends the (neighbour, discriminator) pairs of a vertex on a plain side, sorted.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn neighbors(
+        &self,
+        vertex: VertexId,
+        edge_type: TypeId,
+        side: Direction,
+        list: &mut Vec<(VertexId, u16)>,
+    ) -> Result<()>;
+
+    /// Appends at most `limit` pairs of [`View::neighbors`], from the one after the first `skip` on: how
+    /// a batch resumes inside a hub. An engine that finds its place without reading what comes before
+    /// it overrides this.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn neighbors_from(
+        &self,
+        vertex: VertexId,
+        edge_type: TypeId,
+        side: Direction,
+        skip: u64,
+        limit: usize,
+        list: &mut Vec<(VertexId, u16)>,
+    ) -> Result<()> {
+        let start = list.len();
+        self.neighbors(vertex, edge_type, side, list)?;
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(list.len() - start);
+        list.drain(start..start + skip);
+        list.truncate(start.saturating_add(limit));
+        Ok(())
+    }
+
+    /// The number of edges of a vertex on a plain side.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64>;
+
+    /// Whether an edge is there.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn has_edge(&self, edge: EdgeId) -> Result<bool>;
+
+    /// Appends the discriminators of the parallel edges of a type between two vertices, ascending.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn edges_between(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        discriminators: &mut Vec<u16>,
+    ) -> Result<()>;
+
+    /// Appends the discriminators between two vertices that a new edge must not take: live at any
+    /// open timestamp, or still named by a record. A superset of [`View::edges_between`]; unsorted,
+    /// with repeats.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn taken_discriminators(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        taken: &mut Vec<u16>,
+    ) -> Result<()>;
+
+    /// One property of an edge.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>>;
+
+    /// All properties of an edge, by key.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;
+
+    /// Directed edges of a type that start in `group`. Cost: a look at its segment.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64>;
+}
+
+/// A home of a graph's records and bodies.
+pub trait Engine: Send + Sync + Sized + 'static {
+    /// What a snapshot holds on to, apart from its timestamp.
+    type Pin: Send + Sync + 'static;
+    /// Reading at one timestamp.
+    type View<'a>: View
+    where
+        Self: 'a;
+    /// What a snapshot freezes for algorithms.
+    type Topology: Topology + Send + Sync + 'static;
+    /// Everything looked up and reserved for a commit.
+    type Prepared: Send;
+    /// What a commit replaced: dropped after the latch.
+    type Displaced: Send;
+
+    /// The engine's name in manifests and options.
+    const NAME: &'static str;
+
+    /// Holds what a snapshot at `timestamp` needs. Called with the registry locked.
+    fn pin(&self, timestamp: Timestamp) -> Self::Pin;
+
+    /// Reads at `timestamp`.
+    fn view<'a>(&'a self, pin: &'a Self::Pin, timestamp: Timestamp) -> Self::View<'a>;
+
+    /// Resolves each segment of a projection once.
+    ///
+    /// # Errors
+    /// `invalid` for a weight that isn't a number, `limit` if the budget refuses, what reading may meet.
+    fn freeze(
+        &self,
+        pin: &Self::Pin,
+        timestamp: Timestamp,
+        catalogue: &Catalogue,
+        projection: &Projection,
+        budget: &Arc<dyn Budget>,
+    ) -> Result<Self::Topology>;
+
+    /// Makes `group` exist with `label`, empty. Idempotent.
+    fn open_group(&self, group: GroupId, label: LabelId);
+
+    /// Everything a commit of `mutations` needs that is not for the latch: segments made, records
+    /// sorted, overdue merges done. May wait. Mutations are resolved; schema changes are skipped.
+    ///
+    /// # Errors
+    /// `limit` if records outgrew their budget and merges cannot catch up.
+    fn prepare(&self, mutations: &[Mutation]) -> Result<Self::Prepared>;
+
+    /// Whether `key` changed after `since`. Under the latch.
+    fn newer(&self, key: &Key, since: Timestamp) -> Newer;
+
+    /// Installs a commit. Under the latch, before it is published; cannot fail.
+    fn append(&self, timestamp: Timestamp, prepared: Self::Prepared) -> Self::Displaced;
+
+    /// Installs a commit read from the log, before the store is open to anybody. Records that a
+    /// segment's body holds already are skipped.
+    ///
+    /// # Errors
+    /// `corrupt` if a mutation doesn't fit what is stored.
+    fn replay(&self, timestamp: Timestamp, mutations: &[Mutation]) -> Result<()>;
+
+    /// The oldest open snapshot moved: versions kept for it may go. Cheap; work is left to the
+    /// background.
+    fn snapshot_ended(&self);
+
+    /// Numbers for `stats`.
+    fn statistics(&self) -> EngineStatistics;
+}

@@ -1,0 +1,313 @@
+//! Disk: the real directory, on the operating system's file system.
+
+use std::fs::{self, File as SystemFile, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_name};
+use crate::io::error::{IoError, Operation};
+
+/// A directory of the file system.
+///
+/// Concurrency: holds no state but an open handle; any thread may call anything.
+#[derive(Debug)]
+pub struct DiskDirectory {
+    location: PathBuf,
+    /// Kept open because its sync is what makes names durable.
+    handle: SystemFile,
+}
+
+impl DiskDirectory {
+    /// Opens a directory that exists.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotADirectory` if the path is a file, and what the system says.
+    #[expect(clippy::disallowed_methods, reason = "this file is what the rule points to")]
+    pub fn open(location: impl Into<PathBuf>) -> Result<Self, IoError> {
+        let location = location.into();
+        let failed = |source| IoError::new(Operation::Open, &location, source);
+        let handle = SystemFile::open(&location).map_err(failed)?;
+        if !handle.metadata().map_err(failed)?.is_dir() {
+            return Err(failed(ErrorKind::NotADirectory.into()));
+        }
+        Ok(Self { location, handle })
+    }
+
+    /// Opens a directory, creating it and its missing parents first; each new name is made
+    /// durable in its parent.
+    ///
+    /// # Errors
+    /// `NotADirectory` if the path or a parent is a file, and what the system says.
+    pub fn open_or_create(location: impl Into<PathBuf>) -> Result<Self, IoError> {
+        let location = location.into();
+        create_directory(&location)?;
+        Self::open(location)
+    }
+
+    fn checked(&self, operation: Operation, name: &str) -> Result<PathBuf, IoError> {
+        check_name(operation, &self.location, name)?;
+        Ok(self.location.join(name))
+    }
+}
+
+fn create_directory(location: &Path) -> Result<(), IoError> {
+    let failed = |source| IoError::new(Operation::CreateDirectory, location, source);
+    if fs::metadata(location).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    // A relative name of one part has the empty path as parent: the working directory.
+    let parent = match location.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => {
+            create_directory(parent)?;
+            parent
+        }
+        _ => Path::new("."),
+    };
+    match fs::create_dir(location) {
+        Ok(()) => DiskDirectory::open(parent)?.sync_directory(),
+        Err(cause) if cause.kind() == ErrorKind::AlreadyExists => {
+            // Either another process was faster, or the path is a file.
+            let found = fs::metadata(location).map_err(failed)?;
+            if found.is_dir() { Ok(()) } else { Err(failed(ErrorKind::NotADirectory.into())) }
+        }
+        Err(cause) => Err(failed(cause)),
+    }
+}
+
+impl Directory for DiskDirectory {
+    fn location(&self) -> &Path {
+        &self.location
+    }
+
+    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>, IoError> {
+        let path = self.checked(Operation::Open, name)?;
+        match OpenOptions::new().read(true).write(mode == OpenMode::ReadWrite).open(&path) {
+            Ok(file) => Ok(Arc::new(DiskFile { path, file })),
+            Err(source) => Err(IoError::new(Operation::Open, path, source)),
+        }
+    }
+
+    fn create(&self, name: &str) -> Result<Arc<dyn File>, IoError> {
+        let path = self.checked(Operation::Create, name)?;
+        match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+            Ok(file) => Ok(Arc::new(DiskFile { path, file })),
+            Err(source) => Err(IoError::new(Operation::Create, path, source)),
+        }
+    }
+
+    fn exists(&self, name: &str) -> Result<bool, IoError> {
+        let path = self.checked(Operation::Exists, name)?;
+        fs::exists(&path).map_err(|source| IoError::new(Operation::Exists, path, source))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this file is what the rule points to")]
+    fn rename(&self, from: &str, to: &str) -> Result<(), IoError> {
+        let source_path = self.checked(Operation::Rename, from)?;
+        let target_path = self.checked(Operation::Rename, to)?;
+        fs::rename(&source_path, target_path)
+            .map_err(|source| IoError::new(Operation::Rename, source_path, source))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this file is what the rule points to")]
+    fn remove(&self, name: &str) -> Result<(), IoError> {
+        let path = self.checked(Operation::Remove, name)?;
+        fs::remove_file(&path).map_err(|source| IoError::new(Operation::Remove, path, source))
+    }
+
+    /// Directories, and names that are not UTF-8, are none of ours and are left out.
+    fn list(&self) -> Result<Vec<String>, IoError> {
+        let failed = |source| IoError::new(Operation::List, &self.location, source);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.location).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_file() {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn sync_directory(&self) -> Result<(), IoError> {
+        self.handle
+            .sync_all()
+            .map_err(|source| IoError::new(Operation::SyncDirectory, &self.location, source))
+    }
+
+    fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
+        let path = self.checked(Operation::Lock, name)?;
+        let failed = |source| IoError::new(Operation::Lock, &path, source);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder = read_holder(&file);
+                return Err(IoError::Locked { directory: self.location.clone(), holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        // The id serves a message only. A full disk, which leaves the file empty, is no reason
+        // to keep anybody from reading the database.
+        let holder = format!("{}\n", std::process::id());
+        let left = file.set_len(0).and_then(|()| file.write_all_at(holder.as_bytes(), 0));
+        match left {
+            Err(source) if source.kind() != ErrorKind::StorageFull => Err(failed(source)),
+            _ => Ok(LockGuard::new(DiskLock(file))),
+        }
+    }
+}
+
+/// The id that the holder left, if it is whole.
+fn read_holder(file: &SystemFile) -> Option<u32> {
+    let mut bytes = [0; 16];
+    let length = file.read_at(&mut bytes, 0).ok()?;
+    std::str::from_utf8(&bytes[..length]).ok()?.strip_suffix('\n')?.parse().ok()
+}
+
+#[derive(Debug)]
+struct DiskLock(SystemFile);
+
+impl Drop for DiskLock {
+    fn drop(&mut self) {
+        // Explicit, because a child process that inherited the handle would keep the lock.
+        // An error leaves it to the closing of the handle, which comes next.
+        let _ = self.0.unlock();
+    }
+}
+
+#[derive(Debug)]
+struct DiskFile {
+    path: PathBuf,
+    file: SystemFile,
+}
+
+impl File for DiskFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), IoError> {
+        self.file
+            .read_exact_at(buffer, offset)
+            .map_err(|source| IoError::at(Operation::Read, &self.path, offset, source))
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), IoError> {
+        self.file
+            .write_all_at(bytes, offset)
+            .map_err(|source| IoError::at(Operation::Write, &self.path, offset, source))
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), IoError> {
+        self.file.set_len(len).map_err(|source| IoError::new(Operation::SetLength, &self.path, source))
+    }
+
+    fn len(&self) -> Result<u64, IoError> {
+        match self.file.metadata() {
+            Ok(found) => Ok(found.len()),
+            Err(source) => Err(IoError::new(Operation::Length, &self.path, source)),
+        }
+    }
+
+    fn sync_data(&self) -> Result<(), IoError> {
+        self.file.sync_data().map_err(|source| IoError::new(Operation::Sync, &self.path, source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn temporary() -> (tempfile::TempDir, DiskDirectory) {
+        let place = tempfile::tempdir().unwrap();
+        let directory = DiskDirectory::open_or_create(place.path().join("a/b")).unwrap();
+        (place, directory)
+    }
+
+    #[test]
+    fn bytes_are_read_back_where_they_were_written() {
+        let (_place, directory) = temporary();
+        let file = directory.create("one").unwrap();
+        file.write_at(b"world", 6).unwrap();
+        file.write_at(b"hello ", 0).unwrap();
+        file.sync_data().unwrap();
+        directory.sync_directory().unwrap();
+        assert_eq!(directory.read_all("one", 11).unwrap(), b"hello world");
+        assert_eq!(file.len().unwrap(), 11);
+        file.set_len(5).unwrap();
+        assert_eq!(directory.read_all("one", 11).unwrap(), b"hello");
+    }
+
+    #[test]
+    fn a_read_past_the_end_names_file_and_offset() {
+        let (_place, directory) = temporary();
+        directory.write_all_new("short", b"abc").unwrap();
+        let file = directory.open("short", OpenMode::Read).unwrap();
+        let error = file.read_at(&mut [0; 4], 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+        assert!(error.to_string().contains("short at byte 1"), "{error}");
+    }
+
+    #[test]
+    fn a_file_beyond_the_limit_is_not_read() {
+        let (_place, directory) = temporary();
+        directory.write_all_new("large", &[7; 100]).unwrap();
+        assert!(matches!(directory.read_all("large", 99), Err(IoError::TooLarge { found: 100, .. })));
+    }
+
+    #[test]
+    fn names_are_created_once_renamed_listed_and_removed() {
+        let (_place, directory) = temporary();
+        directory.write_all_new("b", b"new").unwrap();
+        directory.write_all_new("a", b"old").unwrap();
+        assert_eq!(directory.create("a").unwrap_err().kind(), ErrorKind::AlreadyExists);
+        directory.rename("b", "a").unwrap();
+        assert_eq!(directory.list().unwrap(), ["a"]);
+        assert_eq!(directory.read_all("a", 9).unwrap(), b"new");
+        assert!(directory.exists("a").unwrap() && !directory.exists("b").unwrap());
+        directory.remove("a").unwrap();
+        assert_eq!(directory.remove("a").unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(directory.open("a", OpenMode::Read).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(directory.open("../a", OpenMode::Read).unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn a_second_opening_is_told_who_holds_the_lock() {
+        let (_place, directory) = temporary();
+        let held = directory.lock_exclusive("lock").unwrap();
+        let second = DiskDirectory::open(directory.location()).unwrap();
+        let error = second.lock_exclusive("lock").unwrap_err();
+        assert!(matches!(error, IoError::Locked { holder: Some(id), .. } if id == std::process::id()));
+        drop(held);
+        let _held = second.lock_exclusive("lock").unwrap();
+    }
+
+    #[test]
+    fn the_id_of_a_process_that_died_is_no_obstacle() {
+        let (_place, directory) = temporary();
+        directory.write_all_new("lock", b"4294967295\nmore").unwrap();
+        let _held = directory.lock_exclusive("lock").unwrap();
+        let expected = format!("{}\n", std::process::id());
+        assert_eq!(directory.read_all("lock", 99).unwrap(), expected.as_bytes());
+    }
+
+    #[test]
+    fn a_file_is_no_database_directory() {
+        let (place, directory) = temporary();
+        directory.write_all_new("file", b"").unwrap();
+        let path = place.path().join("a/b/file");
+        assert_eq!(DiskDirectory::open(&path).unwrap_err().kind(), ErrorKind::NotADirectory);
+        assert_eq!(DiskDirectory::open_or_create(&path).unwrap_err().kind(), ErrorKind::NotADirectory);
+        let below = DiskDirectory::open_or_create(path.join("c")).unwrap_err();
+        assert_eq!(below.kind(), ErrorKind::NotADirectory);
+        assert_eq!(DiskDirectory::open(place.path().join("none")).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}

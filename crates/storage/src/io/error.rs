@@ -1,0 +1,192 @@
+//! What failed: the operation, the file, the byte offset, and what the system said.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// What was asked of a directory or file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Create the database's directory itself.
+    CreateDirectory,
+    /// Open a file that exists.
+    Open,
+    /// Create a file that does not exist.
+    Create,
+    /// Ask whether a name exists.
+    Exists,
+    /// Ask for a file's length.
+    Length,
+    /// Read bytes.
+    Read,
+    /// Write bytes.
+    Write,
+    /// Change a file's length.
+    SetLength,
+    /// Bring a file's bytes to stable storage.
+    Sync,
+    /// Give a file another name.
+    Rename,
+    /// Remove a name.
+    Remove,
+    /// List the names.
+    List,
+    /// Bring the names to stable storage.
+    SyncDirectory,
+    /// Take or give back the directory's lock.
+    Lock,
+}
+
+impl Operation {
+    /// Whether the operation can change what is stored, or promises that a change is stable.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        match self {
+            Self::CreateDirectory
+            | Self::Create
+            | Self::Write
+            | Self::SetLength
+            | Self::Sync
+            | Self::Rename
+            | Self::Remove
+            | Self::SyncDirectory => true,
+            Self::Open | Self::Exists | Self::Length | Self::Read | Self::List | Self::Lock => false,
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::CreateDirectory => "create directory",
+            Self::Open => "open",
+            Self::Create => "create",
+            Self::Exists => "look for",
+            Self::Length => "get the length of",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::SetLength => "change the length of",
+            Self::Sync => "sync",
+            Self::Rename => "rename",
+            Self::Remove => "remove",
+            Self::List => "list",
+            Self::SyncDirectory => "sync directory",
+            Self::Lock => "lock",
+        })
+    }
+}
+
+/// Why an operation on a directory or file did not happen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IoError {
+    /// The system refused; nothing is promised about how much of a write happened.
+    #[error("{operation} {}{}: {source}", path.display(), At(*offset))]
+    Failed {
+        /// What was asked.
+        operation: Operation,
+        /// The file or directory.
+        path: PathBuf,
+        /// The first byte of the read or write, if it had one.
+        offset: Option<u64>,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Somebody else holds the directory's lock.
+    #[error(
+        "database {} is open in {}; close it there, or work through that process",
+        directory.display(),
+        Holder(*holder)
+    )]
+    Locked {
+        /// The database's directory.
+        directory: PathBuf,
+        /// The process that holds the lock, if it left its id.
+        holder: Option<u32>,
+    },
+    /// A file is longer than its reader is willing to keep in memory.
+    #[error("read {}: the file has {found} bytes, at most {limit} were expected", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The most that was expected, in bytes.
+        limit: u64,
+        /// The file's length, in bytes.
+        found: u64,
+    },
+}
+
+impl IoError {
+    /// An operation without an offset that failed.
+    #[must_use]
+    pub fn new(operation: Operation, path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        Self::Failed { operation, path: path.into(), offset: None, source }
+    }
+
+    /// A read or write at byte `offset` that failed.
+    #[must_use]
+    pub fn at(operation: Operation, path: impl Into<PathBuf>, offset: u64, source: std::io::Error) -> Self {
+        Self::Failed { operation, path: path.into(), offset: Some(offset), source }
+    }
+
+    /// The system's kind, to decide by: `NotFound`, `StorageFull`, `PermissionDenied`,
+    /// `ReadOnlyFilesystem`, `AlreadyExists`, `UnexpectedEof` (a read past the end), ...
+    /// A held lock is `ResourceBusy`.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Failed { source, .. } => source.kind(),
+            Self::Locked { .. } => ErrorKind::ResourceBusy,
+            Self::TooLarge { .. } => ErrorKind::FileTooLarge,
+        }
+    }
+
+    /// The file or directory that the error is about.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Failed { path, .. } | Self::TooLarge { path, .. } => path,
+            Self::Locked { directory, .. } => directory,
+        }
+    }
+}
+
+struct At(Option<u64>);
+
+impl fmt::Display for At {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |offset| write!(formatter, " at byte {offset}"))
+    }
+}
+
+struct Holder(Option<u32>);
+
+impl fmt::Display for Holder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(process) if process == std::process::id() => {
+                write!(formatter, "this process ({process}) already")
+            }
+            Some(process) => write!(formatter, "process {process}"),
+            None => formatter.write_str("another process"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_where_and_why() {
+        let error = IoError::at(Operation::Read, "db/log-1", 4096, ErrorKind::UnexpectedEof.into());
+        assert_eq!(error.to_string(), "read db/log-1 at byte 4096: unexpected end of file");
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+        let error = IoError::Locked { directory: "db".into(), holder: Some(0) };
+        assert_eq!(
+            error.to_string(),
+            "database db is open in process 0; close it there, or work through that process"
+        );
+    }
+}

@@ -1,0 +1,303 @@
+//! Failing: any directory, with failures planned by operation, file and count.
+//!
+//! ```text
+//! caller --> FailingDirectory --(no fault is due)--> the wrapped directory
+//!                 \--(the nth matching operation)--> an error; the operation does not happen
+//! ```
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::io::directory::{Directory, File, LockGuard, OpenMode};
+use crate::io::error::{IoError, Operation};
+use crate::sync::Mutex;
+
+/// One planned failure.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    operation: Option<Operation>,
+    prefix: String,
+    nth: u64,
+    kind: ErrorKind,
+    lasting: bool,
+    panics: bool,
+}
+
+impl Fault {
+    /// The next `operation` on a file whose name begins with `prefix` fails once with `kind`.
+    /// A disk that is full says `StorageFull`, one that is broken `Other`.
+    /// `SyncDirectory` and `List` have no file; plan them with an empty prefix.
+    #[must_use]
+    pub fn new(operation: Operation, prefix: &str, kind: ErrorKind) -> Self {
+        let prefix = prefix.to_owned();
+        Self { operation: Some(operation), prefix, nth: 1, kind, lasting: false, panics: false }
+    }
+
+    /// The next operation that would change anything, or make a change durable, fails once.
+    #[must_use]
+    pub fn any_change(kind: ErrorKind) -> Self {
+        Self { operation: None, ..Self::new(Operation::Write, "", kind) }
+    }
+
+    /// Not the next, but the `nth` from now on (the next is 1).
+    #[must_use]
+    pub fn nth(mut self, nth: u64) -> Self {
+        self.nth = nth;
+        self
+    }
+
+    /// Not once, but from then on for ever.
+    #[must_use]
+    pub fn lasting(mut self) -> Self {
+        self.lasting = true;
+        self
+    }
+
+    /// Not an error, but a panic: what a bug below would do.
+    #[must_use]
+    pub fn panicking(mut self) -> Self {
+        self.panics = true;
+        self
+    }
+
+    fn matches(&self, operation: Operation, name: &str) -> bool {
+        self.operation.map_or(operation.changes(), |planned| planned == operation)
+            && name.starts_with(&self.prefix)
+    }
+}
+
+/// A directory that fails as planned. Clones share directory, plan and counts.
+///
+/// Concurrency: one lock around the plan, held for the decision only.
+#[derive(Debug, Clone)]
+pub struct FailingDirectory {
+    inner: Arc<dyn Directory>,
+    plan: Arc<Mutex<Plan>>,
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    faults: Vec<(Fault, u64)>,
+    counts: HashMap<Operation, u64>,
+}
+
+impl FailingDirectory {
+    /// Wraps `inner`; nothing fails yet.
+    pub fn new(inner: Arc<dyn Directory>) -> Self {
+        Self { inner, plan: Arc::default() }
+    }
+
+    /// Adds a failure; it counts operations from now on.
+    pub fn plan(&self, fault: Fault) {
+        self.plan.lock().faults.push((fault, 0));
+    }
+
+    /// Forgets every planned failure.
+    pub fn heal(&self) {
+        self.plan.lock().faults.clear();
+    }
+
+    /// How often `operation` was asked for, failed ones included.
+    #[must_use]
+    pub fn count(&self, operation: Operation) -> u64 {
+        self.plan.lock().counts.get(&operation).copied().unwrap_or(0)
+    }
+
+    /// How many operations were asked for that change something or make it durable.
+    #[must_use]
+    pub fn changes_count(&self) -> u64 {
+        let plan = self.plan.lock();
+        plan.counts.iter().filter(|(operation, _)| operation.changes()).map(|(_, count)| count).sum()
+    }
+
+    fn check(&self, operation: Operation, name: &str) -> Result<(), IoError> {
+        match self.plan.lock().next(operation, &[name]) {
+            None => Ok(()),
+            Some(kind) => Err(IoError::new(operation, self.inner.path(name), kind.into())),
+        }
+    }
+}
+
+impl Plan {
+    fn next(&mut self, operation: Operation, names: &[&str]) -> Option<ErrorKind> {
+        *self.counts.entry(operation).or_default() += 1;
+        let mut due = None;
+        for (fault, seen) in &mut self.faults {
+            if names.iter().any(|name| fault.matches(operation, name)) {
+                *seen += 1;
+                if *seen == fault.nth || (fault.lasting && *seen > fault.nth) {
+                    assert!(!fault.panics, "a planned panic in {operation} {names:?}");
+                    due = due.or(Some(fault.kind));
+                }
+            }
+        }
+        due
+    }
+}
+
+impl Directory for FailingDirectory {
+    fn location(&self) -> &Path {
+        self.inner.location()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.inner.path(name)
+    }
+
+    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>, IoError> {
+        self.check(Operation::Open, name)?;
+        Ok(Arc::new(FailingFile {
+            name: name.to_owned(),
+            inner: self.inner.open(name, mode)?,
+            plan: self.plan.clone(),
+        }))
+    }
+
+    fn create(&self, name: &str) -> Result<Arc<dyn File>, IoError> {
+        self.check(Operation::Create, name)?;
+        Ok(Arc::new(FailingFile {
+            name: name.to_owned(),
+            inner: self.inner.create(name)?,
+            plan: self.plan.clone(),
+        }))
+    }
+
+    fn exists(&self, name: &str) -> Result<bool, IoError> {
+        self.check(Operation::Exists, name)?;
+        self.inner.exists(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), IoError> {
+        match self.plan.lock().next(Operation::Rename, &[from, to]) {
+            None => {}
+            Some(kind) => {
+                return Err(IoError::new(Operation::Rename, self.inner.path(from), kind.into()));
+            }
+        }
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), IoError> {
+        self.check(Operation::Remove, name)?;
+        self.inner.remove(name)
+    }
+
+    fn list(&self) -> Result<Vec<String>, IoError> {
+        self.check(Operation::List, "")?;
+        self.inner.list()
+    }
+
+    fn sync_directory(&self) -> Result<(), IoError> {
+        self.check(Operation::SyncDirectory, "")?;
+        self.inner.sync_directory()
+    }
+
+    fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
+        self.check(Operation::Lock, name)?;
+        self.inner.lock_exclusive(name)
+    }
+}
+
+#[derive(Debug)]
+struct FailingFile {
+    name: String,
+    inner: Arc<dyn File>,
+    plan: Arc<Mutex<Plan>>,
+}
+
+impl FailingFile {
+    fn check(&self, operation: Operation, offset: Option<u64>) -> Result<(), IoError> {
+        match self.plan.lock().next(operation, &[&self.name]) {
+            None => Ok(()),
+            Some(kind) => Err(IoError::Failed {
+                operation,
+                path: self.inner.path().to_owned(),
+                offset,
+                source: kind.into(),
+            }),
+        }
+    }
+}
+
+impl File for FailingFile {
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), IoError> {
+        self.check(Operation::Read, Some(offset))?;
+        self.inner.read_at(buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), IoError> {
+        self.check(Operation::Write, Some(offset))?;
+        self.inner.write_at(bytes, offset)
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), IoError> {
+        self.check(Operation::SetLength, None)?;
+        self.inner.set_len(len)
+    }
+
+    fn len(&self) -> Result<u64, IoError> {
+        self.check(Operation::Length, None)?;
+        self.inner.len()
+    }
+
+    fn sync_data(&self) -> Result<(), IoError> {
+        self.check(Operation::Sync, None)?;
+        self.inner.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::memory::MemoryDirectory;
+
+    fn failing() -> FailingDirectory {
+        FailingDirectory::new(Arc::new(MemoryDirectory::new("memory")))
+    }
+
+    #[test]
+    fn the_nth_matching_operation_fails_once_and_does_not_happen() {
+        let directory = failing();
+        directory.plan(Fault::new(Operation::Write, "log-", ErrorKind::StorageFull).nth(2));
+        let log = directory.create("log-1").unwrap();
+        let other = directory.create("other").unwrap();
+        log.write_at(b"a", 0).unwrap();
+        other.write_at(b"b", 0).unwrap();
+        let error = log.write_at(b"c", 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StorageFull);
+        assert_eq!(log.len().unwrap(), 1);
+        log.write_at(b"c", 1).unwrap();
+        assert_eq!(directory.count(Operation::Write), 4);
+        assert_eq!(directory.changes_count(), 6);
+    }
+
+    #[test]
+    fn a_lasting_fault_stays_until_healed() {
+        let directory = failing();
+        let file = directory.create("a").unwrap();
+        directory.plan(Fault::any_change(ErrorKind::Other).nth(2).lasting());
+        file.write_at(b"a", 0).unwrap();
+        assert!(file.sync_data().is_err());
+        assert!(directory.rename("a", "b").is_err());
+        assert!(directory.sync_directory().is_err());
+        assert!(file.read_at(&mut [0], 0).is_ok(), "reading changes nothing");
+        directory.heal();
+        directory.rename("a", "b").unwrap();
+    }
+
+    #[test]
+    fn a_renaming_fails_by_either_name() {
+        let directory = failing();
+        directory.create("manifest.new").unwrap();
+        directory.plan(Fault::new(Operation::Rename, "manifest", ErrorKind::Other).nth(1));
+        assert!(directory.rename("manifest.new", "manifest").is_err());
+        assert!(directory.exists("manifest.new").unwrap());
+        directory.rename("manifest.new", "manifest").unwrap();
+    }
+}

@@ -1,0 +1,467 @@
+//! Memory: a directory that can lose power, for tests and for graphs that need not last.
+//!
+//! ```text
+//! write_at --> bytes (what everybody reads) ... sync_data -----> durable bytes
+//!          \-> unsynced changes, in order ......................... |
+//!                                \--- crash(keep): sector by sector-+--> the image found afterwards
+//! names: the same, with sync_directory, name by name
+//! ```
+//!
+//! A crash leaves the running directory alone and returns what a machine would find at its next
+//! start, so that threads that still run cannot reach into the future.
+//! Sectors have 512 bytes, the least that a disk writes in one piece; a torn one holds the
+//! beginning of the new bytes and the end of the old.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_name};
+use crate::io::error::{IoError, Operation};
+use crate::sync::{Mutex, RwLock};
+
+/// The bytes that a disk writes in one piece.
+pub const SECTOR_BYTES: usize = 512;
+
+/// A directory in memory. Clones are handles to the same files.
+///
+/// Concurrency: locks, outermost first: power, names, one a file. Every change of a file's bytes
+/// holds `power` to read, a crash to write: it is one moment for all files.
+#[derive(Debug, Clone)]
+pub struct MemoryDirectory {
+    location: PathBuf,
+    power: Arc<RwLock<()>>,
+    disk: Arc<Mutex<Disk>>,
+}
+
+/// Something that a power cut may lose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsynced<'a> {
+    /// A part of one write, inside one sector.
+    Sector {
+        /// The name under which the file was created.
+        file: &'a str,
+        /// The part's first byte in the file.
+        offset: u64,
+        /// The part's length in bytes, at most [`SECTOR_BYTES`].
+        length: usize,
+    },
+    /// A change of a file's length.
+    Length {
+        /// The name under which the file was created.
+        file: &'a str,
+    },
+    /// The creation, renaming or removal of a name.
+    Name(&'a str),
+}
+
+/// What becomes of something unsynced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It reached the disk.
+    Kept,
+    /// It did not.
+    Lost,
+    /// So many bytes of the sector reached the disk; lengths and names are lost.
+    Torn(usize),
+}
+
+#[derive(Debug, Default)]
+struct Disk {
+    names: BTreeMap<String, Arc<Mutex<Node>>>,
+    durable_names: BTreeMap<String, Arc<Mutex<Node>>>,
+    unsynced: Vec<NameChange>,
+    locks: BTreeSet<String>,
+}
+
+#[derive(Debug, Clone)]
+enum NameChange {
+    Link(String, Arc<Mutex<Node>>),
+    Rename(String, String, Arc<Mutex<Node>>),
+    Unlink(String, Arc<Mutex<Node>>),
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    created_as: String,
+    bytes: Vec<u8>,
+    durable: Vec<u8>,
+    unsynced: Vec<Change>,
+}
+
+#[derive(Debug)]
+enum Change {
+    Write { offset: usize, bytes: Vec<u8> },
+    Length(usize),
+}
+
+impl MemoryDirectory {
+    /// An empty directory that calls itself `location` in error messages.
+    #[must_use]
+    pub fn new(location: impl Into<PathBuf>) -> Self {
+        Self { location: location.into(), power: Arc::default(), disk: Arc::default() }
+    }
+
+    /// What is found after the power failed now and nothing unsynced was kept.
+    #[must_use]
+    pub fn power_cut(&self) -> Self {
+        self.crash(|_| Fate::Lost)
+    }
+
+    /// What is found after the power failed now; `keep` decides about each unsynced thing, the
+    /// bytes of a file in the order of its writes, then the names in the order of their changes.
+    #[must_use]
+    pub fn crash(&self, mut keep: impl FnMut(Unsynced<'_>) -> Fate) -> Self {
+        let _moment = self.power.write();
+        let disk = self.disk.lock();
+        let mut names = disk.durable_names.clone();
+        for change in &disk.unsynced {
+            if keep(Unsynced::Name(change.name())) == Fate::Kept {
+                change.apply(&mut names);
+            }
+        }
+        let found: BTreeMap<_, _> = names
+            .into_iter()
+            .map(|(name, node)| {
+                let bytes = node.lock().after_crash(&mut keep);
+                let node =
+                    Node { created_as: name.clone(), durable: bytes.clone(), bytes, unsynced: Vec::new() };
+                (name, Arc::new(Mutex::new(node)))
+            })
+            .collect();
+        let disk = Disk { durable_names: found.clone(), names: found, ..Disk::default() };
+        Self { location: self.location.clone(), power: Arc::default(), disk: Arc::new(Mutex::new(disk)) }
+    }
+
+    fn failed(&self, operation: Operation, name: &str, kind: ErrorKind) -> IoError {
+        IoError::new(operation, self.path(name), kind.into())
+    }
+
+    fn file(&self, name: &str, mode: OpenMode, node: Arc<Mutex<Node>>) -> Arc<dyn File> {
+        Arc::new(MemoryFile { path: self.path(name), mode, power: self.power.clone(), node })
+    }
+}
+
+impl NameChange {
+    fn name(&self) -> &str {
+        match self {
+            Self::Link(name, _) | Self::Rename(_, name, _) | Self::Unlink(name, _) => name,
+        }
+    }
+
+    /// Applies the change as far as the names allow it: an earlier one may have been lost.
+    fn apply(&self, names: &mut BTreeMap<String, Arc<Mutex<Node>>>) {
+        let unlink = |names: &mut BTreeMap<String, Arc<Mutex<Node>>>, name: &str, node| {
+            if names.get(name).is_some_and(|found| Arc::ptr_eq(found, node)) {
+                names.remove(name);
+            }
+        };
+        match self {
+            Self::Link(name, node) => {
+                names.insert(name.clone(), node.clone());
+            }
+            Self::Rename(from, to, node) => {
+                unlink(names, from, node);
+                names.insert(to.clone(), node.clone());
+            }
+            Self::Unlink(name, node) => unlink(names, name, node),
+        }
+    }
+}
+
+impl Node {
+    fn after_crash(&self, keep: &mut impl FnMut(Unsynced<'_>) -> Fate) -> Vec<u8> {
+        let mut found = self.durable.clone();
+        let file = self.created_as.as_str();
+        for change in &self.unsynced {
+            match change {
+                Change::Length(length) => {
+                    if keep(Unsynced::Length { file }) == Fate::Kept {
+                        found.resize(*length, 0);
+                    }
+                }
+                Change::Write { offset, bytes } => {
+                    let mut start = 0;
+                    while start < bytes.len() {
+                        let at = offset + start;
+                        let length = (SECTOR_BYTES - at % SECTOR_BYTES).min(bytes.len() - start);
+                        let kept = match keep(Unsynced::Sector { file, offset: at as u64, length }) {
+                            Fate::Kept => length,
+                            Fate::Lost => 0,
+                            Fate::Torn(arrived) => arrived.min(length),
+                        };
+                        if kept > 0 {
+                            write(&mut found, at, &bytes[start..start + kept]);
+                        }
+                        start += length;
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+fn write(into: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
+    let end = offset + bytes.len();
+    if into.len() < end {
+        into.resize(end, 0);
+    }
+    into[offset..end].copy_from_slice(bytes);
+}
+
+impl Directory for MemoryDirectory {
+    fn location(&self) -> &Path {
+        &self.location
+    }
+
+    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>, IoError> {
+        check_name(Operation::Open, &self.location, name)?;
+        match self.disk.lock().names.get(name) {
+            Some(node) => Ok(self.file(name, mode, node.clone())),
+            None => Err(self.failed(Operation::Open, name, ErrorKind::NotFound)),
+        }
+    }
+
+    fn create(&self, name: &str) -> Result<Arc<dyn File>, IoError> {
+        check_name(Operation::Create, &self.location, name)?;
+        let mut disk = self.disk.lock();
+        if disk.names.contains_key(name) {
+            return Err(self.failed(Operation::Create, name, ErrorKind::AlreadyExists));
+        }
+        let node = Arc::new(Mutex::new(Node { created_as: name.to_owned(), ..Node::default() }));
+        disk.names.insert(name.to_owned(), node.clone());
+        disk.unsynced.push(NameChange::Link(name.to_owned(), node.clone()));
+        Ok(self.file(name, OpenMode::ReadWrite, node))
+    }
+
+    fn exists(&self, name: &str) -> Result<bool, IoError> {
+        check_name(Operation::Exists, &self.location, name)?;
+        Ok(self.disk.lock().names.contains_key(name))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), IoError> {
+        check_name(Operation::Rename, &self.location, from)?;
+        check_name(Operation::Rename, &self.location, to)?;
+        let mut disk = self.disk.lock();
+        let Some(node) = disk.names.remove(from) else {
+            return Err(self.failed(Operation::Rename, from, ErrorKind::NotFound));
+        };
+        disk.names.insert(to.to_owned(), node.clone());
+        disk.unsynced.push(NameChange::Rename(from.to_owned(), to.to_owned(), node));
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<(), IoError> {
+        check_name(Operation::Remove, &self.location, name)?;
+        let mut disk = self.disk.lock();
+        let Some(node) = disk.names.remove(name) else {
+            return Err(self.failed(Operation::Remove, name, ErrorKind::NotFound));
+        };
+        disk.unsynced.push(NameChange::Unlink(name.to_owned(), node));
+        Ok(())
+    }
+
+    fn list(&self) -> Result<Vec<String>, IoError> {
+        Ok(self.disk.lock().names.keys().cloned().collect())
+    }
+
+    fn sync_directory(&self) -> Result<(), IoError> {
+        let mut disk = self.disk.lock();
+        disk.durable_names = disk.names.clone();
+        disk.unsynced.clear();
+        Ok(())
+    }
+
+    fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
+        check_name(Operation::Lock, &self.location, name)?;
+        if self.disk.lock().locks.insert(name.to_owned()) {
+            return Ok(LockGuard::new(MemoryLock { name: name.to_owned(), disk: self.disk.clone() }));
+        }
+        Err(IoError::Locked { directory: self.location.clone(), holder: Some(std::process::id()) })
+    }
+}
+
+struct MemoryLock {
+    name: String,
+    disk: Arc<Mutex<Disk>>,
+}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        self.disk.lock().locks.remove(&self.name);
+    }
+}
+
+#[derive(Debug)]
+struct MemoryFile {
+    path: PathBuf,
+    mode: OpenMode,
+    power: Arc<RwLock<()>>,
+    node: Arc<Mutex<Node>>,
+}
+
+impl MemoryFile {
+    fn check_writable(&self, operation: Operation) -> Result<(), IoError> {
+        match self.mode {
+            OpenMode::ReadWrite => Ok(()),
+            OpenMode::Read => Err(IoError::new(operation, &self.path, ErrorKind::PermissionDenied.into())),
+        }
+    }
+
+    fn position(&self, operation: Operation, offset: u64) -> Result<usize, IoError> {
+        usize::try_from(offset)
+            .map_err(|_| IoError::at(operation, &self.path, offset, ErrorKind::FileTooLarge.into()))
+    }
+}
+
+impl File for MemoryFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), IoError> {
+        let start = self.position(Operation::Read, offset)?;
+        let node = self.node.lock();
+        let bytes = start.checked_add(buffer.len()).and_then(|end| node.bytes.get(start..end));
+        match bytes {
+            Some(bytes) => {
+                buffer.copy_from_slice(bytes);
+                Ok(())
+            }
+            None => Err(IoError::at(Operation::Read, &self.path, offset, ErrorKind::UnexpectedEof.into())),
+        }
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), IoError> {
+        self.check_writable(Operation::Write)?;
+        let offset = self.position(Operation::Write, offset)?;
+        let _powered = self.power.read();
+        let mut node = self.node.lock();
+        write(&mut node.bytes, offset, bytes);
+        node.unsynced.push(Change::Write { offset, bytes: bytes.to_vec() });
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), IoError> {
+        self.check_writable(Operation::SetLength)?;
+        let length = self.position(Operation::SetLength, len)?;
+        let _powered = self.power.read();
+        let mut node = self.node.lock();
+        node.bytes.resize(length, 0);
+        node.unsynced.push(Change::Length(length));
+        Ok(())
+    }
+
+    fn len(&self) -> Result<u64, IoError> {
+        Ok(self.node.lock().bytes.len() as u64)
+    }
+
+    fn sync_data(&self) -> Result<(), IoError> {
+        let _powered = self.power.read();
+        let mut node = self.node.lock();
+        for change in std::mem::take(&mut node.unsynced) {
+            match change {
+                Change::Write { offset, bytes } => write(&mut node.durable, offset, &bytes),
+                Change::Length(length) => node.durable.resize(length, 0),
+            }
+        }
+        debug_assert!(node.durable == node.bytes, "a synced file is as it is read");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory_with(name: &str, bytes: &[u8]) -> (MemoryDirectory, Arc<dyn File>) {
+        let directory = MemoryDirectory::new("memory");
+        directory.write_all_new(name, bytes).unwrap();
+        directory.sync_directory().unwrap();
+        let file = directory.open(name, OpenMode::ReadWrite).unwrap();
+        (directory, file)
+    }
+
+    #[test]
+    fn a_power_cut_takes_what_was_not_synced() {
+        let (directory, file) = directory_with("a", b"first");
+        file.write_at(b"FIRST, longer", 0).unwrap();
+        directory.write_all_new("b", b"synced bytes, unsynced name").unwrap();
+        let found = directory.power_cut();
+        assert_eq!(found.list().unwrap(), ["a"]);
+        assert_eq!(found.read_all("a", 99).unwrap(), b"first");
+        assert_eq!(directory.read_all("a", 99).unwrap(), b"FIRST, longer", "the running one goes on");
+
+        file.sync_data().unwrap();
+        directory.sync_directory().unwrap();
+        let found = directory.power_cut();
+        assert_eq!(found.list().unwrap(), ["a", "b"]);
+        assert_eq!(found.read_all("a", 99).unwrap(), b"FIRST, longer");
+    }
+
+    #[test]
+    fn each_sector_of_an_unsynced_write_has_its_own_fate() {
+        let (directory, file) = directory_with("a", &[0; 2000]);
+        file.write_at(&[1; 1500], 100).unwrap();
+        let mut sectors = Vec::new();
+        let found = directory.crash(|unsynced| {
+            let Unsynced::Sector { offset, length, .. } = unsynced else { panic!("{unsynced:?}") };
+            sectors.push((offset, length));
+            match offset {
+                512 => Fate::Lost,
+                1024 => Fate::Torn(10),
+                _ => Fate::Kept,
+            }
+        });
+        assert_eq!(sectors, [(100, 412), (512, 512), (1024, 512), (1536, 64)]);
+        let mut expected = vec![0; 2000];
+        expected[100..512].fill(1);
+        expected[1024..1034].fill(1);
+        expected[1536..1600].fill(1);
+        assert_eq!(found.read_all("a", 2000).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_renaming_survives_only_a_synced_directory() {
+        let (directory, _) = directory_with("manifest", b"old");
+        directory.write_all_new("manifest.new", b"new").unwrap();
+        directory.rename("manifest.new", "manifest").unwrap();
+        assert_eq!(directory.read_all("manifest", 9).unwrap(), b"new");
+        assert_eq!(directory.power_cut().read_all("manifest", 9).unwrap(), b"old");
+        let only_renamed = directory.crash(|unsynced| match unsynced {
+            Unsynced::Name("manifest") => Fate::Kept,
+            _ => Fate::Lost,
+        });
+        assert_eq!(only_renamed.read_all("manifest", 9).unwrap(), b"new");
+        directory.sync_directory().unwrap();
+        assert_eq!(directory.power_cut().read_all("manifest", 9).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_removed_file_can_come_back_and_stays_usable_while_open() {
+        let (directory, file) = directory_with("a", b"bytes");
+        directory.remove("a").unwrap();
+        let mut bytes = [0; 5];
+        file.read_at(&mut bytes, 0).unwrap();
+        assert_eq!(&bytes, b"bytes");
+        assert!(!directory.exists("a").unwrap());
+        assert!(directory.power_cut().exists("a").unwrap());
+        directory.sync_directory().unwrap();
+        assert!(!directory.power_cut().exists("a").unwrap());
+    }
+
+    #[test]
+    fn errors_have_the_kinds_of_a_real_directory() {
+        let (directory, file) = directory_with("a", b"bytes");
+        assert_eq!(directory.create("a").unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(directory.open("b", OpenMode::Read).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(file.read_at(&mut [0; 6], 0).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(file.read_at(&mut [0; 1], u64::MAX).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        let held = directory.lock_exclusive("lock").unwrap();
+        assert_eq!(directory.clone().lock_exclusive("lock").unwrap_err().kind(), ErrorKind::ResourceBusy);
+        drop(held);
+        assert!(directory.lock_exclusive("lock").is_ok());
+    }
+}

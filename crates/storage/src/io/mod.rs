@@ -1,0 +1,16 @@
+//! The outer world behind traits: files, clock, randomness, so that a test can replace any of them.
+//!
+//! - [`error`]: what failed, on which file, at which byte
+//! - [`directory`]: the traits `Directory` and `File`; names are flat, all access is positional
+//! - [`disk`]: the real directory
+//! - [`memory`]: a directory in memory that can lose power
+//! - [`failing`]: any directory, with planned failures
+//! - [`clock`], [`random`]: time and chance
+
+pub mod clock;
+pub mod directory;
+pub mod disk;
+pub mod error;
+pub mod failing;
+pub mod memory;
+pub mod random;

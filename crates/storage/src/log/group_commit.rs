@@ -1,0 +1,343 @@
+//! Group commit: whoever waits for the disk and finds no leader becomes it, for one batch.
+//!
+//! ```text
+//!   client A  --append--[write|sync: A      ]--returns
+//!   client B  ----------append---waits------[write|sync: B C D]--returns   (B leads)
+//!   client C  ------------append--waits-----------------------returns
+//! ```
+//!
+//! # Concurrency
+//! Locks, outermost first: `turn`, `buffer`; `allocator`, `buffer`; `files` is a leaf. None of
+//! the first three is held across a write or sync but `allocator`, which only those wait for who
+//! have no space. `append` takes `buffer` alone, under the caller's latch.
+//!
+//! One leader: the [`LogWriter`] is taken out of `turn`, and put back when the durable timestamp
+//! is stored. Each batch has a number; who waits for the batch in flight sleeps on one condition
+//! variable (numbers alternate), who waits for the next batch on the other. So a leader that
+//! ends wakes all who are done, and just one of those who are not, to lead the next batch.
+//! With one variable for all, each batch would wake every client of the next one in vain.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::io::directory::Directory;
+use crate::io::error::{IoError, Operation};
+use crate::io::random::Random;
+use crate::log::background::Bell;
+use crate::log::buffer::Buffer;
+use crate::log::error::LogError;
+use crate::log::file::{FIRST_BATCH_OFFSET, file_name, prepare};
+use crate::log::frame::payload_crc;
+use crate::log::leader::{LogWriter, RetiredFile, Written};
+use crate::log::options::LogOptions;
+use crate::log::recovery::Recovered;
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Condvar, Mutex, MutexGuard};
+
+/// The buffer may grow to so many times [`LogOptions::spill_bytes`] while a leader writes.
+const BUFFER_SPILLS_MAX: usize = 16;
+
+/// What the log and its threads share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) directory: Arc<dyn Directory>,
+    pub(crate) options: LogOptions,
+    pub(crate) buffer: Mutex<Buffer>,
+    /// Bytes in `buffer`. Stored under its lock, read without, to decide about a spill.
+    pub(crate) buffered_bytes: AtomicUsize,
+    pub(crate) turn: Mutex<Turn>,
+    /// Who waits for a batch sleeps at its number modulo 2.
+    ended: [Condvar; 2],
+    /// Every frame through this timestamp is on stable storage. Only grows.
+    /// Release by the leader before it gives its place back, Acquire by whoever asks.
+    durable: AtomicU64,
+    /// Whether `turn.cause` is set. Release with `turn` locked, Acquire by whoever asks.
+    pub(crate) poisoned: AtomicBool,
+    /// Whether reservations are refused. Release by `Log::close`, Acquire by `Log::reserve`.
+    pub(crate) closed: AtomicBool,
+    allocator: Mutex<Allocator>,
+    pub(crate) files: Mutex<Files>,
+    pub(crate) preparer: Bell,
+    pub(crate) timer: Bell,
+}
+
+/// Whose turn it is to lead, and what the leaders have done.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    /// Absent while somebody leads, and for ever once a leader failed.
+    writer: Option<LogWriter>,
+    /// The number of the newest batch that was taken.
+    batch: u64,
+    /// The last timestamp of that batch.
+    batch_ts: u64,
+    /// The failure that poisoned the log.
+    cause: Option<Arc<IoError>>,
+    /// Log position behind the last batch, in bytes.
+    pub(crate) position: u64,
+    pub(crate) batches_count: u64,
+    pub(crate) batch_bytes: u64,
+    pub(crate) syncs_count: u64,
+}
+
+/// Makes the next file.
+#[derive(Debug)]
+struct Allocator {
+    next_number: u64,
+    next_file_bytes: u64,
+    random: Box<dyn Random>,
+}
+
+/// The log files that hold frames.
+#[derive(Debug)]
+pub(crate) struct Files {
+    /// Oldest first.
+    pub(crate) retired: VecDeque<RetiredFile>,
+    /// Size of the file that batches go to; 0 until there is one.
+    pub(crate) active_bytes: u64,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        directory: Arc<dyn Directory>,
+        recovered: Recovered,
+        options: LogOptions,
+        random: Box<dyn Random>,
+    ) -> Self {
+        let Recovered { last_ts, payload_bytes, end, position, files, next_number, .. } = recovered;
+        let turn = Turn {
+            writer: Some(LogWriter::new(end, position)),
+            batch: 0,
+            batch_ts: last_ts,
+            cause: None,
+            position,
+            batches_count: 0,
+            batch_bytes: 0,
+            syncs_count: 0,
+        };
+        Self {
+            directory,
+            buffer: Mutex::new(Buffer::new(last_ts, payload_bytes)),
+            buffered_bytes: AtomicUsize::new(0),
+            turn: Mutex::new(turn),
+            ended: [Condvar::new(), Condvar::new()],
+            durable: AtomicU64::new(last_ts),
+            poisoned: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            allocator: Mutex::new(Allocator {
+                next_number,
+                next_file_bytes: options.first_file_bytes,
+                random,
+            }),
+            files: Mutex::new(Files { retired: files.into(), active_bytes: 0 }),
+            preparer: Bell::new(),
+            timer: Bell::new(),
+            options,
+        }
+    }
+
+    pub(crate) fn durable(&self) -> u64 {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn last_ts(&self) -> u64 {
+        self.buffer.lock().last_ts()
+    }
+
+    /// Takes space for a frame, preparing a file if there is none.
+    pub(crate) fn reserve(&self, payload_bytes: usize) -> Result<(), LogError> {
+        self.check_poison()?;
+        if self.buffer.lock().try_reserve(payload_bytes) {
+            return Ok(());
+        }
+        let mut allocator = self.allocator.lock();
+        loop {
+            // The one before in the queue may have prepared a file for all, or failed.
+            self.check_poison()?;
+            let needed = {
+                let mut buffer = self.buffer.lock();
+                if buffer.try_reserve(payload_bytes) {
+                    return Ok(());
+                }
+                buffer.needed_capacity(payload_bytes)
+            };
+            self.prepare_next(&mut allocator, needed)?;
+        }
+    }
+
+    /// Prepares the next file if it is time, before anybody has to wait for it.
+    pub(crate) fn prepare_next_if_due(&self) -> Result<(), LogError> {
+        let mut allocator = self.allocator.lock();
+        if self.buffer.lock().next_is_due() {
+            self.prepare_next(&mut allocator, 0)?;
+        }
+        Ok(())
+    }
+
+    fn prepare_next(&self, allocator: &mut Allocator, needed_capacity: u64) -> Result<(), LogError> {
+        let file_bytes = allocator.next_file_bytes.max(needed_capacity + FIRST_BATCH_OFFSET);
+        let number = allocator.next_number;
+        let salt = allocator.random.next_u64();
+        allocator.next_number += 1;
+        let prepared = prepare(&*self.directory, number, salt, file_bytes)?;
+        allocator.next_file_bytes = (allocator.next_file_bytes * 2).min(self.options.log_file_bytes);
+        let replaced = self.buffer.lock().install_next(prepared);
+        if let Some(smaller) = replaced {
+            self.directory.remove(&file_name(smaller.number))?;
+        }
+        Ok(())
+    }
+
+    fn check_poison(&self) -> Result<(), LogError> {
+        if !self.poisoned.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let cause = self.turn.lock().cause.clone().expect("the cause is set before the mark");
+        Err(LogError::Poisoned { cause })
+    }
+
+    pub(crate) fn wait_durable(&self, ts: u64) -> Result<(), LogError> {
+        if self.durable() >= ts {
+            return Ok(());
+        }
+        let last_ts = self.last_ts();
+        assert!(ts <= last_ts, "commit {ts} was never appended, the last one is {last_ts}");
+        let mut turn = self.turn.lock();
+        while self.durable() < ts {
+            turn = self.lead_or_wait(turn, ts, true)?;
+        }
+        Ok(())
+    }
+
+    /// Syncs all that was appended before the call.
+    pub(crate) fn sync_all(&self) -> Result<(), LogError> {
+        self.wait_durable(self.last_ts())
+    }
+
+    /// Writes the buffer out, unsynced, if it is large: when nobody leads, or else when it is too
+    /// large to go on.
+    pub(crate) fn spill(&self, ts: u64) -> Result<(), LogError> {
+        let spill_bytes = self.options.spill_bytes;
+        let is_above = |limit| self.buffered_bytes.load(Ordering::Acquire) >= limit;
+        if !is_above(spill_bytes) {
+            return Ok(());
+        }
+        let mut turn = self.turn.lock();
+        while (turn.writer.is_some() && is_above(spill_bytes)) || is_above(spill_bytes * BUFFER_SPILLS_MAX) {
+            turn = self.lead_or_wait(turn, ts, false)?;
+        }
+        Ok(())
+    }
+
+    /// Writes an empty, synced batch, if all is synced and the last batch is not such a one. It
+    /// proves to recovery that the batch before was synced.
+    pub(crate) fn seal(&self) -> Result<(), LogError> {
+        if self.buffer.lock().is_sealed() {
+            return Ok(());
+        }
+        self.reserve(0)?;
+        {
+            let mut buffer = self.buffer.lock();
+            let last_ts = buffer.last_ts();
+            if buffer.is_sealed() || !buffer.is_empty() || self.durable() != last_ts {
+                buffer.release(0);
+                return Ok(());
+            }
+            buffer.append(0, last_ts, &[], payload_crc(&[]));
+        }
+        let mut turn = self.turn.lock();
+        // Some leader takes the seal with its batch; none has to, if a commit came first.
+        while !self.buffer.lock().is_empty() {
+            let ts = turn.batch_ts;
+            turn = self.lead_or_wait(turn, ts, true)?;
+        }
+        Ok(())
+    }
+
+    /// Leads one batch if nobody does; else sleeps until the batch of `ts` has ended, or somebody
+    /// is needed to lead it.
+    ///
+    /// Callers wait for something that only a leader changes, and lead if it is still not so: then
+    /// the one whom [`Shared::hand_over`] wakes to lead either does, or another has done so and
+    /// wakes the rest.
+    fn lead_or_wait<'a>(
+        &'a self,
+        mut turn: MutexGuard<'a, Turn>,
+        ts: u64,
+        sync: bool,
+    ) -> Result<MutexGuard<'a, Turn>, LogError> {
+        if let Some(cause) = &turn.cause {
+            return Err(LogError::OutcomeUnknown { ts, cause: cause.clone() });
+        }
+        let Some(mut writer) = turn.writer.take() else {
+            let batch = if ts <= turn.batch_ts { turn.batch } else { turn.batch + 1 };
+            return Ok(self.ended[(batch % 2) as usize].wait(turn));
+        };
+        let batch = {
+            let mut buffer = self.buffer.lock();
+            self.buffered_bytes.store(0, Ordering::Release);
+            buffer.take(writer.take_spare())
+        };
+        turn.batch += 1;
+        turn.batch_ts = batch.last_ts;
+        drop(turn);
+
+        if batch.next_is_due {
+            self.preparer.ring();
+        }
+        let unwinding = PoisonOnUnwind { shared: self };
+        let written = writer.write(batch, sync);
+        std::mem::forget(unwinding);
+        match written {
+            Ok(written) => Ok(self.hand_over(writer, written)),
+            Err(cause) => Err(LogError::OutcomeUnknown { ts, cause: self.poison(cause) }),
+        }
+    }
+
+    /// Publishes what a leader did, and lets the next one lead.
+    fn hand_over(&self, writer: LogWriter, written: Written) -> MutexGuard<'_, Turn> {
+        debug_assert!(written.durable_ts >= self.durable(), "the durable timestamp only grows");
+        self.durable.store(written.durable_ts, Ordering::Release);
+        if written.opened_bytes > 0 {
+            let mut files = self.files.lock();
+            files.active_bytes = written.opened_bytes;
+            files.retired.extend(written.retired);
+        }
+        // A batch whose last frame is a seal has nothing else in it.
+        if !self.buffer.lock().is_sealed() {
+            self.timer.ring();
+        }
+        let mut turn = self.turn.lock();
+        turn.position = writer.position();
+        turn.writer = Some(writer);
+        turn.batches_count += u64::from(written.batch_bytes > 0);
+        turn.batch_bytes += written.batch_bytes;
+        turn.syncs_count += written.syncs;
+        self.ended[(turn.batch % 2) as usize].notify_all();
+        self.ended[((turn.batch + 1) % 2) as usize].notify_one();
+        turn
+    }
+
+    /// Nothing is written any more; everybody who waits learns why.
+    fn poison(&self, cause: IoError) -> Arc<IoError> {
+        let cause = Arc::new(cause);
+        let mut turn = self.turn.lock();
+        turn.cause = Some(cause.clone());
+        self.poisoned.store(true, Ordering::Release);
+        for ended in &self.ended {
+            ended.notify_all();
+        }
+        cause
+    }
+}
+
+/// Poisons the log if a leader panics, so that nobody waits for it in vain.
+struct PoisonOnUnwind<'a> {
+    shared: &'a Shared,
+}
+
+impl Drop for PoisonOnUnwind<'_> {
+    fn drop(&mut self) {
+        let cause = std::io::Error::other("the log's leader panicked");
+        self.shared.poison(IoError::new(Operation::Write, self.shared.directory.location(), cause));
+    }
+}

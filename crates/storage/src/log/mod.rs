@@ -1,0 +1,31 @@
+//! The write-ahead log: what was committed, in commit order, on disk before it is acknowledged.
+//!
+//! ```text
+//! committers --reserve--> --append (under the latch)--> buffer --leader--> log file, synced
+//!                                                          \--wait_durable--/
+//! log-1 [header|batch|batch|..] <- log-2 [header|batch|..] <- log-3 (zeros, prepared ahead)
+//! ```
+//!
+//! - [`frame`]: one commit's bytes; a *batch* is what one leader writes, padded to whole pages
+//! - [`file`](mod@file): a log file's header, its link to its predecessor, its preallocation
+//! - [`buffer`]: frames that wait for a leader, and the space promised to them
+//! - [`leader`]: writes one batch, and goes over to the next file
+//! - [`group_commit`]: one sync for many, hand-over between leaders, poison
+//! - [`writer`]: `Log`, the face of it all
+//! - [`background`]: the threads that prepare files, sync at intervals and seal
+//! - [`scan`], [`recovery`]: reading it back, telling a torn end from corruption
+//! - [`options`], [`error`]
+//!
+//! The log does not look into payloads. Timestamps are counts from 1 that only grow.
+
+pub mod background;
+pub mod buffer;
+pub mod error;
+pub mod file;
+pub mod frame;
+pub mod group_commit;
+pub mod leader;
+pub mod options;
+pub mod recovery;
+pub mod scan;
+pub mod writer;

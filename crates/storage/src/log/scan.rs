@@ -1,0 +1,177 @@
+//! Scan: the frames of one log file, in order, through a window of bounded size.
+//!
+//! ```text
+//! header | frame frame last | 0 0 | frame last | 0 0 0 | frame ~~~~ ...  later batch
+//!          Frame Frame Frame        Frame                Bad at here     proof, if it says
+//!                                                                        "synced beyond here"
+//! ```
+//!
+//! A scan stops at the first byte that is not as it should be, and can then look for proof that
+//! this byte was once synced: a later batch begins at a page, is valid for this file, and names
+//! how far everything was synced when it was written.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::io::directory::File;
+use crate::log::error::LogError;
+use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, UsedFile};
+use crate::log::frame::{FRAME_HEADER_BYTES, FrameFault, FrameHeader, FrameSeed, PAGE_BYTES, parse_header};
+
+/// Bytes that are read at once; a longer frame is read whole.
+const WINDOW_BYTES: u64 = 1 << 20;
+
+/// Reads one log file's frames.
+#[derive(Debug)]
+pub struct Scan {
+    file: Arc<dyn File>,
+    header: FileHeader,
+    seed: FrameSeed,
+    /// The end of the last good frame.
+    end: LogEnd,
+    /// Whether that frame was the last of its batch, so that padding follows.
+    after_batch: bool,
+    window: Vec<u8>,
+    window_offset: u64,
+}
+
+/// What comes next in a log file.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// A good frame that follows the one before.
+    Frame(FrameHeader, &'a [u8]),
+    /// The file is full.
+    End,
+    /// Something else, from this byte on.
+    Bad(u64, FrameFault),
+}
+
+impl Scan {
+    /// Begins at the first batch of a file.
+    #[must_use]
+    pub fn new(UsedFile { file, header }: UsedFile) -> Self {
+        let LogEnd { last_ts, last_crc, .. } = header.predecessor;
+        Self {
+            file,
+            header,
+            seed: FrameSeed::new(header.salt),
+            end: LogEnd { number: header.number, cut: FIRST_BATCH_OFFSET, last_ts, last_crc },
+            after_batch: false,
+            window: Vec::new(),
+            window_offset: 0,
+        }
+    }
+
+    /// The end of the last good frame.
+    #[must_use]
+    pub fn end(&self) -> LogEnd {
+        self.end
+    }
+
+    /// Where the file lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// The next frame. Called again after [`Step::Bad`], it finds the same.
+    ///
+    /// # Errors
+    /// What the system says when it cannot read.
+    pub fn step(&mut self) -> Result<Step<'_>, LogError> {
+        let mut start = self.end.cut;
+        if self.after_batch {
+            let padding_end = start.next_multiple_of(PAGE_BYTES as u64);
+            let padding = self.bytes(start, (padding_end - start) as usize)?;
+            if let Some(index) = padding.iter().position(|&byte| byte != 0) {
+                let fault = FrameFault::new("padding of zeros", format!("{:#04x}", padding[index]));
+                return Ok(Step::Bad(start + index as u64, fault));
+            }
+            start = padding_end;
+        }
+        let room = self.header.file_bytes - start;
+        if room == 0 {
+            return Ok(Step::End);
+        }
+        if room < FRAME_HEADER_BYTES as u64 {
+            let fault = FrameFault::new("a frame", format!("{room} bytes before the end of the file"));
+            return Ok(Step::Bad(start, fault));
+        }
+        let seed = self.seed;
+        let bytes = self.bytes(start, FRAME_HEADER_BYTES)?;
+        let frame = match parse_header(bytes.try_into().expect("a header's bytes were asked for"), seed) {
+            Ok(frame) => frame,
+            Err(fault) => return Ok(Step::Bad(start, fault)),
+        };
+        if let Err(fault) = frame.check_follows(self.end.last_ts) {
+            return Ok(Step::Bad(start, fault));
+        }
+        // Checked against the file before anything is allocated for it.
+        let length = FRAME_HEADER_BYTES as u64 + u64::from(frame.payload_bytes);
+        if length > room {
+            let fault = FrameFault::new(format!("a frame of at most {room} bytes"), length.to_string());
+            return Ok(Step::Bad(start, fault));
+        }
+        let checked = frame.check_payload(&self.bytes(start, length as usize)?[FRAME_HEADER_BYTES..]);
+        if let Err(fault) = checked {
+            return Ok(Step::Bad(start, fault));
+        }
+        self.end = LogEnd {
+            number: self.header.number,
+            cut: start + length,
+            last_ts: frame.ts,
+            last_crc: frame.crc,
+        };
+        self.after_batch = frame.last_of_batch;
+        Ok(Step::Frame(frame, &self.bytes(start, length as usize)?[FRAME_HEADER_BYTES..]))
+    }
+
+    /// Whether a batch after byte `bad` says that everything through this byte was synced.
+    ///
+    /// Cost: reads the rest of the file.
+    ///
+    /// # Errors
+    /// What the system says when it cannot read.
+    pub fn was_synced(&mut self, bad: u64) -> Result<bool, LogError> {
+        let page_bytes = PAGE_BYTES as u64;
+        let (seed, position) = (self.seed, self.header.position(bad));
+        let mut page = (bad + 1).next_multiple_of(page_bytes);
+        while page + page_bytes <= self.header.file_bytes {
+            let bytes = self.bytes(page, FRAME_HEADER_BYTES)?;
+            let frame = parse_header(bytes.try_into().expect("a header's bytes were asked for"), seed);
+            if frame.is_ok_and(|frame| frame.synced_through > position) {
+                return Ok(true);
+            }
+            page += page_bytes;
+        }
+        Ok(false)
+    }
+
+    /// Whether anything but zeros lies from byte `from` to the end of its page.
+    ///
+    /// # Errors
+    /// What the system says when it cannot read.
+    pub fn is_written(&mut self, from: u64) -> Result<bool, LogError> {
+        let end = (from + 1).next_multiple_of(PAGE_BYTES as u64).min(self.header.file_bytes);
+        Ok(self.bytes(from, (end - from) as usize)?.iter().any(|&byte| byte != 0))
+    }
+
+    /// Bytes of the file; the range lies in it.
+    fn bytes(&mut self, offset: u64, length: usize) -> Result<&[u8], LogError> {
+        let inside = offset
+            .checked_sub(self.window_offset)
+            .is_some_and(|start| start + length as u64 <= self.window.len() as u64);
+        if !inside {
+            let wanted = WINDOW_BYTES.max(length as u64).min(self.header.file_bytes - offset);
+            // A window that one long frame blew up is not kept.
+            if self.window.capacity() as u64 > 2 * WINDOW_BYTES.max(wanted) {
+                self.window = Vec::new();
+            }
+            self.window.resize(wanted as usize, 0);
+            self.file.read_at(&mut self.window, offset)?;
+            self.window_offset = offset;
+        }
+        let start = (offset - self.window_offset) as usize;
+        Ok(&self.window[start..start + length])
+    }
+}

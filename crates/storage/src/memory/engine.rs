@@ -1,0 +1,381 @@
+//! The memory engine: records and bodies in RAM behind the engine seam.
+
+use crate::engine::{Engine, EngineStatistics, Key, Newer};
+use crate::memory::frozen::FrozenTopology;
+use crate::memory::group::{EdgeSubject, Group, GroupTable};
+use crate::memory::merger::{Job, Merger, for_each_segment};
+use crate::memory::records::{Prepared, Target};
+use crate::memory::view::MemoryView;
+use crate::segment::body::Body;
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::record::{Operation, Record, RecordKey, RecordRef};
+use crate::segment::version::{Segment, Version};
+use crate::segment::vertex_body::VertexBody;
+use crate::sync::atomic::Ordering;
+use crate::timeline::clock::Timeline;
+use evergraph_graph::budget::Budget;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, GroupId, KeyId, LabelId, VertexId};
+use evergraph_graph::mutation::Mutation;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::topology::Projection;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a writer looks for room before it gives up with `limit`.
+const PATIENCE: u32 = 100;
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Records that may always wait, however small the bodies are.
+const RECORDS_ALLOWED: u64 = 16 << 20;
+
+/// Segments in RAM.
+#[derive(Debug)]
+pub struct MemoryEngine {
+    timeline: Arc<Timeline>,
+    groups: GroupTable,
+    merger: Merger,
+}
+
+/// What a commit displaced; freed outside the latch.
+#[derive(Debug, Default)]
+pub struct Displaced {
+    prepared: Option<Prepared>,
+    edges: Vec<Arc<Version<EdgeBody>>>,
+    vertices: Vec<Arc<Version<VertexBody>>>,
+}
+
+impl MemoryEngine {
+    /// An engine without groups.
+    #[must_use]
+    pub fn new(timeline: Arc<Timeline>) -> Self {
+        Self { timeline, groups: GroupTable::default(), merger: Merger::default() }
+    }
+
+    /// The groups.
+    #[must_use]
+    pub fn groups(&self) -> &GroupTable {
+        &self.groups
+    }
+
+    /// The queue of merges.
+    #[must_use]
+    pub fn merger(&self) -> &Merger {
+        &self.merger
+    }
+
+    /// Time.
+    #[must_use]
+    pub fn timeline(&self) -> &Arc<Timeline> {
+        &self.timeline
+    }
+
+    /// Merges in the background until [`Merger::close`]: the body of the merge thread.
+    pub fn run_merges(&self) {
+        self.merger.run(&self.timeline, &self.groups);
+    }
+
+    /// Merges every segment up to what is readable now. For tests, benchmarks and quiet times.
+    pub fn merge_everything(&self) {
+        for_each_segment(&self.groups, |job| {
+            self.merger.merge(&self.timeline, &job);
+            true
+        });
+        self.merger.trim(&self.timeline);
+    }
+
+    /// Takes in a group that a checkpoint or a bulk load made.
+    pub fn attach(&self, group: Group) {
+        let edges: usize = group
+            .edges()
+            .iter()
+            .map(|edge| {
+                let version = edge.segment.load_full();
+                let hubs = version.layer.hubs.iter();
+                let in_hubs: usize = hubs.map(|hub| hub.segment.load().layer.body.items()).sum();
+                version.layer.body.items() + in_hubs
+            })
+            .sum();
+        self.merger.counters.body_edges.fetch_add(edges as u64, Ordering::Relaxed);
+        self.groups.insert(group);
+    }
+
+    fn in_group(&self, vertex: VertexId, check: impl FnOnce(&Group) -> Newer) -> Newer {
+        self.groups.get(vertex.group()).map_or(Newer::No, |group| check(group))
+    }
+
+    fn newer_edge(
+        &self,
+        edge: evergraph_graph::id::EdgeId,
+        since: Timestamp,
+        matches: impl Fn(RecordRef<'_>) -> bool,
+    ) -> Newer {
+        let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
+        let keys = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator).only();
+        self.in_group(edge.source, |group| {
+            group.edge_segment(subject).map_or(Newer::No, |segment| segment.newer(&keys, since, matches))
+        })
+    }
+
+    fn append_edges(
+        &self,
+        timestamp: Timestamp,
+        segment: &Arc<Segment<EdgeBody>>,
+        records: &[Record],
+        displaced: &mut Displaced,
+    ) {
+        let hubs = Arc::clone(&segment.load().layer.hubs);
+        if hubs.is_empty() {
+            displaced.edges.extend(segment.append(timestamp, records));
+            self.merger.appended(segment, records.len());
+            return;
+        }
+        for part in records.chunk_by(|a, b| a.key.row() == b.key.row()) {
+            let hub = hubs.binary_search_by_key(&part[0].key.row(), |hub| hub.row);
+            let target = hub.map_or(segment, |at| &hubs[at].segment);
+            displaced.edges.extend(target.append(timestamp, part));
+            self.merger.appended(target, part.len());
+        }
+    }
+
+    /// Does overdue merges of the segments that a commit is about to change, and waits while
+    /// records outgrow bodies.
+    fn make_room(&self, prepared: &Prepared) -> Result<()> {
+        let stalled = || self.merger.counters.stalls.fetch_add(1, Ordering::Relaxed);
+        for (target, _) in prepared.parts() {
+            match target {
+                Target::Vertices(group, _) if self.merger.is_overdue(&group.vertices) => {
+                    stalled();
+                    self.merger.merge(&self.timeline, &Job::from(&group.vertices));
+                }
+                Target::Edges(segment) if self.merger.is_overdue(segment) => {
+                    stalled();
+                    self.merger.merge(&self.timeline, &Job::from(segment));
+                }
+                _ => {}
+            }
+        }
+        let counters = &self.merger.counters;
+        let limit = || RECORDS_ALLOWED.max(counters.body_edges.load(Ordering::Relaxed) / 4);
+        let mut looked = 0;
+        while counters.records.load(Ordering::Relaxed) > limit() {
+            if looked == PATIENCE {
+                return Err(Error::new(
+                    ErrorKind::Limit,
+                    format!(
+                        "{} records wait to be merged, more than the {} that fit: merges cannot keep up \
+                         with writes, or the log's sync takes too long; try again later",
+                        counters.records.load(Ordering::Relaxed),
+                        limit()
+                    ),
+                ));
+            }
+            looked += 1;
+            self.merger.wait_for_progress(LOOK_AGAIN);
+        }
+        Ok(())
+    }
+}
+
+fn mentions(record: RecordRef<'_>, key: KeyId) -> bool {
+    record.stamp.operation() != Operation::Set || record.payload.get(key).is_some()
+}
+
+fn whole(vertex: VertexId) -> RangeInclusive<RecordKey> {
+    RecordKey::vertex(vertex.row()).only()
+}
+
+impl Engine for MemoryEngine {
+    type Pin = ();
+    type View<'a> = MemoryView<'a>;
+    type Topology = FrozenTopology;
+    type Prepared = Prepared;
+    type Displaced = Displaced;
+
+    const NAME: &'static str = "memory";
+
+    fn pin(&self, _timestamp: Timestamp) {}
+
+    fn view<'a>(&'a self, _pin: &'a (), timestamp: Timestamp) -> MemoryView<'a> {
+        MemoryView::new(self, timestamp)
+    }
+
+    fn freeze(
+        &self,
+        _pin: &(),
+        timestamp: Timestamp,
+        catalogue: &Catalogue,
+        projection: &Projection,
+        budget: &Arc<dyn Budget>,
+    ) -> Result<FrozenTopology> {
+        FrozenTopology::new(self, timestamp, catalogue, projection, budget)
+    }
+
+    fn open_group(&self, group: GroupId, label: LabelId) {
+        self.groups.insert(Group::new(group, label, Timestamp::ZERO, VertexBody::empty()));
+    }
+
+    fn prepare(&self, mutations: &[Mutation]) -> Result<Prepared> {
+        let prepared = Prepared::new(&self.groups, mutations)?;
+        self.make_room(&prepared)?;
+        Ok(prepared)
+    }
+
+    fn newer(&self, key: &Key, since: Timestamp) -> Newer {
+        match *key {
+            Key::Vertex(vertex) => self.in_group(vertex, |group| {
+                if group.members_changed.load(Ordering::Acquire) <= since.0 {
+                    return Newer::No;
+                }
+                let member = |record: RecordRef<'_>| record.stamp.difference() != 0;
+                group.vertices.newer(&whole(vertex), since, member)
+            }),
+            Key::VertexProperty(vertex, key) => self.in_group(vertex, |group| {
+                group.vertices.newer(&whole(vertex), since, |record| mentions(record, key))
+            }),
+            Key::VertexRecord(vertex) => {
+                self.in_group(vertex, |group| group.vertices.newer(&whole(vertex), since, |_| true))
+            }
+            Key::Adjacency(vertex) => self.in_group(vertex, |group| {
+                let keys = RecordKey::whole_row(vertex.row());
+                let edges = group.edges();
+                let answers = edges.iter().map(|edge| edge.segment.newer(&keys, since, |_| true));
+                answers.fold(Newer::No, |all, one| match (all, one) {
+                    (Newer::Yes, _) | (_, Newer::Yes) => Newer::Yes,
+                    (Newer::Forgotten, _) | (_, Newer::Forgotten) => Newer::Forgotten,
+                    _ => Newer::No,
+                })
+            }),
+            Key::Edge(edge) => self.newer_edge(edge, since, |_| true),
+            Key::EdgeProperty(edge, key) => self.newer_edge(edge, since, |record| mentions(record, key)),
+        }
+    }
+
+    fn append(&self, timestamp: Timestamp, mut prepared: Prepared) -> Displaced {
+        prepared.stamp(timestamp);
+        let mut displaced = Displaced::default();
+        for (target, records) in prepared.parts() {
+            match target {
+                Target::Vertices(group, members) => {
+                    displaced.vertices.extend(group.vertices.append(timestamp, records));
+                    if *members {
+                        group.members_changed.store(timestamp.0, Ordering::Release);
+                    }
+                    self.merger.appended(&group.vertices, records.len());
+                }
+                Target::Edges(segment) => self.append_edges(timestamp, segment, records, &mut displaced),
+            }
+        }
+        displaced.prepared = Some(prepared);
+        displaced
+    }
+
+    fn replay(&self, timestamp: Timestamp, mutations: &[Mutation]) -> Result<()> {
+        for mutation in mutations {
+            if let Mutation::InsertVertex { vertex, label, .. } = mutation {
+                let group = self.groups.get(vertex.group());
+                let found = group.map_or_else(
+                    || {
+                        self.open_group(vertex.group(), *label);
+                        *label
+                    },
+                    |group| group.label,
+                );
+                if found != *label {
+                    return Err(Error::new(
+                        ErrorKind::Corrupt,
+                        format!("vertex {vertex} has label {} in the log, its group {}", label.0, found.0),
+                    ));
+                }
+            }
+        }
+        let mut prepared = Prepared::new(&self.groups, mutations)?;
+        prepared.stamp(timestamp);
+        let mut displaced = Displaced::default();
+        for (target, records) in prepared.parts() {
+            match target {
+                Target::Vertices(group, _) => {
+                    if group.vertices.load().layer.base < timestamp {
+                        displaced.vertices.extend(group.vertices.append(timestamp, records));
+                        self.merger.appended(&group.vertices, records.len());
+                    }
+                    group.members_changed.fetch_max(timestamp.0, Ordering::AcqRel);
+                }
+                // A hub has a base of its own: rows are compared with the segment that has them.
+                Target::Edges(segment) => {
+                    for part in records.chunk_by(|a, b| a.key.row() == b.key.row()) {
+                        let version = segment.load_full();
+                        let target = version.layer.hub(part[0].key.row()).unwrap_or(segment);
+                        if target.load().layer.base < timestamp {
+                            displaced.edges.extend(target.append(timestamp, part));
+                            self.merger.appended(target, part.len());
+                        }
+                    }
+                }
+            }
+        }
+        drop(displaced);
+        self.make_room(&prepared)
+    }
+
+    fn snapshot_ended(&self) {
+        self.merger.snapshot_ended();
+    }
+
+    fn statistics(&self) -> EngineStatistics {
+        let counters = &self.merger.counters;
+        let mut sum = EngineStatistics {
+            groups: self.groups.iter().count() as u64,
+            merges: counters.merges.load(Ordering::Relaxed),
+            stalls: counters.stalls.load(Ordering::Relaxed),
+            ..EngineStatistics::default()
+        };
+        for group in self.groups.iter() {
+            add(&mut sum, &group.vertices);
+            for edge in group.edges().iter() {
+                let mut side = EngineStatistics::default();
+                add_edges(&mut side, &edge.segment);
+                for hub in edge.segment.load().layer.hubs.iter() {
+                    add_edges(&mut side, &hub.segment);
+                    sum.hubs += 1;
+                }
+                if edge.subject.side() == Direction::Out {
+                    sum.body_edges += side.body_edges;
+                    sum.fresh_edge_records += side.fresh_edge_records;
+                }
+                sum.segments += side.segments;
+                sum.topology_bytes += side.topology_bytes;
+                sum.property_bytes += side.property_bytes;
+                sum.record_bytes += side.record_bytes;
+                sum.retained_versions += side.retained_versions;
+                sum.retained_bytes += side.retained_bytes;
+            }
+        }
+        sum
+    }
+}
+
+fn add_edges(sum: &mut EngineStatistics, segment: &Segment<EdgeBody>) {
+    add(sum, segment);
+    let version = segment.load();
+    sum.body_edges += version.layer.body.items() as u64;
+    sum.fresh_edge_records += version.layer.record_count() as u64;
+}
+
+fn add<B: Body>(sum: &mut EngineStatistics, segment: &Segment<B>) {
+    let version = segment.load();
+    let bytes = version.layer.body.bytes();
+    let fixed = size_of::<Segment<B>>() + size_of::<Version<B>>();
+    sum.segments += 1;
+    sum.topology_bytes += (bytes.topology + fixed) as u64;
+    sum.property_bytes += bytes.properties as u64;
+    let layer = &version.layer;
+    let records = layer.run.heap_bytes() + layer.tail.heap_bytes() + version.history.heap_bytes();
+    sum.record_bytes += records as u64;
+    sum.retained_versions += version.older.len() as u64;
+    for past in version.older.iter() {
+        let bytes = past.layer.body.bytes();
+        sum.retained_bytes += (bytes.topology + bytes.properties) as u64;
+    }
+}

@@ -1,0 +1,115 @@
+//! One vertex' edges at one moment: body and records brought together.
+
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::net::{Effect, effect_of, nets};
+use crate::segment::record::RecordKey;
+use crate::segment::version::Layer;
+use evergraph_graph::id::KeyId;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
+use std::cmp::Ordering;
+
+/// Calls `edge` with (neighbour, discriminator) of each edge of `row`, sorted. `layer` is where the
+/// row's edges are: its group's, or its hub's.
+pub fn for_each_edge(
+    layer: &Layer<EdgeBody>,
+    row: u16,
+    timestamp: Timestamp,
+    mut edge: impl FnMut(u32, u16),
+) {
+    let body = &layer.body;
+    let range = body.range(row);
+    let records = layer.records(&RecordKey::whole_row(row), timestamp);
+    if records.is_empty() {
+        range.for_each(|at| edge(body.neighbors()[at], body.discriminator(at)));
+        return;
+    }
+    let mut at = range.start;
+    for net in nets(records.into_iter()) {
+        let key = (net.key.neighbor(), net.key.discriminator());
+        while at < range.end {
+            let here = (body.neighbors()[at], body.discriminator(at));
+            match here.cmp(&key) {
+                Ordering::Less => edge(here.0, here.1),
+                Ordering::Equal => {
+                    at += 1;
+                    break;
+                }
+                Ordering::Greater => break,
+            }
+            at += 1;
+        }
+        if net.effect != Effect::Absent {
+            edge(key.0, key.1);
+        }
+    }
+    (at..range.end).for_each(|at| edge(body.neighbors()[at], body.discriminator(at)));
+}
+
+/// How many edges `row` has.
+#[must_use]
+pub fn degree(layer: &Layer<EdgeBody>, row: u16, timestamp: Timestamp) -> u64 {
+    let records = layer.records(&RecordKey::whole_row(row), timestamp);
+    let difference: i64 = records.iter().map(|record| record.stamp.difference()).sum();
+    let degree = layer.body.range(row).len() as i64 + difference;
+    u64::try_from(degree).expect("records are exact: never more deletes than edges")
+}
+
+/// How many edges all rows of the layer have, hubs not counted.
+#[must_use]
+pub fn edge_count(layer: &Layer<EdgeBody>, timestamp: Timestamp) -> u64 {
+    let visible = |stamp: crate::segment::record::Stamp| stamp.timestamp().visible_at(timestamp);
+    let records = layer.run.iter().chain(layer.tail.iter());
+    let difference: i64 =
+        records.filter(|record| visible(record.stamp)).map(|record| record.stamp.difference()).sum();
+    let count = layer.body.neighbors().len() as i64 + difference;
+    u64::try_from(count).expect("records are exact: never more deletes than edges")
+}
+
+/// Whether an edge is there.
+#[must_use]
+pub fn has_edge(layer: &Layer<EdgeBody>, key: RecordKey, timestamp: Timestamp) -> bool {
+    match effect_of(layer.records(&key.only(), timestamp).into_iter()) {
+        None => layer.body.find(key).is_some(),
+        Some(effect) => effect != Effect::Absent,
+    }
+}
+
+/// One property of an edge.
+#[must_use]
+pub fn property(layer: &Layer<EdgeBody>, edge: RecordKey, key: KeyId, timestamp: Timestamp) -> Option<Value> {
+    let stored = || layer.body.column(key)?.get(layer.body.find(edge)?);
+    match effect_of(layer.records(&edge.only(), timestamp).into_iter()) {
+        None => stored(),
+        Some(Effect::Absent) => None,
+        Some(Effect::Present(all)) => all.get(key).flatten().cloned(),
+        Some(Effect::Changed(changes)) => match changes.get(key) {
+            Some(value) => value.cloned(),
+            None => stored(),
+        },
+    }
+}
+
+/// Properties after `changes`, by key.
+pub fn changed(mut stored: Vec<(KeyId, Value)>, changes: &[(KeyId, Option<Value>)]) -> Vec<(KeyId, Value)> {
+    stored.retain(|(key, _)| changes.binary_search_by_key(key, |change| change.0).is_err());
+    stored.extend(changes.iter().filter_map(|(key, value)| Some((*key, value.clone()?))));
+    stored.sort_by_key(|property| property.0);
+    stored
+}
+
+/// All properties of an edge, by key; `None` if the edge isn't there.
+#[must_use]
+pub fn properties(
+    layer: &Layer<EdgeBody>,
+    edge: RecordKey,
+    timestamp: Timestamp,
+) -> Option<Vec<(KeyId, Value)>> {
+    let stored = || Some(layer.body.properties(layer.body.find(edge)?).collect::<Vec<_>>());
+    match effect_of(layer.records(&edge.only(), timestamp).into_iter()) {
+        None => stored(),
+        Some(Effect::Absent) => None,
+        Some(Effect::Present(all)) => Some(changed(Vec::new(), all.as_slice())),
+        Some(Effect::Changed(changes)) => Some(changed(stored()?, changes.as_slice())),
+    }
+}

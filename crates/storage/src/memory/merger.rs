@@ -1,0 +1,274 @@
+//! The merge queue: segments whose records wait to become part of a body, and who does it.
+//!
+//! ```text
+//! due       records > max(64, items / 64)          queued, worst first at the time of looking
+//! overdue   records > 4 x that                     the next writer merges it before its latch
+//! idle      unchanged for a while                  merged, so that tails give their memory back
+//! retained  has layers that an open snapshot needs trimmed when the oldest snapshot moves
+//! ```
+//!
+//! In mode sync a record can wait for its fsync: such a segment is looked at again after a pause.
+//! One thread merges; it sleeps on the queue's condition variable when there is nothing to do.
+
+use crate::memory::group::GroupTable;
+use crate::segment::body::Body;
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::hand_over::Merged;
+use crate::segment::version::Segment;
+use crate::segment::vertex_body::VertexBody;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex};
+use crate::timeline::clock::Timeline;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a segment that could not be merged yet, or that just changed, is left alone.
+const PAUSE: Duration = Duration::from_millis(10);
+/// How often segments that stay below the threshold are looked for.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// A segment that has something to merge or to trim.
+#[derive(Clone, Debug)]
+pub enum Job {
+    /// Vertices of a group.
+    Vertices(Arc<Segment<VertexBody>>),
+    /// Edges of a group or a hub.
+    Edges(Arc<Segment<EdgeBody>>),
+}
+
+impl From<&Arc<Segment<VertexBody>>> for Job {
+    fn from(segment: &Arc<Segment<VertexBody>>) -> Self {
+        Self::Vertices(Arc::clone(segment))
+    }
+}
+
+impl From<&Arc<Segment<EdgeBody>>> for Job {
+    fn from(segment: &Arc<Segment<EdgeBody>>) -> Self {
+        Self::Edges(Arc::clone(segment))
+    }
+}
+
+/// What merging has done and has before it.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Merges done.
+    pub merges: AtomicU64,
+    /// Times that a writer merged or waited.
+    pub stalls: AtomicU64,
+    /// Records in runs and tails of all segments.
+    pub records: AtomicU64,
+    /// Edges in bodies of all segments, both sides.
+    pub body_edges: AtomicU64,
+}
+
+/// The queue and what its thread needs.
+#[derive(Debug, Default)]
+pub struct Merger {
+    queue: Mutex<Queue>,
+    work: Condvar,
+    /// Told after each merge: a writer that waits for room looks again.
+    progress: Condvar,
+    /// Counts for statistics and limits.
+    pub counters: Counters,
+    trim: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    retained: Vec<Job>,
+    closing: bool,
+}
+
+/// Records that a segment may hold before a merge is due.
+fn threshold<B: Body>(segment: &Segment<B>) -> (usize, usize) {
+    let version = segment.load();
+    (version.layer.record_count(), (version.layer.body.items() / 64).max(64))
+}
+
+impl Merger {
+    /// Notes that `segment` got records; queues it if a merge is due. Called under the latch: a push
+    /// to the queue is all it may cost.
+    pub fn appended<B: Body>(&self, segment: &Arc<Segment<B>>, records: usize)
+    where
+        Job: for<'a> From<&'a Arc<Segment<B>>>,
+    {
+        self.counters.records.fetch_add(records as u64, Ordering::Relaxed);
+        let (waiting, due) = threshold(segment);
+        if waiting > due && segment.enqueue() {
+            self.queue.lock().jobs.push_back(Job::from(segment));
+            self.work.notify_one();
+        }
+    }
+
+    /// Whether records wait far longer than they should: a writer merges before its latch.
+    pub fn is_overdue<B: Body>(&self, segment: &Segment<B>) -> bool {
+        let (waiting, due) = threshold(segment);
+        waiting > 4 * due
+    }
+
+    /// Merges one segment now, if what it holds is readable; whether it did.
+    pub fn merge(&self, timeline: &Timeline, job: &Job) -> bool {
+        match job {
+            Job::Vertices(segment) => self.merge_segment(timeline, segment, job, |_| 0),
+            Job::Edges(segment) => self.merge_segment(timeline, segment, job, |body| body.items()),
+        }
+    }
+
+    fn merge_segment<B: Body>(
+        &self,
+        timeline: &Timeline,
+        segment: &Segment<B>,
+        job: &Job,
+        edges: impl Fn(&B) -> usize,
+    ) -> bool {
+        let Merged::Done { displaced, retained, merged } = segment.merge(timeline) else { return false };
+        let now = segment.load_full();
+        let hubs = now.layer.hubs.iter().filter(|hub| displaced.layer.hub(hub.row).is_none());
+        let items =
+            edges(&now.layer.body) + hubs.map(|hub| edges(&hub.segment.load().layer.body)).sum::<usize>();
+        let before = edges(&displaced.layer.body);
+        if items >= before {
+            self.counters.body_edges.fetch_add((items - before) as u64, Ordering::Relaxed);
+        } else {
+            self.counters.body_edges.fetch_sub((before - items) as u64, Ordering::Relaxed);
+        }
+        self.counters.records.fetch_sub(merged as u64, Ordering::Relaxed);
+        self.counters.merges.fetch_add(1, Ordering::Relaxed);
+        if retained {
+            self.queue.lock().retained.push(job.clone());
+        }
+        self.progress.notify_all();
+        true
+    }
+
+    /// A snapshot ended and the oldest moved: retained layers may go.
+    pub fn snapshot_ended(&self) {
+        if !self.trim.swap(true, Ordering::AcqRel) {
+            self.work.notify_one();
+        }
+    }
+
+    /// Waits until a merge made progress, at most `timeout`.
+    pub fn wait_for_progress(&self, timeout: Duration) {
+        self.counters.stalls.fetch_add(1, Ordering::Relaxed);
+        let queue = self.queue.lock();
+        drop(self.progress.wait_timeout(queue, timeout));
+    }
+
+    /// Layers are dropped for snapshots that ended.
+    pub fn trim(&self, timeline: &Timeline) {
+        self.trim.store(false, Ordering::Release);
+        let retained = std::mem::take(&mut self.queue.lock().retained);
+        let still = retained.into_iter().filter(|job| match job {
+            Job::Vertices(segment) => segment.trim(timeline).1,
+            Job::Edges(segment) => segment.trim(timeline).1,
+        });
+        let still: Vec<Job> = still.collect();
+        self.queue.lock().retained.extend(still);
+    }
+
+    /// Merges until [`Merger::close`]: the body of the merge thread.
+    pub fn run(&self, timeline: &Timeline, groups: &GroupTable) {
+        let mut delayed: Vec<Job> = Vec::new();
+        let mut quiet = Duration::ZERO;
+        loop {
+            let job = {
+                let mut queue = self.queue.lock();
+                if queue.closing {
+                    return;
+                }
+                let trim = self.trim.load(Ordering::Acquire) && !queue.retained.is_empty();
+                if queue.jobs.is_empty() && !trim {
+                    let pause = if delayed.is_empty() { IDLE } else { PAUSE };
+                    queue = self.work.wait_timeout(queue, pause);
+                    quiet = if queue.jobs.is_empty() { quiet + pause } else { Duration::ZERO };
+                    queue.jobs.extend(delayed.drain(..));
+                }
+                if queue.closing {
+                    return;
+                }
+                queue.jobs.pop_front()
+            };
+            if self.trim.load(Ordering::Acquire) {
+                self.trim(timeline);
+            }
+            match job {
+                Some(job) => {
+                    if let Some(again) = self.work_off(timeline, job) {
+                        delayed.push(again);
+                    }
+                }
+                None if quiet >= IDLE => {
+                    quiet = Duration::ZERO;
+                    self.merge_idle(timeline, groups);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Merges a queued segment; gives it back if it is still due because its records aren't
+    /// readable yet.
+    fn work_off(&self, timeline: &Timeline, job: Job) -> Option<Job> {
+        let dequeue = || match &job {
+            Job::Vertices(segment) => segment.dequeue(),
+            Job::Edges(segment) => segment.dequeue(),
+        };
+        dequeue();
+        let merged = self.merge(timeline, &job);
+        let (waiting, due) = match &job {
+            Job::Vertices(segment) => threshold(segment),
+            Job::Edges(segment) => threshold(segment),
+        };
+        let enqueue = || match &job {
+            Job::Vertices(segment) => segment.enqueue(),
+            Job::Edges(segment) => segment.enqueue(),
+        };
+        (!merged && waiting > due && enqueue()).then_some(job)
+    }
+
+    /// Merges what is left in segments that nobody writes to.
+    fn merge_idle(&self, timeline: &Timeline, groups: &GroupTable) {
+        if self.counters.records.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        for_each_segment(groups, |job| {
+            let waiting = match &job {
+                Job::Vertices(segment) => threshold(segment).0,
+                Job::Edges(segment) => threshold(segment).0,
+            };
+            if waiting > 0 {
+                self.merge(timeline, &job);
+            }
+            let queue = self.queue.lock();
+            !queue.closing && queue.jobs.is_empty()
+        });
+    }
+
+    /// Asks [`Merger::run`] to return.
+    pub fn close(&self) {
+        self.queue.lock().closing = true;
+        self.work.notify_all();
+    }
+}
+
+/// Calls `visit` with every segment, hubs included, until it says no.
+pub fn for_each_segment(groups: &GroupTable, mut visit: impl FnMut(Job) -> bool) {
+    for group in groups.iter() {
+        if !visit(Job::from(&group.vertices)) {
+            return;
+        }
+        let edges = Arc::clone(&group.edges());
+        for edge in edges.iter() {
+            if !visit(Job::from(&edge.segment)) {
+                return;
+            }
+            let hubs = Arc::clone(&edge.segment.load().layer.hubs);
+            if !hubs.iter().all(|hub| visit(Job::from(&hub.segment))) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Reading the memory engine at one timestamp.
+//!
+//! A point read resolves: group (two loads), segment, layer for the timestamp, hub if the row is
+//! one; then body and the few records on top. Nothing here fails: all is in memory.
+
+use crate::engine::{GroupBits, View};
+use crate::memory::engine::MemoryEngine;
+use crate::memory::group::{EdgeSubject, Group};
+use crate::memory::list;
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::net::{Effect, effect_of, nets};
+use crate::segment::record::RecordKey;
+use crate::segment::version::Layer;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
+use std::sync::Arc;
+
+/// The memory engine as a snapshot sees it.
+#[derive(Debug)]
+pub struct MemoryView<'a> {
+    engine: &'a MemoryEngine,
+    timestamp: Timestamp,
+}
+
+fn out_key(edge: EdgeId) -> RecordKey {
+    RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator)
+}
+
+impl<'a> MemoryView<'a> {
+    /// Reads `engine` at `timestamp`, which the caller has registered.
+    pub(super) fn new(engine: &'a MemoryEngine, timestamp: Timestamp) -> Self {
+        Self { engine, timestamp }
+    }
+
+    fn group(&self, group: GroupId) -> Option<&'a Arc<Group>> {
+        self.engine.groups().get(group)
+    }
+
+    /// Calls `read` with the layer that has the edges of `vertex`.
+    fn edges<T>(
+        &self,
+        vertex: VertexId,
+        edge_type: TypeId,
+        side: Direction,
+        read: impl FnOnce(&Layer<EdgeBody>) -> T,
+    ) -> Option<T> {
+        let segment = self.group(vertex.group())?.edge_segment(EdgeSubject::new(edge_type, side))?;
+        let version = segment.load();
+        let layer = version.layer_at(self.timestamp);
+        Some(match layer.hub(vertex.row()) {
+            Some(hub) => read(hub.load().layer_at(self.timestamp)),
+            None => read(layer),
+        })
+    }
+
+    fn vertex_effect<T>(
+        &self,
+        vertex: VertexId,
+        read: impl FnOnce(Option<Effect>, &crate::segment::vertex_body::VertexBody) -> T,
+    ) -> Option<T> {
+        let version = self.group(vertex.group())?.vertices.load();
+        let layer = version.layer_at(self.timestamp);
+        let records = layer.records(&RecordKey::vertex(vertex.row()).only(), self.timestamp);
+        Some(read(effect_of(records.into_iter()), &layer.body))
+    }
+}
+
+impl View for MemoryView<'_> {
+    fn timestamp(&self) -> Timestamp {
+        self.timestamp
+    }
+
+    fn group_count(&self) -> u32 {
+        self.engine.groups().end()
+    }
+
+    fn group_label(&self, group: GroupId) -> Option<LabelId> {
+        Some(self.group(group)?.label)
+    }
+
+    fn live(&self, group: GroupId) -> Result<GroupBits> {
+        let Some(group) = self.group(group) else { return Ok([0; 64]) };
+        let version = group.vertices.load();
+        let layer = version.layer_at(self.timestamp);
+        let mut live = *layer.body.live();
+        for net in nets(layer.all_records(self.timestamp).into_iter()) {
+            let (word, bit) = (usize::from(net.key.row()) / 64, 1 << (net.key.row() % 64));
+            match net.effect {
+                Effect::Absent => live[word] &= !bit,
+                Effect::Present(_) => live[word] |= bit,
+                Effect::Changed(_) => {}
+            }
+        }
+        Ok(live)
+    }
+
+    fn is_alive(&self, vertex: VertexId) -> Result<bool> {
+        let alive = self.vertex_effect(vertex, |effect, body| match effect {
+            None => body.is_alive(vertex.row()),
+            Some(effect) => effect != Effect::Absent,
+        });
+        Ok(alive.unwrap_or(false))
+    }
+
+    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
+        let value = self.vertex_effect(vertex, |effect, body| match effect {
+            None => body.property(vertex.row(), key),
+            Some(Effect::Absent) => None,
+            Some(Effect::Present(all)) => all.get(key).flatten().cloned(),
+            Some(Effect::Changed(changes)) => match changes.get(key) {
+                Some(value) => value.cloned(),
+                None => body.property(vertex.row(), key),
+            },
+        });
+        Ok(value.flatten())
+    }
+
+    fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
+        let all = self.vertex_effect(vertex, |effect, body| match effect {
+            None => body.properties(vertex.row()).collect(),
+            Some(Effect::Absent) => Vec::new(),
+            Some(Effect::Present(all)) => list::changed(Vec::new(), all.as_slice()),
+            Some(Effect::Changed(changes)) => {
+                list::changed(body.properties(vertex.row()).collect(), changes.as_slice())
+            }
+        });
+        Ok(all.unwrap_or_default())
+    }
+
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        let Some(group) = self.group(group) else { return Vec::new() };
+        let edges = group.edges();
+        let subjects = edges.iter().map(|edge| edge.subject);
+        subjects.filter(|subject| subject.side() == side).map(EdgeSubject::edge_type).collect()
+    }
+
+    fn neighbors(
+        &self,
+        vertex: VertexId,
+        edge_type: TypeId,
+        side: Direction,
+        list: &mut Vec<(VertexId, u16)>,
+    ) -> Result<()> {
+        self.edges(vertex, edge_type, side, |layer| {
+            list::for_each_edge(layer, vertex.row(), self.timestamp, |neighbor, discriminator| {
+                list.push((VertexId(neighbor), discriminator));
+            });
+        });
+        Ok(())
+    }
+
+    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64> {
+        let degree = |layer: &Layer<EdgeBody>| list::degree(layer, vertex.row(), self.timestamp);
+        Ok(self.edges(vertex, edge_type, side, degree).unwrap_or(0))
+    }
+
+    fn has_edge(&self, edge: EdgeId) -> Result<bool> {
+        let found = |layer: &Layer<EdgeBody>| list::has_edge(layer, out_key(edge), self.timestamp);
+        Ok(self.edges(edge.source, edge.edge_type, Direction::Out, found).unwrap_or(false))
+    }
+
+    fn edges_between(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        discriminators: &mut Vec<u16>,
+    ) -> Result<()> {
+        self.edges(source, edge_type, Direction::Out, |layer| {
+            let body = &layer.body;
+            let stored = body.parallel(source.row(), target.0).map(|at| body.discriminator(at));
+            let records = layer.records(&RecordKey::parallel(source.row(), target.0), self.timestamp);
+            let first = discriminators.len();
+            discriminators.extend(stored);
+            for net in nets(records.into_iter()) {
+                let named = net.key.discriminator();
+                let at = discriminators[first..].iter().position(|found| *found == named);
+                match (at, net.effect) {
+                    (Some(at), Effect::Absent) => {
+                        discriminators.remove(first + at);
+                    }
+                    (None, Effect::Present(_) | Effect::Changed(_)) => discriminators.push(named),
+                    _ => {}
+                }
+            }
+            discriminators[first..].sort_unstable();
+        });
+        Ok(())
+    }
+
+    fn taken_discriminators(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        taken: &mut Vec<u16>,
+    ) -> Result<()> {
+        let subject = EdgeSubject::new(edge_type, Direction::Out);
+        let Some(mut segment) = self.group(source.group()).and_then(|group| group.edge_segment(subject))
+        else {
+            return Ok(());
+        };
+        // The present, not the snapshot's layer: what was deleted before is free unless a record
+        // tells of it, and records stay findable as long as a writer may ask.
+        let hub = segment.load().layer.hub(source.row()).cloned();
+        if let Some(hub) = hub {
+            segment = hub;
+        }
+        let version = segment.load();
+        let keys = RecordKey::parallel(source.row(), target.0);
+        let body = &version.layer.body;
+        taken.extend(body.parallel(source.row(), target.0).map(|at| body.discriminator(at)));
+        let records = version.layer.run.range(&keys).chain(version.history.range(&keys));
+        taken.extend(records.map(|record| record.key.discriminator()));
+        let tail = version.layer.tail.iter().filter(|record| keys.contains(&record.key));
+        taken.extend(tail.map(|record| record.key.discriminator()));
+        Ok(())
+    }
+
+    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
+        let read = |layer: &Layer<EdgeBody>| list::property(layer, out_key(edge), key, self.timestamp);
+        Ok(self.edges(edge.source, edge.edge_type, Direction::Out, read).flatten())
+    }
+
+    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
+        let read = |layer: &Layer<EdgeBody>| list::properties(layer, out_key(edge), self.timestamp);
+        Ok(self.edges(edge.source, edge.edge_type, Direction::Out, read).flatten().unwrap_or_default())
+    }
+
+    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {
+        let subject = EdgeSubject::new(edge_type, Direction::Out);
+        let Some(segment) = self.group(group).and_then(|group| group.edge_segment(subject)) else {
+            return Ok(0);
+        };
+        let version = segment.load();
+        let layer = version.layer_at(self.timestamp);
+        let hubs = layer
+            .hubs
+            .iter()
+            .map(|hub| list::edge_count(hub.segment.load().layer_at(self.timestamp), self.timestamp));
+        Ok(list::edge_count(layer, self.timestamp) + hubs.sum::<u64>())
+    }
+}

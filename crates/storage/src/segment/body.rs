@@ -1,0 +1,32 @@
+//! Body: the exact state of a segment at its base timestamp; sorted, immutable, without stamps.
+
+use crate::segment::net::Net;
+
+/// Bytes of a body, by what they are for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct BodyBytes {
+    /// Liveness, offsets, neighbours, discriminators.
+    pub topology: usize,
+    /// Property columns.
+    pub properties: usize,
+}
+
+/// What a kind of body must know. Two kinds: vertices and edges.
+pub trait Body: Send + Sync + Sized + 'static {
+    /// Nothing there.
+    fn empty() -> Self;
+
+    /// This body after `nets`, which ascend by key. Cost: one pass over what changes; what doesn't
+    /// change is copied in blocks or shared.
+    #[must_use]
+    fn merged(&self, nets: &[Net]) -> Self;
+
+    /// Items, to decide when a merge is due: vertices or edges.
+    fn items(&self) -> usize;
+
+    /// Bytes on the heap.
+    fn bytes(&self) -> BodyBytes;
+
+    /// Rows that outgrew this body and get a segment of their own, taken out of it.
+    fn split_hubs(self) -> (Self, Vec<(u16, Self)>);
+}

@@ -1,0 +1,305 @@
+//! Hand-overs: tail to run, records to body, a row to a hub, and dropping what nobody needs.
+//!
+//! ```text
+//! append          latch            tail (grown) or, when full, run + tail + new records -> run
+//! merge at B = R  off the latch    body' = body(v) + records(v) <= B
+//!                 latch, registry  n = present; if its base is not v's: give up
+//!                                  rest     = records(n) > B                never from v
+//!                                  older'   = those of n and n.older that an open snapshot needs
+//!                                  history' = merged records newer than the oldest open writer
+//! trim            latch, registry  older' likewise
+//! ```
+//!
+//! What is displaced is returned, so that it is freed outside the latch.
+//!
+//! Source: core-protocol section 1; ten planted faults in the model of these steps were caught.
+
+use crate::segment::body::Body;
+use crate::segment::net::{Net, nets};
+use crate::segment::record::{Record, RecordRef};
+use crate::segment::run::Run;
+use crate::segment::tail::{TAIL_CAPACITY, Tail};
+use crate::segment::version::{Hub, Layer, Past, Segment, Version};
+use crate::sync::atomic::Ordering;
+use crate::timeline::clock::Timeline;
+use crate::timeline::registry::Registry;
+use evergraph_graph::timestamp::Timestamp;
+use std::sync::Arc;
+
+/// Records of the past that one segment keeps for conflict checks; beyond it the oldest are
+/// forgotten and writers older than those get a conflict.
+const HISTORY_LIMIT: usize = 64 * 1024;
+
+/// What a merge did.
+#[derive(Debug)]
+pub enum Merged<B> {
+    /// Another merge was under way or came first, or there was nothing to merge.
+    Nothing,
+    /// A new body; the version that it displaced, to be dropped by the caller outside the latch.
+    Done {
+        /// What was displaced.
+        displaced: Arc<Version<B>>,
+        /// Whether layers were kept for open snapshots: trim when one ends.
+        retained: bool,
+        /// How many records became part of the body.
+        merged: usize,
+    },
+}
+
+fn refs(records: &[Record]) -> impl Iterator<Item = RecordRef<'_>> {
+    records.iter().map(|record| RecordRef { key: record.key, stamp: record.stamp, payload: &record.payload })
+}
+
+impl<B: Body> Segment<B> {
+    /// Appends records of one commit, all at `timestamp`, none about a hub's row. Under the latch.
+    /// Returns the version that was displaced, if one was.
+    pub fn append(&self, timestamp: Timestamp, records: &[Record]) -> Option<Arc<Version<B>>> {
+        let mut displaced = None;
+        let mut at = 0;
+        while at < records.len() {
+            let version = self.current.load_full();
+            let tail = &version.layer.tail;
+            let fits = tail.room().min(records.len() - at);
+            for record in &records[at..at + fits] {
+                tail.push(record.clone());
+            }
+            at += fits;
+            if at == records.len() {
+                break;
+            }
+            let layer = match tail.grown() {
+                Some(larger) if tail.len() + records.len() - at <= TAIL_CAPACITY => {
+                    Layer { tail: Arc::new(larger), ..version.layer.clone() }
+                }
+                _ => {
+                    let all = tail.iter().chain(refs(&records[at..]));
+                    at = records.len();
+                    let run = Arc::new(version.layer.run.from_parts(all));
+                    Layer { run, tail: Arc::new(Tail::none()), ..version.layer.clone() }
+                }
+            };
+            let next =
+                Version { layer, older: Arc::clone(&version.older), history: Arc::clone(&version.history) };
+            drop(version);
+            let old = self.current.swap(Arc::new(next));
+            displaced.get_or_insert(old);
+        }
+        self.changed.store(timestamp.0, Ordering::Release);
+        displaced
+    }
+
+    /// Takes records up to what is readable into a new body. Off the latch but for the last step.
+    pub fn merge(&self, timeline: &Timeline) -> Merged<B> {
+        let Some(_one) = self.merging.try_lock() else { return Merged::Nothing };
+        // Read before the registry: a snapshot that registers later begins at or after it.
+        let base = timeline.readable();
+        let start = self.current.load_full();
+        let records = start.layer.all_records(base);
+        if records.is_empty() || base <= start.layer.base {
+            return Merged::Nothing;
+        }
+        let nets: Vec<Net> = nets(records.into_iter()).collect();
+        let (body, new_hubs) = start.layer.body.merged(&nets).split_hubs();
+        let body = Arc::new(body);
+
+        let _latch = timeline.latch();
+        let now = self.current.load_full();
+        if now.layer.base != start.layer.base {
+            return Merged::Nothing;
+        }
+        drop(start);
+        let registry = timeline.registry();
+        let (rest, merged) = divide(&now.layer, base);
+        let older = needed(&registry, Some((&now.layer, base)), &now.older);
+        let count = merged.len();
+        let history = self.history(&registry, &now.history, merged);
+        let retained = !older.is_empty();
+
+        let is_hub = |record: RecordRef<'_>| new_hubs.iter().any(|hub| hub.0 == record.key.row());
+        let (run, hubs) = if new_hubs.is_empty() {
+            (rest, Arc::clone(&now.layer.hubs))
+        } else {
+            let (mut hubs, run) = (now.layer.hubs.to_vec(), rest.filtered(|record| !is_hub(record)));
+            for (row, body) in new_hubs {
+                let of_row = |record: RecordRef<'_>| record.key.row() == row;
+                let layer = Layer {
+                    run: Arc::new(rest.filtered(of_row)),
+                    ..Layer::of_body(base, body, Arc::from([]))
+                };
+                let version =
+                    Version { layer, older: Arc::from([]), history: Arc::new(history.filtered(of_row)) };
+                let floor = Timestamp(self.floor.load(Ordering::Acquire));
+                let segment = Arc::new(Self::of_version(version, self.changed(), floor));
+                hubs.push(Hub { row, segment });
+            }
+            hubs.sort_unstable_by_key(|hub| hub.row);
+            (run, Arc::from(hubs))
+        };
+        let layer = Layer { base, body, run: Arc::new(run), tail: Arc::new(Tail::none()), hubs };
+        let displaced = self.current.swap(Arc::new(Version { layer, older, history: Arc::new(history) }));
+        Merged::Done { displaced, retained, merged: count }
+    }
+
+    /// Drops layers that no open snapshot needs any more; what was displaced, if anything was, and
+    /// whether layers remain.
+    pub fn trim(&self, timeline: &Timeline) -> (Option<Arc<Version<B>>>, bool) {
+        if self.current.load().older.is_empty() {
+            return (None, false);
+        }
+        let _latch = timeline.latch();
+        let now = self.current.load_full();
+        let older = needed(&timeline.registry(), None, &now.older);
+        let remain = !older.is_empty();
+        if older.len() == now.older.len() {
+            return (None, remain);
+        }
+        let next = Version { layer: now.layer.clone(), older, history: Arc::clone(&now.history) };
+        drop(now);
+        (Some(self.current.swap(Arc::new(next))), remain)
+    }
+
+    fn history(&self, registry: &Registry, before: &Run, merged: Vec<RecordRef<'_>>) -> Run {
+        let Some(oldest) = registry.oldest_writer() else { return Run::default() };
+        let newer = |record: &RecordRef<'_>| !record.visible_at(oldest);
+        let history = before.filtered(|record| newer(&record)).from_parts(merged.into_iter().filter(newer));
+        if history.len() <= HISTORY_LIMIT {
+            return history;
+        }
+        let mut stamps: Vec<u64> = history.iter().map(|record| record.stamp.timestamp().0).collect();
+        let cut = stamps.len() - HISTORY_LIMIT / 2;
+        let (_, floor, _) = stamps.select_nth_unstable(cut);
+        let floor = *floor;
+        self.floor.fetch_max(floor, Ordering::AcqRel);
+        history.filtered(|record| record.stamp.timestamp().0 > floor)
+    }
+}
+
+/// The records of a layer that are newer than `base`, as a run, and the others.
+fn divide<B>(layer: &Layer<B>, base: Timestamp) -> (Run, Vec<RecordRef<'_>>) {
+    let rest = layer.run.filtered(|record| !record.visible_at(base));
+    let rest = rest.from_parts(layer.tail.iter().filter(|record| !record.visible_at(base)));
+    let merged = layer.run.iter().chain(layer.tail.iter()).filter(|record| record.visible_at(base));
+    (rest, merged.collect())
+}
+
+/// The layers that an open snapshot reads, newest first; `displaced` was the present until `base`.
+fn needed<B>(
+    registry: &Registry,
+    displaced: Option<(&Layer<B>, Timestamp)>,
+    older: &Arc<[Past<B>]>,
+) -> Arc<[Past<B>]> {
+    let keep = |past: &Past<B>| registry.needs(past.layer.base, past.until);
+    let displaced = displaced.map(|(layer, until)| Past { layer: layer.clone(), until });
+    if displaced.as_ref().is_none_or(|past| !keep(past)) && older.iter().all(keep) {
+        return Arc::clone(older);
+    }
+    displaced.into_iter().chain(older.iter().cloned()).filter(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Newer;
+    use crate::segment::edge_body::{EdgeBody, HUB_DEGREE};
+    use crate::segment::record::{Operation, RecordKey, Stamp};
+    use crate::timeline::clock::Readable;
+    use crate::timeline::registry::Access;
+    use evergraph_graph::properties::Properties;
+
+    fn insert(segment: &Segment<EdgeBody>, timeline: &Timeline, row: u16, neighbors: &[u32]) -> Timestamp {
+        let mut latch = timeline.latch();
+        let timestamp = timeline.published().next();
+        let stamp = Stamp::new(timestamp, Operation::Insert);
+        let make = |neighbor: &u32| {
+            let key = RecordKey::edge(row, *neighbor, 0);
+            Record { key, stamp, payload: Properties::EMPTY }
+        };
+        segment.append(timestamp, &neighbors.iter().map(make).collect::<Vec<_>>());
+        timeline.publish(timestamp, &mut latch);
+        timestamp
+    }
+
+    fn list(segment: &Segment<EdgeBody>, row: u16, timestamp: Timestamp) -> Vec<u32> {
+        let version = segment.load_full();
+        let layer = version.layer_at(timestamp);
+        if let Some(hub) = layer.hub(row) {
+            return list(hub, row, timestamp);
+        }
+        let nets: Vec<Net> = nets(layer.all_records(timestamp).into_iter()).collect();
+        let body = layer.body.merged(&nets);
+        body.neighbors()[body.range(row)].to_vec()
+    }
+
+    #[test]
+    fn an_older_snapshot_keeps_its_layer_and_its_end_frees_it() {
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published);
+        let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
+        insert(&segment, &timeline, 1, &[5, 3]);
+        let (old, ()) = timeline.begin(Access::Read, |_| ());
+        insert(&segment, &timeline, 1, &[4]);
+        assert!(matches!(segment.merge(&timeline), Merged::Done { retained: true, .. }));
+        let new = timeline.published();
+        assert_eq!(list(&segment, 1, old), [3, 5]);
+        assert_eq!(list(&segment, 1, new), [3, 4, 5]);
+        assert!(segment.trim(&timeline).0.is_none(), "still needed");
+        timeline.end(old, Access::Read);
+        assert!(segment.trim(&timeline).0.is_some());
+        assert!(segment.load().older.is_empty());
+        assert!(matches!(segment.merge(&timeline), Merged::Nothing), "nothing left to merge");
+    }
+
+    #[test]
+    fn conflicts_are_found_in_tail_run_and_history() {
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published);
+        let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
+        let (writer, ()) = timeline.begin(Access::Write, |_| ());
+        insert(&segment, &timeline, 1, &[5]);
+        let yes = |segment: &Segment<EdgeBody>, row, since| {
+            segment.newer(&RecordKey::whole_row(row), since, |_| true)
+        };
+        assert_eq!((yes(&segment, 1, writer), yes(&segment, 2, writer)), (Newer::Yes, Newer::No));
+        insert(&segment, &timeline, 2, &(0..100).collect::<Vec<_>>());
+        assert_eq!(yes(&segment, 1, writer), Newer::Yes, "in the run");
+        assert!(matches!(segment.merge(&timeline), Merged::Done { .. }));
+        assert_eq!(yes(&segment, 1, writer), Newer::Yes, "in the history");
+        assert_eq!(yes(&segment, 3, writer), Newer::No);
+        assert_eq!(yes(&segment, 1, timeline.published()), Newer::No);
+        timeline.end(writer, Access::Write);
+        insert(&segment, &timeline, 9, &[1]);
+        segment.merge(&timeline);
+        assert!(segment.load().history.is_empty(), "no writer could ask");
+    }
+
+    #[test]
+    fn a_hub_moves_out_and_inherits_what_writers_may_ask() {
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published);
+        let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
+        let (writer, ()) = timeline.begin(Access::Write, |_| ());
+        let (reader, ()) = timeline.begin(Access::Read, |_| ());
+        let many: Vec<u32> = (0..=HUB_DEGREE as u32).collect();
+        insert(&segment, &timeline, 7, &many);
+        insert(&segment, &timeline, 8, &[1]);
+        segment.merge(&timeline);
+        let version = segment.load_full();
+        let hub = version.layer.hub(7).expect("row 7 is a hub");
+        assert_eq!((hub.load().layer.body.items(), version.layer.body.items()), (many.len(), 1));
+        assert_eq!(list(&segment, 7, timeline.published()).len(), many.len());
+        assert_eq!(list(&segment, 7, reader), []);
+        assert_eq!(segment.newer(&RecordKey::edge(7, 3, 0).only(), writer, |_| true), Newer::Yes);
+        assert_eq!(segment.newer(&RecordKey::edge(7, 99_999, 0).only(), writer, |_| true), Newer::No);
+    }
+
+    #[test]
+    fn many_records_at_once_go_to_the_run_and_few_to_the_tail() {
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published);
+        let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
+        for round in 0..10u32 {
+            insert(&segment, &timeline, 1, &(round * 10..round * 10 + 10).collect::<Vec<_>>());
+        }
+        assert_eq!(segment.load().layer.record_count(), 100);
+        insert(&segment, &timeline, 2, &(0..1000).collect::<Vec<_>>());
+        assert_eq!(segment.load().layer.run.len(), 1100);
+        assert_eq!(list(&segment, 1, timeline.published()), (0..100).collect::<Vec<_>>());
+        assert_eq!(list(&segment, 1, Timestamp(3)), (0..30).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,121 @@
+//! Net effects: what a sequence of records of one key comes to, as seen on top of a body.
+//!
+//! One home for the rule that point reads, list reads, freezes and merges all follow: take the
+//! records of a key in time order, up to the timestamp; what remains is one [`Effect`].
+
+use crate::segment::record::{Operation, RecordKey, RecordRef};
+use evergraph_graph::properties::Properties;
+
+/// What the records of one key come to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// It isn't there, whatever the body says.
+    Absent,
+    /// It is there with exactly these properties, whatever the body says.
+    Present(Properties),
+    /// It is there as in the body, with these properties changed.
+    Changed(Properties),
+}
+
+impl Effect {
+    /// The effect of a record after `before` (`None`: after the body alone).
+    #[must_use]
+    pub fn after(before: Option<Effect>, record: RecordRef<'_>) -> Effect {
+        match record.stamp.operation() {
+            Operation::Insert | Operation::Replace => Effect::Present(record.payload.clone()),
+            Operation::Delete => Effect::Absent,
+            Operation::Set => match before {
+                None => Effect::Changed(record.payload.clone()),
+                Some(Effect::Changed(changes)) => Effect::Changed(changes.followed_by(record.payload)),
+                Some(Effect::Present(all)) => {
+                    Effect::Present(all.followed_by(record.payload).without_removals())
+                }
+                Some(Effect::Absent) => unreachable!("records are exact: Set only where something was"),
+            },
+        }
+    }
+}
+
+/// One key and what its records come to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Net {
+    /// What the records are about.
+    pub key: RecordKey,
+    /// What they come to.
+    pub effect: Effect,
+    /// What they do to the number of items.
+    pub difference: i64,
+}
+
+/// Net effects of records that are sorted by (key, stamp), one for each key, ascending.
+pub fn nets<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> impl Iterator<Item = Net> {
+    let mut records = records.peekable();
+    std::iter::from_fn(move || {
+        let first = records.next()?;
+        let mut net =
+            Net { key: first.key, effect: Effect::after(None, first), difference: first.stamp.difference() };
+        while let Some(record) = records.next_if(|record| record.key == net.key) {
+            net.difference += record.stamp.difference();
+            net.effect = Effect::after(Some(net.effect), record);
+        }
+        Some(net)
+    })
+}
+
+/// The effect of the records of one key, in time order; `None` if there are no records.
+#[must_use]
+pub fn effect_of<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> Option<Effect> {
+    records.fold(None, |before, record| Some(Effect::after(before, record)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::record::{NO_PROPERTIES, Stamp};
+    use evergraph_graph::id::KeyId;
+    use evergraph_graph::timestamp::Timestamp;
+    use evergraph_graph::value::Value;
+
+    fn props(list: &[(u16, Option<i64>)]) -> Properties {
+        list.iter().map(|(key, value)| (KeyId(*key), value.map(Value::I64))).collect()
+    }
+
+    fn effect(list: &[(Operation, &Properties)]) -> Option<Effect> {
+        effect_of(list.iter().enumerate().map(|(at, (operation, payload))| RecordRef {
+            key: RecordKey(0),
+            stamp: Stamp::new(Timestamp(at as u64 + 1), *operation),
+            payload,
+        }))
+    }
+
+    #[test]
+    fn the_last_word_counts_and_sets_add_up() {
+        use Operation::*;
+        let (a, b) = (props(&[(1, Some(1)), (2, Some(2))]), props(&[(2, None), (3, Some(3))]));
+        assert_eq!(effect(&[]), None);
+        assert_eq!(effect(&[(Insert, &a), (Delete, &NO_PROPERTIES)]), Some(Effect::Absent));
+        let merged = props(&[(1, Some(1)), (3, Some(3))]);
+        assert_eq!(effect(&[(Insert, &a), (Set, &b)]), Some(Effect::Present(merged)));
+        let changes = props(&[(1, Some(1)), (2, None), (3, Some(3))]);
+        assert_eq!(effect(&[(Set, &a), (Set, &b)]), Some(Effect::Changed(changes)));
+        assert_eq!(
+            effect(&[(Set, &a), (Replace, &b.without_removals())]),
+            effect(&[(Insert, &props(&[(3, Some(3))]))])
+        );
+    }
+
+    #[test]
+    fn nets_come_one_a_key_with_the_change_of_the_count() {
+        let stamp = |ts, operation| Stamp::new(Timestamp(ts), operation);
+        let record = |key, stamp| RecordRef { key: RecordKey(key), stamp, payload: &NO_PROPERTIES };
+        let list = [
+            record(1, stamp(3, Operation::Delete)),
+            record(1, stamp(4, Operation::Insert)),
+            record(2, stamp(1, Operation::Insert)),
+            record(2, stamp(2, Operation::Delete)),
+            record(3, stamp(9, Operation::Delete)),
+        ];
+        let found: Vec<_> = nets(list.into_iter()).map(|net| (net.key.0, net.difference)).collect();
+        assert_eq!(found, [(1, 0), (2, 0), (3, -1)]);
+    }
+}

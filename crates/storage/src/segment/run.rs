@@ -1,0 +1,176 @@
+//! Run: records sorted by key, then time; immutable.
+//!
+//! A full tail sorts into the run; the run shrinks when a merge takes its records into the body.
+//! Keys, stamps and payloads lie in arrays of their own, so that a search touches keys only: 16
+//! bytes a record, 32 if any of the run carries properties.
+//!
+//! Source: the sorted, contiguous delta that measured 0.93 to 1.0 of a static CSR at 1 % (linked
+//! chains: 0.57); LSMGraph (SIGMOD 2024) sorts its memory graph the same way when it flushes.
+
+use crate::segment::record::{NO_PROPERTIES, Record, RecordKey, RecordRef, Stamp};
+use evergraph_graph::properties::Properties;
+use std::ops::{Range, RangeInclusive};
+
+/// Sorted, immutable records.
+#[derive(Debug, Default)]
+pub struct Run {
+    keys: Box<[RecordKey]>,
+    stamps: Box<[Stamp]>,
+    /// Empty if no record carries properties.
+    payloads: Box<[Properties]>,
+}
+
+impl Run {
+    /// A run of records that are sorted by (key, stamp).
+    #[must_use]
+    pub fn from_sorted(records: Vec<Record>) -> Self {
+        debug_assert!(records.is_sorted_by_key(|record| (record.key, record.stamp)));
+        let keys = records.iter().map(|record| record.key).collect();
+        let stamps = records.iter().map(|record| record.stamp).collect();
+        let carries = records.iter().any(|record| !record.payload.is_empty());
+        let payloads =
+            if carries { records.into_iter().map(|record| record.payload).collect() } else { Box::default() };
+        Self { keys, stamps, payloads }
+    }
+
+    /// The records of `parts` (each in any order) in one run.
+    #[must_use]
+    pub fn from_parts<'a>(&'a self, more: impl Iterator<Item = RecordRef<'a>>) -> Self {
+        let mut fresh: Vec<RecordRef<'a>> = more.collect();
+        fresh.sort_unstable_by_key(|record| (record.key, record.stamp));
+        let total = self.len() + fresh.len();
+        let carries = !self.payloads.is_empty() || fresh.iter().any(|record| !record.payload.is_empty());
+        let mut keys = Vec::with_capacity(total);
+        let mut stamps = Vec::with_capacity(total);
+        let mut payloads = Vec::with_capacity(if carries { total } else { 0 });
+        let mut from = 0;
+        for record in fresh {
+            let key = record.key;
+            let to = from + self.keys[from..].partition_point(|old| *old < key);
+            let to = to
+                + self.keys[to..]
+                    .iter()
+                    .zip(&self.stamps[to..])
+                    .take_while(|(old, stamp)| **old == key && **stamp < record.stamp)
+                    .count();
+            keys.extend_from_slice(&self.keys[from..to]);
+            stamps.extend_from_slice(&self.stamps[from..to]);
+            keys.push(key);
+            stamps.push(record.stamp);
+            if carries {
+                payloads.extend((from..to).map(|at| self.payload(at).clone()));
+                payloads.push(record.payload.clone());
+            }
+            from = to;
+        }
+        keys.extend_from_slice(&self.keys[from..]);
+        stamps.extend_from_slice(&self.stamps[from..]);
+        if carries {
+            payloads.extend((from..self.len()).map(|at| self.payload(at).clone()));
+        }
+        Self { keys: keys.into(), stamps: stamps.into(), payloads: payloads.into() }
+    }
+
+    /// The records for which `keep` holds.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(RecordRef<'_>) -> bool) -> Self {
+        Self::from_sorted(self.iter().filter(|record| keep(*record)).map(RecordRef::to_record).collect())
+    }
+
+    /// Records in the run.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    fn payload(&self, at: usize) -> &Properties {
+        self.payloads.get(at).unwrap_or(&NO_PROPERTIES)
+    }
+
+    /// The record at a place.
+    #[must_use]
+    pub fn get(&self, at: usize) -> RecordRef<'_> {
+        RecordRef { key: self.keys[at], stamp: self.stamps[at], payload: self.payload(at) }
+    }
+
+    /// All records, by key, then time.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = RecordRef<'_>> + ExactSizeIterator {
+        (0..self.len()).map(|at| self.get(at))
+    }
+
+    /// Where the records of these keys lie. Cost: two binary searches.
+    #[must_use]
+    pub fn places(&self, keys: &RangeInclusive<RecordKey>) -> Range<usize> {
+        let from = self.keys.partition_point(|key| key < keys.start());
+        let to = from + self.keys[from..].partition_point(|key| key <= keys.end());
+        from..to
+    }
+
+    /// The records of these keys.
+    pub fn range(&self, keys: &RangeInclusive<RecordKey>) -> impl DoubleEndedIterator<Item = RecordRef<'_>> {
+        self.places(keys).map(|at| self.get(at))
+    }
+
+    /// Bytes on the heap, property values included.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let values: usize = self.payloads.iter().map(Properties::heap_bytes).sum();
+        self.len() * 16 + std::mem::size_of_val(&self.payloads[..]) + values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::record::Operation;
+    use evergraph_graph::id::KeyId;
+    use evergraph_graph::timestamp::Timestamp;
+    use evergraph_graph::value::Value;
+    use proptest::prelude::*;
+
+    fn any_records() -> impl Strategy<Value = Vec<Record>> {
+        proptest::collection::vec((0u16..4, 0u32..4, 1u64..50, any::<bool>()), 0..40).prop_map(|list| {
+            let make = |(row, neighbor, ts, carries)| Record {
+                key: RecordKey::edge(row, neighbor, 0),
+                stamp: Stamp::new(Timestamp(ts), Operation::Set),
+                payload: match carries {
+                    true => Properties::new(vec![(KeyId(0), Some(Value::I64(ts as i64)))]),
+                    false => Properties::EMPTY,
+                },
+            };
+            list.into_iter().map(make).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_holds_all_records_sorted_and_finds_them(first in any_records(), second in any_records()) {
+            fn refs(list: &[Record]) -> impl Iterator<Item = RecordRef<'_>> {
+                list.iter().map(|r| RecordRef { key: r.key, stamp: r.stamp, payload: &r.payload })
+            }
+            let run = Run::default().from_parts(refs(&first));
+            let run = run.from_parts(refs(&second));
+            let mut want: Vec<Record> = first.iter().chain(&second).cloned().collect();
+            want.sort_by_key(|record| (record.key, record.stamp));
+            let order = |record: &Record| (record.key, record.stamp, record.payload.is_empty());
+            let mut found: Vec<Record> = run.iter().map(RecordRef::to_record).collect();
+            prop_assert!(found.is_sorted_by_key(|record| (record.key, record.stamp)));
+            found.sort_by_key(order);
+            want.sort_by_key(order);
+            prop_assert_eq!(&found, &want);
+            for row in 0..4 {
+                let keys = RecordKey::whole_row(row);
+                let count = want.iter().filter(|record| keys.contains(&record.key)).count();
+                prop_assert_eq!(run.range(&keys).count(), count);
+            }
+            let even = run.filtered(|record| record.stamp.timestamp().0 % 2 == 0);
+            prop_assert_eq!(even.len(), want.iter().filter(|r| r.stamp.timestamp().0 % 2 == 0).count());
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Versions: the present of a segment, and as much of its past as open snapshots need.
+//!
+//! ```text
+//! Segment ──> Version ─ layer   { base, body, run, tail, hubs }      the present
+//!                     ├ older   [ layer, until ]*                    kept for open snapshots
+//!                     └ history records merged away, newer than the oldest open writer
+//! ```
+//!
+//! A reader at S takes the newest layer with `base <= S`, then its records <= S. A layer holds every
+//! record newer than its base up to the moment it was displaced.
+//!
+//! Concurrency: anybody loads `current` without a lock; only the holder of the commit latch stores it
+//! or pushes to its tail. `changed` and `floor` are written under the latch before publication.
+//!
+//! Source: core-protocol section 0; LSMGraph (SIGMOD 2024) pins sets of files the same way.
+
+use crate::engine::Newer;
+use crate::segment::body::Body;
+use crate::segment::record::{RecordKey, RecordRef};
+use crate::segment::run::Run;
+use crate::segment::tail::Tail;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{ArcCell, Mutex};
+use evergraph_graph::timestamp::Timestamp;
+use std::ops::{Deref, RangeInclusive};
+use std::sync::Arc;
+
+/// A body and the records on top of it.
+#[derive(Debug)]
+pub struct Layer<B> {
+    /// The body is exact at this timestamp.
+    pub base: Timestamp,
+    /// The state at `base`.
+    pub body: Arc<B>,
+    /// Older records, sorted.
+    pub run: Arc<Run>,
+    /// Newest records, in commit order.
+    pub tail: Arc<Tail>,
+    /// Rows that have a segment of their own, ascending; nothing about them is in this layer.
+    pub hubs: Arc<[Hub<B>]>,
+}
+
+impl<B> Clone for Layer<B> {
+    fn clone(&self) -> Self {
+        Self {
+            base: self.base,
+            body: Arc::clone(&self.body),
+            run: Arc::clone(&self.run),
+            tail: Arc::clone(&self.tail),
+            hubs: Arc::clone(&self.hubs),
+        }
+    }
+}
+
+/// A row that outgrew its group's segment.
+#[derive(Debug)]
+pub struct Hub<B> {
+    /// The row in the group.
+    pub row: u16,
+    /// Its own segment.
+    pub segment: Arc<Segment<B>>,
+}
+
+impl<B> Clone for Hub<B> {
+    fn clone(&self) -> Self {
+        Self { row: self.row, segment: Arc::clone(&self.segment) }
+    }
+}
+
+/// A layer that was displaced by a merge.
+#[derive(Debug)]
+pub struct Past<B> {
+    /// What it was.
+    pub layer: Layer<B>,
+    /// The base of the layer that followed: snapshots from `layer.base` up to before this one use it.
+    pub until: Timestamp,
+}
+
+impl<B> Clone for Past<B> {
+    fn clone(&self) -> Self {
+        Self { layer: self.layer.clone(), until: self.until }
+    }
+}
+
+/// A segment at one moment; replaced as a whole.
+#[derive(Debug)]
+pub struct Version<B> {
+    /// The present.
+    pub layer: Layer<B>,
+    /// Displaced layers that open snapshots need, newest first.
+    pub older: Arc<[Past<B>]>,
+    /// Records that merges took into the body and that an open writer may ask about.
+    pub history: Arc<Run>,
+}
+
+impl<B> Version<B> {
+    /// The layer that a snapshot at `timestamp` reads.
+    ///
+    /// # Panics
+    /// If it was dropped: invariant I5 says that an open snapshot finds one.
+    pub fn layer_at(&self, timestamp: Timestamp) -> &Layer<B> {
+        if self.layer.base.visible_at(timestamp) {
+            return &self.layer;
+        }
+        let past = self.older.iter().find(|past| past.layer.base.visible_at(timestamp));
+        &past.expect("an open snapshot finds a layer with base <= S").layer
+    }
+}
+
+impl<B> Layer<B> {
+    /// A layer with nothing on top of `body`.
+    pub fn of_body(base: Timestamp, body: B, hubs: Arc<[Hub<B>]>) -> Self {
+        Self { base, body: Arc::new(body), run: Arc::default(), tail: Arc::new(Tail::none()), hubs }
+    }
+
+    /// Records in run and tail.
+    pub fn record_count(&self) -> usize {
+        self.run.len() + self.tail.len()
+    }
+
+    /// The records of `keys` that a snapshot at `timestamp` sees, by (key, time). Cost: two binary
+    /// searches in the run and a look at each record of the tail; no allocation if there is none.
+    pub fn records(&self, keys: &RangeInclusive<RecordKey>, timestamp: Timestamp) -> Vec<RecordRef<'_>> {
+        let mut found: Vec<RecordRef<'_>> =
+            self.run.range(keys).filter(|record| record.visible_at(timestamp)).collect();
+        let sorted = found.len();
+        found.extend(
+            self.tail.iter().filter(|record| keys.contains(&record.key) && record.visible_at(timestamp)),
+        );
+        if found.len() > sorted {
+            found.sort_unstable_by_key(|record| (record.key, record.stamp));
+        }
+        found
+    }
+
+    /// All records that a snapshot at `timestamp` sees, by (key, time).
+    pub fn all_records(&self, timestamp: Timestamp) -> Vec<RecordRef<'_>> {
+        self.records(&(RecordKey(0)..=RecordKey(u64::MAX)), timestamp)
+    }
+
+    /// The segment of `row`, if the row is a hub here.
+    pub fn hub(&self, row: u16) -> Option<&Arc<Segment<B>>> {
+        if self.hubs.is_empty() {
+            return None;
+        }
+        let at = self.hubs.binary_search_by_key(&row, |hub| hub.row).ok()?;
+        Some(&self.hubs[at].segment)
+    }
+}
+
+/// What a vertex group, or a hub, knows of one subject.
+#[derive(Debug)]
+pub struct Segment<B> {
+    pub(super) current: ArcCell<Version<B>>,
+    /// The newest record. Stored (Release) under the latch when records are appended, before they
+    /// are published; loaded (Acquire) under the latch by conflict checks.
+    pub(super) changed: AtomicU64,
+    /// Questions about what is newer than a timestamp below this one cannot be answered any more.
+    /// Only grows; stored and loaded under the latch.
+    pub(super) floor: AtomicU64,
+    /// Whether a merge of this segment is under way; one at a time.
+    pub(super) merging: Mutex<()>,
+    /// Whether the segment waits in the merge queue. Decides nothing but a second entry.
+    queued: AtomicBool,
+    /// Where the present body lies on disk, for checkpoints.
+    stored: Mutex<Option<Stored>>,
+}
+
+/// Where a body lies in a checkpoint's files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stored {
+    /// The number of the bodies' file.
+    pub file: u64,
+    /// Bytes from the beginning of the file.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+    /// The base of the body that lies there.
+    pub base: Timestamp,
+}
+
+impl<B: Body> Segment<B> {
+    /// A segment whose body is exact at `base`.
+    pub fn new(base: Timestamp, body: B) -> Self {
+        Self::with_hubs(base, body, Arc::from([]))
+    }
+
+    /// As [`Segment::new`], with rows that have segments of their own.
+    pub fn with_hubs(base: Timestamp, body: B, hubs: Arc<[Hub<B>]>) -> Self {
+        Self::of_version(
+            Version {
+                layer: Layer::of_body(base, body, hubs),
+                older: Arc::from([]),
+                history: Arc::default(),
+            },
+            base,
+            Timestamp::ZERO,
+        )
+    }
+
+    pub(super) fn of_version(version: Version<B>, changed: Timestamp, floor: Timestamp) -> Self {
+        Self {
+            current: ArcCell::new(Arc::new(version)),
+            changed: AtomicU64::new(changed.0),
+            floor: AtomicU64::new(floor.0),
+            merging: Mutex::default(),
+            queued: AtomicBool::new(false),
+            stored: Mutex::default(),
+        }
+    }
+
+    /// The present version, for a short look.
+    pub fn load(&self) -> impl Deref<Target = Arc<Version<B>>> + '_ {
+        self.current.load()
+    }
+
+    /// The present version, to keep.
+    pub fn load_full(&self) -> Arc<Version<B>> {
+        self.current.load_full()
+    }
+
+    /// The newest record's timestamp, or the base.
+    pub fn changed(&self) -> Timestamp {
+        Timestamp(self.changed.load(Ordering::Acquire))
+    }
+
+    /// Whether a record of `keys` for which `matches` holds is newer than `since`. Under the latch.
+    pub fn newer(
+        &self,
+        keys: &RangeInclusive<RecordKey>,
+        since: Timestamp,
+        matches: impl Fn(RecordRef<'_>) -> bool,
+    ) -> Newer {
+        if self.changed().visible_at(since) {
+            return Newer::No;
+        }
+        let version = self.current.load();
+        let row = keys.start().row();
+        if row == keys.end().row()
+            && let Some(hub) = version.layer.hub(row)
+        {
+            return hub.newer(keys, since, matches);
+        }
+        let hit = |record: &RecordRef<'_>| {
+            !record.visible_at(since) && keys.contains(&record.key) && matches(*record)
+        };
+        let mut tail = version.layer.tail.iter().rev().take_while(|record| !record.visible_at(since));
+        if tail.any(|record| hit(&record)) || version.layer.run.range(keys).any(|record| hit(&record)) {
+            return Newer::Yes;
+        }
+        if version.layer.base.visible_at(since) {
+            return Newer::No;
+        }
+        if version.history.range(keys).any(|record| hit(&record)) {
+            return Newer::Yes;
+        }
+        if since.0 < self.floor.load(Ordering::Acquire) { Newer::Forgotten } else { Newer::No }
+    }
+
+    /// Notes that the segment waits in the merge queue; whether it didn't before.
+    pub fn enqueue(&self) -> bool {
+        !self.queued.swap(true, Ordering::AcqRel)
+    }
+
+    /// Notes that the segment left the merge queue.
+    pub fn dequeue(&self) {
+        self.queued.store(false, Ordering::Release);
+    }
+
+    /// Where the present body lies on disk, if it does.
+    pub fn stored(&self) -> Option<Stored> {
+        *self.stored.lock()
+    }
+
+    /// Notes where a body was written.
+    pub fn set_stored(&self, stored: Stored) {
+        *self.stored.lock() = Some(stored);
+    }
+}

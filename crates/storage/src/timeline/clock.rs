@@ -1,0 +1,143 @@
+//! `Timeline`: the commit latch, and the timestamps W (published), D (durable) and R (readable).
+//!
+//! ```text
+//! W  last published commit      grows under the latch
+//! D  last durable commit        grows in the log's leader
+//! R  newest that snapshots see  D in mode sync, else W
+//! ```
+//!
+//! All three only grow, and `D <= W`. Writers begin at W, so that they build on commits which are
+//! still being synced; read-only snapshots begin at R and never show what a power cut could take.
+//!
+//! Source: core-protocol section 1. LiveGraph (VLDB 2020, section 5) keeps a read and a write epoch
+//! and a manager thread between them; one latch makes timestamp order, log order and install order
+//! the same without either.
+
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
+use crate::timeline::registry::{Access, Registry};
+use evergraph_graph::timestamp::Timestamp;
+use std::fmt;
+use std::sync::Arc;
+
+/// Says up to which timestamp commits are durable.
+pub type DurableThrough = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// What snapshots may see.
+#[derive(Clone)]
+pub enum Readable {
+    /// Every published commit.
+    Published,
+    /// Only commits that would survive a power cut now.
+    Durable(DurableThrough),
+}
+
+/// The state that the commit latch guards.
+#[derive(Debug, Default)]
+pub struct LatchState {
+    /// Why nobody may commit any more: a panic under the latch, or a failed log.
+    pub poisoned: Option<String>,
+    /// Whether a bulk load holds the store: commits are refused as busy meanwhile.
+    pub loading: bool,
+}
+
+/// Time in one store; shared by its front and its engine.
+///
+/// Concurrency: the latch orders commits and the publication of merged bodies. Lock order: latch,
+/// then registry.
+pub struct Timeline {
+    latch: Mutex<LatchState>,
+    registry: Mutex<Registry>,
+    /// W. Release under the latch after everything of the commit is installed; Acquire in `begin`.
+    published: AtomicU64,
+    readable: Readable,
+}
+
+impl fmt::Debug for Timeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timeline").field("published", &self.published()).finish_non_exhaustive()
+    }
+}
+
+impl Timeline {
+    /// A timeline whose newest published commit is `published`.
+    #[must_use]
+    pub fn new(published: Timestamp, readable: Readable) -> Self {
+        Self {
+            latch: Mutex::default(),
+            registry: Mutex::default(),
+            published: AtomicU64::new(published.0),
+            readable,
+        }
+    }
+
+    /// W: the newest published commit.
+    #[must_use]
+    pub fn published(&self) -> Timestamp {
+        Timestamp(self.published.load(Ordering::Acquire))
+    }
+
+    /// R: the newest commit that read-only snapshots see. Merges never go beyond it.
+    #[must_use]
+    pub fn readable(&self) -> Timestamp {
+        match &self.readable {
+            Readable::Published => self.published(),
+            Readable::Durable(through) => through().min(self.published()),
+        }
+    }
+
+    /// Takes the commit latch. Under it: memory only, no waiting, no freeing.
+    pub fn latch(&self) -> MutexGuard<'_, LatchState> {
+        self.latch.lock()
+    }
+
+    /// Takes the registry's lock; after the latch, if both are needed.
+    pub fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock()
+    }
+
+    /// Makes commit `timestamp` visible. `_latch` shows that the caller holds the latch and has
+    /// installed everything of the commit.
+    pub fn publish(&self, timestamp: Timestamp, _latch: &mut MutexGuard<'_, LatchState>) {
+        debug_assert!(timestamp > self.published(), "timestamps grow");
+        self.published.store(timestamp.0, Ordering::Release);
+    }
+
+    /// Registers a snapshot and calls `pin` with its timestamp while the registry is locked.
+    pub fn begin<P>(&self, access: Access, pin: impl FnOnce(Timestamp) -> P) -> (Timestamp, P) {
+        let mut registry = self.registry.lock();
+        // Loaded inside the lock: see the registry's proof.
+        let timestamp = match access {
+            Access::Read => self.readable(),
+            Access::Write => self.published(),
+        };
+        registry.enter(timestamp, access);
+        (timestamp, pin(timestamp))
+    }
+
+    /// Ends a snapshot; whether the oldest open one moved.
+    pub fn end(&self, timestamp: Timestamp, access: Access) -> bool {
+        self.registry.lock().leave(timestamp, access)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::timestamp::Timestamp as T;
+
+    #[test]
+    fn readers_see_what_is_durable_and_writers_what_is_published() {
+        let durable = Arc::new(AtomicU64::new(3));
+        let source = Arc::clone(&durable);
+        let through: DurableThrough = Arc::new(move || T(source.load(Ordering::Acquire)));
+        let timeline = Timeline::new(T(5), Readable::Durable(through));
+        assert_eq!(timeline.begin(Access::Read, |ts| ts).0, T(3));
+        assert_eq!(timeline.begin(Access::Write, |ts| ts).0, T(5));
+        timeline.publish(T(6), &mut timeline.latch());
+        durable.store(6, Ordering::Release);
+        assert_eq!(timeline.begin(Access::Read, |ts| ts).0, T(6));
+        assert_eq!(timeline.registry().oldest(), Some(T(3)));
+        assert!(timeline.end(T(3), Access::Read));
+    }
+}

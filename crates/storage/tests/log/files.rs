@@ -1,0 +1,186 @@
+//! Log files come and go: roll-over, long frames, pruning, statistics, closing.
+
+use std::time::Duration;
+
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::log::error::LogError;
+use evergraph_storage::log::frame::payload_crc;
+use evergraph_storage::log::options::{Durability, LogOptions};
+use evergraph_storage::log::recovery::{Replay, recover};
+
+use crate::support::{append, commit, open, read, small_files, timestamps};
+
+#[test]
+fn a_log_goes_on_over_many_small_files_and_openings() {
+    let directory = MemoryDirectory::new("db");
+    let mut ts = 0;
+    for opening in 0..6 {
+        let log = open(&directory, small_files(Durability::Sync)).unwrap();
+        for _ in 0..30 {
+            ts += 1;
+            commit(&log, ts).unwrap();
+        }
+        if opening % 2 == 0 {
+            log.close().unwrap();
+            assert!(matches!(log.reserve(0), Err(LogError::Closed)));
+        }
+    }
+    assert!(directory.list().unwrap().len() > 30);
+    assert_eq!(timestamps(&directory.power_cut()), (1..=ts).collect::<Vec<_>>());
+    let (_, found) = read(&directory, Replay { after_ts: 100, need_ts: ts }).unwrap();
+    assert_eq!(found, (101..=ts).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_frame_longer_than_a_log_file_gets_a_file_of_its_own_size() {
+    let directory = MemoryDirectory::new("db");
+    let log = open(&directory, small_files(Durability::Sync)).unwrap();
+    let long = vec![7; 300_000];
+    let mut expected = Vec::new();
+    for ts in 1..=6 {
+        let payload = if ts % 2 == 0 { &long[..] } else { &b"short"[..] };
+        let space = log.reserve(payload.len()).unwrap();
+        log.append(space, ts, payload, payload_crc(payload));
+        log.acknowledge(ts).unwrap();
+        expected.push((ts, payload.len()));
+    }
+    let mut found = Vec::new();
+    recover(&directory.power_cut(), Replay::default(), |ts, payload| {
+        found.push((ts, payload.len()));
+        Ok::<_, LogError>(())
+    })
+    .unwrap();
+    assert_eq!(found, expected);
+    assert!(matches!(log.reserve((1 << 30) + 1), Err(LogError::TooLarge { .. })));
+}
+
+#[test]
+fn space_that_was_reserved_and_not_used_is_given_back() {
+    let directory = MemoryDirectory::new("db");
+    let log = open(&directory, small_files(Durability::Sync)).unwrap();
+    for _ in 0..1000 {
+        drop(log.reserve(4000).unwrap());
+    }
+    commit(&log, 1).unwrap();
+    assert_eq!(log.statistics().files_count, 1);
+}
+
+#[test]
+fn pruning_removes_what_a_checkpoint_covers_and_nothing_else() {
+    let directory = MemoryDirectory::new("db");
+    let log = open(&directory, small_files(Durability::Sync)).unwrap();
+    (1..=60).for_each(|ts| commit(&log, ts).unwrap());
+    let (disk_bytes, files) = (log.disk_bytes(), directory.list().unwrap().len());
+    let freed = log.prune(40).unwrap();
+    assert!(freed > 0 && directory.list().unwrap().len() < files);
+    assert_eq!(log.disk_bytes(), disk_bytes - freed);
+    let (_, found) = read(&directory, Replay { after_ts: 40, need_ts: 60 }).unwrap();
+    assert_eq!(found, (41..=60).collect::<Vec<_>>());
+    assert!(matches!(read(&directory, Replay::default()), Err(LogError::Missing { .. })));
+    log.close().unwrap();
+
+    // The newest file stays, even if nothing in it is needed: it says where the log ends.
+    let (recovered, _) = read(&directory, Replay { after_ts: 60, need_ts: 60 }).unwrap();
+    let options = small_files(Durability::Sync);
+    let random = Box::new(evergraph_storage::io::random::SplitMix64::new(2));
+    let log = evergraph_storage::log::writer::Log::open(
+        std::sync::Arc::new(directory.clone()),
+        recovered,
+        options,
+        random,
+    )
+    .unwrap();
+    log.prune(60).unwrap();
+    assert_eq!(directory.list().unwrap().len(), 1);
+    assert_eq!(read(&directory, Replay { after_ts: 60, need_ts: 60 }).unwrap().0.last_ts, 60);
+    commit(&log, 61).unwrap();
+    log.prune(60).unwrap();
+    let (recovered, found) = read(&directory.power_cut(), Replay { after_ts: 60, need_ts: 61 }).unwrap();
+    assert_eq!((recovered.last_ts, found), (61, vec![61]));
+}
+
+/// A removal may be lost in a power cut and a later one kept: then old files are there, with a
+/// hole among them.
+#[test]
+fn old_files_that_came_back_do_no_harm_and_are_removed_again() {
+    let directory = MemoryDirectory::new("db");
+    let log = open(&directory, small_files(Durability::Sync)).unwrap();
+    (1..=60).for_each(|ts| commit(&log, ts).unwrap());
+    log.close().unwrap();
+    let names = directory.list().unwrap();
+    directory.remove(&names[1]).unwrap();
+    let (recovered, found) = read(&directory, Replay { after_ts: 50, need_ts: 60 }).unwrap();
+    assert_eq!(found, (51..=60).collect::<Vec<_>>());
+    let random = Box::new(evergraph_storage::io::random::SplitMix64::new(2));
+    let options = small_files(Durability::Sync);
+    let log = evergraph_storage::log::writer::Log::open(
+        std::sync::Arc::new(directory.clone()),
+        recovered,
+        options,
+        random,
+    )
+    .unwrap();
+    log.prune(50).unwrap();
+    assert!(!directory.exists(&names[0]).unwrap());
+    assert_eq!(read(&directory, Replay { after_ts: 50, need_ts: 60 }).unwrap().1, found);
+}
+
+#[test]
+fn a_small_log_stays_small_and_an_opening_writes_nothing() {
+    let directory = MemoryDirectory::new("db");
+    for ts in 1..=3 {
+        let log = open(&directory, LogOptions::default()).unwrap();
+        commit(&log, ts).unwrap();
+        log.close().unwrap();
+        open(&directory, LogOptions::default()).unwrap().close().unwrap();
+    }
+    assert_eq!(directory.list().unwrap().len(), 3);
+    let log = open(&directory, LogOptions::default()).unwrap();
+    assert_eq!(log.disk_bytes(), 3 << 20);
+}
+
+#[test]
+fn an_idle_log_is_sealed_once() {
+    let directory = MemoryDirectory::new("db");
+    let options = LogOptions { seal_after: Duration::from_millis(5), ..LogOptions::default() };
+    let log = open(&directory, options).unwrap();
+    commit(&log, 1).unwrap();
+    while log.statistics().batches_count < 2 {
+        std::thread::yield_now();
+    }
+    let sealed = log.statistics();
+    let slept = std::sync::mpsc::channel::<()>();
+    let _ = slept.1.recv_timeout(Duration::from_millis(50));
+    assert_eq!(log.statistics(), sealed, "an idle log does nothing");
+    assert_eq!(sealed.frames_count, 1, "a seal is no commit");
+    commit(&log, 2).unwrap();
+    log.close().unwrap();
+    assert_eq!(log.statistics().batches_count, 4, "sealed by closing");
+    assert_eq!(timestamps(&directory.power_cut()), [1, 2]);
+}
+
+#[test]
+fn the_modes_sync_when_they_say() {
+    let directory = MemoryDirectory::new("db");
+    let options = |durability| LogOptions { durability, ..LogOptions::default() };
+    let log = open(&directory, options(Durability::None)).unwrap();
+    (1..=2000).for_each(|ts| commit(&log, ts).unwrap());
+    assert_eq!(log.durable(), 0);
+    assert!(log.statistics().batches_count >= 1, "1 MiB was spilled");
+    log.wait_durable(500).unwrap();
+    assert!(log.durable() >= 500 && timestamps(&directory.power_cut()).len() >= 500);
+    log.close().unwrap();
+    assert_eq!(timestamps(&directory.power_cut()).len(), 2000, "closing syncs");
+
+    let log = open(&directory, options(Durability::Interval(Duration::from_millis(5)))).unwrap();
+    assert_eq!(log.durable(), 2000);
+    commit(&log, 2001).unwrap();
+    while log.durable() < 2001 {
+        std::thread::yield_now();
+    }
+    assert_eq!(timestamps(&directory.power_cut()).len(), 2001);
+    let payload = log.payload_bytes();
+    append(&log, 2002).unwrap();
+    assert_eq!(log.payload_bytes() - payload, crate::support::payload(2002).len() as u64);
+}

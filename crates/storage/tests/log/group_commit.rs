@@ -1,0 +1,121 @@
+//! Many clients at once: each is durable when it is told so, and they share syncs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::error::Operation;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::log::error::LogError;
+use evergraph_storage::log::frame::payload_crc;
+use evergraph_storage::log::options::{Durability, LogOptions};
+use evergraph_storage::log::recovery::Replay;
+use evergraph_storage::log::writer::Log;
+use evergraph_storage::sync::Mutex;
+
+use crate::support::{open, payload, read, small_files, timestamps};
+
+/// The commit latch of a front: timestamps in the order of appends.
+struct Front {
+    log: Log,
+    latch: Mutex<u64>,
+}
+
+impl Front {
+    fn new(directory: &(impl Directory + Clone + 'static), options: LogOptions) -> Self {
+        let log = open(directory, options).unwrap();
+        let latch = Mutex::new(log.durable());
+        Self { log, latch }
+    }
+
+    fn commit(&self) -> Result<u64, LogError> {
+        let longest = 6000;
+        let space = self.log.reserve(longest)?;
+        let ts = {
+            let mut published = self.latch.lock();
+            let ts = *published + 1;
+            let payload = payload(ts);
+            self.log.append(space, ts, &payload, payload_crc(&payload));
+            *published = ts;
+            ts
+        };
+        self.log.acknowledge(ts)?;
+        Ok(ts)
+    }
+}
+
+#[test]
+fn each_of_many_clients_is_durable_when_told_so() {
+    let directory = MemoryDirectory::new("db");
+    let front = Front::new(&directory, small_files(Durability::Sync));
+    let acknowledged = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    let ts = front.commit().unwrap();
+                    assert!(front.log.durable() >= ts);
+                    acknowledged.fetch_max(ts, Ordering::SeqCst);
+                }
+            });
+        }
+        scope.spawn(|| {
+            for _ in 0..40 {
+                let need_ts = acknowledged.load(Ordering::SeqCst);
+                let image = directory.power_cut();
+                let (recovered, found) = read(&image, Replay { after_ts: 0, need_ts }).unwrap();
+                assert_eq!(found, (1..=recovered.last_ts).collect::<Vec<_>>());
+            }
+        });
+    });
+    assert_eq!(acknowledged.load(Ordering::SeqCst), 1600);
+    assert_eq!(timestamps(&directory.power_cut()).len(), 1600);
+    front.log.close().unwrap();
+}
+
+#[test]
+fn every_waiting_client_learns_of_a_failed_sync() {
+    for nth in [2, 5, 11] {
+        let memory = MemoryDirectory::new("db");
+        let failing = FailingDirectory::new(Arc::new(memory.clone()));
+        let front = Front::new(&failing, LogOptions::default());
+        let first = front.commit().unwrap();
+        failing.plan(Fault::new(Operation::Sync, "log-", std::io::ErrorKind::Other).nth(nth));
+        let acknowledged = AtomicU64::new(first);
+        std::thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    loop {
+                        match front.commit() {
+                            Ok(ts) => acknowledged.fetch_max(ts, Ordering::SeqCst),
+                            Err(LogError::Poisoned { .. } | LogError::OutcomeUnknown { .. }) => return,
+                            Err(error) => panic!("{error}"),
+                        };
+                    }
+                });
+            }
+        });
+        let need_ts = acknowledged.load(Ordering::SeqCst);
+        assert_eq!(front.log.durable(), need_ts);
+        read(&memory.power_cut(), Replay { after_ts: 0, need_ts }).unwrap();
+    }
+}
+
+#[test]
+fn modes_that_do_not_wait_bound_what_is_buffered_and_keep_the_order() {
+    for durability in [Durability::None, Durability::Interval(Duration::from_millis(1))] {
+        let directory = MemoryDirectory::new("db");
+        let options = LogOptions { spill_bytes: 10_000, ..small_files(durability) };
+        let front = Front::new(&directory, options);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| (0..200).for_each(|_| assert!(front.commit().unwrap() > 0)));
+            }
+        });
+        assert!(front.log.statistics().batches_count > 20);
+        front.log.close().unwrap();
+        assert_eq!(timestamps(&directory.power_cut()).len(), 1600);
+    }
+}

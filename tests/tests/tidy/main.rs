@@ -1,0 +1,87 @@
+//! Tidy: the project's own rules, checked on the whole tree. `make check` runs it.
+//!
+//! Each rule is a function from text to findings, in the file that is named after its subject, with
+//! bad samples below it; here each rule meets the tree. A finding says file, line and what to do.
+//!
+//! What to edit when the project grows: the tables `CRATES` and `MODULES` (`floors.rs`) and
+//! `UNSAFE_FILES` (`words.rs`).
+
+mod floors;
+mod links;
+mod rust_text;
+mod shape;
+mod tree;
+mod words;
+
+use tree::{Tree, assert_none};
+
+#[test]
+fn every_rust_file_opens_with_a_caption() {
+    assert_none(Tree::read().rust().flat_map(|file| shape::caption(&file.path, &file.text)));
+}
+
+#[test]
+fn no_rust_file_is_longer_than_its_idea() {
+    assert_none(Tree::read().rust().flat_map(|file| shape::length(&file.path, &file.text)));
+}
+
+#[test]
+fn no_file_in_git_is_larger_than_a_mebibyte() {
+    assert_none(Tree::read().sizes().flat_map(|(path, bytes)| shape::size(path, bytes)));
+}
+
+#[test]
+fn no_crate_depends_on_its_own_floor_or_a_higher_one() {
+    assert_none(
+        Tree::read()
+            .named("Cargo.toml")
+            .flat_map(|file| floors::crates(&file.path, &file.text, floors::CRATES)),
+    );
+}
+
+#[test]
+fn every_import_names_the_file_that_defines_the_thing() {
+    let tree = Tree::read();
+    let modules = floors::Modules::of(tree.rust().map(|file| file.path.as_str()));
+    assert_none(tree.rust().flat_map(|file| floors::defining_file(&file.path, &file.text, &modules)));
+}
+
+#[test]
+fn no_module_of_storage_imports_from_a_higher_floor() {
+    assert_none(
+        Tree::read().rust().flat_map(|file| floors::modules(&file.path, &file.text, floors::MODULES)),
+    );
+}
+
+#[test]
+fn unsafe_stands_only_in_the_files_listed_for_it() {
+    assert_none(Tree::read().rust().flat_map(|file| words::unsafe_code(&file.path, &file.text)));
+}
+
+#[test]
+fn no_macro_stands_in_for_code_that_is_missing() {
+    assert_none(Tree::read().rust().flat_map(|file| words::unfinished(&file.path, &file.text)));
+}
+
+#[test]
+fn no_comment_puts_work_off() {
+    assert_none(Tree::read().text().flat_map(|file| words::put_off(&file.path, &file.text)));
+}
+
+#[test]
+fn no_file_names_a_path_of_one_machine() {
+    assert_none(Tree::read().text().flat_map(|file| words::machine_paths(&file.path, &file.text)));
+}
+
+#[test]
+fn every_relative_link_points_to_something() {
+    let tree = Tree::read();
+    assert_none(tree.markdown().flat_map(|file| links::broken(&file.path, &file.text, &tree.paths)));
+}
+
+#[test]
+fn every_page_of_the_documentation_can_be_reached() {
+    let tree = Tree::read();
+    let pages: Vec<_> = tree.markdown().map(|file| (file.path.as_str(), file.text.as_str())).collect();
+    assert_none(links::unreachable(&pages));
+}

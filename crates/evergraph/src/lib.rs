@@ -1,1 +1,3 @@
 //! What Rust users open: a database, its transactions and its snapshots.
+
+pub mod import;

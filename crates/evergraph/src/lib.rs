@@ -1,1 +1,4 @@
 //! What Rust users open: a database, its transactions and its snapshots.
+
+pub mod generate;
+pub mod import;

@@ -2,3 +2,5 @@
 
 pub mod generate;
 pub mod import;
+pub mod read;
+pub mod transaction;

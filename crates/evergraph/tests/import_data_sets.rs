@@ -3,10 +3,10 @@
 //! The sets lie beside the workspace, or where EVERGRAPH_DATA points. Without one its test says so
 //! and passes; where the environment has CI, it fails.
 
-use evergraph::import::load::{EdgeTable, Load};
 use evergraph::import::options::{ImportOptions, Imported, InputFile};
 use evergraph::import::read::read;
 use evergraph_graph::column::Column;
+use evergraph_graph::load::{EdgeTable, Load};
 use evergraph_graph::value::Value;
 use std::collections::HashSet;
 use std::fs;

@@ -12,9 +12,9 @@
 //! Source: Chakrabarti, Zhan, Faloutsos, "R-MAT" (SDM 2004); parameters of Graph500.
 
 use crate::generate::random::Random;
-use crate::import::load::{EdgeTable, Load, VertexTable};
 use evergraph_graph::column::{Column, ColumnData};
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::load::{EdgeTable, Load, VertexTable};
 use evergraph_graph::value::ValueType;
 use rayon::prelude::*;
 

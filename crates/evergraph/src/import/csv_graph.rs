@@ -16,12 +16,12 @@ use crate::import::csv_rows::{CsvRows, IdCells, RowFormat, string_at};
 use crate::import::faults::{BadRows, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
-use crate::import::load::{EdgeTable, Load, VertexTable};
 use crate::import::options::IdType;
 use crate::import::pipeline;
 use crate::import::places::Places;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::{EdgeTable, Load, VertexTable};
 use evergraph_graph::value::ValueType;
 use std::collections::{HashMap, HashSet};
 

@@ -16,12 +16,12 @@ use crate::import::edge_list::{LineFormat, LineRows};
 use crate::import::edge_list_file::{EdgeListFile, ListKind};
 use crate::import::faults::{Faults, OnBadRow};
 use crate::import::identity::{Inserted, IntegerIds};
-use crate::import::load::{EdgeTable, Load, VertexTable};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
 use crate::import::source::Source;
 use evergraph_graph::column::{Column, ColumnData};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::{EdgeTable, Load, VertexTable};
 use evergraph_graph::value::{Value, ValueType};
 use rayon::prelude::*;
 

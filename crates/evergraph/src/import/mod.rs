@@ -26,7 +26,6 @@ pub mod identity;
 pub mod integer;
 pub mod layout;
 pub mod lines;
-pub mod load;
 pub mod meter;
 pub mod options;
 pub mod pipeline;

@@ -1,8 +1,8 @@
 //! Options: what to import, how to read it, and what comes of it.
 
 use crate::import::faults::{BadRows, OnBadRow};
-use crate::import::load::Load;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::Load;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;

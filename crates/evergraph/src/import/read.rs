@@ -8,12 +8,12 @@ use crate::import::csv_graph::CsvGraph;
 use crate::import::edge_list_graph::EdgeListGraph;
 use crate::import::faults::BadRows;
 use crate::import::lines::BLOCK_BYTES;
-use crate::import::load::Load;
 use crate::import::meter::Meter;
 use crate::import::options::{Cancel, ImportOptions, Imported, Progress};
 use crate::import::plan::Plan;
 use crate::import::source::Source;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::Load;
 use rayon::ThreadPoolBuilder;
 
 /// Reads all files of `options` into columns, telling `progress` how far it is a few times a second
@@ -86,8 +86,8 @@ pub(crate) fn read_in_blocks(
 mod tests {
     use super::*;
     use crate::import::faults::OnBadRow;
-    use crate::import::load::{EdgeTable, VertexTable};
     use crate::import::options::{HeaderPlace, IdType, InputFile, Role};
+    use evergraph_graph::load::{EdgeTable, VertexTable};
     use evergraph_graph::value::collection::List;
     use evergraph_graph::value::{Value, ValueType};
     use flate2::Compression;

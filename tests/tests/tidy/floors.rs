@@ -26,12 +26,23 @@ pub const CRATES: Floors = &[
 /// The longest entry that a module's path starts with counts: with `"segment"` here and
 /// `"segment::merge"` two floors up, only merge stands higher.
 pub const MODULES: Floors = &[
-    &["sync", "error"],
+    &["sync"],
     &["io", "timeline"],
-    &["engine"],
-    &["log", "record", "vertex", "segment", "property"],
-    &["transaction", "snapshot", "checkpoint"],
-    &["store"],
+    &["log"],
+    &["error", "engine"],
+    &["segment"],
+    &["memory", "memory_budget", "vertex_ids"],
+    &["index"],
+    &["transaction", "snapshot"],
+    &[
+        "store",
+        "transaction::test_store",
+        "transaction::model_tests",
+        "transaction::rule_tests",
+        "transaction::thread_tests",
+    ],
+    &["bulk", "checkpoint"],
+    &["open"],
 ];
 
 /// The crate whose modules `MODULES` lists.

@@ -20,6 +20,7 @@
 //! wanted any more. Checksums stand behind the bodies, so that a body is one stretch of bytes.
 //! Where a body lies is the manifest's knowledge.
 
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -183,9 +184,16 @@ impl BodyFile {
     /// Opens the file with this number and checks its header, its end and its list of checksums.
     ///
     /// # Errors
-    /// [`CheckpointError::Corrupt`], [`CheckpointError::NewerFormat`], and what the system says.
+    /// [`CheckpointError::Corrupt`], also if the file is missing, [`CheckpointError::NewerFormat`], and
+    /// what the system says.
     pub fn open(directory: &dyn Directory, number: u64) -> Result<Self, CheckpointError> {
-        let file = directory.open(&file_name(number), OpenMode::Read)?;
+        let file = match directory.open(&file_name(number), OpenMode::Read) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let (file, problem) = (directory.path(&file_name(number)), "the file is missing".to_owned());
+                return Err(CheckpointError::Corrupt { file, offset: 0, problem });
+            }
+            file => file?,
+        };
         let corrupt = |offset, problem: String| CheckpointError::Corrupt {
             file: file.path().to_owned(),
             offset,
@@ -202,7 +210,10 @@ impl BodyFile {
         }
         let (expected, found) = (header_crc(&page), u32_at(&page, 12));
         if expected != found {
-            return Err(corrupt(12, format!("a header with crc {expected:#010x} expected, found {found:#010x}")));
+            return Err(corrupt(
+                12,
+                format!("a header with crc {expected:#010x} expected, found {found:#010x}"),
+            ));
         }
         let (format, named) = (u32_at(&page, 8), u64_at(&page, 16));
         if format > FORMAT_VERSION {
@@ -274,5 +285,85 @@ impl BodyFile {
             }
         }
         Ok(Window { start, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::memory::MemoryDirectory;
+
+    fn body(at: usize) -> Vec<u8> {
+        (0..at * 7919 % 100_000).map(|byte| (byte * at) as u8).collect()
+    }
+
+    /// A file of `count` bodies and where each lies.
+    fn written(directory: &MemoryDirectory, count: usize) -> Vec<(u64, u64)> {
+        let mut writer = BodyFileWriter::create(Arc::new(directory.clone()), 7).unwrap();
+        let places = (0..count).map(|at| writer.append(|out| out.extend(body(at))).unwrap()).collect();
+        let length = writer.finish().unwrap();
+        assert_eq!(directory.open(&file_name(7), OpenMode::Read).unwrap().len().unwrap(), length);
+        places
+    }
+
+    #[test]
+    fn bodies_of_all_lengths_read_back_after_a_power_cut() {
+        let directory = MemoryDirectory::new("db");
+        let places = written(&directory, 60);
+        let directory = directory.power_cut();
+        let file = BodyFile::open(&directory, 7).unwrap();
+        for (at, (offset, length)) in places.iter().enumerate() {
+            let range = *offset..offset + length;
+            assert_eq!(file.read(range.clone()).unwrap().bytes(range), body(at), "body {at}");
+            assert!(offset % 8 == 0);
+        }
+        let (first, last) = (places[0].0, file.bodies_end());
+        let all = file.read(first..last).unwrap();
+        assert_eq!(all.bytes(places[9].0..places[9].0 + places[9].1), body(9));
+        assert!(file.read(first..last + 1).unwrap_err().to_string().contains("is corrupt at byte 4096"));
+    }
+
+    #[test]
+    fn every_flipped_byte_is_found() {
+        let directory = MemoryDirectory::new("db");
+        let places = written(&directory, 3);
+        let whole = directory.read_all(&file_name(7), 1 << 20).unwrap();
+        let read = |bytes: &[u8]| -> Result<(), CheckpointError> {
+            let directory = MemoryDirectory::new("db");
+            directory.write_all_new(&file_name(7), bytes).unwrap();
+            let file = BodyFile::open(&directory, 7)?;
+            file.read(0..file.bodies_end()).map(drop)
+        };
+        assert!(read(&whole).is_ok());
+        let end = (places[2].0 + places[2].1) as usize;
+        // Every byte outside the bodies' content, and a sample of that.
+        let mut flips: Vec<usize> = (0..4096).chain(end..whole.len()).collect();
+        flips.extend((4096..end).step_by(97));
+        for at in flips {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            let error = read(&bytes).expect_err("a flip");
+            assert!(matches!(error, CheckpointError::Corrupt { .. }), "byte {at}: {error}");
+        }
+        for cut in [0, 1, 4095, 4096, 5000, whole.len() - 1] {
+            assert!(matches!(read(&whole[..cut]), Err(CheckpointError::Corrupt { .. })), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_number_or_a_newer_format_is_refused_and_a_missing_one_named() {
+        let directory = MemoryDirectory::new("db");
+        written(&directory, 1);
+        let mut bytes = directory.read_all(&file_name(7), 1 << 20).unwrap();
+        directory.write_all_new(&file_name(8), &bytes).unwrap();
+        assert!(matches!(BodyFile::open(&directory, 8), Err(CheckpointError::Corrupt { .. })));
+        bytes[8] = 2;
+        let crc = header_crc(&bytes[..4096]);
+        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+        directory.write_all_new(&file_name(9), &bytes).unwrap();
+        assert!(matches!(BodyFile::open(&directory, 9), Err(CheckpointError::NewerFormat { found: 2, .. })));
+        assert!(BodyFile::open(&directory, 1).unwrap_err().to_string().contains("missing"));
+        assert_eq!(file_number(&file_name(0xab)), Some(0xab));
+        assert_eq!(file_number("bodies-AB"), None);
     }
 }

@@ -231,3 +231,125 @@ fn check_columns(columns: &Columns, fits: impl Fn(usize) -> bool) -> Result<(), 
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::column_form::tests::any_column;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn any_columns(length: usize) -> impl Strategy<Value = Columns> {
+        let keys = proptest::collection::btree_set(0u16..9, 0..3).prop_map(Vec::from_iter);
+        keys.prop_flat_map(move |keys| {
+            let columns = keys.into_iter().filter(move |_| length > 0);
+            let columns: Vec<_> = columns
+                .map(|key| any_column(length).prop_map(move |column| (KeyId(key), Arc::new(column))))
+                .collect();
+            columns
+        })
+    }
+
+    /// Dense or sparse, with and without parallel edges and columns.
+    pub(crate) fn any_edge_body() -> impl Strategy<Value = EdgeBody> {
+        let row = prop_oneof![3 => 0u16..20, 1 => 4000u16..4096];
+        let discriminator = prop_oneof![9 => Just(0u16), 1 => any::<u16>()];
+        let edges = proptest::collection::btree_set((row, 0u32..50, discriminator), 0..60);
+        edges
+            .prop_flat_map(|edges: BTreeSet<(u16, u32, u16)>| (any_columns(edges.len()), Just(edges)))
+            .prop_map(|(columns, edges)| {
+                let mut degrees = vec![0; ROWS];
+                edges.iter().for_each(|(row, ..)| degrees[usize::from(*row)] += 1);
+                let neighbors = edges.iter().map(|edge| edge.1).collect();
+                let discriminators = edges.iter().map(|edge| edge.2).collect();
+                EdgeBody::new(&degrees, neighbors, discriminators, columns)
+            })
+    }
+
+    fn any_vertex_body() -> impl Strategy<Value = VertexBody> {
+        (proptest::collection::vec(any::<u64>(), 64), (0usize..100).prop_flat_map(any_columns))
+            .prop_map(|(live, columns)| VertexBody::new(Box::new(live.try_into().unwrap()), columns))
+    }
+
+    fn reads_back<B: StableForm + PartialEq + std::fmt::Debug>(body: &B) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        body.put(&mut bytes);
+        let mut reader = Reader::new(&bytes);
+        assert_eq!(B::take(&mut reader).as_ref(), Ok(body));
+        for cut in 0..bytes.len() {
+            assert!(B::take(&mut Reader::new(&bytes[..cut])).is_err(), "cut at {cut}");
+        }
+        assert_eq!(body.check(), Ok(()));
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn a_body_reads_back_and_no_cut_of_it_does(edges in any_edge_body(), vertices in any_vertex_body()) {
+            reads_back(&edges);
+            reads_back(&vertices);
+        }
+
+        #[test]
+        fn a_damaged_body_is_refused_or_sound(
+            edges in any_edge_body(), at in any::<proptest::sample::Index>(), to in any::<u8>(),
+        ) {
+            let mut bytes = Vec::new();
+            edges.put(&mut bytes);
+            let at = at.index(bytes.len());
+            bytes[at] = to;
+            if let Ok(read) = EdgeBody::take(&mut Reader::new(&bytes)) {
+                prop_assert_eq!(read.check(), Ok(()));
+                read.for_each_row(|row, range| {
+                    assert_eq!(read.range(row), range.clone());
+                    range.for_each(|at| drop(read.properties(at).collect::<Vec<_>>()));
+                });
+            }
+        }
+    }
+
+    fn body(degrees: &[u32], neighbors: &[u32], discriminators: &[u16]) -> Vec<u8> {
+        let rows = Rows::Dense {
+            ends: degrees
+                .iter()
+                .scan(0, |end, degree| {
+                    *end += degree;
+                    Some(*end)
+                })
+                .collect(),
+        };
+        let (neighbors, discriminators) = (neighbors.into(), discriminators.into());
+        let mut bytes = Vec::new();
+        EdgeBody { rows, neighbors, discriminators, columns: Vec::new() }.put(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn lists_that_are_not_sorted_or_name_an_edge_twice_are_refused() {
+        let refused = |bytes: Vec<u8>, text: &str| {
+            let error = EdgeBody::take(&mut Reader::new(&bytes)).unwrap_err();
+            assert!(error.expected.contains(text), "{error}");
+        };
+        assert!(EdgeBody::take(&mut Reader::new(&body(&[2, 1], &[3, 5, 4], &[]))).is_ok());
+        refused(body(&[1, 2], &[3, 5, 4], &[]), "row 1");
+        refused(body(&[2], &[3, 3], &[]), "row 0");
+        refused(body(&[2], &[3, 3], &[1, 1]), "row 0");
+        refused(body(&[2], &[3, 3], &[1, 0]), "row 0");
+        assert!(EdgeBody::take(&mut Reader::new(&body(&[2], &[3, 3], &[0, 1]))).is_ok());
+        refused(body(&[1], &[3, 4], &[]), "ascend to 2");
+        refused(body(&[3], &[3, 4], &[]), "ascend to 2");
+        let mut other_order = body(&[1], &[3], &[]);
+        other_order[2] = 1;
+        refused(other_order, "sort key 1");
+        let mut newer = body(&[1], &[3], &[]);
+        newer[1] = 2;
+        refused(newer, "version 2");
+    }
+
+    #[test]
+    fn counts_beyond_the_bytes_take_no_memory() {
+        let mut bytes = body(&[1], &[3], &[]);
+        bytes[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(EdgeBody::take(&mut Reader::new(&bytes)).is_err());
+    }
+}

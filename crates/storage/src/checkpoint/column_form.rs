@@ -69,8 +69,8 @@ pub fn put_column(out: &mut Vec<u8>, column: &StoredColumn) {
 pub fn take_column(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Decoded<StoredColumn> {
     let start = reader.clone();
     let code = reader.u8()?;
-    let value_type =
-        ValueType::from_code(code).ok_or_else(|| start.error(format!("a value type expected, found {code}")))?;
+    let value_type = ValueType::from_code(code)
+        .ok_or_else(|| start.error(format!("a value type expected, found {code}")))?;
     let layout = reader.u8()?;
     let zero = reader.u16()?;
     let length = reader.u32()? as usize;
@@ -121,7 +121,9 @@ fn check_column(column: &StoredColumn) -> Result<(), String> {
     for (item, end) in ends.enumerate() {
         if end < start || end > bytes.len() as u64 {
             let all = bytes.len();
-            return Err(format!("ends that ascend to {all} expected, found {end} after {start} for item {item}"));
+            return Err(format!(
+                "ends that ascend to {all} expected, found {end} after {start} for item {item}"
+            ));
         }
         let string = &bytes[start as usize..end as usize];
         if column.has(item) {
@@ -163,5 +165,97 @@ fn check_value(value_type: ValueType, string: &[u8]) -> Decoded<()> {
         ValueType::Bytes => drop(reader.bytes()?),
         _ => drop(Value::decode_payload(value_type, &mut reader)?),
     }
-    if reader.is_empty() { Ok(()) } else { Err(reader.error(format!("{} bytes too many", reader.remaining()))) }
+    if reader.is_empty() {
+        Ok(())
+    } else {
+        Err(reader.error(format!("{} bytes too many", reader.remaining())))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::segment::column::BuildColumn;
+    use evergraph_graph::value::date::Date;
+    use proptest::prelude::*;
+
+    fn value_of(value_type: ValueType, seed: i64) -> Value {
+        match value_type {
+            ValueType::Bool => Value::Bool(seed % 2 == 0),
+            ValueType::I8 => Value::I8(seed as i8),
+            ValueType::I32 => Value::I32(seed as i32),
+            ValueType::I64 => Value::I64(seed),
+            ValueType::F32 => Value::F32(seed as f32 / 3.0),
+            ValueType::F64 => Value::F64(seed as f64 / 3.0),
+            ValueType::Date => Value::Date(Date::from_days(seed as i32)),
+            ValueType::String => Value::from(format!("{:.*}", (seed & 7) as usize, "åbcdefgh")),
+            ValueType::Bytes => Value::from(vec![seed as u8; (seed & 7) as usize]),
+            _ => Value::parse(&format!("{seed}.25"), ValueType::Decimal).unwrap(),
+        }
+    }
+
+    /// A column of `length` items; of one type, or of several if `mixed`.
+    pub(crate) fn any_column(length: usize) -> impl Strategy<Value = StoredColumn> {
+        let types = [
+            ValueType::Bool,
+            ValueType::I8,
+            ValueType::I32,
+            ValueType::I64,
+            ValueType::F32,
+            ValueType::F64,
+            ValueType::Date,
+            ValueType::String,
+            ValueType::Bytes,
+            ValueType::Decimal,
+        ];
+        let item = (proptest::bool::weighted(0.8), any::<i64>(), 0..types.len());
+        let items = proptest::collection::vec(item, length);
+        (items, 0..types.len(), proptest::bool::weighted(0.2)).prop_map(move |(items, one, mixed)| {
+            let mut column = BuildColumn::default();
+            for (at, (has, seed, other)) in items.into_iter().enumerate() {
+                let value = value_of(types[if mixed { other } else { one }], seed);
+                column.push((has || at == 0).then_some(&value));
+            }
+            column.finish().expect("the first item has a value")
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_column_reads_back_and_no_cut_of_it_does(column in (1usize..150).prop_flat_map(any_column)) {
+            let mut bytes = Vec::new();
+            put_column(&mut bytes, &column);
+            let mut reader = Reader::new(&bytes);
+            prop_assert_eq!(take_column(&mut reader, |_| true), Ok(column.clone()));
+            prop_assert!(reader.is_empty());
+            for cut in 0..bytes.len() {
+                prop_assert!(take_column(&mut Reader::new(&bytes[..cut]), |_| true).is_err());
+            }
+            prop_assert!(take_column(&mut Reader::new(&bytes), |length| length != column.len()).is_err());
+        }
+
+        #[test]
+        fn a_damaged_column_is_refused_or_can_be_read_through(
+            column in (1usize..40).prop_flat_map(any_column),
+            at in any::<proptest::sample::Index>(), to in any::<u8>(),
+        ) {
+            let mut bytes = Vec::new();
+            put_column(&mut bytes, &column);
+            let at = at.index(bytes.len());
+            bytes[at] = to;
+            if let Ok(read) = take_column(&mut Reader::new(&bytes), |_| true) {
+                (0..read.len()).for_each(|item| drop(read.get(item)));
+            }
+        }
+    }
+
+    #[test]
+    fn an_integer_outside_its_type_is_refused() {
+        let data = Data::Integers(Box::new([0, 128]));
+        let column = StoredColumn { value_type: ValueType::I8, length: 2, present: Box::default(), data };
+        let mut bytes = Vec::new();
+        put_column(&mut bytes, &column);
+        let error = take_column(&mut Reader::new(&bytes), |_| true).unwrap_err();
+        assert!(error.expected.contains("item 1, found 128"), "{error}");
+    }
 }

@@ -376,7 +376,8 @@ impl Header {
         {
             let found = crc32c(part);
             if found != expected {
-                let text = format!("{} bytes with crc {expected:#010x} expected, found {found:#010x}", part.len());
+                let text =
+                    format!("{} bytes with crc {expected:#010x} expected, found {found:#010x}", part.len());
                 return Err((offset, text));
             }
         }
@@ -396,7 +397,11 @@ fn take_names(reader: &mut Reader<'_>) -> Decoded<Vec<String>> {
 fn at_most(reader: &mut Reader<'_>, most: u64) -> Decoded<u64> {
     let start = reader.clone();
     let number = reader.varint()?;
-    if number <= most { Ok(number) } else { Err(start.error(format!("at most {most} expected, found {number}"))) }
+    if number <= most {
+        Ok(number)
+    } else {
+        Err(start.error(format!("at most {most} expected, found {number}")))
+    }
 }
 
 fn take_catalogue(reader: &mut Reader<'_>) -> Decoded<Catalogue> {
@@ -413,4 +418,119 @@ fn take_catalogue(reader: &mut Reader<'_>) -> Decoded<Catalogue> {
         }
     }
     Ok(catalogue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::memory::MemoryDirectory;
+    use evergraph_graph::catalogue::SchemaChange;
+    use evergraph_graph::id::KeyId;
+
+    fn sample() -> Manifest {
+        let mut catalogue = Catalogue::default();
+        catalogue.apply(&SchemaChange::AddLabel { id: LabelId(3), name: "Person".into() });
+        catalogue.apply(&SchemaChange::AddKey { id: KeyId(0), name: "name".into() });
+        catalogue.apply(&SchemaChange::AddUniqueIndex { label: LabelId(3), key: KeyId(0) });
+        let subject = EdgeSubject::new(TypeId(u16::MAX), Direction::In);
+        let id = |group, subject, hub| SegmentId { group: GroupId(group), subject, hub };
+        let stored = |offset| Stored { file: 4, offset, length: 300, base: Timestamp(70) };
+        Manifest {
+            covered_through: Timestamp(69),
+            need: Timestamp(72),
+            next_file: 5,
+            catalogue,
+            groups: vec![
+                StoredGroup { id: GroupId(0), label: LabelId(3), rows: 4096 },
+                StoredGroup { id: GroupId(GroupId::END - 1), label: LabelId(0), rows: 0 },
+            ],
+            segments: vec![
+                (id(0, None, None), stored(4096)),
+                (id(0, Some(subject), None), stored(5000)),
+                (id(0, Some(subject), Some(4095)), stored(u64::MAX - 300)),
+                (id(GroupId::END - 1, None, None), stored(4400)),
+            ],
+            ..Manifest::empty("memory")
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Result<Manifest, CheckpointError> {
+        let directory = MemoryDirectory::new("db");
+        directory.write_all_new(FILE_NAME, bytes).unwrap();
+        Manifest::read(&directory, "memory")
+    }
+
+    #[test]
+    fn a_manifest_reads_back_from_the_directory_it_was_written_to() {
+        let directory = MemoryDirectory::new("db");
+        Manifest::empty("memory").write(&directory, || ()).unwrap();
+        directory.write_all_new(NEW_FILE_NAME, b"left by a crash").unwrap();
+        sample().write(&directory, || ()).unwrap();
+        assert_eq!(Manifest::read(&directory.power_cut(), "memory").unwrap(), sample());
+        assert_eq!(directory.list().unwrap(), [FILE_NAME]);
+    }
+
+    #[test]
+    fn every_flipped_byte_and_every_cut_is_found() {
+        let whole = sample().encode().unwrap();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x04;
+            let error = read(&bytes).expect_err("a flip");
+            assert!(matches!(error, CheckpointError::Corrupt { .. }), "byte {at}: {error}");
+            assert!(matches!(read(&whole[..at]), Err(CheckpointError::Corrupt { .. })), "cut at {at}");
+        }
+        let mut longer = whole;
+        longer.push(0);
+        assert!(read(&longer).is_err());
+    }
+
+    /// The sample with its header changed, and everything behind it that a newer version may bring.
+    fn foreign(change: impl FnOnce(&mut Vec<u8>, &mut Vec<u8>)) -> Vec<u8> {
+        let mut bytes = sample().encode().unwrap();
+        let mut features = vec![0, 0];
+        let body = bytes.split_off(HEADER_BYTES + features.len());
+        bytes.truncate(HEADER_BYTES);
+        change(&mut bytes, &mut features);
+        bytes[44..48].copy_from_slice(&(features.len() as u32).to_le_bytes());
+        bytes[48..52].copy_from_slice(&crc32c(&features).to_le_bytes());
+        let crc = header_crc(&bytes);
+        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+        bytes.into_iter().chain(features).chain(body).collect()
+    }
+
+    #[test]
+    fn strangers_are_refused_by_name() {
+        let engine = foreign(|header, _| header[16..32].copy_from_slice(b"quantum\0\0\0\0\0\0\0\0\0"));
+        let text = read(&engine).unwrap_err().to_string();
+        assert!(text.contains("engine `quantum`") && text.contains("newer Evergraph"), "{text}");
+        let required = foreign(|_, features| *features = b"\x01\x04zstd\x00".to_vec());
+        let text = read(&required).unwrap_err().to_string();
+        assert!(text.contains("feature `zstd`"), "{text}");
+        let optional = foreign(|_, features| *features = b"\x00\x01\x04hint".to_vec());
+        assert_eq!(read(&optional).unwrap(), sample(), "an optional feature is no obstacle");
+        let format = foreign(|header, _| header[8] = 2);
+        assert!(matches!(read(&format), Err(CheckpointError::NewerFormat { found: 2, supported: 1, .. })));
+        let text = Manifest::read(&MemoryDirectory::new("pictures"), "memory").unwrap_err().to_string();
+        assert_eq!(text, "pictures is not an Evergraph database: it has no manifest");
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_together_are_not_written() {
+        let refused = |change: &dyn Fn(&mut Manifest), text: &str| {
+            let mut manifest = sample();
+            change(&mut manifest);
+            let error = manifest.encode().unwrap_err();
+            assert!(
+                matches!(error, CheckpointError::Unsound { .. }) && error.to_string().contains(text),
+                "{error}"
+            );
+        };
+        refused(&|manifest| manifest.need = Timestamp(68), "beyond 68");
+        refused(&|manifest| manifest.need = Timestamp(69), "exact at 70, beyond 69");
+        refused(&|manifest| manifest.groups.truncate(1), "have no group");
+        refused(&|manifest| manifest.segments.swap(0, 1), "ascending");
+        refused(&|manifest| _ = manifest.segments.remove(1), "hub v4095 belong to no group's segment");
+        refused(&|manifest| manifest.next_file = 4, "lie in file 4");
+    }
 }

@@ -38,8 +38,6 @@ use crate::sync::thread;
 const WINDOW_BYTES: u64 = 8 << 20;
 /// Bytes of bodies that nobody wants which are read along rather than skipped.
 const GAP_BYTES: u64 = 1 << 20;
-/// Threads that read and decode, the caller's among them.
-const READERS: usize = 2;
 
 /// What was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,7 +79,12 @@ pub fn load(
 
 /// Visits the values of `key` in the bodies of the vertices of `label`: what an index holds before
 /// the log is replayed.
-pub fn for_each_value(groups: &GroupTable, label: LabelId, key: KeyId, mut visit: impl FnMut(VertexId, Value)) {
+pub fn for_each_value(
+    groups: &GroupTable,
+    label: LabelId,
+    key: KeyId,
+    mut visit: impl FnMut(VertexId, Value),
+) {
     for group in groups.iter().filter(|group| group.label == label) {
         let version = group.vertices.load_full();
         let Some(column) = version.layer.body.column(key) else { continue };

@@ -33,9 +33,7 @@ use std::time::Duration;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::timestamp::Timestamp;
 
-use crate::checkpoint::body_file::{
-    BodyFile, BodyFileWriter, FIRST_BODY_OFFSET, file_name, file_number,
-};
+use crate::checkpoint::body_file::{BodyFile, BodyFileWriter, FIRST_BODY_OFFSET, file_name, file_number};
 use crate::checkpoint::body_form::StableForm;
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::manifest::{Manifest, NEW_FILE_NAME, SegmentId, StoredGroup, remove_if_there};
@@ -166,6 +164,7 @@ impl Checkpointer {
             through: Timestamp::ZERO,
             rewrite: BTreeSet::new(),
             writer: None,
+            created: None,
             stored: Vec::new(),
             fresh: Vec::new(),
         };
@@ -175,8 +174,8 @@ impl Checkpointer {
             Err(error) => {
                 // After the renaming began either manifest may be on disk: everything stays.
                 if !renaming {
-                    drop(run);
-                    self.forget_last(&mut files);
+                    let created = run.created;
+                    self.forget(&mut files, created);
                 }
                 Err(error)
             }
@@ -184,15 +183,13 @@ impl Checkpointer {
     }
 
     /// Removes what a failed checkpoint wrote, so that a full disk gets its space back. What cannot
-    /// be removed now is found by the next checkpoint.
-    fn forget_last(&self, files: &mut Files) {
-        let last = files.next - 1;
-        if files.bytes.get(&last) == Some(&UNFINISHED)
-            && remove_if_there(&*self.directory, &file_name(last)).is_ok()
+    /// be removed now is removed, or told of, by the next checkpoint.
+    fn forget(&self, files: &mut Files, created: Option<u64>) {
+        if let Some(number) = created
+            && remove_if_there(&*self.directory, &file_name(number)).is_ok()
         {
-            files.bytes.remove(&last);
+            files.bytes.remove(&number);
         }
-        // The next manifest removes it as well, and that one tells when it can't.
         let _ = remove_if_there(&*self.directory, NEW_FILE_NAME);
     }
 
@@ -216,6 +213,8 @@ struct Run<'a> {
     /// Files whose living bodies move to the new one.
     rewrite: BTreeSet<u64>,
     writer: Option<BodyFileWriter>,
+    /// The number of the new file.
+    created: Option<u64>,
     stored: Vec<(SegmentId, Stored)>,
     /// What was written now: told to the segments once the manifest is durable.
     fresh: Vec<(Job, Stored)>,
@@ -234,27 +233,22 @@ impl Run<'_> {
         self.rewrite = thin_files(engine, files);
         self.done.groups_count = u64::from(engine.groups().end());
         self.tell()?;
-        let mut need = self.through;
         for group in engine.groups().iter() {
             self.write_group(group, files)?;
             self.done.groups_done = u64::from(group.id.0) + 1;
             self.tell()?;
         }
         if let Some(writer) = self.writer.take() {
-            let number = writer.number();
-            // Stays `UNFINISHED` in `files` until the manifest names it.
             writer.finish()?;
-            debug_assert!(files.bytes.contains_key(&number));
         }
         self.tell()?;
-        let catalogue = {
+        let (newest, catalogue) = {
             // A commit shows its catalogue before its timestamp; under the latch there is none between.
             let _latch = timeline.latch();
-            need = need.max(timeline.published());
-            (self.sources.catalogue)()
+            (timeline.published(), (self.sources.catalogue)())
         };
         let groups = (self.sources.groups)();
-        need = self.stored.iter().fold(need, |need, (_, stored)| need.max(stored.base));
+        let need = self.stored.iter().fold(newest, |need, (_, stored)| need.max(stored.base));
         log.wait_durable(need.0)?;
         self.tell()?;
         let manifest = Manifest {
@@ -356,8 +350,7 @@ impl Run<'_> {
         let stored = match on_disk.filter(|stored| !self.rewrite.contains(&stored.file)) {
             Some(stored) => stored,
             None => {
-                body.check()
-                    .map_err(|problem| CheckpointError::Unsound { what: id.to_string(), problem })?;
+                body.check().map_err(|problem| CheckpointError::Unsound { what: id.to_string(), problem })?;
                 let writer = self.writer(files)?;
                 let (offset, length) = writer.append(|out| body.put(out))?;
                 let stored = Stored { file: writer.number(), offset, length, base: *base };
@@ -376,6 +369,7 @@ impl Run<'_> {
             let number = files.next;
             files.next += 1;
             files.bytes.insert(number, UNFINISHED);
+            self.created = Some(number);
             self.writer = Some(BodyFileWriter::create(Arc::clone(&self.checkpointer.directory), number)?);
         }
         Ok(self.writer.as_mut().expect("created above"))

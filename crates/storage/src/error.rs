@@ -1,5 +1,6 @@
 //! Errors of files and of the log, as the kinds that users act on.
 
+use crate::checkpoint::error::CheckpointError;
 use crate::io::error::IoError;
 use crate::log::error::LogError;
 use evergraph_graph::error::{Error, ErrorKind};
@@ -23,6 +24,24 @@ impl From<LogError> for Error {
             | LogError::OutcomeUnknown { .. }
             | LogError::Closed
             | LogError::Thread { .. } => ErrorKind::Io,
+        };
+        Self::new(kind, error.to_string()).because(error)
+    }
+}
+
+impl From<CheckpointError> for Error {
+    fn from(error: CheckpointError) -> Self {
+        let kind = match error {
+            // Their own texts and causes, as they are.
+            CheckpointError::Io(error) => return error.into(),
+            CheckpointError::Log(error) => return error.into(),
+            CheckpointError::Corrupt { .. } | CheckpointError::Unsound { .. } => ErrorKind::Corrupt,
+            CheckpointError::NotADatabase { .. } => ErrorKind::NotFound,
+            CheckpointError::UnknownEngine { .. }
+            | CheckpointError::UnknownFeature { .. }
+            | CheckpointError::NewerFormat { .. } => ErrorKind::Invalid,
+            CheckpointError::LogFailed | CheckpointError::Thread { .. } => ErrorKind::Io,
+            CheckpointError::Cancelled => ErrorKind::Cancelled,
         };
         Self::new(kind, error.to_string()).because(error)
     }

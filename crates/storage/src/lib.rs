@@ -9,6 +9,7 @@ pub mod io;
 pub mod log;
 pub mod memory;
 pub mod memory_budget;
+pub mod open;
 pub mod segment;
 pub mod snapshot;
 pub mod store;

@@ -29,6 +29,7 @@ pub const MODULES: Floors = &[
     &["sync"],
     &["io", "timeline"],
     &["log"],
+    &["checkpoint::error"],
     &["error", "engine"],
     &["segment"],
     &["memory", "memory_budget", "vertex_ids"],

@@ -64,7 +64,11 @@ impl ModelTransaction {
     }
 
     pub fn holder(&self, label: LabelId, key: KeyId, value: &Value) -> Option<VertexId> {
-        let mut holders = self.now.vertices.iter().filter(|(_, (of, values))| *of == label && values.get(&key) == Some(value));
+        let mut holders = self
+            .now
+            .vertices
+            .iter()
+            .filter(|(_, (of, values))| *of == label && values.get(&key) == Some(value));
         holders.next().map(|(vertex, _)| *vertex)
     }
 
@@ -120,7 +124,12 @@ impl ModelTransaction {
         };
         let entered = now.vertices.keys().filter(|vertex| value_of(now, vertex) != value_of(base, vertex));
         Effects {
-            vertices_deleted: base.vertices.keys().filter(|id| !now.vertices.contains_key(id)).copied().collect(),
+            vertices_deleted: base
+                .vertices
+                .keys()
+                .filter(|id| !now.vertices.contains_key(id))
+                .copied()
+                .collect(),
             vertices_set: {
                 let stay = |id: &VertexId| base.vertices.contains_key(id) && now.vertices.contains_key(id);
                 self.set_vertices.iter().filter(|(id, _)| stay(id)).copied().collect()
@@ -186,7 +195,11 @@ impl ModelTransaction {
             }
         }
         for (vertex, key) in &effects.vertices_set {
-            assign(&mut next.vertices.get_mut(vertex).unwrap().1, *key, self.now.vertices[vertex].1.get(key).cloned());
+            assign(
+                &mut next.vertices.get_mut(vertex).unwrap().1,
+                *key,
+                self.now.vertices[vertex].1.get(key).cloned(),
+            );
         }
         for edge in &effects.edges_added {
             let name = renamed.iter().find(|(from, _)| from == edge).map_or(*edge, |(_, to)| *to);
@@ -232,7 +245,10 @@ pub fn dump<G: GraphView>(view: &G, limit: usize) -> Model {
             let (here, there) = (ids[*row as usize], *neighbor);
             let outward = (edge.source, edge.target) == (here, there);
             let inward = (edge.target, edge.source) == (here, there);
-            assert!(if direction == Direction::Out { outward } else { outward || inward }, "{edge} at {here}");
+            assert!(
+                if direction == Direction::Out { outward } else { outward || inward },
+                "{edge} at {here}"
+            );
         }
         let edges: BTreeSet<EdgeId> = rows.iter().map(|(.., edge)| *edge).collect();
         let count = if direction == Direction::Both { 2 * edges.len() } else { edges.len() };
@@ -291,7 +307,11 @@ fn check_counts<G: GraphView>(view: &G, ids: &[VertexId], model: &Model, limit: 
     for (edge_type, count) in statistics.edges {
         let rows = expand(view, ids, Some(&[edge_type]), Direction::Out, limit);
         assert_eq!(rows.len() as u64, count);
-        let pairs: Vec<_> = edges.iter().filter(|edge| edge.edge_type == edge_type).map(|edge| (edge.source, edge.target)).collect();
+        let pairs: Vec<_> = edges
+            .iter()
+            .filter(|edge| edge.edge_type == edge_type)
+            .map(|edge| (edge.source, edge.target))
+            .collect();
         let mut counts = Vec::new();
         view.count_edges_between(&pairs, edge_type, &mut counts).unwrap();
         for (pair, count) in pairs.iter().zip(counts) {

@@ -173,7 +173,9 @@ impl<E: TestEngine> Open<E> {
             Step::AddVertex { labelled, value } => {
                 let chosen = names.labels[usize::from(labelled)];
                 let properties: Vec<_> = (value > 50).then(|| (key, small(value))).into_iter().collect();
-                let taken = properties.iter().any(|(_, value)| chosen == label && model.holder(label, key, value).is_some());
+                let taken = properties
+                    .iter()
+                    .any(|(_, value)| chosen == label && model.holder(label, key, value).is_some());
                 match transaction.add_vertex(chosen, &properties) {
                     Ok(vertex) => {
                         assert!(!taken);
@@ -204,9 +206,12 @@ impl<E: TestEngine> Open<E> {
                 }
             }
             Step::AddEdge(source, target, kind) | Step::PutEdge(source, target, kind) => {
-                let (Some(source), Some(target)) = (vertex(model, source), vertex(model, target)) else { return };
+                let (Some(source), Some(target)) = (vertex(model, source), vertex(model, target)) else {
+                    return;
+                };
                 let edge_type = names.types[usize::from(kind % 2)];
-                let properties: Vec<_> = (kind > 100).then(|| (names.keys[1], small(kind))).into_iter().collect();
+                let properties: Vec<_> =
+                    (kind > 100).then(|| (names.keys[1], small(kind))).into_iter().collect();
                 let values: Values = properties.iter().cloned().collect();
                 let lowest = EdgeId { source, edge_type, target, discriminator: 0 };
                 if let Step::PutEdge(..) = step {
@@ -266,8 +271,6 @@ fn any_program() -> impl Strategy<Value = Vec<(usize, Step)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
-
     #[test]
     fn random_transactions_do_what_the_model_does(program in any_program()) {
         run::<NaiveEngine>(program);

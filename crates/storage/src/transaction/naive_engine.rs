@@ -69,7 +69,8 @@ impl State {
             }
             Mutation::DeleteVertex { vertex } => {
                 assert!(self.vertices.remove(vertex).is_some(), "{vertex} was there");
-                let dangling = self.edges.keys().find(|edge| edge.source == *vertex || edge.target == *vertex);
+                let dangling =
+                    self.edges.keys().find(|edge| edge.source == *vertex || edge.target == *vertex);
                 assert_eq!(dangling, None, "{vertex} had no edges left");
             }
             Mutation::SetVertexProperties { vertex, properties } => {
@@ -105,7 +106,8 @@ impl State {
 
 fn touches(mutation: &Mutation, key: &Key) -> bool {
     use Mutation::{
-        DeleteEdge, DeleteVertex, InsertEdge, InsertVertex, ReplaceEdge, SetEdgeProperties, SetVertexProperties,
+        DeleteEdge, DeleteVertex, InsertEdge, InsertVertex, ReplaceEdge, SetEdgeProperties,
+        SetVertexProperties,
     };
     match (key, mutation) {
         (Key::Vertex(id), InsertVertex { vertex, .. } | DeleteVertex { vertex }) => vertex == id,
@@ -122,7 +124,10 @@ fn touches(mutation: &Mutation, key: &Key) -> bool {
         }
         (
             Key::Edge(id),
-            InsertEdge { edge, .. } | ReplaceEdge { edge, .. } | DeleteEdge { edge } | SetEdgeProperties { edge, .. },
+            InsertEdge { edge, .. }
+            | ReplaceEdge { edge, .. }
+            | DeleteEdge { edge }
+            | SetEdgeProperties { edge, .. },
         ) => edge == id,
         (Key::EdgeProperty(id, _), ReplaceEdge { edge, .. } | DeleteEdge { edge }) => edge == id,
         (Key::EdgeProperty(id, key), SetEdgeProperties { edge, properties }) => {
@@ -285,7 +290,8 @@ impl View for NaiveView<'_> {
         target: VertexId,
         taken: &mut Vec<u16>,
     ) -> Result<()> {
-        let between = |edge: &EdgeId| (edge.source, edge.edge_type, edge.target) == (source, edge_type, target);
+        let between =
+            |edge: &EdgeId| (edge.source, edge.edge_type, edge.target) == (source, edge_type, target);
         let history = self.engine.0.read();
         for (_, mutations) in &history.commits {
             for mutation in mutations {
@@ -364,7 +370,13 @@ impl Topology for NaiveTopology {
         Ok(())
     }
 
-    fn visit<F>(&self, direction: Direction, range: Range<u32>, buffer: &mut PieceBuffer, visitor: F) -> Result<()>
+    fn visit<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        visitor: F,
+    ) -> Result<()>
     where
         F: FnMut(u32, Piece<'_>) -> Visit,
     {

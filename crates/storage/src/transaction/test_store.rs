@@ -1,6 +1,7 @@
 //! Stores for tests: any engine over files in memory, opened again from their log.
 
 use crate::engine::Engine;
+use crate::io::directory::Directory;
 use crate::io::memory::MemoryDirectory;
 use crate::io::random::SplitMix64;
 use crate::log::options::{Durability, LogOptions};
@@ -50,6 +51,11 @@ pub fn empty<E: TestEngine>() -> Store<E> {
 
 /// The store whose log lies in `directory`.
 pub fn open<E: TestEngine>(directory: &MemoryDirectory, durability: Durability) -> Result<Store<E>> {
+    open_on(Arc::new(directory.clone()), durability)
+}
+
+/// As [`open`], on any directory.
+pub fn open_on<E: TestEngine>(directory: Arc<dyn Directory>, durability: Durability) -> Result<Store<E>> {
     // The engine wants the timeline, the timeline the log, the log what was recovered into the engine.
     let log: Arc<RwLock<Option<Arc<Log>>>> = Arc::default();
     let readable = match durability {
@@ -63,12 +69,12 @@ pub fn open<E: TestEngine>(directory: &MemoryDirectory, durability: Durability) 
     let timeline = Arc::new(Timeline::new(Timestamp::ZERO, readable));
     let engine = Arc::new(E::empty(&timeline));
     let mut replay = Replay::new(&*engine, &timeline, Catalogue::default(), VertexIds::default());
-    let recovered = recovery::recover(directory, recovery::Replay::default(), |timestamp, payload| {
+    let recovered = recovery::recover(&*directory, recovery::Replay::default(), |timestamp, payload| {
         replay.payload(Timestamp(timestamp), payload)
     })?;
     let (catalogue, ids) = replay.finish();
     let options = LogOptions { durability, ..LogOptions::default() };
-    let opened = Log::open(Arc::new(directory.clone()), recovered, options, Box::new(SplitMix64::new(1)))?;
+    let opened = Log::open(directory, recovered, options, Box::new(SplitMix64::new(1)))?;
     let opened = Arc::new(opened);
     *log.write() = Some(Arc::clone(&opened));
     let (random, options) = (Box::new(SplitMix64::new(2)), StoreOptions::default());

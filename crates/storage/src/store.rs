@@ -192,6 +192,14 @@ impl<E: Engine> Store<E> {
         }
     }
 
+    pub(crate) fn front(&self) -> &Arc<Front<E>> {
+        &self.front
+    }
+
+    pub(crate) fn random_u64(&self) -> u64 {
+        self.retry.next_u64()
+    }
+
     /// The names as of the newest commit.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {

@@ -108,6 +108,29 @@ impl VertexIds {
         Ok(VertexId::new(group, entry.rows - 1))
     }
 
+    /// Takes consecutive new groups for `rows` vertices of `label`: the first of them. For bulk loads;
+    /// the label's open group stays open.
+    ///
+    /// # Errors
+    /// `limit` when that many groups are not left.
+    pub fn take_groups(&self, label: LabelId, rows: u64) -> Result<GroupId> {
+        let mut state = self.state.lock();
+        let first = state.groups.len() as u64;
+        let count = rows.div_ceil(u64::from(GROUP_SIZE));
+        if first + count > u64::from(GroupId::END) {
+            let text = format!(
+                "{rows} new vertices don't fit: {} groups of ids are left",
+                u64::from(GroupId::END) - first
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        for group in 0..count {
+            let rows = (rows - group * u64::from(GROUP_SIZE)).min(u64::from(GROUP_SIZE)) as u16;
+            state.groups.push(Some(Group { label, rows }));
+        }
+        Ok(GroupId(first as u32))
+    }
+
     /// Takes back ids that no commit has used.
     pub fn give_back(&self, vertices: impl IntoIterator<Item = VertexId>) {
         let mut state = self.state.lock();

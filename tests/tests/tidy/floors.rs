@@ -26,12 +26,13 @@ pub const CRATES: Floors = &[
 /// The longest entry that a module's path starts with counts: with `"segment"` here and
 /// `"segment::merge"` two floors up, only merge stands higher.
 pub const MODULES: Floors = &[
-    &["sync", "error"],
-    &["io", "timeline"],
+    &["sync"],
+    &["io", "timeline", "memory_budget", "vertex_ids"],
     &["engine"],
-    &["log", "record", "vertex", "segment", "property"],
+    &["log", "error", "index", "segment", "memory"],
     &["transaction", "snapshot", "checkpoint"],
     &["store"],
+    &["bulk"],
 ];
 
 /// The crate whose modules `MODULES` lists.

@@ -12,8 +12,8 @@
 //! Checking is the last that can fail. Timestamp order, log order and install order are the same.
 //! Whoever is refused has changed nothing; after the frame is in the log the outcome is the log's.
 //!
-//! Serialisable isolation will check the keys that a transaction read by [`first_newer`], beside
-//! those that it writes.
+//! Serialisable isolation will check the keys that a transaction read by `first_newer`, beside those
+//! that it writes.
 //!
 //! Source: core-protocol section 2.
 

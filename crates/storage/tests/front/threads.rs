@@ -1,16 +1,16 @@
 //! Many threads at one store: what must hold whoever is first.
 
-use crate::memory::engine::MemoryEngine;
-use crate::store::Store;
-use crate::sync::thread;
-use crate::transaction::model::dump;
-use crate::transaction::naive_engine::NaiveEngine;
-use crate::transaction::test_store::{TestEngine, empty};
+use crate::model::dump;
+use crate::naive_engine::NaiveEngine;
+use crate::test_store::{TestEngine, empty};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{LabelId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
+use evergraph_storage::memory::engine::MemoryEngine;
+use evergraph_storage::store::Store;
+use evergraph_storage::sync::thread;
 
 const THREADS: usize = 4;
 const ROUNDS: usize = 50;

@@ -1,21 +1,21 @@
 //! What the front promises, one rule a test, on both engines.
 
-use crate::io::failing::{FailingDirectory, Fault};
-use crate::io::memory::MemoryDirectory;
-use crate::log::options::Durability;
-use crate::memory::engine::MemoryEngine;
-use crate::store::Store;
-use crate::transaction::latch::LoadingGate;
-use crate::transaction::model::dump;
-use crate::transaction::naive_engine::NaiveEngine;
-use crate::transaction::test_store::{TestEngine, empty, open, open_on};
-use crate::transaction::widening::widened;
+use crate::model::dump;
+use crate::naive_engine::NaiveEngine;
+use crate::test_store::{TestEngine, empty, open, open_on};
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::topology::{Projection, Topology};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{Freeze, GraphView};
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory::engine::MemoryEngine;
+use evergraph_storage::store::Store;
+use evergraph_storage::transaction::latch::LoadingGate;
+use evergraph_storage::transaction::widening::widened;
 use std::io::ErrorKind as IoKind;
 use std::sync::Arc;
 
@@ -311,7 +311,7 @@ on_both_engines! {
         let store = open_on::<E>(Arc::new(failing.clone()), Durability::Sync).unwrap();
         let label = store.transact(|transaction| transaction.label("Person")).unwrap();
         let seen = store.snapshot().timestamp();
-        failing.plan(Fault::new(crate::io::error::Operation::Sync, "log", IoKind::Other).lasting());
+        failing.plan(Fault::new(evergraph_storage::io::error::Operation::Sync, "log", IoKind::Other).lasting());
         let mut transaction = store.begin();
         let vertex = transaction.add_vertex(label, &[]).unwrap();
         let error = transaction.commit().unwrap_err();

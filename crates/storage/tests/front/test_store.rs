@@ -1,22 +1,22 @@
 //! Stores for tests: any engine over files in memory, opened again from their log.
 
-use crate::engine::Engine;
-use crate::io::directory::Directory;
-use crate::io::memory::MemoryDirectory;
-use crate::io::random::SplitMix64;
-use crate::log::options::{Durability, LogOptions};
-use crate::log::recovery;
-use crate::log::writer::Log;
-use crate::memory::engine::MemoryEngine;
-use crate::store::{Parts, Store, StoreOptions};
-use crate::sync::RwLock;
-use crate::timeline::clock::{Readable, Timeline};
-use crate::transaction::naive_engine::NaiveEngine;
-use crate::transaction::replay::Replay;
-use crate::vertex_ids::VertexIds;
+use crate::naive_engine::NaiveEngine;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::engine::Engine;
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::random::SplitMix64;
+use evergraph_storage::log::options::{Durability, LogOptions};
+use evergraph_storage::log::recovery;
+use evergraph_storage::log::writer::Log;
+use evergraph_storage::memory::engine::MemoryEngine;
+use evergraph_storage::store::{Parts, Store, StoreOptions};
+use evergraph_storage::sync::RwLock;
+use evergraph_storage::timeline::clock::{Readable, Timeline};
+use evergraph_storage::transaction::replay::Replay;
+use evergraph_storage::vertex_ids::VertexIds;
 use std::sync::Arc;
 
 /// An engine that tests run on.

@@ -140,7 +140,8 @@ impl<E: TestEngine> World<E> {
         let effects = model.effects(self.names.unique());
         let unseen = &self.commits[seen..];
         let conflict = unseen.iter().any(|other| model.conflicts(&effects, other));
-        let perhaps = unseen.iter().any(|other| ModelTransaction::may_conflict(&effects, other));
+        let perhaps =
+            !E::EXACT_ADJACENCY && unseen.iter().any(|other| ModelTransaction::may_conflict(&effects, other));
         match transaction.commit() {
             Ok(committed) => {
                 assert!(!conflict, "a conflict was overlooked: {effects:?}");

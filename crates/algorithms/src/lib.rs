@@ -21,6 +21,7 @@
 pub mod bfs;
 pub mod control;
 pub mod csr;
+pub mod flow_rings;
 mod frontier;
 pub mod pagerank;
 mod parts;

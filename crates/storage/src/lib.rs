@@ -1,6 +1,7 @@
 //! Keeps one graph: durable, versioned, compact.
 
 pub mod bulk;
+pub mod checkpoint;
 pub mod engine;
 pub mod error;
 pub mod index;

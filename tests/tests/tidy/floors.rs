@@ -27,12 +27,22 @@ pub const CRATES: Floors = &[
 /// `"segment::merge"` two floors up, only merge stands higher.
 pub const MODULES: Floors = &[
     &["sync"],
-    &["io", "timeline", "memory_budget", "vertex_ids"],
-    &["engine"],
-    &["log", "error", "index", "segment", "memory"],
-    &["transaction", "snapshot", "checkpoint"],
-    &["store"],
-    &["bulk"],
+    &["io", "timeline"],
+    &["log"],
+    &["error", "engine"],
+    &["segment"],
+    &["memory", "memory_budget", "vertex_ids"],
+    &["index"],
+    &["transaction", "snapshot"],
+    &[
+        "store",
+        "transaction::test_store",
+        "transaction::model_tests",
+        "transaction::rule_tests",
+        "transaction::thread_tests",
+    ],
+    &["bulk", "checkpoint"],
+    &["open"],
 ];
 
 /// The crate whose modules `MODULES` lists.

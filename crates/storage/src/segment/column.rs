@@ -57,13 +57,13 @@ impl Offsets {
 
 /// How a type is packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Packing {
+pub(crate) enum Packing {
     Integers,
     Floats,
     Bytes,
 }
 
-fn packing(value_type: ValueType) -> Packing {
+pub(crate) fn packing(value_type: ValueType) -> Packing {
     match value_type {
         ValueType::Bool
         | ValueType::I8

@@ -1,0 +1,261 @@
+//! The binary form of a stored column, format version 1.
+//!
+//! ```text
+//! OFFSET  SIZE   FIELD        (little-endian)
+//!      0     1   value type   its code
+//!      1     1   layout       bits 0-1: 0 integers, 1 floats, 2 byte strings with small ends, 3 with large
+//!                             bit 2: some items have no value
+//!      2     2   zero
+//!      4     4   items
+//!      8     8   bytes of all byte strings; zero in the other layouts
+//!     16         present      u64 for every 64 items, lowest bit first; only if some have no value
+//!                values       i64 or f64 an item
+//!             or ends         u32 or u64 an item: where its bytes end; then the bytes
+//! ```
+//!
+//! Which layout a type has is the column's affair (`segment::column`). A byte string holds a value's
+//! payload (`value::binary`); in a column of type `any` with its code in front.
+//!
+//! Reading trusts nothing: once a column is read, asking it for an item cannot fail.
+
+use crate::checkpoint::arrays::{put_array, take_array};
+use crate::segment::column::{Data, Offsets, Packing, StoredColumn, packing};
+use evergraph_graph::bytes::{Decoded, Reader};
+use evergraph_graph::value::{Value, ValueType};
+
+const INTEGERS: u8 = 0;
+const FLOATS: u8 = 1;
+const SMALL_ENDS: u8 = 2;
+const LARGE_ENDS: u8 = 3;
+const SOME_MISSING: u8 = 4;
+
+/// Appends the stable form of `column`.
+///
+/// # Panics
+/// If it has 2^32 items or more: bodies count theirs in 32 bits.
+pub fn put_column(out: &mut Vec<u8>, column: &StoredColumn) {
+    let (layout, string_bytes) = match &column.data {
+        Data::Integers(_) => (INTEGERS, 0),
+        Data::Floats(_) => (FLOATS, 0),
+        Data::Bytes { offsets: Offsets::Small(_), bytes } => (SMALL_ENDS, bytes.len() as u64),
+        Data::Bytes { offsets: Offsets::Large(_), bytes } => (LARGE_ENDS, bytes.len() as u64),
+    };
+    let missing = if column.present.is_empty() { 0 } else { SOME_MISSING };
+    let items = u32::try_from(column.length).expect("bodies count items in 32 bits");
+    out.extend_from_slice(&[column.value_type.code(), layout | missing, 0, 0]);
+    out.extend_from_slice(&items.to_le_bytes());
+    out.extend_from_slice(&string_bytes.to_le_bytes());
+    put_array(out, &column.present);
+    match &column.data {
+        Data::Integers(values) => put_array(out, values),
+        Data::Floats(values) => put_array(out, values),
+        Data::Bytes { offsets, bytes } => {
+            match offsets {
+                Offsets::Small(ends) => put_array(out, ends),
+                Offsets::Large(ends) => put_array(out, ends),
+            }
+            out.extend_from_slice(bytes);
+        }
+    }
+}
+
+/// Reads a column with the number of items that `fits`.
+///
+/// Cost: copies of the arrays; a look at every integer that is narrower than 64 bits and at every
+/// byte string.
+///
+/// # Errors
+/// If the bytes are not the stable form of a column whose every item can be read.
+pub fn take_column(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Decoded<StoredColumn> {
+    let start = reader.clone();
+    let code = reader.u8()?;
+    let value_type = ValueType::from_code(code)
+        .ok_or_else(|| start.error(format!("a value type expected, found {code}")))?;
+    let layout = reader.u8()?;
+    let zero = reader.u16()?;
+    let length = reader.u32()? as usize;
+    let string_bytes = reader.u64()?;
+    let of_type = match packing(value_type) {
+        Packing::Integers => layout & !SOME_MISSING == INTEGERS,
+        Packing::Floats => layout & !SOME_MISSING == FLOATS,
+        Packing::Bytes => matches!(layout & !SOME_MISSING, SMALL_ENDS | LARGE_ENDS),
+    };
+    if !of_type || zero != 0 {
+        return Err(start.error(format!("the layout of a column of {value_type} expected, found {layout}")));
+    }
+    if length == 0 || !fits(length) {
+        return Err(start.error(format!("a column as long as its body expected, found {length} items")));
+    }
+    let words = if layout & SOME_MISSING == 0 { 0 } else { length.div_ceil(64) };
+    let present = take_array::<u64>(reader, words)?;
+    if !length.is_multiple_of(64) && present.last().is_some_and(|last| last >> (length % 64) != 0) {
+        return Err(reader.error(format!("no value beyond item {length} expected")));
+    }
+    let values = reader.clone();
+    let data = match layout & !SOME_MISSING {
+        INTEGERS => Data::Integers(take_array(reader, length)?),
+        FLOATS => Data::Floats(take_array(reader, length)?),
+        packed => {
+            let offsets = match packed {
+                SMALL_ENDS => Offsets::Small(take_array(reader, length)?),
+                _ => Offsets::Large(take_array(reader, length)?),
+            };
+            let bytes = usize::try_from(string_bytes).unwrap_or(usize::MAX);
+            Data::Bytes { offsets, bytes: reader.take(bytes)?.into() }
+        }
+    };
+    let column = StoredColumn { value_type, length, present, data };
+    check_column(&column).map_err(|problem| values.error(problem))?;
+    Ok(column)
+}
+
+fn check_column(column: &StoredColumn) -> Result<(), String> {
+    let ends: &mut dyn Iterator<Item = u64> = match &column.data {
+        Data::Integers(values) => return check_integers(column.value_type, values),
+        Data::Floats(_) => return Ok(()),
+        Data::Bytes { offsets: Offsets::Small(ends), .. } => &mut ends.iter().map(|end| u64::from(*end)),
+        Data::Bytes { offsets: Offsets::Large(ends), .. } => &mut ends.iter().copied(),
+    };
+    let Data::Bytes { bytes, .. } = &column.data else { return Ok(()) };
+    let mut start = 0;
+    for (item, end) in ends.enumerate() {
+        if end < start || end > bytes.len() as u64 {
+            let all = bytes.len();
+            return Err(format!(
+                "ends that ascend to {all} expected, found {end} after {start} for item {item}"
+            ));
+        }
+        let string = &bytes[start as usize..end as usize];
+        if column.has(item) {
+            check_value(column.value_type, string)
+                .map_err(|problem| format!("the value of item {item}: {problem}"))?;
+        } else if !string.is_empty() {
+            return Err(format!("no bytes expected for item {item}, which has no value"));
+        }
+        start = end;
+    }
+    if start != bytes.len() as u64 {
+        return Err(format!("ends that ascend to {} expected, found {start} as the last", bytes.len()));
+    }
+    Ok(())
+}
+
+fn check_integers(value_type: ValueType, values: &[i64]) -> Result<(), String> {
+    let (least, most) = match value_type {
+        ValueType::Bool => (0, 1),
+        ValueType::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
+        ValueType::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        ValueType::I32 | ValueType::Date => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        _ => return Ok(()),
+    };
+    match values.iter().position(|value| !(least..=most).contains(value)) {
+        None => Ok(()),
+        Some(item) => Err(format!(
+            "a {value_type} from {least} to {most} expected for item {item}, found {}",
+            values[item]
+        )),
+    }
+}
+
+/// Whether `string` is one value and nothing else. Text and bytes are not copied for it.
+fn check_value(value_type: ValueType, string: &[u8]) -> Decoded<()> {
+    let mut reader = Reader::new(string);
+    match value_type {
+        ValueType::String => drop(reader.text()?),
+        ValueType::Bytes => drop(reader.bytes()?),
+        _ => drop(Value::decode_payload(value_type, &mut reader)?),
+    }
+    if reader.is_empty() {
+        Ok(())
+    } else {
+        Err(reader.error(format!("{} bytes too many", reader.remaining())))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::segment::column::BuildColumn;
+    use evergraph_graph::value::date::Date;
+    use proptest::prelude::*;
+
+    fn value_of(value_type: ValueType, seed: i64) -> Value {
+        match value_type {
+            ValueType::Bool => Value::Bool(seed % 2 == 0),
+            ValueType::I8 => Value::I8(seed as i8),
+            ValueType::I32 => Value::I32(seed as i32),
+            ValueType::I64 => Value::I64(seed),
+            ValueType::F32 => Value::F32(seed as f32 / 3.0),
+            ValueType::F64 => Value::F64(seed as f64 / 3.0),
+            ValueType::Date => Value::Date(Date::from_days(seed as i32)),
+            ValueType::String => Value::from(format!("{:.*}", (seed & 7) as usize, "åbcdefgh")),
+            ValueType::Bytes => Value::from(vec![seed as u8; (seed & 7) as usize]),
+            _ => Value::parse(&format!("{seed}.25"), ValueType::Decimal).unwrap(),
+        }
+    }
+
+    /// A column of `length` items; of one type, or of several if `mixed`.
+    pub(crate) fn any_column(length: usize) -> impl Strategy<Value = StoredColumn> {
+        let types = [
+            ValueType::Bool,
+            ValueType::I8,
+            ValueType::I32,
+            ValueType::I64,
+            ValueType::F32,
+            ValueType::F64,
+            ValueType::Date,
+            ValueType::String,
+            ValueType::Bytes,
+            ValueType::Decimal,
+        ];
+        let item = (proptest::bool::weighted(0.8), any::<i64>(), 0..types.len());
+        let items = proptest::collection::vec(item, length);
+        (items, 0..types.len(), proptest::bool::weighted(0.2)).prop_map(move |(items, one, mixed)| {
+            let mut column = BuildColumn::default();
+            for (at, (has, seed, other)) in items.into_iter().enumerate() {
+                let value = value_of(types[if mixed { other } else { one }], seed);
+                column.push((has || at == 0).then_some(&value));
+            }
+            column.finish().expect("the first item has a value")
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_column_reads_back_and_no_cut_of_it_does(column in (1usize..150).prop_flat_map(any_column)) {
+            let mut bytes = Vec::new();
+            put_column(&mut bytes, &column);
+            let mut reader = Reader::new(&bytes);
+            prop_assert_eq!(take_column(&mut reader, |_| true), Ok(column.clone()));
+            prop_assert!(reader.is_empty());
+            for cut in 0..bytes.len() {
+                prop_assert!(take_column(&mut Reader::new(&bytes[..cut]), |_| true).is_err());
+            }
+            prop_assert!(take_column(&mut Reader::new(&bytes), |length| length != column.len()).is_err());
+        }
+
+        #[test]
+        fn a_damaged_column_is_refused_or_can_be_read_through(
+            column in (1usize..40).prop_flat_map(any_column),
+            at in any::<proptest::sample::Index>(), to in any::<u8>(),
+        ) {
+            let mut bytes = Vec::new();
+            put_column(&mut bytes, &column);
+            let at = at.index(bytes.len());
+            bytes[at] = to;
+            if let Ok(read) = take_column(&mut Reader::new(&bytes), |_| true) {
+                (0..read.len()).for_each(|item| drop(read.get(item)));
+            }
+        }
+    }
+
+    #[test]
+    fn an_integer_outside_its_type_is_refused() {
+        let data = Data::Integers(Box::new([0, 128]));
+        let column = StoredColumn { value_type: ValueType::I8, length: 2, present: Box::default(), data };
+        let mut bytes = Vec::new();
+        put_column(&mut bytes, &column);
+        let error = take_column(&mut Reader::new(&bytes), |_| true).unwrap_err();
+        assert!(error.expected.contains("item 1, found 128"), "{error}");
+    }
+}

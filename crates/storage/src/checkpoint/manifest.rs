@@ -1,0 +1,536 @@
+//! Manifest: what a database consists of. One small file, replaced as a whole.
+//!
+//! ```text
+//! OFFSET  SIZE   FIELD             (little-endian)
+//!      0     8   magic             "EVGRGRPH"
+//!      8     4   format number     1
+//!     12     4   crc               CRC32C of this header with the field itself zero
+//!     16    16   engine            its name, then zeros
+//!     32     8   bytes that follow the features
+//!     40     4   their crc         CRC32C
+//!     44     4   bytes of features
+//!     48     4   their crc         CRC32C
+//!     52    12   zero
+//!     64         required features count, names     without them the database can't be read rightly
+//!                optional features count, names     may be ignored
+//!     ..         write unit, covered_through (C), need, next file
+//!                catalogue         count, then schema changes as in the log
+//!                groups            count, then id, label, rows given out; ids ascending
+//!                segments          count, then group, subject, hub, file, offset, length, base; ascending
+//! ```
+//!
+//! Names are a length and UTF-8; numbers behind the header are varints. Subject 0 is the vertices,
+//! else 1 + (type, side); hub 0 is the group's own segment, else 1 + row. A segment that nothing was
+//! ever merged into has no entry.
+//!
+//! Header and features mean the same in every format, so that any version can say what it lacks.
+//! A new manifest is written under another name, synced, renamed, and the directory synced: there
+//! is always a whole one.
+//!
+//! Source: LevelDB's manifest, by way of core-protocol sections 8 and 12. Differs: no log of edits;
+//! a database has few files, and one list is simpler to trust.
+
+use std::io::ErrorKind;
+
+use crc32c::{crc32c, crc32c_append};
+use evergraph_graph::bytes::{Decoded, Reader, put_varint};
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, LabelId, TypeId};
+use evergraph_graph::mutation::Mutation;
+use evergraph_graph::timestamp::Timestamp;
+
+use crate::checkpoint::error::CheckpointError;
+use crate::io::directory::Directory;
+use crate::io::error::IoError;
+use crate::memory::group::EdgeSubject;
+use crate::segment::version::Stored;
+
+/// The manifest's name in the database's directory.
+pub const FILE_NAME: &str = "manifest";
+/// The name under which a new manifest is written.
+pub const NEW_FILE_NAME: &str = "manifest.new";
+/// Bytes that are written in one piece: log batches are padded to it.
+pub const WRITE_UNIT: u64 = 4096;
+
+const MAGIC: [u8; 8] = *b"EVGRGRPH";
+const FORMAT: u32 = 1;
+const HEADER_BYTES: usize = 64;
+const ENGINE_BYTES: usize = 16;
+/// A manifest is read into memory whole; a million segments take some 20 MB.
+const BYTES_MAX: u64 = 4 << 30;
+
+/// What a segment is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SegmentId {
+    /// The vertex group.
+    pub group: GroupId,
+    /// The edge type and side; `None` for the vertices themselves.
+    pub subject: Option<EdgeSubject>,
+    /// The row, if it is a hub's own segment.
+    pub hub: Option<u16>,
+}
+
+impl std::fmt::Display for SegmentId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.subject {
+            None => write!(f, "the vertices of group {}", self.group.0),
+            Some(subject) => {
+                let side = if subject.side() == Direction::Out { "out" } else { "in" };
+                write!(f, "the {side} edges of type {} of ", subject.edge_type().0)?;
+                match self.hub {
+                    None => write!(f, "group {}", self.group.0),
+                    Some(row) => write!(f, "hub v{}", self.group.first().0 + u32::from(row)),
+                }
+            }
+        }
+    }
+}
+
+/// A vertex group and how far its ids were given out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoredGroup {
+    /// Which one.
+    pub id: GroupId,
+    /// The label of its vertices.
+    pub label: LabelId,
+    /// Rows given out: 0 to [`GROUP_SIZE`].
+    pub rows: u16,
+}
+
+/// What a database consists of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Manifest {
+    /// The engine whose files these are.
+    pub engine: String,
+    /// C: every commit through this one is in the bodies.
+    pub covered_through: Timestamp,
+    /// The log must reach this commit: some bodies, or the catalogue, hold changes up to it.
+    pub need: Timestamp,
+    /// Greater than the number of any bodies' file that was ever named.
+    pub next_file: u64,
+    /// Names, up to `need` at most.
+    pub catalogue: Catalogue,
+    /// Every group, ascending.
+    pub groups: Vec<StoredGroup>,
+    /// Where the body of each segment lies, ascending.
+    pub segments: Vec<(SegmentId, Stored)>,
+}
+
+impl Manifest {
+    /// The manifest of a database in which nothing was ever committed.
+    #[must_use]
+    pub fn empty(engine: &str) -> Self {
+        Self {
+            engine: engine.to_owned(),
+            covered_through: Timestamp::ZERO,
+            need: Timestamp::ZERO,
+            next_file: 1,
+            catalogue: Catalogue::default(),
+            groups: Vec::new(),
+            segments: Vec::new(),
+        }
+    }
+
+    /// The stable form.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Unsound`] if its parts don't fit together.
+    pub fn encode(&self) -> Result<Vec<u8>, CheckpointError> {
+        let unsound = |problem| CheckpointError::Unsound { what: "the manifest".to_owned(), problem };
+        self.check().map_err(unsound)?;
+        let mut features = Vec::new();
+        put_varint(&mut features, 0);
+        put_varint(&mut features, 0);
+        let body = self.encode_body();
+        let mut bytes = vec![0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+        bytes[16..16 + self.engine.len()].copy_from_slice(self.engine.as_bytes());
+        bytes[32..40].copy_from_slice(&(body.len() as u64).to_le_bytes());
+        bytes[40..44].copy_from_slice(&crc32c(&body).to_le_bytes());
+        bytes[44..48].copy_from_slice(&(features.len() as u32).to_le_bytes());
+        bytes[48..52].copy_from_slice(&crc32c(&features).to_le_bytes());
+        let crc = header_crc(&bytes);
+        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+        bytes.extend_from_slice(&features);
+        bytes.extend_from_slice(&body);
+        Ok(bytes)
+    }
+
+    fn encode_body(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(1024 + self.groups.len() * 6 + self.segments.len() * 20);
+        for number in [WRITE_UNIT, self.covered_through.0, self.need.0, self.next_file] {
+            put_varint(&mut out, number);
+        }
+        let changes = self.catalogue.changes();
+        put_varint(&mut out, changes.len() as u64);
+        changes.into_iter().for_each(|change| Mutation::Schema(change).encode(&mut out));
+        put_varint(&mut out, self.groups.len() as u64);
+        for group in &self.groups {
+            for number in [group.id.0, u32::from(group.label.0), u32::from(group.rows)] {
+                put_varint(&mut out, u64::from(number));
+            }
+        }
+        put_varint(&mut out, self.segments.len() as u64);
+        for (id, stored) in &self.segments {
+            let subject = id.subject.map_or(0, |subject| {
+                1 + (u64::from(subject.edge_type().0) << 1 | u64::from(subject.side() == Direction::In))
+            });
+            let hub = id.hub.map_or(0, |row| 1 + u64::from(row));
+            let place = [stored.file, stored.offset, stored.length, stored.base.0];
+            for number in [u64::from(id.group.0), subject, hub].into_iter().chain(place) {
+                put_varint(&mut out, number);
+            }
+        }
+        out
+    }
+
+    /// Reads the manifest of `directory`, for an engine called `engine`.
+    ///
+    /// # Errors
+    /// [`CheckpointError::NotADatabase`], [`CheckpointError::UnknownEngine`],
+    /// [`CheckpointError::UnknownFeature`], [`CheckpointError::NewerFormat`],
+    /// [`CheckpointError::Corrupt`], and what the system says.
+    pub fn read(directory: &dyn Directory, engine: &str) -> Result<Self, CheckpointError> {
+        let bytes = match directory.read_all(FILE_NAME, BYTES_MAX) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let directory = directory.location().to_owned();
+                return Err(CheckpointError::NotADatabase { directory });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Self::decode(directory, engine, &bytes)
+    }
+
+    fn decode(directory: &dyn Directory, engine: &str, bytes: &[u8]) -> Result<Self, CheckpointError> {
+        let file = || directory.path(FILE_NAME);
+        let corrupt = |offset: usize, problem: String| CheckpointError::Corrupt {
+            file: file(),
+            offset: offset as u64,
+            problem,
+        };
+        let header = Header::read(bytes).map_err(|(offset, problem)| corrupt(offset, problem))?;
+        let features_end = HEADER_BYTES + header.features_bytes;
+        let decoded = |from: usize, error: evergraph_graph::bytes::DecodeError| {
+            corrupt(from + error.offset, error.expected)
+        };
+        let mut features = Reader::new(&bytes[HEADER_BYTES..features_end]);
+        let required = take_names(&mut features).map_err(|error| decoded(HEADER_BYTES, error))?;
+        if header.engine != engine {
+            return Err(CheckpointError::UnknownEngine { file: file(), engine: header.engine });
+        }
+        if let Some(feature) = required.into_iter().next() {
+            return Err(CheckpointError::UnknownFeature { file: file(), feature });
+        }
+        if header.format > FORMAT {
+            let (found, supported) = (header.format, FORMAT);
+            return Err(CheckpointError::NewerFormat { file: file(), found, supported });
+        }
+        if header.format != FORMAT {
+            return Err(corrupt(8, format!("format {FORMAT} expected, found {}", header.format)));
+        }
+        let body = &bytes[features_end..];
+        let manifest = Self::decode_body(header.engine, &mut Reader::new(body))
+            .map_err(|error| decoded(features_end, error))?;
+        manifest.check().map_err(|problem| corrupt(features_end, problem))?;
+        Ok(manifest)
+    }
+
+    fn decode_body(engine: String, reader: &mut Reader<'_>) -> Decoded<Self> {
+        let start = reader.clone();
+        let write_unit = reader.varint()?;
+        if write_unit != WRITE_UNIT {
+            return Err(start.error(format!("a write unit of {WRITE_UNIT} expected, found {write_unit}")));
+        }
+        let covered_through = Timestamp(reader.varint()?);
+        let need = Timestamp(reader.varint()?);
+        let next_file = reader.varint()?;
+        let catalogue = take_catalogue(reader)?;
+        let count = reader.count(3)?;
+        let mut groups = Vec::with_capacity(count);
+        for _ in 0..count {
+            let id = GroupId(at_most(reader, u64::from(GroupId::END) - 1)? as u32);
+            let label = LabelId(at_most(reader, u64::from(u16::MAX))? as u16);
+            let rows = at_most(reader, u64::from(GROUP_SIZE))? as u16;
+            groups.push(StoredGroup { id, label, rows });
+        }
+        let count = reader.count(7)?;
+        let mut segments = Vec::with_capacity(count);
+        for _ in 0..count {
+            let group = GroupId(at_most(reader, u64::from(GroupId::END) - 1)? as u32);
+            let subject = at_most(reader, u64::from(u16::MAX) * 2 + 2)?.checked_sub(1).map(|subject| {
+                let side = if subject & 1 == 0 { Direction::Out } else { Direction::In };
+                EdgeSubject::new(TypeId((subject >> 1) as u16), side)
+            });
+            let hub = at_most(reader, u64::from(GROUP_SIZE))?.checked_sub(1).map(|row| row as u16);
+            let (file, offset, length) = (reader.varint()?, reader.varint()?, reader.varint()?);
+            let stored = Stored { file, offset, length, base: Timestamp(reader.varint()?) };
+            segments.push((SegmentId { group, subject, hub }, stored));
+        }
+        if !reader.is_empty() {
+            return Err(reader.error(format!("the end expected, found {} more bytes", reader.remaining())));
+        }
+        Ok(Self { engine, covered_through, need, next_file, catalogue, groups, segments })
+    }
+
+    /// Whether the parts fit together. Checked before a manifest is written and after it is read.
+    fn check(&self) -> Result<(), String> {
+        if self.engine.len() > ENGINE_BYTES || self.engine.contains('\0') {
+            return Err(format!("an engine's name of at most {ENGINE_BYTES} bytes expected"));
+        }
+        if self.covered_through > self.need {
+            return Err(format!("commits are covered up to {}, beyond {}", self.covered_through, self.need));
+        }
+        if !self.groups.is_sorted_by(|a, b| a.id < b.id) {
+            return Err("groups in ascending order expected".to_owned());
+        }
+        if !self.segments.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err("segments in ascending order expected".to_owned());
+        }
+        for (id, stored) in &self.segments {
+            if self.groups.binary_search_by_key(&id.group, |group| group.id).is_err() {
+                return Err(format!("{id} have no group"));
+            }
+            let own = SegmentId { hub: None, ..*id };
+            let lonely = || self.segments.binary_search_by_key(&own, |segment| segment.0).is_err();
+            if id.hub.is_some() && (id.subject.is_none() || lonely()) {
+                return Err(format!("{id} belong to no group's segment"));
+            }
+            if stored.base > self.need {
+                return Err(format!("{id} are exact at {}, beyond {}", stored.base, self.need));
+            }
+            if stored.file >= self.next_file || stored.offset.checked_add(stored.length).is_none() {
+                return Err(format!("{id} lie in file {} at byte {}", stored.file, stored.offset));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes this the manifest of `directory`. `renaming` is told when the step begins after which
+    /// either manifest may be found.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Unsound`], and what the system says. Before `renaming` the old manifest is
+    /// untouched; after it, a crash finds either.
+    pub fn write(&self, directory: &dyn Directory, renaming: impl FnOnce()) -> Result<(), CheckpointError> {
+        let bytes = self.encode()?;
+        remove_if_there(directory, NEW_FILE_NAME)?;
+        directory.write_all_new(NEW_FILE_NAME, &bytes)?;
+        renaming();
+        directory.rename(NEW_FILE_NAME, FILE_NAME)?;
+        directory.sync_directory()?;
+        Ok(())
+    }
+}
+
+/// Removes what an interrupted checkpoint may have left.
+///
+/// # Errors
+/// What the system says; that the file isn't there is no error.
+pub fn remove_if_there(directory: &dyn Directory, name: &str) -> Result<(), IoError> {
+    match directory.remove(name) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+struct Header {
+    format: u32,
+    engine: String,
+    features_bytes: usize,
+}
+
+impl Header {
+    /// Checks the header and both crcs behind it.
+    fn read(bytes: &[u8]) -> Result<Self, (usize, String)> {
+        let Some(header) = bytes.get(..HEADER_BYTES) else {
+            let found = bytes.len();
+            return Err((0, format!("a header of {HEADER_BYTES} bytes expected, found {found}")));
+        };
+        if header[..8] != MAGIC {
+            return Err((0, "the manifest of an Evergraph database expected".to_owned()));
+        }
+        let mut reader = Reader::new(&header[8..]);
+        let short = |_| (8, "a header expected".to_owned());
+        let format = reader.u32().map_err(short)?;
+        let crc = reader.u32().map_err(short)?;
+        if crc != header_crc(header) {
+            return Err((12, format!("crc {:#010x} expected, found {crc:#010x}", header_crc(header))));
+        }
+        let name = reader.take(ENGINE_BYTES).map_err(short)?;
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        let engine = String::from_utf8_lossy(name).into_owned();
+        let body_bytes = reader.u64().map_err(short)?;
+        let body_crc = reader.u32().map_err(short)?;
+        let features_bytes = reader.u32().map_err(short)? as usize;
+        let features_crc = reader.u32().map_err(short)?;
+        let rest = &bytes[HEADER_BYTES..];
+        if (features_bytes as u64).checked_add(body_bytes) != Some(rest.len() as u64) {
+            let found = rest.len();
+            return Err((32, format!("{features_bytes} and {body_bytes} bytes expected, found {found}")));
+        }
+        let (features, body) = rest.split_at(features_bytes);
+        for (part, expected, offset) in
+            [(features, features_crc, HEADER_BYTES), (body, body_crc, HEADER_BYTES + features_bytes)]
+        {
+            let found = crc32c(part);
+            if found != expected {
+                let text =
+                    format!("{} bytes with crc {expected:#010x} expected, found {found:#010x}", part.len());
+                return Err((offset, text));
+            }
+        }
+        Ok(Self { format, engine, features_bytes })
+    }
+}
+
+fn header_crc(header: &[u8]) -> u32 {
+    crc32c_append(crc32c_append(crc32c(&header[..12]), &[0; 4]), &header[16..HEADER_BYTES])
+}
+
+fn take_names(reader: &mut Reader<'_>) -> Decoded<Vec<String>> {
+    let count = reader.count(1)?;
+    (0..count).map(|_| Ok(reader.text()?.to_owned())).collect()
+}
+
+fn at_most(reader: &mut Reader<'_>, most: u64) -> Decoded<u64> {
+    let start = reader.clone();
+    let number = reader.varint()?;
+    if number <= most {
+        Ok(number)
+    } else {
+        Err(start.error(format!("at most {most} expected, found {number}")))
+    }
+}
+
+fn take_catalogue(reader: &mut Reader<'_>) -> Decoded<Catalogue> {
+    let mut catalogue = Catalogue::default();
+    for _ in 0..reader.count(4)? {
+        let start = reader.clone();
+        let Mutation::Schema(change) = Mutation::decode(reader)? else {
+            return Err(start.error("a change of the catalogue expected"));
+        };
+        match catalogue.would_change(&change) {
+            Ok(true) => catalogue.apply(&change),
+            Ok(false) => return Err(start.error("a name or property that was not there yet expected")),
+            Err(error) => return Err(start.error(error.to_string())),
+        }
+    }
+    Ok(catalogue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::memory::MemoryDirectory;
+    use evergraph_graph::catalogue::SchemaChange;
+    use evergraph_graph::id::KeyId;
+
+    fn sample() -> Manifest {
+        let mut catalogue = Catalogue::default();
+        catalogue.apply(&SchemaChange::AddLabel { id: LabelId(3), name: "Person".into() });
+        catalogue.apply(&SchemaChange::AddKey { id: KeyId(0), name: "name".into() });
+        catalogue.apply(&SchemaChange::AddUniqueIndex { label: LabelId(3), key: KeyId(0) });
+        let subject = EdgeSubject::new(TypeId(u16::MAX), Direction::In);
+        let id = |group, subject, hub| SegmentId { group: GroupId(group), subject, hub };
+        let stored = |offset| Stored { file: 4, offset, length: 300, base: Timestamp(70) };
+        Manifest {
+            covered_through: Timestamp(69),
+            need: Timestamp(72),
+            next_file: 5,
+            catalogue,
+            groups: vec![
+                StoredGroup { id: GroupId(0), label: LabelId(3), rows: 4096 },
+                StoredGroup { id: GroupId(GroupId::END - 1), label: LabelId(0), rows: 0 },
+            ],
+            segments: vec![
+                (id(0, None, None), stored(4096)),
+                (id(0, Some(subject), None), stored(5000)),
+                (id(0, Some(subject), Some(4095)), stored(u64::MAX - 300)),
+                (id(GroupId::END - 1, None, None), stored(4400)),
+            ],
+            ..Manifest::empty("memory")
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Result<Manifest, CheckpointError> {
+        let directory = MemoryDirectory::new("db");
+        directory.write_all_new(FILE_NAME, bytes).unwrap();
+        Manifest::read(&directory, "memory")
+    }
+
+    #[test]
+    fn a_manifest_reads_back_from_the_directory_it_was_written_to() {
+        let directory = MemoryDirectory::new("db");
+        Manifest::empty("memory").write(&directory, || ()).unwrap();
+        directory.write_all_new(NEW_FILE_NAME, b"left by a crash").unwrap();
+        sample().write(&directory, || ()).unwrap();
+        assert_eq!(Manifest::read(&directory.power_cut(), "memory").unwrap(), sample());
+        assert_eq!(directory.list().unwrap(), [FILE_NAME]);
+    }
+
+    #[test]
+    fn every_flipped_byte_and_every_cut_is_found() {
+        let whole = sample().encode().unwrap();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x04;
+            let error = read(&bytes).expect_err("a flip");
+            assert!(matches!(error, CheckpointError::Corrupt { .. }), "byte {at}: {error}");
+            assert!(matches!(read(&whole[..at]), Err(CheckpointError::Corrupt { .. })), "cut at {at}");
+        }
+        let mut longer = whole;
+        longer.push(0);
+        assert!(read(&longer).is_err());
+    }
+
+    /// The sample with its header changed, and everything behind it that a newer version may bring.
+    fn foreign(change: impl FnOnce(&mut Vec<u8>, &mut Vec<u8>)) -> Vec<u8> {
+        let mut bytes = sample().encode().unwrap();
+        let mut features = vec![0, 0];
+        let body = bytes.split_off(HEADER_BYTES + features.len());
+        bytes.truncate(HEADER_BYTES);
+        change(&mut bytes, &mut features);
+        bytes[44..48].copy_from_slice(&(features.len() as u32).to_le_bytes());
+        bytes[48..52].copy_from_slice(&crc32c(&features).to_le_bytes());
+        let crc = header_crc(&bytes);
+        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+        bytes.into_iter().chain(features).chain(body).collect()
+    }
+
+    #[test]
+    fn strangers_are_refused_by_name() {
+        let engine = foreign(|header, _| header[16..32].copy_from_slice(b"quantum\0\0\0\0\0\0\0\0\0"));
+        let text = read(&engine).unwrap_err().to_string();
+        assert!(text.contains("engine `quantum`") && text.contains("newer Evergraph"), "{text}");
+        let required = foreign(|_, features| *features = b"\x01\x04zstd\x00".to_vec());
+        let text = read(&required).unwrap_err().to_string();
+        assert!(text.contains("feature `zstd`"), "{text}");
+        let optional = foreign(|_, features| *features = b"\x00\x01\x04hint".to_vec());
+        assert_eq!(read(&optional).unwrap(), sample(), "an optional feature is no obstacle");
+        let format = foreign(|header, _| header[8] = 2);
+        assert!(matches!(read(&format), Err(CheckpointError::NewerFormat { found: 2, supported: 1, .. })));
+        let text = Manifest::read(&MemoryDirectory::new("pictures"), "memory").unwrap_err().to_string();
+        assert_eq!(text, "pictures is not an Evergraph database: it has no manifest");
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_together_are_not_written() {
+        let refused = |change: &dyn Fn(&mut Manifest), text: &str| {
+            let mut manifest = sample();
+            change(&mut manifest);
+            let error = manifest.encode().unwrap_err();
+            assert!(
+                matches!(error, CheckpointError::Unsound { .. }) && error.to_string().contains(text),
+                "{error}"
+            );
+        };
+        refused(&|manifest| manifest.need = Timestamp(68), "beyond 68");
+        refused(&|manifest| manifest.need = Timestamp(69), "exact at 70, beyond 69");
+        refused(&|manifest| manifest.groups.truncate(1), "have no group");
+        refused(&|manifest| manifest.segments.swap(0, 1), "ascending");
+        refused(&|manifest| _ = manifest.segments.remove(1), "hub v4095 belong to no group's segment");
+        refused(&|manifest| manifest.next_file = 4, "lie in file 4");
+    }
+}

@@ -35,13 +35,7 @@ pub const MODULES: Floors = &[
     &["memory", "memory_budget", "vertex_ids"],
     &["index"],
     &["transaction", "snapshot"],
-    &[
-        "store",
-        "transaction::test_store",
-        "transaction::model_tests",
-        "transaction::rule_tests",
-        "transaction::thread_tests",
-    ],
+    &["store"],
     &["bulk", "checkpoint"],
     &["open"],
 ];

@@ -5,6 +5,7 @@ use crate::index::unique::UniqueIndex;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, LabelId, VertexId};
 use evergraph_graph::value::Value;
+use evergraph_graph::value::shortened::Shortened;
 
 /// Duplicates named in an error; further ones are only counted.
 const DUPLICATES_NAMED: usize = 5;
@@ -57,11 +58,12 @@ pub fn build<V: View>(view: &V, label: LabelId, key: KeyId, seed: u64) -> Result
 }
 
 impl Built {
-    /// The duplicates for an error: "`ada` of v1 and v7, `bob` of v2 and v3, and 9 more".
+    /// The duplicates for an error: `"ada" of v1 and v7, "bob" of v2 and v3, and 9 more`.
     #[must_use]
     pub fn describe_duplicates(&self) -> String {
-        let named =
-            self.duplicates.iter().map(|(value, first, second)| format!("`{value}` of {first} and {second}"));
+        let named = self.duplicates.iter().map(|(value, first, second)| {
+            format!("{} of {first} and {second}", Shortened::new(&value.to_string()))
+        });
         let mut named: Vec<String> = named.collect();
         let more = self.duplicates_count - named.len() as u64;
         if more > 0 {

@@ -12,8 +12,8 @@
 //! Checking is the last that can fail. Timestamp order, log order and install order are the same.
 //! Whoever is refused has changed nothing; after the frame is in the log the outcome is the log's.
 //!
-//! Serialisable isolation will check the keys that a transaction read by [`first_newer`], beside
-//! those that it writes.
+//! Serialisable isolation will check the keys that a transaction read by `first_newer`, beside those
+//! that it writes.
 //!
 //! Source: core-protocol section 2.
 
@@ -32,7 +32,7 @@ use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::writes::Writes;
 use crate::transaction::{describe, payload};
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Committed;
@@ -94,9 +94,7 @@ pub fn commit<E: Engine>(
         let (mut prepared, mut space) = (Some(prepared), Some(space));
         let attempt = under_latch(&front.timeline, |latch| {
             let current = front.catalogue.load_full();
-            if let Err(refusal) = check(&front, since, &current, &schema, &resolved, new_index, latch) {
-                return Err(refusal);
-            }
+            check(&front, since, &current, &schema, &resolved, new_index, latch)?;
             let prepared = prepared.take().expect("an attempt installs once");
             let space = space.take().expect("an attempt installs once");
             let frame = Frame { space, payload: &payload, crc };
@@ -110,8 +108,11 @@ pub fn commit<E: Engine>(
                 }
             }
             Err(refusal) => {
-                front.counters.conflicted();
-                return Err(Failure::Refused(refusal.explain(&view, schema.current())));
+                let error = refusal.explain(&view, schema.current());
+                if error.is_conflict() {
+                    front.counters.conflicted();
+                }
+                return Err(Failure::Refused(error));
             }
         }
     };
@@ -283,14 +284,4 @@ fn publish_schema<E: Engine>(front: &Front<E>, current: &Arc<Catalogue>, schema:
         news.for_each(|change| next.apply(change));
         front.catalogue.swap(Arc::new(next));
     }
-}
-
-/// As [`commit`], where a failure is an error and nothing depends on its kind.
-///
-/// # Errors
-/// What `commit` says.
-pub fn flatten(result: std::result::Result<Committed, Failure>) -> Result<Committed> {
-    result.map_err(|failure| match failure {
-        Failure::Refused(error) | Failure::Unknown(error) => error,
-    })
 }

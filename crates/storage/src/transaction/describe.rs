@@ -13,7 +13,7 @@ pub fn vertex<V: View>(view: &V, catalogue: &Catalogue, vertex: VertexId) -> Str
     }
 }
 
-/// "edge v7-[KNOWS]->v9", with the discriminator unless it is zero.
+/// `edge v7-[KNOWS]->v9`, with the discriminator unless it is zero.
 #[must_use]
 pub fn edge(catalogue: &Catalogue, edge: EdgeId) -> String {
     let name = catalogue.edge_type_name(edge.edge_type);

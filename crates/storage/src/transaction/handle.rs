@@ -17,6 +17,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::transaction::Committed;
+use evergraph_graph::value::shortened::Shortened;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -119,6 +120,7 @@ impl<E: Engine> Transaction<E> {
             match reader.holder(&index, label, *key, value)? {
                 Some(holder) if Some(holder) != vertex => {
                     let property = property_name(catalogue, Owner::Label(label), *key);
+                    let value = Shortened::new(&value.to_string());
                     let text = format!("{property} is unique, and {holder} exists with the value {value}");
                     return Err(Error::invalid(text));
                 }

@@ -27,16 +27,3 @@ pub mod schema_writes;
 pub mod taken_ids;
 pub mod widening;
 pub mod writes;
-
-#[cfg(test)]
-mod model;
-#[cfg(test)]
-mod model_tests;
-#[cfg(test)]
-pub(crate) mod naive_engine;
-#[cfg(test)]
-mod rule_tests;
-#[cfg(test)]
-pub(crate) mod test_store;
-#[cfg(test)]
-mod thread_tests;

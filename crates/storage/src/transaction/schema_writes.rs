@@ -10,6 +10,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, LabelId, TypeId};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::ValueType;
+use evergraph_graph::value::shortened::Shortened;
 use std::sync::Arc;
 
 /// The catalogue of a transaction, and what it changed.
@@ -133,7 +134,7 @@ impl SchemaWrites {
                 Some(declared) if widened(value, declared).is_some() => wide.push((*key, declared)),
                 Some(declared) => {
                     let property = property_name(&self.current, owner, *key);
-                    let found = value.value_type();
+                    let (found, value) = (value.value_type(), Shortened::new(&value.to_string()));
                     let text = format!("property {property} takes {declared}, found the {found} {value}");
                     return Err(Error::invalid(text));
                 }
@@ -219,7 +220,7 @@ mod tests {
         let both = Properties::new(vec![(key, Some(Value::I64(5))), (city, Some(Value::from("Oslo")))]);
         let error = schema.fit(owner, both).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert_eq!(error.to_string(), "property Person.age takes int, found the long 5");
+        assert_eq!(error.to_string(), "property Person.age takes int, found the long \"5\"");
         assert_eq!(schema.changes().len(), changes);
         assert!(schema.declare(owner, key, ValueType::I64).is_err());
     }

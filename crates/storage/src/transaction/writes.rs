@@ -325,3 +325,134 @@ impl Writes {
         (edge, self.edges.get(&edge).expect("both orders hold the same edges"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::value::Value;
+    use proptest::prelude::*;
+
+    type Stored = BTreeMap<KeyId, Value>;
+    type Graph = (BTreeSet<VertexId>, BTreeMap<EdgeId, Stored>);
+
+    const KEY: KeyId = KeyId(0);
+
+    fn edge(source: u32, target: u32, discriminator: u16) -> EdgeId {
+        let edge_type = TypeId((source + target) as u16 % 2);
+        EdgeId { source: VertexId(source), edge_type, target: VertexId(target), discriminator }
+    }
+
+    fn properties(value: Option<i64>) -> Properties {
+        Properties::new(vec![(KEY, value.map(Value::I64)), (KeyId(1), Some(Value::I64(7)))])
+    }
+
+    fn stored(properties: &Properties) -> Stored {
+        properties.as_slice().iter().filter_map(|(key, value)| Some((*key, value.clone()?))).collect()
+    }
+
+    fn change(stored: &mut Stored, changes: &Properties) {
+        for (key, value) in changes.as_slice() {
+            match value {
+                Some(value) => stored.insert(*key, value.clone()),
+                None => stored.remove(key),
+            };
+        }
+    }
+
+    /// What the buffered writes make of `base`, checking that each fits what is there.
+    fn applied((mut vertices, mut edges): Graph, writes: &Writes) -> Graph {
+        for (id, write) in writes.edges() {
+            match write {
+                EdgeWrite::Add(all) | EdgeWrite::Insert(all) => {
+                    assert!(edges.insert(id, stored(all)).is_none())
+                }
+                EdgeWrite::Replace(all) => assert!(edges.insert(id, stored(all)).is_some()),
+                EdgeWrite::Set(changes) => change(edges.get_mut(&id).unwrap(), changes),
+                EdgeWrite::Delete => assert!(edges.remove(&id).is_some()),
+            }
+        }
+        for (vertex, write) in writes.vertices() {
+            assert!(match write {
+                VertexWrite::Insert { .. } => vertices.insert(vertex),
+                VertexWrite::Set(_) => vertices.contains(&vertex),
+                VertexWrite::Delete => vertices.remove(&vertex),
+            });
+        }
+        (vertices, edges)
+    }
+
+    proptest! {
+        /// Writes to few items on top of some that are there at S: the buffer has the same effect as
+        /// the writes one by one, and both orders of its edges agree.
+        #[test]
+        fn coalesced_writes_have_the_effect_of_the_writes_one_by_one(
+            at_s in proptest::collection::btree_set((0u32..3, 0u32..3), 0..6),
+            steps in proptest::collection::vec((0u8..6, 0u32..5, 0u32..5, proptest::option::of(0i64..3)), 0..40),
+        ) {
+            let vertices = (0..3).map(VertexId).collect();
+            let edges = at_s.iter().map(|(s, t)| (edge(*s, *t, 0), stored(&properties(Some(9))))).collect();
+            let base: Graph = (vertices, edges);
+            let (mut now, mut writes) = (base.clone(), Writes::new());
+            for (action, source, target, value) in steps {
+                let (id, values) = (edge(source, target, 0), properties(value));
+                let vertex = VertexId(source);
+                let ends = now.0.contains(&id.source) && now.0.contains(&id.target);
+                match action {
+                    0 if ends && !now.1.contains_key(&id) => {
+                        writes.add_edge(id, &values, !base.1.contains_key(&id));
+                        now.1.insert(id, stored(&values));
+                    }
+                    1 if ends => {
+                        writes.put_edge(id, &values, base.1.contains_key(&id));
+                        now.1.insert(id, stored(&values));
+                    }
+                    2 if now.1.contains_key(&id) => {
+                        writes.set_edge(id, &values);
+                        change(now.1.get_mut(&id).unwrap(), &values);
+                    }
+                    3 if now.1.remove(&id).is_some() => writes.delete_edge(id),
+                    4 if source >= 3 && !base.0.contains(&vertex) && now.0.insert(vertex) => {
+                        writes.insert_vertex(vertex, LabelId(0), &values);
+                    }
+                    5 if now.0.remove(&vertex) => {
+                        let touches = |id: &EdgeId| id.source == vertex || id.target == vertex;
+                        let at_s: Vec<EdgeId> = base.1.keys().filter(|id| touches(id)).copied().collect();
+                        writes.delete_vertex(vertex, &at_s);
+                        now.1.retain(|id, _| !touches(id));
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(applied(base.clone(), &writes), now.clone());
+                let mut into = BTreeSet::new();
+                for vertex in (0..5).map(VertexId) {
+                    let mut types = Vec::new();
+                    writes.edge_types_of(vertex, Direction::In, &mut types);
+                    for edge_type in types {
+                        into.extend(writes.edges_of(vertex, edge_type, Direction::In).map(|(id, _)| id));
+                    }
+                }
+                prop_assert!(into.iter().copied().eq(writes.edges().map(|(id, _)| id)));
+            }
+        }
+    }
+
+    #[test]
+    fn an_item_that_came_and_went_leaves_nothing() {
+        let mut writes = Writes::new();
+        writes.insert_vertex(VertexId(7), LabelId(0), &Properties::EMPTY);
+        writes.add_edge(edge(7, 0, 3), &Properties::EMPTY, true);
+        writes.delete_vertex(VertexId(7), &[]);
+        assert_eq!(writes, Writes::new());
+    }
+
+    #[test]
+    fn one_write_too_many_is_a_limit_that_names_it() {
+        let mut writes = Writes::new();
+        (0..WRITES_MAX as u32)
+            .for_each(|id| writes.insert_vertex(VertexId(id), LabelId(0), &Properties::EMPTY));
+        assert!(writes.check_room(0).is_ok());
+        let error = writes.check_room(1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.to_string().contains("1000000"), "{error}");
+    }
+}

@@ -2,8 +2,6 @@
 //! replaying it. It also asserts what resolved mutations promise: an insert finds nothing there, a
 //! delete something, a deleted vertex has no edges, an edge has both ends.
 
-use crate::engine::{Engine, EngineStatistics, GroupBits, Key, Newer, View};
-use crate::sync::RwLock;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
@@ -14,6 +12,8 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
 use evergraph_graph::value::Value;
 use evergraph_graph::vertex_set::VertexSet;
+use evergraph_storage::engine::{Engine, EngineStatistics, GroupBits, Key, Newer, View};
+use evergraph_storage::sync::RwLock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;

@@ -102,6 +102,7 @@ impl fmt::Debug for Control<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::error::ErrorKind;
     use std::sync::Mutex;
 
     #[test]

@@ -13,13 +13,15 @@
 //!   [`Topology::bound`](evergraph_graph::topology::Topology::bound) entries, indexed by vertex id,
 //!   reserved before they are allocated. Ids out of scope take no part, in lists neither.
 //! - The answer is the same, bit for bit, whatever the number of threads.
-//! - It runs on rayon's current pool and looks at the cancel flag at least once for every
-//!   [slice of vertices](parts) and every frontier.
+//! - It runs on rayon's current pool and looks at the cancel flag at least once for every slice of
+//!   32 thousand vertices and edges, and for every frontier.
+//! - What it reserved ends with it: an answer belongs to the caller, who accounts for it.
 //! - A bad parameter is an error that names it and its range.
 
 pub mod bfs;
 pub mod control;
 pub mod csr;
+pub mod flow_rings;
 mod frontier;
 pub mod pagerank;
 mod parts;

@@ -230,12 +230,21 @@ impl Round {
     }
 }
 
-/// Sums that run side by side, so that an addition needn't wait for the one before it.
-const LANES: usize = 4;
+/// Below this many neighbours one sum is faster than several: the loop over what is left of a list
+/// after whole groups is one more branch to guess wrong, and most lists are short.
+const SHORT_LIST: usize = 32;
 
-/// The sum of the contributions of `neighbors`: the inner loop of every round.
+/// Sums of a long list that run side by side, so that an addition needn't wait for the one before
+/// it. Two measured 8 to 15 % faster than four, and short lists apart 10 to 15 % faster than not.
+const LANES: usize = 2;
+
+/// The sum of the contributions of `neighbors`: the inner loop of every round. Its bounds checks
+/// are compares that never miss; a form without them (`get`, or one check a group) was no faster.
 #[inline]
 fn sum_of(contributions: &[f64], neighbors: &[u32]) -> f64 {
+    if neighbors.len() < SHORT_LIST {
+        return neighbors.iter().map(|neighbor| contributions[*neighbor as usize]).sum();
+    }
     let (groups, rest) = neighbors.as_chunks::<LANES>();
     let mut lanes = [0.0; LANES];
     for group in groups {
@@ -244,11 +253,14 @@ fn sum_of(contributions: &[f64], neighbors: &[u32]) -> f64 {
         }
     }
     let rest: f64 = rest.iter().map(|neighbor| contributions[*neighbor as usize]).sum();
-    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
+    lanes[0] + lanes[1] + rest
 }
 
+/// Scores that are finished side by side: what the compiler needs to vectorise their sums.
+const WIDTH: usize = 4;
+
 /// Turns the sums of a part in `next` into scores, and these into the next contributions. Returns
-/// the part's dangling score and its change. Written in lanes for the compiler to vectorise.
+/// the part's dangling score and its change. The two sums run in [`WIDTH`] lanes.
 fn finish(
     base: f64,
     damping: f64,
@@ -256,7 +268,7 @@ fn finish(
     next: &mut [f64],
     inverse_degrees: &[f64],
 ) -> (f64, f64) {
-    let (mut dangling, mut change) = ([0.0; LANES], [0.0; LANES]);
+    let (mut dangling, mut change) = ([0.0; WIDTH], [0.0; WIDTH]);
     let mut finish_one = |lane: usize, score: &mut f64, next: &mut f64, inverse_degree: f64| {
         let new = if inverse_degree == OUT_OF_SCOPE { 0.0 } else { base + damping * *next };
         dangling[lane] += if inverse_degree == 0.0 { new } else { 0.0 };
@@ -264,11 +276,11 @@ fn finish(
         *score = new;
         *next = new * inverse_degree;
     };
-    let (score_groups, score_rest) = scores.as_chunks_mut::<LANES>();
-    let (next_groups, next_rest) = next.as_chunks_mut::<LANES>();
-    let (inverse_groups, inverse_rest) = inverse_degrees.as_chunks::<LANES>();
+    let (score_groups, score_rest) = scores.as_chunks_mut::<WIDTH>();
+    let (next_groups, next_rest) = next.as_chunks_mut::<WIDTH>();
+    let (inverse_groups, inverse_rest) = inverse_degrees.as_chunks::<WIDTH>();
     for ((scores, next), inverse) in score_groups.iter_mut().zip(next_groups).zip(inverse_groups) {
-        for lane in 0..LANES {
+        for lane in 0..WIDTH {
             finish_one(lane, &mut scores[lane], &mut next[lane], inverse[lane]);
         }
     }

@@ -12,14 +12,17 @@ use std::ops::Range;
 
 const PIECE_LENGTH: usize = 3;
 
-/// Lists of (neighbour, weight), in the order in which they are handed out.
+/// The (neighbour, weight) list of each vertex, in the order in which it is handed out.
+type Lists = Vec<Vec<(u32, f64)>>;
+
+/// A graph as such lists.
 pub(crate) struct Pieced {
     vertices: VertexSet,
     direction: Direction,
     edge_count: u64,
     weighted: bool,
-    out: Vec<Vec<(u32, f64)>>,
-    incoming: Vec<Vec<(u32, f64)>>,
+    out: Lists,
+    incoming: Lists,
 }
 
 impl Pieced {
@@ -43,12 +46,11 @@ impl Pieced {
         Self { vertices, direction, edge_count, weighted: weights.is_some(), out, incoming }
     }
 
-    fn lists(&self, direction: Direction) -> Result<Vec<&[Vec<(u32, f64)>]>> {
+    fn lists(&self, direction: Direction) -> Result<Vec<&Lists>> {
         if self.direction != Direction::Both && self.direction != direction {
             return Err(Error::invalid(format!("{direction:?} was not frozen")));
         }
-        let side =
-            |side: &Direction| if *side == Direction::Out { &self.out[..] } else { &self.incoming[..] };
+        let side = |side: &Direction| if *side == Direction::Out { &self.out } else { &self.incoming };
         Ok(direction.sides().iter().map(side).collect())
     }
 }

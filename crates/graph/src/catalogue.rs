@@ -149,6 +149,18 @@ impl Catalogue {
             .map_or_else(|| format!("<edge type {}>", id.0).into(), |definition| definition.name.clone())
     }
 
+    /// Whether a label has this number.
+    #[must_use]
+    pub fn has_label(&self, id: LabelId) -> bool {
+        self.labels.get(usize::from(id.0)).is_some_and(Option::is_some)
+    }
+
+    /// Whether a property key has this number.
+    #[must_use]
+    pub fn has_key(&self, id: KeyId) -> bool {
+        self.keys.get(usize::from(id.0)).is_some_and(Option::is_some)
+    }
+
     /// What is known of an edge type.
     #[must_use]
     pub fn edge_type_definition(&self, id: TypeId) -> Option<&EdgeType> {

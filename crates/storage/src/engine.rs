@@ -38,7 +38,8 @@ pub enum Key {
     VertexProperty(VertexId, KeyId),
     /// Anything of a vertex itself: liveness or any property. Its edges are `Adjacency`.
     VertexRecord(VertexId),
-    /// Any edge that starts or ends at the vertex was added or deleted, of any type.
+    /// Any edge that starts or ends at the vertex was added or deleted, of any type. An engine may count
+    /// other changes of those edges, too: who asks deletes them all.
     Adjacency(VertexId),
     /// Anything of this edge: added, replaced, deleted, a property set.
     Edge(EdgeId),
@@ -151,6 +152,29 @@ pub trait View: Send + Sync {
         side: Direction,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()>;
+
+    /// Appends at most `limit` pairs of [`View::neighbors`], from the one after the first `skip` on: how
+    /// a batch resumes inside a hub. An engine that finds its place without reading what comes before
+    /// it overrides this.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn neighbors_from(
+        &self,
+        vertex: VertexId,
+        edge_type: TypeId,
+        side: Direction,
+        skip: u64,
+        limit: usize,
+        list: &mut Vec<(VertexId, u16)>,
+    ) -> Result<()> {
+        let start = list.len();
+        self.neighbors(vertex, edge_type, side, list)?;
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(list.len() - start);
+        list.drain(start..start + skip);
+        list.truncate(start.saturating_add(limit));
+        Ok(())
+    }
 
     /// The number of edges of a vertex on a plain side.
     ///

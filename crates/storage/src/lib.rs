@@ -3,9 +3,17 @@
 pub mod bulk;
 pub mod checkpoint;
 pub mod engine;
+pub mod error;
+pub mod index;
 pub mod io;
 pub mod log;
 pub mod memory;
+pub mod memory_budget;
+pub mod open;
 pub mod segment;
+pub mod snapshot;
+pub mod store;
 pub mod sync;
 pub mod timeline;
+pub mod transaction;
+pub mod vertex_ids;

@@ -26,12 +26,18 @@ pub const CRATES: Floors = &[
 /// The longest entry that a module's path starts with counts: with `"segment"` here and
 /// `"segment::merge"` two floors up, only merge stands higher.
 pub const MODULES: Floors = &[
-    &["sync", "error"],
+    &["sync"],
     &["io", "timeline"],
-    &["engine"],
-    &["log", "record", "vertex", "segment", "property"],
-    &["transaction", "snapshot", "checkpoint"],
+    &["log"],
+    &["checkpoint::error"],
+    &["error", "engine"],
+    &["segment"],
+    &["memory", "memory_budget", "vertex_ids"],
+    &["index"],
+    &["transaction", "snapshot"],
     &["store"],
+    &["bulk", "checkpoint"],
+    &["open"],
 ];
 
 /// The crate whose modules `MODULES` lists.

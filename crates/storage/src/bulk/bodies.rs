@@ -78,7 +78,12 @@ pub fn build_groups(
             while let Some(((_, subject), segment)) = edges.next_if(|((group, _), _)| *group == id) {
                 own.push(EdgeSegment { subject, segment: Arc::new(segment) });
             }
-            groups.push(Group::with_edges(id, label, Segment::new(numbers.base, vertices), own));
+            groups.push(Group::with_edges(
+                id,
+                label,
+                Segment::appearing(numbers.base, vertices, Arc::from([])),
+                own,
+            ));
         }
     }
     debug_assert!(edges.peek().is_none(), "every edge begins and ends in a table of the load");
@@ -193,7 +198,7 @@ fn segment(
     let body = EdgeBody::new(degrees, side.neighbors[range].into(), discriminators.into(), columns);
     let (body, hubs) = body.split_hubs();
     let hubs = hubs.into_iter().map(|(row, body)| Hub { row, segment: Arc::new(Segment::new(base, body)) });
-    Segment::with_hubs(base, body, hubs.collect())
+    Segment::appearing(base, body, hubs.collect())
 }
 
 #[cfg(test)]
@@ -251,7 +256,7 @@ mod tests {
         let timeline = Arc::new(Timeline::new(Timestamp(1), Readable::Published));
         let engine = MemoryEngine::new(timeline);
         for group in build_groups(&load, &numbers, &mut |_| Ok(())).unwrap() {
-            engine.attach(group);
+            engine.attach(Arc::new(group));
         }
         let view = engine.view(&(), Timestamp(1));
         let (hub, post) = (numbers.vertex(0, 5000), |row| numbers.vertex(1, row));

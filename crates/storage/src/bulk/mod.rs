@@ -3,7 +3,9 @@
 //! ```text
 //! sort    the edges of one type, counting-sorted by source, then by target: lists in order
 //! bodies  vertex and edge bodies of whole groups out of columns and sorted edges
+//! load    the steps of a store: names, bodies, indexes, one commit, then they are made durable
 //! ```
 
 pub mod bodies;
+pub mod load;
 pub mod sort;

@@ -27,7 +27,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// the return of the [`Bell::wait`] that it ends, and one that finds `rung` set is seen by the
 /// thread when it looks at the state that the ringer changed before (under that state's lock).
 #[derive(Debug)]
-pub struct Bell {
+pub(crate) struct Bell {
     /// Set by a ring, cleared by the thread as it wakes. Release and Acquire; changed from false
     /// to true only with `stopped` locked, so that no ring falls between look and sleep.
     rung: AtomicBool,

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! # Concurrency
-//! Locks, outermost first: `turn`, `buffer`; `allocator`, `buffer`; `files` is a leaf. None of
-//! the first three is held across a write or sync but `allocator`, which only those wait for who
-//! have no space. `append` takes `buffer` alone, under the caller's latch.
+//! Locks, outermost first: `turn`, `buffer`; `allocator`, `buffer`; `files` is a leaf. Only
+//! `allocator` is held across a write or sync, and only who has no space waits for it. `append`
+//! takes `buffer` alone, under the caller's latch.
 //!
 //! One leader: the [`LogWriter`] is taken out of `turn`, and put back when the durable timestamp
 //! is stored. Each batch has a number; who waits for the batch in flight sleeps on one condition

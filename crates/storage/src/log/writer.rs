@@ -120,10 +120,9 @@ impl Log {
 
     /// Appends a commit; call it under the commit latch, in the order of timestamps.
     ///
-    /// `payload` may be shorter than what was reserved; `crc` is its
-    /// [`payload_crc`](crate::log::frame::payload_crc), computed before. Cost: a copy of the
-    /// payload under a short lock; no I/O, no allocation. If the log is poisoned the frame goes
-    /// nowhere, which waiting for it tells.
+    /// `payload` may be shorter than what was reserved; `crc` is its [`payload_crc`], computed
+    /// before. Cost: a copy of the payload under a short lock; no I/O, no allocation. If the log
+    /// is poisoned the frame goes nowhere, which waiting for it tells.
     ///
     /// # Panics
     /// If `ts` is not above the last one, or the payload exceeds the reservation.

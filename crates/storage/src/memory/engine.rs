@@ -86,7 +86,7 @@ impl MemoryEngine {
     }
 
     /// Takes in a group that a checkpoint or a bulk load made.
-    pub fn attach(&self, group: Group) {
+    pub fn attach(&self, group: Arc<Group>) {
         let edges: usize = group
             .edges()
             .iter()
@@ -98,6 +98,7 @@ impl MemoryEngine {
             })
             .sum();
         self.merger.counters.body_edges.fetch_add(edges as u64, Ordering::Relaxed);
+        self.merger.retain(&group);
         self.groups.insert(group);
     }
 
@@ -213,7 +214,7 @@ impl Engine for MemoryEngine {
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {
-        self.groups.insert(Group::new(group, label, Timestamp::ZERO, VertexBody::empty()));
+        self.groups.insert(Arc::new(Group::new(group, label, Timestamp::ZERO, VertexBody::empty())));
     }
 
     fn prepare(&self, mutations: &[Mutation]) -> Result<Prepared> {

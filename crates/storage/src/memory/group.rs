@@ -174,11 +174,11 @@ impl GroupTable {
     ///
     /// # Panics
     /// If the group's number is out of range: ids are checked where they are given out and decoded.
-    pub fn insert(&self, group: Group) -> &Arc<Group> {
+    pub fn insert(&self, group: Arc<Group>) -> &Arc<Group> {
         let at = group.id.0 as usize;
         let page = self.pages[at / TABLE].get_or_init(|| (0..TABLE).map(|_| OnceLock::new()).collect());
         let end = group.id.0 + 1;
-        let group = page[at % TABLE].get_or_init(|| Arc::new(group));
+        let group = page[at % TABLE].get_or_init(|| group);
         self.end.fetch_max(end, Ordering::AcqRel);
         group
     }
@@ -197,7 +197,8 @@ mod tests {
     fn a_group_is_found_and_a_second_one_of_its_number_is_not_taken() {
         let table = GroupTable::default();
         assert!(table.get(GroupId(0)).is_none() && table.end() == 0);
-        let group = |label| Group::new(GroupId(5000), LabelId(label), Timestamp::ZERO, VertexBody::empty());
+        let group =
+            |label| Arc::new(Group::new(GroupId(5000), LabelId(label), Timestamp::ZERO, VertexBody::empty()));
         table.insert(group(1));
         assert_eq!(table.insert(group(2)).label, LabelId(1));
         assert_eq!(table.get(GroupId(5000)).map(|group| group.label), Some(LabelId(1)));

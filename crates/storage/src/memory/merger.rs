@@ -10,7 +10,7 @@
 //! In mode sync a record can wait for its fsync: such a segment is looked at again after a pause.
 //! One thread merges; it sleeps on the queue's condition variable when there is nothing to do.
 
-use crate::memory::group::GroupTable;
+use crate::memory::group::{Group, GroupTable};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::hand_over::Merged;
@@ -141,6 +141,18 @@ impl Merger {
         }
         self.progress.notify_all();
         true
+    }
+
+    /// Notes the segments of a group that keep layers for open snapshots.
+    pub fn retain(&self, group: &Group) {
+        let mut jobs = Vec::new();
+        if !group.vertices.load().older.is_empty() {
+            jobs.push(Job::from(&group.vertices));
+        }
+        let edges = group.edges();
+        let kept = edges.iter().filter(|edge| !edge.segment.load().older.is_empty());
+        jobs.extend(kept.map(|edge| Job::from(&edge.segment)));
+        self.queue.lock().retained.extend(jobs);
     }
 
     /// A snapshot ended and the oldest moved: retained layers may go.

@@ -5,12 +5,15 @@
 //! records   a commit's mutations as records, a part for each segment
 //! merger    the queue of overdue segments and the thread that works it off
 //! view      reading at one timestamp; list: one vertex' edges out of body and records
-//! frozen    the topology that algorithms read
+//! freeze    from segments and records to the lists of one moment: frozen_list
+//! frozen    the topology that algorithms read: those lists, visited
 //! engine    all of it behind `Engine`
 //! ```
 
 pub mod engine;
+mod freeze;
 pub mod frozen;
+mod frozen_list;
 pub mod group;
 pub mod list;
 pub mod merger;

@@ -142,7 +142,12 @@ mod tests {
     fn an_insert_goes_to_both_sides_and_a_property_to_the_out_side_only() {
         let groups = GroupTable::default();
         for id in [0, 1] {
-            groups.insert(Group::new(GroupId(id), LabelId(0), Timestamp::ZERO, VertexBody::empty()));
+            groups.insert(Arc::new(Group::new(
+                GroupId(id),
+                LabelId(0),
+                Timestamp::ZERO,
+                VertexBody::empty(),
+            )));
         }
         let insert = |s, t| Mutation::InsertEdge { edge: edge(s, t), properties: Properties::EMPTY };
         let set = Mutation::SetEdgeProperties { edge: edge(3, 4), properties: Properties::EMPTY };

@@ -198,6 +198,14 @@ impl<B: Body> Segment<B> {
         )
     }
 
+    /// A segment that comes into being at `base`: empty before it, `body` from then on.
+    pub fn appearing(base: Timestamp, body: B, hubs: Arc<[Hub<B>]>) -> Self {
+        let before = Layer::of_body(Timestamp::ZERO, B::empty(), Arc::from([]));
+        let older = Arc::from([Past { layer: before, until: base }]);
+        let layer = Layer::of_body(base, body, hubs);
+        Self::of_version(Version { layer, older, history: Arc::default() }, base, Timestamp::ZERO)
+    }
+
     pub(super) fn of_version(version: Version<B>, changed: Timestamp, floor: Timestamp) -> Self {
         Self {
             current: ArcCell::new(Arc::new(version)),

@@ -4,8 +4,9 @@ use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::file::file_name;
+use evergraph_storage::log::frame::payload_crc;
 use evergraph_storage::log::options::{Durability, LogOptions};
-use evergraph_storage::log::recovery::Replay;
+use evergraph_storage::log::recovery::{Replay, recover};
 
 use crate::support::{commit, open, read, small_files, timestamps};
 
@@ -123,6 +124,29 @@ fn a_file_of_another_log_does_not_pass_for_the_next_one() {
     directory.remove(&names[2]).unwrap();
     directory.write_all_new(&names[2], &other).unwrap();
     assert!(matches!(read(&directory, Replay::default()), Err(LogError::Corrupt { offset: 16, .. })));
+}
+
+/// Same salt, lengths and timestamps: only the chain of crcs between files tells the two apart.
+#[test]
+fn a_file_of_another_history_does_not_fit_its_successor() {
+    let history = |bytes: u8| {
+        let directory = MemoryDirectory::new("db");
+        let log = open(&directory, small_files(Durability::Sync)).unwrap();
+        for ts in 1..=3 {
+            let payload = [bytes; 5000];
+            let space = log.reserve(payload.len()).unwrap();
+            log.append(space, ts, &payload, payload_crc(&payload));
+            log.acknowledge(ts).unwrap();
+        }
+        directory
+    };
+    let (one, other) = (history(1), history(2));
+    let name = file_name(1);
+    let bytes = other.read_all(&name, 1 << 20).unwrap();
+    overwrite(&one, &name, 0, &bytes);
+    let error = recover(&one, Replay::default(), |_, _| Ok::<_, LogError>(())).unwrap_err();
+    assert!(matches!(&error, LogError::Corrupt { file, .. } if file.ends_with(&name)), "{error}");
+    assert!(error.to_string().contains("commit 1 with crc"), "{error}");
 }
 
 #[test]

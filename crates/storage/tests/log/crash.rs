@@ -33,7 +33,9 @@ fn run_until_the_disk_stops(
 ) -> Option<u64> {
     let failing = FailingDirectory::new(Arc::new(directory.clone()));
     failing.plan(Fault::any_change(ErrorKind::Other).nth(changes).lasting());
-    let log = open(&failing, small_files(durability)).ok()?;
+    // Modes that do not wait write several batches before they sync.
+    let options = LogOptions { spill_bytes: 2000, ..small_files(durability) };
+    let log = open(&failing, options).ok()?;
     let first = log.durable() + 1;
     for ts in first..first + 24 {
         // Every third commit shares its batch with the next one.

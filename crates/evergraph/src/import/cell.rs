@@ -1,0 +1,361 @@
+//! Cell: the text of one field, read as what its column declares, gathered into columns.
+//!
+//! | declared | text |
+//! |---|---|
+//! | any scalar type | as [`Value::parse`] reads it |
+//! | `date{epoch:seconds}`, `datetime{epoch:milliseconds}`, ... | a whole number of that unit since 1970 |
+//! | `type[]` | elements behind one another, `;` between them |
+//! | a number of unstated type | a `long`, or a `double` from the first fraction on |
+//!
+//! An empty text is no value, whatever its type and whether it was quoted. Blanks around a text
+//! count in strings and chars only.
+
+use crate::import::integer::{IntegerError, parse_i64};
+use evergraph_graph::column::{Column, ColumnData};
+use evergraph_graph::value::collection::List;
+use evergraph_graph::value::date::Date;
+use evergraph_graph::value::datetime::DateTime;
+use evergraph_graph::value::shortened::Shortened;
+use evergraph_graph::value::{Value, ValueType};
+use std::fmt;
+
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// What the fields of one column hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CellType {
+    /// Values of one type.
+    Scalar(ValueType),
+    /// A list of values of one type, and what stands between them.
+    Array(ValueType, u8),
+    /// A date or datetime as a count since the beginning of 1970, UTC.
+    Epoch(ValueType, EpochUnit),
+    /// Numbers whose type nobody stated: whole numbers are `long`; a fraction makes the whole column
+    /// `double`.
+    Number,
+}
+
+/// The unit of a count since 1970.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EpochUnit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+}
+
+impl CellType {
+    /// The type of the property that such a column becomes (`Number`: as long as it has no fraction).
+    #[must_use]
+    pub fn value_type(self) -> ValueType {
+        match self {
+            Self::Scalar(value_type) | Self::Epoch(value_type, _) => value_type,
+            Self::Array(..) => ValueType::List,
+            Self::Number => ValueType::I64,
+        }
+    }
+}
+
+impl fmt::Display for CellType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scalar(value_type) => write!(f, "{value_type}"),
+            Self::Array(value_type, _) => write!(f, "{value_type}[]"),
+            Self::Epoch(value_type, EpochUnit::Seconds) => write!(f, "{value_type}{{epoch:seconds}}"),
+            Self::Epoch(value_type, EpochUnit::Milliseconds) => {
+                write!(f, "{value_type}{{epoch:milliseconds}}")
+            }
+            Self::Number => f.write_str("number"),
+        }
+    }
+}
+
+/// The fields of one column in one block, read.
+#[derive(Debug)]
+pub struct Cells {
+    cell_type: CellType,
+    column: Column,
+}
+
+impl Cells {
+    /// No fields yet.
+    #[must_use]
+    pub fn new(cell_type: CellType) -> Self {
+        Self { cell_type, column: Column::new(cell_type.value_type()) }
+    }
+
+    /// Reads `text` into the next row. After an error the row is there, without a value.
+    ///
+    /// # Errors
+    /// Why the text is not of the column's type.
+    pub fn push(&mut self, text: &[u8]) -> Result<(), String> {
+        let result = self.read(text);
+        if result.is_err() {
+            self.column.push(None);
+        }
+        result
+    }
+
+    /// Drops the rows for which `keep` is false.
+    ///
+    /// # Panics
+    /// If `keep` has fewer entries than there are rows.
+    pub fn retain(&mut self, keep: &[bool]) {
+        fn retain<T>(rows: &mut Vec<T>, keep: &[bool]) {
+            let mut kept = keep.iter();
+            rows.retain(|_| *kept.next().expect("one entry a row"));
+        }
+        match &mut self.column.data {
+            ColumnData::Integers(rows) => retain(rows, keep),
+            ColumnData::Floats(rows) => retain(rows, keep),
+            ColumnData::Values(rows) => retain(rows, keep),
+        }
+    }
+
+    /// The column that was read.
+    #[must_use]
+    pub fn finish(self) -> Column {
+        self.column
+    }
+
+    fn read(&mut self, text: &[u8]) -> Result<(), String> {
+        let keeps_blanks = matches!(
+            self.cell_type,
+            CellType::Scalar(ValueType::String | ValueType::Char) | CellType::Array(..)
+        );
+        let text = if keeps_blanks { text } else { text.trim_ascii() };
+        if text.is_empty() {
+            self.column.push(None);
+            return Ok(());
+        }
+        match (self.cell_type, &mut self.column.data) {
+            (CellType::Scalar(ValueType::I64), ColumnData::Integers(rows)) => {
+                match parse_i64(text) {
+                    Ok(number) => rows.push(Some(number)),
+                    Err(_) => self.column.push(Some(read_scalar(text, ValueType::I64)?)),
+                }
+                Ok(())
+            }
+            (CellType::Scalar(ValueType::F64), ColumnData::Floats(rows)) => {
+                rows.push(Some(read_f64(text)?));
+                Ok(())
+            }
+            (CellType::Number, _) => self.read_number(text),
+            (CellType::Scalar(value_type), _) => {
+                self.column.push(Some(read_scalar(text, value_type)?));
+                Ok(())
+            }
+            (CellType::Epoch(value_type, unit), _) => {
+                self.column.push(Some(read_epoch(text, value_type, unit)?));
+                Ok(())
+            }
+            (CellType::Array(value_type, delimiter), _) => {
+                let elements: Result<Vec<Value>, String> = text
+                    .split(|byte| *byte == delimiter)
+                    .map(|element| read_scalar(element, value_type))
+                    .collect();
+                let list = List::new(elements?).expect("scalars are not deep");
+                self.column.push(Some(Value::List(list)));
+                Ok(())
+            }
+        }
+    }
+
+    fn read_number(&mut self, text: &[u8]) -> Result<(), String> {
+        if let ColumnData::Integers(rows) = &mut self.column.data {
+            match parse_i64(text) {
+                Ok(number) => {
+                    rows.push(Some(number));
+                    return Ok(());
+                }
+                Err(IntegerError::Range) => {
+                    return Err(format!("{} is no long: outside its range", shortened(text)));
+                }
+                Err(IntegerError::Syntax) => {
+                    // The text is looked at first: nonsense must not turn the column.
+                    read_f64(text)?;
+                    let column = std::mem::replace(&mut self.column, Column::new(ValueType::F64));
+                    self.column = to_floats(column)?;
+                }
+            }
+        }
+        if let ColumnData::Floats(rows) = &mut self.column.data {
+            rows.push(Some(read_f64(text)?));
+        }
+        Ok(())
+    }
+}
+
+/// Turns a column of whole numbers into one of `double`s.
+///
+/// # Errors
+/// Names the first number that a `double` can't hold exactly.
+pub fn to_floats(column: Column) -> Result<Column, String> {
+    let ColumnData::Integers(rows) = column.data else { return Ok(column) };
+    let floats: Result<Vec<Option<f64>>, String> = rows
+        .into_iter()
+        .map(|row| {
+            row.map(|number| {
+                let float = number as f64;
+                if float as i128 == i128::from(number) {
+                    Ok(float)
+                } else {
+                    Err(format!("{number} stands beside fractions and is no exact double: state the type"))
+                }
+            })
+            .transpose()
+        })
+        .collect();
+    Ok(Column { value_type: ValueType::F64, data: ColumnData::Floats(floats?) })
+}
+
+/// The beginning of `text` in quotes, for errors.
+#[must_use]
+pub fn shortened(text: &[u8]) -> Shortened {
+    // Whatever is shown fits in the first bytes: no need to look at megabytes.
+    let start = &text[..text.len().min(400)];
+    Shortened::new(&String::from_utf8_lossy(start))
+}
+
+fn read_text(text: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(text).map_err(|error| {
+        format!(
+            "{} is not UTF-8 at byte {}; convert the file with iconv",
+            shortened(text),
+            error.valid_up_to() + 1
+        )
+    })
+}
+
+fn read_scalar(text: &[u8], value_type: ValueType) -> Result<Value, String> {
+    let text = match value_type {
+        ValueType::String | ValueType::Char => text,
+        _ => text.trim_ascii(),
+    };
+    Value::parse(read_text(text)?, value_type).map_err(|error| error.to_string())
+}
+
+fn read_f64(text: &[u8]) -> Result<f64, String> {
+    // Up to 15 digits make an integer that a double holds exactly: no need for the long way.
+    if text.len() <= 15
+        && let Ok(number) = parse_i64(text)
+    {
+        return Ok(if number == 0 && text[0] == b'-' { -0.0 } else { number as f64 });
+    }
+    // A finite text that would round to infinity is an error: Value::parse words it.
+    if let Some(number) = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok())
+        && number.is_finite()
+    {
+        return Ok(number);
+    }
+    let value = read_scalar(text, ValueType::F64)?;
+    Ok(value.as_f64().expect("a double was asked for"))
+}
+
+fn read_epoch(text: &[u8], value_type: ValueType, unit: EpochUnit) -> Result<Value, String> {
+    let no = |why: &str| format!("{} is no {}: {why}", shortened(text), CellType::Epoch(value_type, unit));
+    let count = parse_i64(text).map_err(|_| no("expected a whole number of 64 bits"))?;
+    if value_type == ValueType::Date {
+        let per_day = match unit {
+            EpochUnit::Seconds => SECONDS_PER_DAY,
+            EpochUnit::Milliseconds => SECONDS_PER_DAY * 1000,
+        };
+        if count % per_day != 0 {
+            return Err(no("it is not the beginning of a day"));
+        }
+        let days = i32::try_from(count / per_day).map_err(|_| no("out of range"))?;
+        return Ok(Value::Date(Date::from_days(days)));
+    }
+    let moment = match unit {
+        EpochUnit::Seconds => DateTime::new(count, 0, 0),
+        EpochUnit::Milliseconds => DateTime::from_epoch_milliseconds(count),
+    };
+    moment.map(Value::DateTime).map_err(|error| no(&error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(cell_type: CellType, texts: &[&str]) -> Result<Vec<Option<Value>>, String> {
+        let mut cells = Cells::new(cell_type);
+        for text in texts {
+            cells.push(text.as_bytes())?;
+        }
+        let column = cells.finish();
+        Ok((0..column.len()).map(|row| column.get(row)).collect())
+    }
+
+    #[test]
+    fn an_empty_text_is_no_value_of_any_type() {
+        for cell_type in [
+            CellType::Scalar(ValueType::String),
+            CellType::Scalar(ValueType::I64),
+            CellType::Array(ValueType::String, b';'),
+            CellType::Epoch(ValueType::Date, EpochUnit::Seconds),
+            CellType::Number,
+        ] {
+            assert_eq!(read(cell_type, &[""]), Ok(vec![None]), "{cell_type}");
+        }
+    }
+
+    #[test]
+    fn blanks_count_in_strings_and_nowhere_else() {
+        let strings = read(CellType::Scalar(ValueType::String), &[" a "]).unwrap();
+        assert_eq!(strings, [Some(Value::from(" a "))]);
+        let numbers = read(CellType::Scalar(ValueType::I32), &[" 7 "]).unwrap();
+        assert_eq!(numbers, [Some(Value::I32(7))]);
+        let list = read(CellType::Array(ValueType::I16, b';'), &["1; 2"]).unwrap();
+        let expected = List::new(vec![Value::I16(1), Value::I16(2)]).unwrap();
+        assert_eq!(list, [Some(Value::List(expected))]);
+    }
+
+    #[test]
+    fn counts_since_1970_become_dates_and_moments() {
+        let birthday = read(CellType::Epoch(ValueType::Date, EpochUnit::Milliseconds), &["558921600000"]);
+        assert_eq!(birthday.unwrap()[0].as_ref().unwrap().to_string(), "1987-09-18");
+        let moment = read(CellType::Epoch(ValueType::DateTime, EpochUnit::Seconds), &["1709208000"]);
+        assert_eq!(moment.unwrap()[0].as_ref().unwrap().to_string(), "2024-02-29T12:00:00Z");
+        assert_eq!(
+            read(CellType::Epoch(ValueType::Date, EpochUnit::Seconds), &["86401"]),
+            Err("\"86401\" is no date{epoch:seconds}: it is not the beginning of a day".to_owned())
+        );
+    }
+
+    #[test]
+    fn numbers_of_unstated_type_are_whole_until_a_fraction_comes() {
+        assert_eq!(read(CellType::Number, &["1", "-2"]), Ok(vec![Some(Value::I64(1)), Some(Value::I64(-2))]));
+        let mixed = read(CellType::Number, &["1", "", "2.5", "3"]).unwrap();
+        assert_eq!(mixed, [Some(Value::F64(1.0)), None, Some(Value::F64(2.5)), Some(Value::F64(3.0))]);
+        assert_eq!(
+            read(CellType::Number, &["9007199254740993", "0.5"]),
+            Err("9007199254740993 stands beside fractions and is no exact double: state the type".to_owned())
+        );
+        assert_eq!(
+            read(CellType::Number, &["9223372036854775808"]),
+            Err("\"9223372036854775808\" is no long: outside its range".to_owned())
+        );
+        assert!(read(CellType::Number, &["1", "x"]).unwrap_err().starts_with("\"x\" is no double: "));
+    }
+
+    #[test]
+    fn a_text_of_another_type_is_named_with_the_type() {
+        let error = read(CellType::Scalar(ValueType::I32), &["18x5"]).unwrap_err();
+        assert_eq!(error, "\"18x5\" is no int: expected digits with an optional sign");
+        let mut cells = Cells::new(CellType::Scalar(ValueType::String));
+        let error = cells.push(b"Jos\xe9").unwrap_err();
+        assert_eq!(error, "\"Jos\u{fffd}\" is not UTF-8 at byte 4; convert the file with iconv");
+        assert_eq!(cells.finish().len(), 1, "the row is there all the same");
+    }
+
+    #[test]
+    fn floats_read_as_the_standard_library_reads_them() {
+        for text in
+            ["0", "-0", "7", "-12", "0.1", "1e300", "123456789012345", "1234567890123456789", "5e-324"]
+        {
+            let expected: f64 = text.parse().unwrap();
+            assert_eq!(read_f64(text.as_bytes()).map(f64::to_bits), Ok(expected.to_bits()), "{text}");
+        }
+        assert!(read_f64(b"1e999").is_err());
+    }
+}

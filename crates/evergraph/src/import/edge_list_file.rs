@@ -1,0 +1,128 @@
+//! Edge list file: one list of edges or vertices, its format found in its first line, its blocks
+//! read in parallel.
+
+use crate::import::cell::CellType;
+use crate::import::context::Context;
+use crate::import::edge_list::{LineFormat, LineRows, Separator, first_data_line};
+use crate::import::faults::BadRows;
+use crate::import::header::parse_list_columns;
+use crate::import::lines::Lines;
+use crate::import::pipeline;
+use crate::import::source::Source;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::value::ValueType;
+use std::collections::VecDeque;
+
+/// What the lines of a list are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListKind {
+    /// A vertex a line.
+    Vertices,
+    /// An edge a line.
+    Edges,
+}
+
+/// A list whose format is known and whose lines are still to come.
+pub struct EdgeListFile {
+    /// The name of the file in errors.
+    pub name: String,
+    /// How its lines are made.
+    pub format: LineFormat,
+    lines: Lines,
+    /// Blocks that were read to find the format.
+    first_blocks: VecDeque<Vec<u8>>,
+}
+
+impl EdgeListFile {
+    /// Opens the list in `source` and finds its format. A file without a line of data has one that
+    /// fits.
+    ///
+    /// # Errors
+    /// As reading; and `invalid` if there are columns that nobody named.
+    pub fn open(source: Source, kind: ListKind, context: &Context<'_>) -> Result<Self> {
+        let options = context.options;
+        let name = source.name().to_owned();
+        let mut lines = Lines::new(source, context.block_bytes);
+        let mut first_blocks = VecDeque::new();
+        let mut first_line: Option<Vec<u8>> = None;
+        while first_line.is_none()
+            && let Some(block) = lines.next_block()?
+        {
+            first_line = first_data_line(&block).map(<[u8]>::to_vec);
+            first_blocks.push_back(block);
+        }
+        let first_line = first_line.unwrap_or_default();
+        let separator =
+            options.delimiter.map_or_else(|| Separator::detect(&first_line), Separator::from_option);
+        let (ids, columns_text) = match kind {
+            ListKind::Vertices => (1, options.vertex_columns.as_deref()),
+            ListKind::Edges => (2, options.edge_columns.as_deref()),
+        };
+        let columns = match (columns_text, kind) {
+            (Some(text), ListKind::Vertices) => parse_list_columns("vertex columns", text)?,
+            (Some(text), ListKind::Edges) => parse_list_columns("edge columns", text)?,
+            (None, _) => default_columns(kind, separator.fields(&first_line).count().saturating_sub(ids))
+                .map_err(|why| Error::invalid(format!("{name}: {why}")))?,
+        };
+        Ok(Self { name, format: LineFormat { separator, ids, columns }, lines, first_blocks })
+    }
+
+    /// Reads every block, and gives `place` its rows and the number of its first line, in order.
+    /// `place` returns how many rows it took.
+    ///
+    /// # Errors
+    /// The first of reading or of `place`; `cancelled`.
+    pub fn read(
+        mut self,
+        context: &mut Context<'_>,
+        mut place: impl FnMut(&LineFormat, LineRows, u64, &mut BadRows) -> Result<u64> + Send,
+    ) -> Result<()> {
+        let bytes = self.lines.bytes_read();
+        let (meter, bad_rows) = (&context.meter, &mut context.bad_rows);
+        let on_bad_row = context.options.on_bad_row;
+        let format = &self.format;
+        let mut first_line = 1;
+        let mut rows_read = 0;
+        pipeline::run(
+            context.pool,
+            || match self.first_blocks.pop_front() {
+                Some(block) => Ok(Some(block)),
+                None => self.lines.next_block(),
+            },
+            |block| format.parse(&block, on_bad_row),
+            |rows| {
+                let lines = rows.lines;
+                let placed = place(format, rows, first_line, bad_rows)?;
+                first_line += lines;
+                Ok(placed)
+            },
+            |rows| {
+                rows_read = rows;
+                meter.tick(&self.name, &bytes, rows)
+            },
+        )?;
+        context.meter.finish_file(&bytes, rows_read);
+        Ok(())
+    }
+}
+
+fn default_columns(
+    kind: ListKind,
+    count: usize,
+) -> std::result::Result<Vec<Option<(String, CellType)>>, String> {
+    let weight = || Some(("weight".to_owned(), CellType::Scalar(ValueType::F64)));
+    let number = |key: &str| Some((key.to_owned(), CellType::Number));
+    match (kind, count) {
+        (_, 0) => Ok(Vec::new()),
+        (ListKind::Vertices, 1) => Ok(vec![number("value")]),
+        (ListKind::Edges, 1) => Ok(vec![weight()]),
+        (ListKind::Edges, 2) => Ok(vec![weight(), number("time")]),
+        (ListKind::Vertices, _) => Err(format!(
+            "{count} columns behind the id have no names: give them, say vertex columns \"age:int,name:string\""
+        )),
+        (ListKind::Edges, _) => Err(format!(
+            "{count} columns behind source and target have no names: give them, say edge columns \
+             \"weight,time,kind:string\""
+        )),
+    }
+}

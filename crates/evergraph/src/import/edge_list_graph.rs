@@ -1,0 +1,351 @@
+//! Edge list graph: lists of vertices and edges put together, ids turned into rows.
+//!
+//! Two worlds
+//! - *Closed*: vertex lists or a range of ids say which vertices there are, in which order. An edge
+//!   to another one is a bad row.
+//! - *Open*: there are the vertices that edges mention, in the order of their ids, whatever the
+//!   order of the lines.
+//!
+//! The external id is kept as property `id`: a `long`, or a `bigint` where ids above 2^63-1 occur
+//! (which then rules out negative ones: 64 bits hold either).
+
+use crate::import::cell::{CellType, Cells};
+use crate::import::columns::{Declared, append};
+use crate::import::context::Context;
+use crate::import::edge_list::{LineFormat, LineRows};
+use crate::import::edge_list_file::{EdgeListFile, ListKind};
+use crate::import::faults::{Faults, OnBadRow};
+use crate::import::identity::{Inserted, IntegerIds};
+use crate::import::options::ImportOptions;
+use crate::import::places::Places;
+use crate::import::source::Source;
+use evergraph_graph::column::{Column, ColumnData};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::{EdgeTable, Load, VertexTable};
+use evergraph_graph::value::{Value, ValueType};
+use rayon::prelude::*;
+
+/// The key of the property that keeps a vertex's id.
+const ID_KEY: &str = "id";
+
+/// A graph made of lists.
+pub struct EdgeListGraph {
+    ids: IntegerIds,
+    /// The id of each row, by its bits.
+    ids_by_row: Vec<u64>,
+    is_closed: bool,
+    signs: Signs,
+    places: Places,
+    vertex_columns: Vec<(String, Column)>,
+    edges: Vec<EdgeTable>,
+    declared: Declared,
+}
+
+impl EdgeListGraph {
+    /// An empty graph, but for the vertices that `options` declare by a range.
+    ///
+    /// # Errors
+    /// `invalid` or `limit` if the range is empty or has too many vertices.
+    pub fn new(options: &ImportOptions) -> Result<Self> {
+        let mut graph = Self {
+            ids: IntegerIds::new(),
+            ids_by_row: Vec::new(),
+            is_closed: false,
+            signs: Signs::default(),
+            places: Places::default(),
+            vertex_columns: Vec::new(),
+            edges: Vec::new(),
+            declared: Declared::default(),
+        };
+        let Some(range) = options.vertices.clone() else { return Ok(graph) };
+        if range.is_empty() {
+            return Err(Error::invalid(format!(
+                "vertices {}..{}: the first id must be below the second one, which is excluded",
+                range.start, range.end
+            )));
+        }
+        if range.end.abs_diff(range.start) >= u64::from(u32::MAX) {
+            return Err(too_many_vertices(RANGE));
+        }
+        if range.start < 0 {
+            graph.signs.negative = Some(RANGE.to_owned());
+        }
+        graph.is_closed = true;
+        graph.ids_by_row.extend(range.map(i64::cast_unsigned));
+        for id in &graph.ids_by_row {
+            graph.ids.insert(*id);
+        }
+        Ok(graph)
+    }
+
+    /// Adds the vertices of a vertex list. All lists of vertices come before those of edges.
+    ///
+    /// # Errors
+    /// As reading; a bad row, if it stops the import: an id given twice is one.
+    pub fn read_vertices(&mut self, source: Source, context: &mut Context<'_>) -> Result<()> {
+        let list = EdgeListFile::open(source, ListKind::Vertices, context)?;
+        let file = list.name.clone();
+        self.is_closed = true;
+        self.places.enter(&file);
+        self.declare(&format!("label {}", context.options.vertex_label), &list)?;
+        let on_bad_row = context.options.on_bad_row;
+        list.read(context, |format, mut rows, first_line, bad_rows| {
+            self.signs.note(&file, first_line, &rows)?;
+            let before = self.ids_by_row.len();
+            let mut keep = Vec::with_capacity(rows.sources.len());
+            let mut duplicates = Faults::new(on_bad_row);
+            for (&id, line) in rows.sources.iter().zip(rows.row_lines()) {
+                let inserted = self.ids.insert(id);
+                keep.push(matches!(inserted, Inserted::New(_)));
+                match inserted {
+                    Inserted::New(row) => {
+                        self.ids_by_row.push(id);
+                        self.places.push(row, first_line + line);
+                    }
+                    Inserted::Known(row) => duplicates.push(line, || {
+                        let other = self.places.find(row).unwrap_or_else(|| RANGE.to_owned());
+                        let id = self.signs.show(id);
+                        format!("column 1 (id): vertex {id} is there already, from {other}")
+                    }),
+                    Inserted::Full => return Err(too_many_vertices(&file)),
+                }
+            }
+            let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
+            rows.faults.join(duplicates);
+            bad_rows.add(&file, first_line, rows.faults, on_bad_row)?;
+            let added = self.ids_by_row.len() - before;
+            append(&mut self.vertex_columns, before, columns, added).map_err(|why| in_file(&file, &why))?;
+            Ok(added as u64)
+        })
+    }
+
+    /// Adds the edges of an edge list, of type `edge_type`.
+    ///
+    /// # Errors
+    /// As reading; a bad row, if it stops the import: in a closed world, an unknown end is one.
+    pub fn read_edges(&mut self, source: Source, edge_type: &str, context: &mut Context<'_>) -> Result<()> {
+        let list = EdgeListFile::open(source, ListKind::Edges, context)?;
+        let file = list.name.clone();
+        self.declare(&format!("type {edge_type}"), &list)?;
+        let table = self.edge_table(edge_type);
+        let on_bad_row = context.options.on_bad_row;
+        list.read(context, |format, mut rows, first_line, bad_rows| {
+            self.signs.note(&file, first_line, &rows)?;
+            let mut ends = if self.is_closed {
+                self.find_ends(&rows, on_bad_row)
+            } else {
+                self.insert_ends(&rows, &file, on_bad_row)?
+            };
+            let columns = finish_columns(format, std::mem::take(&mut rows.columns), &ends.keep);
+            rows.faults.join(ends.unknown);
+            bad_rows.add(&file, first_line, rows.faults, on_bad_row)?;
+            let edges = &mut self.edges[table];
+            let (before, added) = (edges.sources.len(), ends.sources.len());
+            edges.sources.append(&mut ends.sources);
+            edges.targets.append(&mut ends.targets);
+            append(&mut edges.columns, before, columns, added).map_err(|why| in_file(&file, &why))?;
+            Ok(added as u64)
+        })
+    }
+
+    /// Moves the graph into `load`, on the threads of the current pool.
+    ///
+    /// # Errors
+    /// `invalid` if `load` has the label already.
+    pub fn finish(mut self, label: &str, load: &mut Load) -> Result<()> {
+        if load.vertex_table(label).is_some() {
+            return Err(Error::invalid(format!(
+                "label {label} comes from CSV files and from edge lists: give the edge lists another label"
+            )));
+        }
+        if !self.is_closed {
+            self.sort_by_id();
+        }
+        let source_label = load.vertices.len();
+        let mut columns = vec![(ID_KEY.to_owned(), self.id_column())];
+        columns.append(&mut self.vertex_columns);
+        load.vertices.push(VertexTable {
+            label: label.to_owned(),
+            rows: self.ids_by_row.len() as u64,
+            unique_key: Some(ID_KEY.to_owned()),
+            columns,
+        });
+        load.edges.extend(self.edges.into_iter().map(|table| EdgeTable {
+            source_label,
+            target_label: source_label,
+            ..table
+        }));
+        Ok(())
+    }
+
+    fn declare(&mut self, owner: &str, list: &EdgeListFile) -> Result<()> {
+        for (key, cell_type) in list.format.columns.iter().flatten() {
+            if key == ID_KEY && list.format.ids == 1 {
+                return Err(in_file(&list.name, "column id keeps the ids of vertices: give it another name"));
+            }
+            self.declared.declare(owner, key, *cell_type, &list.name)?;
+        }
+        Ok(())
+    }
+
+    fn edge_table(&mut self, edge_type: &str) -> usize {
+        if let Some(index) = self.edges.iter().position(|table| table.edge_type == edge_type) {
+            return index;
+        }
+        self.edges.push(EdgeTable {
+            edge_type: edge_type.to_owned(),
+            source_label: 0,
+            target_label: 0,
+            sources: Vec::new(),
+            targets: Vec::new(),
+            columns: Vec::new(),
+        });
+        self.edges.len() - 1
+    }
+
+    fn insert_ends(&mut self, rows: &LineRows, file: &str, on_bad_row: OnBadRow) -> Result<Ends> {
+        let mut insert = |id: u64| match self.ids.insert(id) {
+            Inserted::New(row) => {
+                self.ids_by_row.push(id);
+                Ok(row)
+            }
+            Inserted::Known(row) => Ok(row),
+            Inserted::Full => Err(too_many_vertices(file)),
+        };
+        let mut ends = Ends::with_capacity(rows.sources.len(), on_bad_row);
+        for (&source, &target) in rows.sources.iter().zip(&rows.targets) {
+            ends.sources.push(insert(source)?);
+            ends.targets.push(insert(target)?);
+        }
+        Ok(ends)
+    }
+
+    fn find_ends(&self, rows: &LineRows, on_bad_row: OnBadRow) -> Ends {
+        let mut ends = Ends::with_capacity(rows.sources.len(), on_bad_row);
+        for (row, (&source, &target)) in rows.sources.iter().zip(&rows.targets).enumerate() {
+            let (known_source, known_target) = (self.ids.get(source), self.ids.get(target));
+            if let (Some(known_source), Some(known_target)) = (known_source, known_target) {
+                ends.sources.push(known_source);
+                ends.targets.push(known_target);
+                continue;
+            }
+            ends.keep.resize(rows.sources.len(), true);
+            ends.keep[row] = false;
+            ends.unknown.push(rows.line_of(row), || {
+                let (column, id) =
+                    if known_source.is_none() { ("1 (source)", source) } else { ("2 (target)", target) };
+                format!(
+                    "column {column}: there is no vertex {} in the vertex lists or {RANGE}",
+                    self.signs.show(id)
+                )
+            });
+        }
+        ends
+    }
+
+    /// Renumbers rows so that ids ascend.
+    fn sort_by_id(&mut self) {
+        let is_signed = self.signs.beyond.is_none();
+        let rank = |id: u64| if is_signed { id ^ (1 << 63) } else { id };
+        if self.ids_by_row.is_sorted_by_key(|id| rank(*id)) {
+            return;
+        }
+        let mut order: Vec<u32> = (0..self.ids_by_row.len() as u32).collect();
+        order.par_sort_unstable_by_key(|row| rank(self.ids_by_row[*row as usize]));
+        let mut new_row = vec![0u32; order.len()];
+        for (new, old) in order.iter().enumerate() {
+            new_row[*old as usize] = new as u32;
+        }
+        self.ids_by_row = order.into_iter().map(|old| self.ids_by_row[old as usize]).collect();
+        for table in &mut self.edges {
+            let ends = table.sources.par_iter_mut().chain(table.targets.par_iter_mut());
+            ends.for_each(|row| *row = new_row[*row as usize]);
+        }
+    }
+
+    fn id_column(&self) -> Column {
+        if self.signs.beyond.is_none() {
+            let ids = self.ids_by_row.par_iter().map(|id| Some(id.cast_signed())).collect();
+            return Column { value_type: ValueType::I64, data: ColumnData::Integers(ids) };
+        }
+        let big = |id: &u64| {
+            Value::parse(&id.to_string(), ValueType::BigInteger).expect("digits make a big integer")
+        };
+        let ids = self.ids_by_row.par_iter().map(|id| Some(big(id))).collect();
+        Column { value_type: ValueType::BigInteger, data: ColumnData::Values(ids) }
+    }
+}
+
+/// How errors call vertices that [`ImportOptions::vertices`] declares.
+const RANGE: &str = "the range of vertices";
+
+/// Rows of the ends of a block's edges.
+struct Ends {
+    sources: Vec<u32>,
+    targets: Vec<u32>,
+    /// Which of the block's rows are edges; empty if all are.
+    keep: Vec<bool>,
+    unknown: Faults,
+}
+
+impl Ends {
+    fn with_capacity(rows: usize, on_bad_row: OnBadRow) -> Self {
+        Self {
+            sources: Vec::with_capacity(rows),
+            targets: Vec::with_capacity(rows),
+            keep: Vec::new(),
+            unknown: Faults::new(on_bad_row),
+        }
+    }
+}
+
+/// Where ids were first seen that need one or the other reading of 64 bits.
+#[derive(Default)]
+struct Signs {
+    negative: Option<String>,
+    beyond: Option<String>,
+}
+
+impl Signs {
+    fn note(&mut self, file: &str, first_line: u64, rows: &LineRows) -> Result<()> {
+        let place = |row: usize| format!("{file}:{}", first_line + rows.line_of(row));
+        for (seen, row) in [(&mut self.negative, rows.negative), (&mut self.beyond, rows.beyond)] {
+            if let (None, Some(row)) = (&seen, row) {
+                *seen = Some(place(row));
+            }
+        }
+        match (&self.negative, &self.beyond) {
+            (Some(negative), Some(beyond)) => Err(Error::invalid(format!(
+                "{beyond}: an id above 2^63-1, and {negative} has a negative one: ids of 64 bits are \
+                 with sign or without"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn show(&self, id: u64) -> String {
+        if self.beyond.is_some() { id.to_string() } else { id.cast_signed().to_string() }
+    }
+}
+
+/// The columns of a block by key, without the rows that `keep` leaves out (if it leaves out any).
+fn finish_columns(format: &LineFormat, cells: Vec<Cells>, keep: &[bool]) -> Vec<(String, Column)> {
+    let keys = format.columns.iter().flatten().map(|(key, _): &(String, CellType)| key.clone());
+    let all_kept = keep.iter().all(|keep| *keep);
+    keys.zip(cells)
+        .map(|(key, mut cells)| {
+            if !all_kept {
+                cells.retain(keep);
+            }
+            (key, cells.finish())
+        })
+        .collect()
+}
+
+fn too_many_vertices(what: &str) -> Error {
+    Error::new(ErrorKind::Limit, format!("{what}: more than 4,294,967,295 vertices of one label"))
+}
+
+fn in_file(file: &str, why: &str) -> Error {
+    Error::invalid(format!("{file}: {why}"))
+}

@@ -1,0 +1,410 @@
+//! Header: what the columns of a CSV file hold, in Neo4j's conventions.
+//!
+//! ```text
+//! name                    a string                     :ID(Person)         the vertex's id, not kept
+//! born:int                a typed property             id:ID(Person)       the vertex's id, kept as `id`
+//! nicknames:string[]      an array, `;` between        :LABEL              the vertex's label
+//! seen:datetime{epoch:seconds}                         :START_ID(Person)   where the edge begins
+//! :IGNORE                 left out                     :END_ID(Person)     where it ends
+//! id:ID(Person){id-type:long}                          :TYPE               the edge's type
+//! ```
+//!
+//! The name in brackets is the *id space*: ids are unique in theirs, and the ends of edges are looked
+//! up in theirs. Without brackets it is one space for all. Words are read in any case.
+//!
+//! Source: Neo4j Operations Manual, "Import": headers. Differs: `{epoch:...}` and the types of
+//! [`ValueType`] that Neo4j lacks are ours; a relationship's id, points and time zones of columns are
+//! refused; one label a vertex.
+
+use crate::import::cell::{CellType, EpochUnit};
+use crate::import::options::{IdType, Role};
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::value::ValueType;
+use evergraph_graph::value::shortened::Shortened;
+
+/// The header of a CSV file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Header {
+    /// The columns from left to right.
+    pub fields: Vec<HeaderField>,
+    /// Whether the file holds [`Role::Nodes`] or [`Role::Relationships`].
+    pub role: Role,
+}
+
+/// What the header says of one column.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HeaderField {
+    /// The words of the header, for errors.
+    pub text: String,
+    /// What they mean.
+    pub meaning: Meaning,
+}
+
+/// What a column holds.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Meaning {
+    /// The id of the vertex in `space`, kept as property `key` if there is one.
+    Id {
+        /// The property that keeps it.
+        key: Option<String>,
+        /// The space in which it is unique.
+        space: String,
+        /// Its type, if the header tells.
+        id_type: Option<IdType>,
+    },
+    /// The id, in a space, of the vertex where the edge begins.
+    StartId(String),
+    /// The id, in a space, of the vertex where the edge ends.
+    EndId(String),
+    /// The vertex's label.
+    Label,
+    /// The edge's type.
+    Type,
+    /// Nothing of interest.
+    Ignore,
+    /// A property.
+    Property {
+        /// Its key.
+        key: String,
+        /// What the fields hold.
+        cell_type: CellType,
+    },
+}
+
+impl Header {
+    /// Reads the header `fields` of `file`. `array_delimiter` stands between elements of arrays.
+    ///
+    /// # Errors
+    /// `invalid`, with file, column, its text and what is allowed.
+    pub fn parse(file: &str, fields: &[String], array_delimiter: u8) -> Result<Self> {
+        let mut parsed: Vec<HeaderField> = Vec::with_capacity(fields.len());
+        for (index, text) in fields.iter().enumerate() {
+            let error = |why: String| {
+                Error::invalid(format!(
+                    "{file}: header column {} ({}): {why}",
+                    index + 1,
+                    Shortened::new(text)
+                ))
+            };
+            let meaning = parse_meaning(text.trim(), array_delimiter).map_err(error)?;
+            if let Some(other) = parsed.iter().position(|field| field.meaning.clashes_with(&meaning)) {
+                let text = Shortened::new(&parsed[other].text);
+                return Err(error(format!("column {} ({text}) says the same", other + 1)));
+            }
+            parsed.push(HeaderField { text: text.trim().to_owned(), meaning });
+        }
+        let role = find_role(&parsed).map_err(|why| Error::invalid(format!("{file}: header: {why}")))?;
+        Ok(Self { fields: parsed, role })
+    }
+
+    /// The index of the first column whose meaning is `wanted`.
+    #[must_use]
+    pub fn position(&self, wanted: impl Fn(&Meaning) -> bool) -> Option<usize> {
+        self.fields.iter().position(|field| wanted(&field.meaning))
+    }
+}
+
+impl Meaning {
+    /// The key that the column fills, if it fills one.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Property { key, .. } => Some(key),
+            Self::Id { key, .. } => key.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn clashes_with(&self, other: &Self) -> bool {
+        if self.key().is_some() && self.key() == other.key() {
+            return true;
+        }
+        let many = matches!(self, Self::Property { .. } | Self::Ignore);
+        !many && std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// Reads what stands behind source and target, or behind the id, in lists of edges or vertices.
+///
+/// A name alone is a `double` if it is `weight`, and otherwise a number of unstated type. `None` in
+/// the result stands for `:IGNORE`.
+///
+/// # Errors
+/// `invalid`, with the option's name `option`, the column and what is allowed.
+pub fn parse_list_columns(option: &str, text: &str) -> Result<Vec<Option<(String, CellType)>>> {
+    let mut columns: Vec<Option<(String, CellType)>> = Vec::new();
+    for (index, word) in text.split(',').map(str::trim).enumerate() {
+        let error = |why: &str| Error::invalid(format!("{option}: column {} ({word:?}): {why}", index + 1));
+        let column = match parse_meaning(word, b';').map_err(|why| error(&why))? {
+            Meaning::Ignore => None,
+            Meaning::Property { key, .. } if !word.contains(':') && key == "weight" => {
+                Some((key, CellType::Scalar(ValueType::F64)))
+            }
+            Meaning::Property { key, .. } if !word.contains(':') => Some((key, CellType::Number)),
+            Meaning::Property { key, cell_type } => Some((key, cell_type)),
+            _ => return Err(error("a list has properties and :IGNORE only")),
+        };
+        if let Some((key, _)) = &column
+            && columns.iter().flatten().any(|(other, _)| other == key)
+        {
+            return Err(error("another column has this name"));
+        }
+        columns.push(column);
+    }
+    Ok(columns)
+}
+
+fn find_role(fields: &[HeaderField]) -> std::result::Result<Role, String> {
+    let has = |wanted: fn(&Meaning) -> bool| fields.iter().any(|field| wanted(&field.meaning));
+    let id = has(|meaning| matches!(meaning, Meaning::Id { .. }));
+    let start = has(|meaning| matches!(meaning, Meaning::StartId(_)));
+    let end = has(|meaning| matches!(meaning, Meaning::EndId(_)));
+    let words = || {
+        let words: Vec<&str> = fields.iter().map(|field| field.text.as_str()).collect();
+        Shortened::new(&words.join(" "))
+    };
+    match (id, start, end) {
+        (true, false, false) if has(|meaning| matches!(meaning, Meaning::Type)) => {
+            Err("a file with :ID holds vertices, which have a :LABEL and no :TYPE".to_owned())
+        }
+        (true, false, false) => Ok(Role::Nodes),
+        (false, true, true) if has(|meaning| matches!(meaning, Meaning::Label)) => {
+            Err("a file with :START_ID holds edges, which have a :TYPE and no :LABEL".to_owned())
+        }
+        (false, true, true) => Ok(Role::Relationships),
+        (true, _, _) => {
+            Err("either :ID for vertices, or :START_ID and :END_ID for edges, not both".to_owned())
+        }
+        (false, true, false) => Err("there is :START_ID and no :END_ID".to_owned()),
+        (false, false, true) => Err("there is :END_ID and no :START_ID".to_owned()),
+        (false, false, false) => Err(format!(
+            "neither :ID (vertices) nor :START_ID and :END_ID (edges) among {} column{}: {}; \
+             is the delimiter right? A header can also be given as an option",
+            fields.len(),
+            if fields.len() == 1 { "" } else { "s" },
+            words()
+        )),
+    }
+}
+
+/// The parts of `name:type(space){option:value}`.
+fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning, String> {
+    let (rest, options) = split_brackets(text, '{', '}')?;
+    let (rest, space) = split_brackets(rest, '(', ')')?;
+    let (name, kind) = match rest.rsplit_once(':') {
+        Some((name, kind)) => (name.trim(), kind.trim()),
+        None => (rest, ""),
+    };
+    let options = parse_options(options.unwrap_or(""))?;
+    let kind_upper = kind.to_ascii_uppercase();
+    let is_end = matches!(kind_upper.as_str(), "ID" | "START_ID" | "END_ID");
+    if !is_end && space.is_some() {
+        return Err("an id space in brackets belongs to ID, START_ID and END_ID".to_owned());
+    }
+    let space = space.unwrap_or("").trim().to_owned();
+    let nameless = |meaning: Meaning| match (name, options.first()) {
+        ("", None) => Ok(meaning),
+        ("", Some((option, _))) => Err(format!("there is no option {option:?} here")),
+        _ => Err(format!(":{kind_upper} takes no name before it")),
+    };
+    match kind_upper.as_str() {
+        "ID" => {
+            let mut id_type = None;
+            for (option, value) in &options {
+                id_type = match (option.as_str(), value.to_ascii_lowercase().as_str()) {
+                    ("id-type", "string") => Some(IdType::String),
+                    ("id-type", "long" | "int" | "integer") => Some(IdType::Integer),
+                    ("id-type", _) => {
+                        return Err(format!("unknown id-type {value:?}; known are string, long, int"));
+                    }
+                    _ => return Err(format!("unknown option {option:?}; known is id-type")),
+                };
+            }
+            Ok(Meaning::Id { key: (!name.is_empty()).then(|| name.to_owned()), space, id_type })
+        }
+        "START_ID" => nameless(Meaning::StartId(space)),
+        "END_ID" => nameless(Meaning::EndId(space)),
+        "LABEL" => nameless(Meaning::Label),
+        "TYPE" => nameless(Meaning::Type),
+        // Neo4j lets a name stand before it.
+        "IGNORE" => Ok(Meaning::Ignore),
+        _ if name.is_empty() => Err("there is no name and no role".to_owned()),
+        _ => {
+            let cell_type = parse_cell_type(kind, &options, array_delimiter)?;
+            Ok(Meaning::Property { key: name.to_owned(), cell_type })
+        }
+    }
+}
+
+/// Splits `text{inside}` into `text` and `inside`.
+fn split_brackets(text: &str, open: char, close: char) -> std::result::Result<(&str, Option<&str>), String> {
+    let Some(body) = text.strip_suffix(close) else { return Ok((text, None)) };
+    match body.split_once(open) {
+        Some((rest, inside)) => Ok((rest.trim_end(), Some(inside))),
+        None => Err(format!("{close:?} without {open:?} before it")),
+    }
+}
+
+/// Reads `option:value, option:value`.
+fn parse_options(text: &str) -> std::result::Result<Vec<(String, String)>, String> {
+    let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| match pair.split_once(':') {
+            Some((option, value)) => Ok((option.trim().to_ascii_lowercase(), value.trim().to_owned())),
+            None => Err(format!("{pair:?} in braces is not of the form option:value")),
+        })
+        .collect()
+}
+
+fn parse_cell_type(
+    kind: &str,
+    options: &[(String, String)],
+    array_delimiter: u8,
+) -> std::result::Result<CellType, String> {
+    let (element, is_array) = match kind.strip_suffix("[]") {
+        Some(element) => (element, true),
+        None => (kind, false),
+    };
+    let value_type = match element {
+        "" if !is_array => Ok(ValueType::String),
+        element => element.parse::<ValueType>(),
+    };
+    let no_text = [ValueType::Any, ValueType::List, ValueType::Set, ValueType::Map];
+    let Some(value_type) = value_type.ok().filter(|value_type| !no_text.contains(value_type)) else {
+        let names: Vec<&str> =
+            ValueType::all().filter(|known| !no_text.contains(known)).map(ValueType::name).collect();
+        return Err(format!(
+            "unknown type {element:?}; known are {}, each also as an array (string[]), and \
+             ID, START_ID, END_ID, LABEL, TYPE, IGNORE",
+            names.join(", ")
+        ));
+    };
+    let mut cell_type =
+        if is_array { CellType::Array(value_type, array_delimiter) } else { CellType::Scalar(value_type) };
+    for (option, value) in options {
+        cell_type = match (option.as_str(), cell_type) {
+            ("epoch", CellType::Scalar(ValueType::Date | ValueType::DateTime)) => match value.as_str() {
+                "seconds" => CellType::Epoch(value_type, EpochUnit::Seconds),
+                "milliseconds" => CellType::Epoch(value_type, EpochUnit::Milliseconds),
+                _ => return Err(format!("unknown epoch {value:?}; known are seconds, milliseconds")),
+            },
+            _ => {
+                return Err(format!(
+                    "there is no option {option:?} for {kind:?}; date and datetime have epoch"
+                ));
+            }
+        };
+    }
+    Ok(cell_type)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(header: &str) -> Result<Header> {
+        let fields: Vec<String> = header.split('|').map(ToOwned::to_owned).collect();
+        Header::parse("a.csv", &fields, b';')
+    }
+
+    fn property(key: &str, cell_type: CellType) -> Meaning {
+        Meaning::Property { key: key.to_owned(), cell_type }
+    }
+
+    #[test]
+    fn a_header_of_vertices_is_read() {
+        let header =
+            parse("id:ID(Person){id-type: long}|name|born:Int|tags:string[]|:LABEL|x:IGNORE|seen:date{epoch:seconds}")
+                .unwrap();
+        assert_eq!(header.role, Role::Nodes);
+        let meanings: Vec<Meaning> = header.fields.into_iter().map(|field| field.meaning).collect();
+        assert_eq!(
+            meanings,
+            [
+                Meaning::Id {
+                    key: Some("id".to_owned()),
+                    space: "Person".to_owned(),
+                    id_type: Some(IdType::Integer)
+                },
+                property("name", CellType::Scalar(ValueType::String)),
+                property("born", CellType::Scalar(ValueType::I32)),
+                property("tags", CellType::Array(ValueType::String, b';')),
+                Meaning::Label,
+                Meaning::Ignore,
+                property("seen", CellType::Epoch(ValueType::Date, EpochUnit::Seconds)),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_header_of_edges_is_read_in_any_case() {
+        let header = parse(":start_id(A B)|:END_ID|:type|since:long").unwrap();
+        assert_eq!(header.role, Role::Relationships);
+        assert_eq!(header.fields[0].meaning, Meaning::StartId("A B".to_owned()));
+        assert_eq!(header.fields[1].meaning, Meaning::EndId(String::new()));
+        assert_eq!(header.position(|meaning| *meaning == Meaning::Type), Some(2));
+    }
+
+    #[test]
+    fn a_malformed_header_names_column_text_and_what_is_allowed() {
+        let cases = [
+            (
+                "id:ID|born:integr",
+                "a.csv: header column 2 (\"born:integr\"): unknown type \"integr\"; known are bool, byte, short, \
+                 int, long, float, double, bigint, decimal, char, string, bytes, date, datetime, duration, uuid, \
+                 each also as an array (string[]), and ID, START_ID, END_ID, LABEL, TYPE, IGNORE",
+            ),
+            ("id:ID|", "a.csv: header column 2 (\"\"): there is no name and no role"),
+            ("id:ID|a|a:int", "a.csv: header column 3 (\"a:int\"): column 2 (\"a\") says the same"),
+            ("a:ID|b:ID", "a.csv: header column 2 (\"b:ID\"): column 1 (\"a:ID\") says the same"),
+            ("id:ID|id", "a.csv: header column 2 (\"id\"): column 1 (\"id:ID\") says the same"),
+            ("id:ID(A", "a.csv: header column 1 (\"id:ID(A\"): unknown type \"ID(A\"; known are "),
+            ("id:IDA)", "a.csv: header column 1 (\"id:IDA)\"): ')' without '(' before it"),
+            (
+                "id:ID|name:string(A)",
+                "a.csv: header column 2 (\"name:string(A)\"): an id space in brackets belongs to ID, START_ID and END_ID",
+            ),
+            (
+                "id:ID{id-type:uuid}",
+                "a.csv: header column 1 (\"id:ID{id-type:uuid}\"): unknown id-type \"uuid\"; known are string, long, int",
+            ),
+            (
+                "id:ID|t:datetime{timezone:+01:00}",
+                "a.csv: header column 2 (\"t:datetime{timezone:+01:00}\"): there is no option \"timezone\" for \
+                 \"datetime\"; date and datetime have epoch",
+            ),
+            (
+                "x:START_ID|:END_ID",
+                "a.csv: header column 1 (\"x:START_ID\"): :START_ID takes no name before it",
+            ),
+            (":START_ID|a", "a.csv: header: there is :START_ID and no :END_ID"),
+            (":ID|:TYPE", "a.csv: header: a file with :ID holds vertices, which have a :LABEL and no :TYPE"),
+            (
+                "a,b",
+                "a.csv: header: neither :ID (vertices) nor :START_ID and :END_ID (edges) among 1 column: \"a,b\"; is \
+                 the delimiter right? A header can also be given as an option",
+            ),
+        ];
+        for (header, expected) in cases {
+            let text = parse(header).unwrap_err().to_string();
+            assert!(text.starts_with(expected), "{header}\n  got {text}\n  not {expected}");
+        }
+    }
+
+    #[test]
+    fn columns_of_a_list_are_numbers_unless_typed() {
+        assert_eq!(
+            parse_list_columns("columns", "weight, time, :IGNORE, note:string").unwrap(),
+            [
+                Some(("weight".to_owned(), CellType::Scalar(ValueType::F64))),
+                Some(("time".to_owned(), CellType::Number)),
+                None,
+                Some(("note".to_owned(), CellType::Scalar(ValueType::String))),
+            ]
+        );
+        let error = parse_list_columns("columns", "weight,weight").unwrap_err();
+        assert_eq!(error.to_string(), "columns: column 2 (\"weight\"): another column has this name");
+        let error = parse_list_columns("columns", "a:ID").unwrap_err();
+        assert_eq!(error.to_string(), "columns: column 1 (\"a:ID\"): a list has properties and :IGNORE only");
+    }
+}

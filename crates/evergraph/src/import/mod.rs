@@ -1,0 +1,35 @@
+//! Import: files of vertices and edges, read into columns in memory.
+//!
+//! ```text
+//! options ──> plan ──> source ──> lines ────────> edge_list ──> edge_list_graph ──┐
+//!                        │                                                        ├──> load
+//!                        └──────> csv_records ──> csv_rows ───> csv_graph ────────┘
+//!                                 header, layout  cell          identity, columns
+//!                      │ one thread             │ all threads │ one thread, in file order
+//! ```
+//!
+//! [`read::read`] does it all. The result is the same with any number of threads. A bad row is named
+//! by file, line and column; it stops the import, or is counted and left out.
+
+pub mod cell;
+pub mod columns;
+pub mod context;
+pub mod csv_graph;
+pub mod csv_records;
+pub mod csv_rows;
+pub mod edge_list;
+pub mod edge_list_file;
+pub mod edge_list_graph;
+pub mod faults;
+pub mod header;
+pub mod identity;
+pub mod integer;
+pub mod layout;
+pub mod lines;
+pub mod meter;
+pub mod options;
+pub mod pipeline;
+pub mod places;
+pub mod plan;
+pub mod read;
+pub mod source;

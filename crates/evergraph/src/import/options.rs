@@ -1,0 +1,218 @@
+//! Options: what to import, how to read it, and what comes of it.
+
+use crate::import::faults::{BadRows, OnBadRow};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::Load;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What an import reads, and how. [`ImportOptions::new`] has the defaults.
+#[derive(Clone, Debug)]
+pub struct ImportOptions {
+    /// The files, and folders of files. All together are one graph.
+    pub files: Vec<InputFile>,
+    /// What stands between two fields. `None`: a comma in CSV files, a tab in `.tsv` files; in an edge
+    /// list whatever its first line shows.
+    pub delimiter: Option<u8>,
+    /// What encloses fields with delimiters or line breaks in CSV files, doubled inside; `None` makes
+    /// it an ordinary character.
+    pub quote: Option<u8>,
+    /// What stands between the elements of an array in CSV files.
+    pub array_delimiter: u8,
+    /// The type of ids in CSV files whose header doesn't say.
+    pub id_type: IdType,
+    /// The label of the vertices of edge lists.
+    pub vertex_label: String,
+    /// The type of the edges of edge lists without a name of their own.
+    pub edge_type: String,
+    /// Ids of vertices that edge lists refer to: these exist and no others, whether they have edges
+    /// or not. `None`: what vertex lists hold; or without these, whatever edges mention.
+    pub vertices: Option<Range<i64>>,
+    /// Names of the columns behind source and target in edge lists, as in a CSV header
+    /// (`weight,time` or `weight:float,time:datetime{epoch:seconds}`). A name alone is a `double` if
+    /// it is `weight`, otherwise a number. `None`: `weight`, then `time`, as many as there are.
+    pub edge_columns: Option<String>,
+    /// Names of the columns behind the id in vertex lists. `None`: `value`, if there is one column.
+    pub vertex_columns: Option<String>,
+    /// What to do about rows that can't be loaded.
+    pub on_bad_row: OnBadRow,
+    /// Threads to work on; 0 for as many as there are cores.
+    pub threads: usize,
+    /// Ends the import when it is set. `None`: it can't be stopped.
+    pub cancel: Option<Cancel>,
+}
+
+impl ImportOptions {
+    /// Imports `files` with everything else as it is by default: CSV as RFC 4180 has it, ids that are
+    /// text unless a header says otherwise, label `Vertex` and type `EDGE` for edge lists; a bad row
+    /// is an error.
+    pub fn new(files: impl IntoIterator<Item = InputFile>) -> Self {
+        Self {
+            files: files.into_iter().collect(),
+            delimiter: None,
+            quote: Some(b'"'),
+            array_delimiter: b';',
+            id_type: IdType::String,
+            vertex_label: "Vertex".to_owned(),
+            edge_type: "EDGE".to_owned(),
+            vertices: None,
+            edge_columns: None,
+            vertex_columns: None,
+            on_bad_row: OnBadRow::Stop,
+            threads: 0,
+            cancel: None,
+        }
+    }
+
+    /// Refuses options that can't be meant.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.files.is_empty() {
+            return Err(Error::invalid("no files to import: name some, or a folder"));
+        }
+        let separators = [("delimiter", self.delimiter), ("quote", self.quote)];
+        for (what, byte) in separators.into_iter().chain([("array delimiter", Some(self.array_delimiter))]) {
+            let allowed = |byte: u8| byte == b'\t' || byte == b' ' || byte.is_ascii_punctuation();
+            if let Some(byte) = byte.filter(|byte| !allowed(*byte)) {
+                return Err(Error::invalid(format!(
+                    "{what} {:?}: a tab, a blank or an ASCII punctuation character is wanted",
+                    char::from(byte)
+                )));
+            }
+        }
+        if self.quote.is_some() && self.quote == self.delimiter {
+            return Err(Error::invalid("delimiter and quote are the same character"));
+        }
+        Ok(())
+    }
+}
+
+/// One file or folder to import.
+#[derive(Clone, Debug)]
+pub struct InputFile {
+    /// Where it is; `-` is standard input. A folder stands for all files below it whose names tell
+    /// what they hold.
+    pub path: PathBuf,
+    /// What it holds; `None` to go by its name, and by the header of a CSV file.
+    pub role: Option<Role>,
+    /// The label of its vertices, or the type of its edges. `None`: the option's for edge lists, the
+    /// file's name without its endings for CSV.
+    pub name: Option<String>,
+    /// Where the header of a CSV file is.
+    pub header: HeaderPlace,
+}
+
+impl InputFile {
+    /// The file at `path`, which tells all the rest.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), role: None, name: None, header: HeaderPlace::FirstLine }
+    }
+
+    /// The same, holding `role`.
+    #[must_use]
+    pub fn role(mut self, role: Role) -> Self {
+        self.role = Some(role);
+        self
+    }
+
+    /// The same, with the label or edge type `name`.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// The same, with its header at `header`.
+    #[must_use]
+    pub fn header(mut self, header: HeaderPlace) -> Self {
+        self.header = header;
+        self
+    }
+}
+
+/// What a file holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// Lines of source, target and further columns.
+    EdgeList,
+    /// Lines of an id and further columns: the vertices of edge lists (Graphalytics' `.v`).
+    VertexList,
+    /// CSV with an `ID` column.
+    Nodes,
+    /// CSV with `START_ID` and `END_ID` columns.
+    Relationships,
+}
+
+/// Where the header of a CSV file is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HeaderPlace {
+    /// It is the file's first line.
+    FirstLine,
+    /// It is this text, and the file's first line is left out.
+    Replaced(String),
+    /// It is this text, and the file begins with data.
+    Given(String),
+}
+
+/// The type of ids in a CSV file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdType {
+    /// Text: `007` and `7` differ.
+    String,
+    /// Whole numbers of 64 bits with sign.
+    Integer,
+}
+
+/// A flag that asks an import to stop. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// A flag that isn't set.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks to stop. Takes effect within a few blocks' work.
+    pub fn cancel(&self) {
+        // Relaxed: nothing is handed over with it.
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Fails once the flag is set.
+    ///
+    /// # Errors
+    /// `cancelled`.
+    pub fn check(&self) -> Result<()> {
+        if self.0.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Cancelled, "the import was asked to stop; nothing is loaded"));
+        }
+        Ok(())
+    }
+}
+
+/// How far an import is.
+#[derive(Clone, Debug)]
+pub struct Progress<'a> {
+    /// The file that is being read.
+    pub file: &'a str,
+    /// Bytes read of all files, packed ones where a file is packed.
+    pub bytes_read: u64,
+    /// Bytes of all files; `None` if one of them doesn't tell its size, as standard input.
+    pub bytes_total: Option<u64>,
+    /// Rows taken from all files.
+    pub rows: u64,
+}
+
+/// What came of an import.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Imported {
+    /// The graph.
+    pub load: Load,
+    /// Rows that were left out.
+    pub bad_rows: BadRows,
+    /// Files in given folders that were left out, for nothing tells what they hold.
+    pub ignored_files: Vec<PathBuf>,
+}

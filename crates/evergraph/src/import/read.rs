@@ -1,0 +1,611 @@
+//! Read: the whole of an import, from options to columns in memory.
+//!
+//! Order: CSV files of vertices, then of edges; lists of vertices, then of edges. Each file is read
+//! by the pipeline; the tables stand in the order in which their first rows came.
+
+use crate::import::context::Context;
+use crate::import::csv_graph::CsvGraph;
+use crate::import::edge_list_graph::EdgeListGraph;
+use crate::import::faults::BadRows;
+use crate::import::lines::BLOCK_BYTES;
+use crate::import::meter::Meter;
+use crate::import::options::{Cancel, ImportOptions, Imported, Progress};
+use crate::import::plan::Plan;
+use crate::import::source::Source;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::Load;
+use rayon::ThreadPoolBuilder;
+
+/// Reads all files of `options` into columns, telling `progress` how far it is a few times a second
+/// or more.
+///
+/// Cost: memory for the columns, 4 to 20 bytes a vertex for its id besides, and some megabytes a
+/// thread.
+///
+/// # Errors
+/// `not_found` or `io` for a file that can't be read; `cancelled`; `limit` beyond 4,294,967,295
+/// vertices of one label or id space; `invalid` for everything that is wrong with options, headers
+/// and rows: the text names file, line and column. Rows are errors only where they stop an import.
+pub fn read(options: &ImportOptions, progress: &dyn Fn(Progress<'_>)) -> Result<Imported> {
+    read_in_blocks(options, progress, BLOCK_BYTES)
+}
+
+/// As [`read`], with blocks of about `block_bytes`: tests cut small files into many.
+pub(crate) fn read_in_blocks(
+    options: &ImportOptions,
+    progress: &dyn Fn(Progress<'_>),
+    block_bytes: usize,
+) -> Result<Imported> {
+    options.check()?;
+    options.cancel.as_ref().map_or(Ok(()), Cancel::check)?;
+    let plan = Plan::new(options)?;
+    let lists = plan.vertex_lists.len() + plan.edge_lists.len();
+    if options.vertices.is_some() && (lists == 0 || !plan.vertex_lists.is_empty()) {
+        return Err(Error::invalid(
+            "a range of vertices declares those of edge lists: give it with edge lists and without vertex lists",
+        ));
+    }
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .thread_name(|index| format!("import-{index}"))
+        .build()
+        .map_err(|error| Error::new(ErrorKind::Io, "start the import's threads").because(error))?;
+    let mut context = Context {
+        options,
+        pool: &pool,
+        meter: Meter::new(progress, options.cancel.clone(), plan.bytes_total),
+        bad_rows: BadRows::default(),
+        block_bytes,
+    };
+    let mut load = Load::default();
+    let mut csv = CsvGraph::default();
+    for file in &plan.nodes {
+        let (records, header) = file.open(options)?;
+        csv.read_nodes(records, header, file.name.as_deref(), &mut context)?;
+    }
+    for file in &plan.relationships {
+        let (records, header) = file.open(options)?;
+        csv.read_relationships(records, header, file.name.as_deref(), &mut context)?;
+    }
+    csv.finish(&mut load);
+    if lists > 0 {
+        let mut graph = EdgeListGraph::new(options)?;
+        for path in &plan.vertex_lists {
+            graph.read_vertices(Source::open(path)?, &mut context)?;
+        }
+        for (path, edge_type) in &plan.edge_lists {
+            let edge_type = edge_type.as_deref().unwrap_or(&options.edge_type);
+            graph.read_edges(Source::open(path)?, edge_type, &mut context)?;
+        }
+        pool.install(|| graph.finish(&options.vertex_label, &mut load))?;
+    }
+    Ok(Imported { load, bad_rows: context.bad_rows, ignored_files: plan.ignored_files })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::faults::OnBadRow;
+    use crate::import::options::{HeaderPlace, IdType, InputFile, Role};
+    use evergraph_graph::load::{EdgeTable, VertexTable};
+    use evergraph_graph::value::collection::List;
+    use evergraph_graph::value::{Value, ValueType};
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use proptest::prelude::*;
+    use std::fs;
+    use std::io::Write;
+    use std::path::{Path, PathBuf};
+
+    /// Files of one import in a folder of their own.
+    struct Files {
+        folder: tempfile::TempDir,
+        inputs: Vec<InputFile>,
+    }
+
+    impl Files {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let mut inputs = Vec::new();
+            for (name, text) in files {
+                let path = folder.path().join(name);
+                fs::write(&path, text).unwrap();
+                inputs.push(InputFile::new(path));
+            }
+            Self { folder, inputs }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.folder.path().join(name)
+        }
+
+        fn options(&self) -> ImportOptions {
+            ImportOptions { threads: 2, ..ImportOptions::new(self.inputs.clone()) }
+        }
+
+        fn load(&self) -> Load {
+            self.read(&self.options()).unwrap().load
+        }
+
+        fn read(&self, options: &ImportOptions) -> Result<Imported> {
+            read_in_blocks(options, &|_| (), 16)
+        }
+
+        /// The text of the error, without the folder's name.
+        fn error(&self, options: &ImportOptions) -> (ErrorKind, String) {
+            let error = self.read(options).unwrap_err();
+            (error.kind(), error.to_string().replace(&format!("{}/", self.folder.path().display()), ""))
+        }
+    }
+
+    fn invalid(files: &[(&str, &str)]) -> String {
+        let files = Files::new(files);
+        let (kind, text) = files.error(&files.options());
+        assert_eq!(kind, ErrorKind::Invalid);
+        text
+    }
+
+    fn values(column: Option<&evergraph_graph::column::Column>) -> Vec<Option<Value>> {
+        let column = column.expect("the column is there");
+        (0..column.len()).map(|row| column.get(row)).collect()
+    }
+
+    fn ids(table: &VertexTable) -> Vec<i64> {
+        values(table.column("id")).into_iter().map(|id| id.unwrap().as_i64().unwrap()).collect()
+    }
+
+    fn edges(table: &EdgeTable) -> Vec<(u32, u32)> {
+        table.sources.iter().copied().zip(table.targets.iter().copied()).collect()
+    }
+
+    #[test]
+    fn an_edge_list_has_the_vertices_that_its_edges_mention_in_the_order_of_ids() {
+        let load = Files::new(&[("g.txt", "# a graph\n7 -3 0.5\n9007199254740993 7 1\n7 -3 2\n")]).load();
+        assert_eq!(load.vertices.len(), 1);
+        let vertices = &load.vertices[0];
+        assert_eq!((vertices.label.as_str(), vertices.rows), ("Vertex", 3));
+        assert_eq!(vertices.unique_key.as_deref(), Some("id"));
+        assert_eq!(ids(vertices), [-3, 7, 9_007_199_254_740_993]);
+        assert_eq!(load.edges[0].edge_type, "EDGE");
+        assert_eq!(edges(&load.edges[0]), [(1, 0), (2, 1), (1, 0)], "parallel edges are kept");
+        let weights = [0.5, 1.0, 2.0].map(|weight| Some(Value::F64(weight)));
+        assert_eq!(values(load.edges[0].column("weight")), weights);
+    }
+
+    #[test]
+    fn ids_at_both_ends_of_64_bits_survive() {
+        let load = Files::new(&[("g.e", "9223372036854775807 -9223372036854775808\n")]).load();
+        assert_eq!(ids(&load.vertices[0]), [i64::MIN, i64::MAX]);
+        assert_eq!(edges(&load.edges[0]), [(1, 0)]);
+        let load = Files::new(&[("g.e", "18446744073709551615 9223372036854775807\n")]).load();
+        let big = |text| Some(Value::parse(text, ValueType::BigInteger).unwrap());
+        assert_eq!(
+            values(load.vertices[0].column("id")),
+            [big("9223372036854775807"), big("18446744073709551615")]
+        );
+        assert_eq!(edges(&load.edges[0]), [(1, 0)]);
+        assert_eq!(
+            invalid(&[("g.e", "1 2\n-1 2\n1 9223372036854775808\n")]),
+            "g.e:3: an id above 2^63-1, and g.e:2 has a negative one: ids of 64 bits are with sign or without"
+        );
+    }
+
+    #[test]
+    fn a_vertex_list_says_which_vertices_there_are_and_in_which_order() {
+        let load = Files::new(&[("g.e", "5 3\n"), ("g.v", "5 10\n\n4 20\n3 30\n")]).load();
+        assert_eq!(ids(&load.vertices[0]), [5, 4, 3]);
+        assert_eq!(values(load.vertices[0].column("value"))[2], Some(Value::I64(30)));
+        assert_eq!(edges(&load.edges[0]), [(0, 2)]);
+        assert_eq!(
+            invalid(&[("g.e", "5 3\n3 6\n"), ("g.v", "5\n3\n")]),
+            "g.e:2: column 2 (target): there is no vertex 6 in the vertex lists or the range of vertices"
+        );
+        assert_eq!(
+            invalid(&[("a.v", "# ids\n5\n3\n"), ("b.v", "4\n3\n")]),
+            "b.v:2: column 1 (id): vertex 3 is there already, from a.v:3"
+        );
+    }
+
+    #[test]
+    fn a_range_declares_isolated_vertices() {
+        let files = Files::new(&[("g.e", "4 0\n")]);
+        let load = files.read(&ImportOptions { vertices: Some(0..6), ..files.options() }).unwrap().load;
+        assert_eq!(ids(&load.vertices[0]), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(edges(&load.edges[0]), [(4, 0)]);
+        assert_eq!(
+            files.error(&ImportOptions { vertices: Some(1..6), ..files.options() }).1,
+            "g.e:1: column 2 (target): there is no vertex 0 in the vertex lists or the range of vertices"
+        );
+        assert_eq!(
+            files.error(&ImportOptions { vertices: Some(6..6), ..files.options() }).1,
+            "vertices 6..6: the first id must be below the second one, which is excluded"
+        );
+    }
+
+    #[test]
+    fn several_edge_lists_share_their_vertices_and_keep_their_types() {
+        let mut files = Files::new(&[("a.txt", "1 2\n"), ("b.txt", "2 3 0.5\n"), ("c.txt", "3 1\n")]);
+        files.inputs[2].name = Some("LIKES".to_owned());
+        let load = files.load();
+        assert_eq!(load.vertices[0].rows, 3);
+        assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 2)]);
+        assert_eq!(values(load.edges[0].column("weight")), [None, Some(Value::F64(0.5))]);
+        assert_eq!((load.edges[1].edge_type.as_str(), edges(&load.edges[1])), ("LIKES", vec![(2, 0)]));
+    }
+
+    #[test]
+    fn columns_of_an_edge_list_take_the_names_and_types_that_are_given() {
+        let files = Files::new(&[("g.csv", "6,2,4,1289241911.5\n6,5,2,1289241941\n")]);
+        let options = ImportOptions { edge_columns: Some("rating,time".to_owned()), ..files.options() };
+        let load = files.read(&options).unwrap().load;
+        assert_eq!(values(load.edges[0].column("rating"))[1], Some(Value::I64(2)));
+        assert_eq!(values(load.edges[0].column("time"))[1], Some(Value::F64(1_289_241_941.0)));
+        assert_eq!(
+            invalid(&[("g.txt", "1 2 3 4 5\n")]),
+            "g.txt: 3 columns behind source and target have no names: give them, say edge columns \
+             \"weight,time,kind:string\""
+        );
+    }
+
+    const PERSONS: &str = "id:ID(Person),name,born:int\n17,Ada,1815\n4,\"Charles \"\"C\"\", Esq.\",\n";
+    const KNOWS: &str = ":START_ID(Person),:END_ID(Person),since:int\n17,4,1833\n";
+
+    #[test]
+    fn csv_files_belong_together_through_their_id_spaces() {
+        let load = Files::new(&[("KNOWS.csv", KNOWS), ("Person.csv", PERSONS)]).load();
+        let person = load.vertex_table("Person").unwrap();
+        assert_eq!((person.rows, person.unique_key.as_deref()), (2, Some("id")));
+        assert_eq!(values(person.column("id")), [Some(Value::from("17")), Some(Value::from("4"))]);
+        assert_eq!(values(person.column("name"))[1], Some(Value::from("Charles \"C\", Esq.")));
+        assert_eq!(values(person.column("born")), [Some(Value::I32(1815)), None]);
+        assert_eq!(load.edges[0].edge_type, "KNOWS");
+        assert_eq!(edges(&load.edges[0]), [(0, 1)]);
+        assert_eq!(values(load.edges[0].column("since")), [Some(Value::I32(1833))]);
+    }
+
+    #[test]
+    fn ids_are_integers_where_a_header_or_the_options_say_so() {
+        let header = "id:ID(Person){id-type:long},name,born:int".to_owned();
+        let mut files = Files::new(&[("Person.csv", PERSONS), ("KNOWS.csv", KNOWS)]);
+        files.inputs[0].header = HeaderPlace::Replaced(header);
+        assert_eq!(ids(&files.load().vertices[0]), [17, 4]);
+        files.inputs[0].header = HeaderPlace::FirstLine;
+        let load = files.read(&ImportOptions { id_type: IdType::Integer, ..files.options() }).unwrap().load;
+        assert_eq!((ids(&load.vertices[0]), edges(&load.edges[0])), (vec![17, 4], vec![(0, 1)]));
+    }
+
+    #[test]
+    fn label_and_type_columns_name_rows_one_by_one() {
+        let load = Files::new(&[
+            ("nodes.csv", "key:ID,:LABEL,x:int\na,Cat,1\nb,Dog,2\nc,Cat,3\nd,,4\n"),
+            ("edges.csv", ":END_ID,:TYPE,:START_ID\nb,SEES,a\na,SEES,b\nc,BITES,b\nc,SEES,b\nd,,a\n"),
+        ])
+        .load();
+        let labels: Vec<(&str, u64)> =
+            load.vertices.iter().map(|table| (table.label.as_str(), table.rows)).collect();
+        assert_eq!(labels, [("Cat", 2), ("Dog", 1), ("nodes", 1)]);
+        assert_eq!(values(load.vertices[0].column("x")), [Some(Value::I32(1)), Some(Value::I32(3))]);
+        let joins = |table: &EdgeTable| (table.edge_type.clone(), table.source_label, table.target_label);
+        let tables: Vec<_> = load.edges.iter().map(joins).collect();
+        let expected = [("SEES", 0, 1), ("SEES", 1, 0), ("BITES", 1, 0), ("edges", 0, 2)];
+        assert_eq!(
+            tables,
+            expected.map(|(edge_type, source, target)| (edge_type.to_owned(), source, target))
+        );
+        let ends: Vec<_> = load.edges.iter().map(edges).collect();
+        assert_eq!(ends, [vec![(0, 0)], vec![(0, 0), (0, 1)], vec![(0, 1)], vec![(0, 0)]]);
+    }
+
+    #[test]
+    fn several_files_feed_one_label() {
+        let mut files = Files::new(&[("a.csv", "id:ID,x:int\n1,5\n"), ("b.csv", "id:ID,y\n2,z\n")]);
+        for input in &mut files.inputs {
+            input.name = Some("T".to_owned());
+        }
+        let load = files.load();
+        assert_eq!((load.vertices.len(), load.vertices[0].rows), (1, 2));
+        assert_eq!(values(load.vertices[0].column("x")), [Some(Value::I32(5)), None]);
+        assert_eq!(values(load.vertices[0].column("y")), [None, Some(Value::from("z"))]);
+    }
+
+    #[test]
+    fn a_header_may_come_from_elsewhere_and_quotes_may_be_characters() {
+        let mut files = Files::new(&[("Tag.csv", "1|\"a\n2|b\"\n")]);
+        files.inputs[0].header = HeaderPlace::Given(":ID|name".to_owned());
+        let options = ImportOptions { delimiter: Some(b'|'), quote: None, ..files.options() };
+        let load = files.read(&options).unwrap().load;
+        assert_eq!(
+            values(load.vertices[0].column("name")),
+            [Some(Value::from("\"a")), Some(Value::from("b\""))]
+        );
+        assert_eq!(load.vertices[0].unique_key, None, "an id without a name is not kept");
+        assert_eq!(load.vertices[0].columns.len(), 1);
+    }
+
+    #[test]
+    fn bad_rows_are_named_by_file_line_and_column() {
+        let nodes = ("Person.csv", PERSONS);
+        let cases: [(&[(&str, &str)], &str); 9] = [
+            (
+                &[("person.csv", "id:ID,name,born:int\n1,A,1815\n\n2,B,18x5\n")],
+                "person.csv:4: column 3 (born:int): \"18x5\" is no int: expected digits with an optional sign",
+            ),
+            (
+                &[("a.csv", "id:ID\n1\n2\n1\n")],
+                "a.csv:4: vertex \"1\" of the id space without a name is there already, from a.csv:2",
+            ),
+            (
+                &[nodes, ("KNOWS.csv", ":START_ID(Person),:END_ID(Person)\n17,4\n17,9\n")],
+                "KNOWS.csv:3: column 2 (:END_ID(Person)): there is no vertex \"9\" in id space Person",
+            ),
+            (&[("a.csv", "id:ID,n\n1,x\n2\n")], "a.csv:3: 2 fields expected, as in the header, 1 found"),
+            (&[("a.csv", "id:ID,n\n1,x\n,y\n")], "a.csv:3: column 1 (id:ID): the id is missing"),
+            (
+                &[("a.csv", "id:ID{id-type:long},n\n1x,x\n")],
+                "a.csv:2: column 1 (id:ID{id-type:long}): \"1x\" is no long, as ids are here",
+            ),
+            (
+                &[("a.csv", "id:ID,:LABEL\n1,A;B\n")],
+                "a.csv:2: column 2 (:LABEL): \"A;B\" are several labels; a vertex has one",
+            ),
+            (
+                &[("a.csv", "id:ID,n\n1,\"x\n2,y\n")],
+                "a.csv:2: a quote that opens in this record is never closed; if quotes are ordinary \
+                 characters in the file, turn quoting off",
+            ),
+            (&[("g.e", "1 2\n1 x\n")], "g.e:2: column 2 (target): \"x\" is no whole number"),
+        ];
+        for (files, expected) in cases {
+            assert_eq!(invalid(files), expected);
+        }
+    }
+
+    #[test]
+    fn headers_that_do_not_fit_together_are_named() {
+        assert_eq!(
+            invalid(&[("Person.csv", PERSONS), ("KNOWS.csv", ":START_ID(Preson),:END_ID(Person)\n17,4\n")]),
+            "KNOWS.csv: header column 1 (\":START_ID(Preson)\"): no file of vertices has the id space \
+             \"Preson\"; there are \"Person\""
+        );
+        assert_eq!(
+            invalid(&[("a.csv", "id:ID(A)\n1\n"), ("b.csv", "id:ID(A){id-type:long}\n2\n")]),
+            "b.csv: ids of id space A are longs here and strings in a.csv; give both headers one id-type"
+        );
+        assert_eq!(
+            invalid(&[("a.csv", "id:ID,:LABEL\n1,T\n"), ("b.csv", "pid:ID,:LABEL\n2,T\n")]),
+            "b.csv: the id of label T is pid:ID() here and id:ID() in a.csv; give both one key and space"
+        );
+        assert_eq!(
+            invalid(&[("a.csv", "id:ID,:LABEL,x:int\n1,T,1\n"), ("b.csv", "id:ID,:LABEL,x\n2,T,1\n")]),
+            "b.csv: property x of label T is string here and int in a.csv; give both one type"
+        );
+        assert_eq!(
+            invalid(&[("a.csv", "")]),
+            "a.csv: is empty: a header is wanted, such as id:ID,name,born:int"
+        );
+        let mut files = Files::new(&[("a.csv", "id:ID\n")]);
+        files.inputs[0].role = Some(Role::Relationships);
+        assert_eq!(files.error(&files.options()).1, "a.csv: the header is that of vertices, not of edges");
+    }
+
+    #[test]
+    fn missing_files_and_files_of_unknown_content_are_named() {
+        let mut files = Files::new(&[("a.dat", "1 2\n")]);
+        assert_eq!(
+            files.error(&files.options()).1,
+            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt, each \
+             also with .gz): state its role"
+        );
+        files.inputs[0].role = Some(Role::EdgeList);
+        assert_eq!(files.load().edges_count(), 1);
+        files.inputs[0].path = files.path("b.e");
+        assert_eq!(
+            files.error(&files.options()),
+            (ErrorKind::NotFound, "b.e: there is no such file or folder; check the path".to_owned())
+        );
+        files.inputs[0] = InputFile::new(files.folder.path());
+        let error = read(&files.options(), &|_| ()).unwrap_err().to_string();
+        assert!(error.ends_with("known are .csv .tsv .v .e .edges .el .txt, each also with .gz"), "{error}");
+    }
+
+    #[test]
+    fn truncated_gzip_is_named_after_the_rows_before_it_were_sound() {
+        let files = Files::new(&[]);
+        let packed = gzip(&"1 2\n".repeat(100_000));
+        fs::write(files.path("g.e.gz"), &packed[..packed.len() / 2]).unwrap();
+        let options = ImportOptions::new([InputFile::new(files.path("g.e.gz"))]);
+        let (kind, text) = files.error(&options);
+        assert_eq!(kind, ErrorKind::Invalid);
+        assert!(text.starts_with("g.e.gz: the gzip data ends too early, after "), "{text}");
+    }
+
+    #[test]
+    fn skipped_rows_are_counted_and_the_first_ones_reported() {
+        let files = Files::new(&[
+            ("Person.csv", "id:ID,born:int\n1,x\n2,5\n2,6\n3,7,8\n4,9\n"),
+            ("KNOWS.csv", ":START_ID,:END_ID\n2,4\n1,2\n4,2\n"),
+            ("g.e", "1 2 0.5\nx 2 1\n3 1 2\n"),
+        ]);
+        let options = ImportOptions { on_bad_row: OnBadRow::Skip { report: 4 }, ..files.options() };
+        let imported = files.read(&options).unwrap();
+        assert_eq!(imported.bad_rows.count, 5);
+        let folder = format!("{}/", files.folder.path().display());
+        let first: Vec<String> =
+            imported.bad_rows.first.iter().map(|text| text.replace(&folder, "")).collect();
+        assert_eq!(
+            first,
+            [
+                "Person.csv:2: column 2 (born:int): \"x\" is no int: expected digits with an optional sign",
+                "Person.csv:4: vertex \"2\" of the id space without a name is there already, from Person.csv:3",
+                "Person.csv:5: 2 fields expected, as in the header, 3 found",
+                "KNOWS.csv:3: column 1 (:START_ID): there is no vertex \"1\" in the id space without a name",
+            ]
+        );
+        let load = imported.load;
+        assert_eq!(values(load.vertices[0].column("born")), [Some(Value::I32(5)), Some(Value::I32(9))]);
+        assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 0)]);
+        assert_eq!(values(load.edges[1].column("weight")), [Some(Value::F64(0.5)), Some(Value::F64(2.0))]);
+    }
+
+    #[test]
+    fn progress_is_told_and_a_set_flag_stops() {
+        let text = "1 2\n".repeat(1000);
+        let files = Files::new(&[("a.e", &text), ("b.e", &text)]);
+        let seen = std::cell::RefCell::new(Vec::new());
+        read_in_blocks(
+            &files.options(),
+            &|progress| seen.borrow_mut().push((progress.bytes_read, progress.bytes_total, progress.rows)),
+            1000,
+        )
+        .unwrap();
+        let seen = seen.into_inner();
+        assert!(seen.is_sorted(), "nothing goes back");
+        assert_eq!(seen.last(), Some(&(8000, Some(8000), 2000)));
+
+        let cancel = Cancel::new();
+        let options = ImportOptions { cancel: Some(cancel.clone()), ..files.options() };
+        let error = read_in_blocks(&options, &|_| cancel.cancel(), 1000).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn a_folder_is_imported_whole_and_strangers_in_it_are_reported() {
+        let files = Files::new(&[("Person.csv", PERSONS), ("notes.md", "hello"), (".hidden.csv", "x")]);
+        fs::create_dir(files.path("edges")).unwrap();
+        fs::write(files.path("edges/KNOWS.csv.gz"), gzip(KNOWS)).unwrap();
+        let imported = files.read(&ImportOptions::new([InputFile::new(files.folder.path())])).unwrap();
+        assert_eq!((imported.load.vertices_count(), imported.load.edges_count()), (2, 1));
+        assert_eq!(imported.load.edges[0].edge_type, "KNOWS");
+        assert_eq!(imported.ignored_files, [files.path("notes.md")]);
+    }
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn write(path: &Path, text: &str, packed: bool) -> InputFile {
+        if packed {
+            let path = PathBuf::from(format!("{}.gz", path.display()));
+            fs::write(&path, gzip(text)).unwrap();
+            return InputFile::new(path);
+        }
+        fs::write(path, text).unwrap();
+        InputFile::new(path)
+    }
+
+    fn quoted(text: &str) -> String {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    }
+
+    fn shown<T: ToString>(value: &Option<T>) -> String {
+        value.as_ref().map(T::to_string).unwrap_or_default()
+    }
+
+    /// A vertex: name, number, list.
+    type Row = (Option<String>, Option<f64>, Vec<String>);
+
+    fn a_row() -> impl Strategy<Value = Row> {
+        let text = "[a,\"\n\r| é]{1,6}";
+        (
+            prop::option::of(text),
+            prop::option::of(any::<f64>().prop_filter("a number", |number| !number.is_nan())),
+            prop::collection::vec("[a,\" é]{1,4}", 0..3),
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn csv_reads_back_what_was_written(
+            rows in prop::collection::vec(a_row(), 1..20),
+            ends in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<i64>()), 0..20),
+            packed in any::<bool>(),
+            line_end in prop_oneof![Just("\n"), Just("\r\n")],
+            block_bytes in 1usize..200,
+            threads in 1usize..4,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let id = |row: usize| format!("v,{row}");
+            let mut nodes = format!("id:ID(N),name,score:double,tags:string[]{line_end}");
+            for (row, (name, score, tags)) in rows.iter().enumerate() {
+                let name = name.as_ref().map(|name| quoted(name)).unwrap_or_default();
+                let tags = if tags.is_empty() { String::new() } else { quoted(&tags.join(";")) };
+                nodes += &format!("{},{name},{},{tags}{line_end}", quoted(&id(row)), shown(score));
+            }
+            let mut relationships = format!(":START_ID(N),:END_ID(N),count:long{line_end}");
+            for (source, target, count) in &ends {
+                let (source, target) = (source.index(rows.len()), target.index(rows.len()));
+                relationships += &format!("{},{},{count}{line_end}", quoted(&id(source)), quoted(&id(target)));
+            }
+            let inputs = [
+                write(&folder.path().join("N.csv"), &nodes, packed),
+                write(&folder.path().join("E.csv"), &relationships, packed),
+            ];
+            let options = ImportOptions { threads, ..ImportOptions::new(inputs) };
+            let load = read_in_blocks(&options, &|_| (), block_bytes).unwrap().load;
+
+            let table = &load.vertices[0];
+            prop_assert_eq!(table.rows as usize, rows.len());
+            let ids: Vec<_> = (0..rows.len()).map(|row| Some(Value::from(id(row)))).collect();
+            prop_assert_eq!(values(table.column("id")), ids);
+            let names: Vec<_> = rows.iter().map(|row| row.0.clone().map(Value::from)).collect();
+            prop_assert_eq!(values(table.column("name")), names);
+            let scores: Vec<_> = rows.iter().map(|row| row.1.map(Value::F64)).collect();
+            prop_assert_eq!(values(table.column("score")), scores);
+            let tags: Vec<_> = rows.iter().map(|(_, _, tags)| (!tags.is_empty()).then(|| {
+                Value::List(List::new(tags.iter().map(|tag| Value::from(tag.as_str())).collect()).unwrap())
+            })).collect();
+            prop_assert_eq!(values(table.column("tags")), tags);
+            if !ends.is_empty() {
+                let expected: Vec<(u32, u32)> = ends.iter()
+                    .map(|(source, target, _)| (source.index(rows.len()) as u32, target.index(rows.len()) as u32))
+                    .collect();
+                prop_assert_eq!(edges(&load.edges[0]), expected);
+                let counts: Vec<_> = ends.iter().map(|end| Some(Value::I64(end.2))).collect();
+                prop_assert_eq!(values(load.edges[0].column("count")), counts);
+            }
+        }
+
+        #[test]
+        fn an_edge_list_reads_back_what_was_written(
+            lines in prop::collection::vec((any::<i64>(), -5i64..5, any::<f32>(), any::<i64>()), 1..40),
+            separator in prop_oneof![Just(" "), Just("\t"), Just(","), Just("  \t"), Just(" , ")],
+            line_end in prop_oneof![Just("\n"), Just("\r\n"), Just("\n# note\n"), Just("\n\n")],
+            packed in any::<bool>(),
+            block_bytes in 1usize..200,
+            threads in 1usize..4,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let lines: Vec<_> = lines.into_iter().filter(|line| line.2.is_finite()).collect();
+            let text: String = lines.iter()
+                .map(|(source, target, weight, time)| {
+                    format!("{source}{separator}{target}{separator}{weight}{separator}{time}{line_end}")
+                })
+                .collect();
+            let input = write(&folder.path().join("g.txt"), &text, packed);
+            let options = ImportOptions { threads, ..ImportOptions::new([input]) };
+            let load = read_in_blocks(&options, &|_| (), block_bytes).unwrap().load;
+
+            let mut expected: Vec<i64> = lines.iter().flat_map(|line| [line.0, line.1]).collect();
+            expected.sort_unstable();
+            expected.dedup();
+            let ids = ids(&load.vertices[0]);
+            prop_assert_eq!(&ids, &expected);
+            let read: Vec<(i64, i64)> = edges(&load.edges[0]).iter()
+                .map(|(source, target)| (ids[*source as usize], ids[*target as usize]))
+                .collect();
+            prop_assert_eq!(read, lines.iter().map(|line| (line.0, line.1)).collect::<Vec<_>>());
+            if !lines.is_empty() {
+                // The text of a float of 32 bits, read as one of 64.
+                let weight = |weight: f32| Some(Value::F64(weight.to_string().parse().unwrap()));
+                let weights: Vec<_> = lines.iter().map(|line| weight(line.2)).collect();
+                prop_assert_eq!(values(load.edges[0].column("weight")), weights);
+                let times: Vec<_> = lines.iter().map(|line| Some(Value::I64(line.3))).collect();
+                prop_assert_eq!(values(load.edges[0].column("time")), times);
+            }
+        }
+    }
+}

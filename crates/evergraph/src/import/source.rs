@@ -1,0 +1,306 @@
+//! Source: the bytes of one input file or of standard input, unpacked when they are gzip data.
+//!
+//! ```text
+//! file or `-` ── counted ── buffer ── gzip by its magic bytes, every member ── Read
+//!                   │                                                           │
+//!                   └ progress, and where packed data broke                     └ offset in the text
+//! ```
+//!
+//! Every error names the file and what to do about it. Data packed by another program (zstd, xz,
+//! zip) is recognised and refused with the command that unpacks it, for as text it would be a
+//! riddle at line 1.
+
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use flate2::bufread::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that are asked of the operating system at once.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// Magic bytes that tell packed data apart: the longest has six.
+const MAGIC_BYTES: usize = 6;
+
+/// The bytes of one input.
+///
+/// As [`Read`] it gives the unpacked bytes; its errors are [`io::Error`]s around our own, which
+/// [`Source::error`] takes out again.
+pub struct Source {
+    name: String,
+    reader: Box<dyn Read + Send>,
+    packed: Arc<AtomicU64>,
+    is_gzip: bool,
+    unpacked: u64,
+}
+
+impl Source {
+    /// Opens the file at `path`; `-` is standard input.
+    ///
+    /// # Errors
+    /// `not_found` or `io` if it can't be opened; `invalid` if it is a folder or is packed in a way
+    /// that isn't read.
+    pub fn open(path: &Path) -> Result<Self> {
+        let name = display_name(path);
+        if is_standard_input(path) {
+            return Self::from_reader(name, io::stdin());
+        }
+        let file = File::open(path).map_err(|error| open_error(path, error))?;
+        let metadata = file.metadata().map_err(|error| open_error(path, error))?;
+        if metadata.is_dir() {
+            return Err(Error::invalid(format!("{name}: is a folder, a file is wanted here")));
+        }
+        Self::from_reader(name, file)
+    }
+
+    /// Reads `reader`, which errors call `name`.
+    ///
+    /// # Errors
+    /// As [`Source::open`], for its first bytes are read here.
+    pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self> {
+        let name = name.into();
+        let packed = Arc::new(AtomicU64::new(0));
+        let mut reader = Counted { reader, count: Arc::clone(&packed) };
+        let mut magic = Vec::with_capacity(MAGIC_BYTES);
+        (&mut reader)
+            .take(MAGIC_BYTES as u64)
+            .read_to_end(&mut magic)
+            .map_err(|error| read_error(&name, error))?;
+        if let Some((packer, command)) = foreign_packer(&magic) {
+            return Err(Error::invalid(format!(
+                "{name}: is {packer} data, which isn't read; unpack it on the way: \
+                 {command} {name} | evergraph import DB -"
+            )));
+        }
+        let is_gzip = magic.starts_with(&[0x1f, 0x8b]);
+        if !is_gzip && name.ends_with(".gz") && magic.len() < 2 {
+            return Err(Error::invalid(format!(
+                "{name}: is named .gz and has only {} bytes: the file is cut off, fetch it again",
+                magic.len()
+            )));
+        }
+        let bytes = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(magic).chain(reader));
+        let reader: Box<dyn Read + Send> = if is_gzip { Box::new(unpacked(bytes)) } else { Box::new(bytes) };
+        Ok(Self { name, reader, packed, is_gzip, unpacked: 0 })
+    }
+
+    /// The name of the input in errors and reports.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Counts the bytes taken from the file so far (packed ones, if it is packed).
+    #[must_use]
+    pub fn bytes_read(&self) -> BytesRead {
+        BytesRead(Arc::clone(&self.packed))
+    }
+
+    /// Our own error inside one that this source's [`Read`] returned.
+    #[must_use]
+    pub fn error(error: io::Error) -> Error {
+        match error.downcast::<Error>() {
+            Ok(ours) => ours,
+            Err(other) => Error::new(ErrorKind::Io, "read failed").because(other),
+        }
+    }
+
+    fn read_failed(&self, error: io::Error) -> Error {
+        let cut_off = error.kind() == io::ErrorKind::UnexpectedEof;
+        let damaged = matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData);
+        if !self.is_gzip || !(cut_off || damaged) {
+            return read_error(&self.name, error);
+        }
+        let what = if cut_off { "ends too early" } else { "is damaged" };
+        Error::invalid(format!(
+            "{}: the gzip data {what}, after {} packed bytes and {} unpacked ones; fetch the file again",
+            self.name,
+            self.packed.load(Ordering::Relaxed),
+            self.unpacked
+        ))
+        .because(error)
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.reader.read(buffer) {
+                Ok(count) => {
+                    self.unpacked += count as u64;
+                    return Ok(count);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(io::Error::other(self.read_failed(error))),
+            }
+        }
+    }
+}
+
+/// A count of bytes that a [`Source`] keeps, readable from another thread.
+#[derive(Clone, Debug)]
+pub struct BytesRead(Arc<AtomicU64>);
+
+impl BytesRead {
+    /// Bytes taken from the file so far.
+    #[must_use]
+    pub fn get(&self) -> u64 {
+        // Relaxed: a figure for people.
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Whether `path` stands for standard input.
+#[must_use]
+pub fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The name of `path` in errors and reports.
+#[must_use]
+pub fn display_name(path: &Path) -> String {
+    if is_standard_input(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Why `path` could not be opened, and what to do.
+#[must_use]
+pub fn open_error(path: &Path, error: io::Error) -> Error {
+    let name = display_name(path);
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::new(
+            ErrorKind::NotFound,
+            format!("{name}: there is no such file or folder; check the path"),
+        ),
+        io::ErrorKind::PermissionDenied => Error::new(
+            ErrorKind::Io,
+            format!("{name}: this user may not read it; change its permissions or run as its owner"),
+        )
+        .because(error),
+        _ => read_error(&name, error),
+    }
+}
+
+fn read_error(name: &str, error: io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("{name}: cannot be read: {error}")).because(error)
+}
+
+fn unpacked(bytes: impl BufRead + Send + 'static) -> impl Read + Send {
+    // One decompressed read feeds many small ones of a parser.
+    BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(bytes))
+}
+
+fn foreign_packer(magic: &[u8]) -> Option<(&'static str, &'static str)> {
+    const PACKERS: [(&[u8], &str, &str); 3] = [
+        (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "zstd -dc"),
+        (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz", "xz -dc"),
+        (b"PK\x03\x04", "zip", "unzip -p"),
+    ];
+    PACKERS
+        .iter()
+        .find(|(bytes, _, _)| magic.starts_with(bytes))
+        .map(|(_, packer, command)| (*packer, *command))
+}
+
+/// Counts the bytes that pass.
+struct Counted<R> {
+    reader: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.count.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read_all(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let mut source = Source::from_reader(name, Cursor::new(bytes))?;
+        let mut text = Vec::new();
+        source.read_to_end(&mut text).map_err(Source::error)?;
+        Ok(text)
+    }
+
+    #[test]
+    fn plain_and_gzip_data_read_alike_and_every_member_is_read() {
+        let mut members = gzip(b"one\n");
+        members.extend(gzip(b"two\n"));
+        assert_eq!(read_all("a.gz", members).unwrap(), b"one\ntwo\n");
+        assert_eq!(read_all("a.txt", b"one\ntwo\n".to_vec()).unwrap(), b"one\ntwo\n");
+        assert_eq!(read_all("a.txt", Vec::new()).unwrap(), b"");
+        assert_eq!(read_all("a.txt", b"1".to_vec()).unwrap(), b"1");
+    }
+
+    #[test]
+    fn truncated_gzip_names_the_file_and_both_offsets() {
+        let mut packed = gzip(&b"0123456789\n".repeat(10_000));
+        packed.truncate(packed.len() - 5);
+        let error = read_all("a.gz", packed.clone()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "a.gz: the gzip data ends too early, after {} packed bytes and 110000 unpacked ones; \
+                 fetch the file again",
+                packed.len()
+            )
+        );
+        assert_eq!(
+            read_all("a.gz", vec![0x1f]).unwrap_err().to_string(),
+            "a.gz: is named .gz and has only 1 bytes: the file is cut off, fetch it again"
+        );
+    }
+
+    #[test]
+    fn damaged_gzip_is_told_from_a_short_one() {
+        let mut packed = gzip(&b"0123456789\n".repeat(10_000));
+        let end = packed.len();
+        packed[end - 6] ^= 0xff; // in the checksum
+        let error = read_all("a.gz", packed).unwrap_err();
+        assert!(error.to_string().starts_with("a.gz: the gzip data is damaged, after "), "{error}");
+    }
+
+    #[test]
+    fn data_of_other_packers_is_refused_with_the_command_that_unpacks_it() {
+        let error = read_all("a.zst", vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a.zst: is zstd data, which isn't read; unpack it on the way: \
+             zstd -dc a.zst | evergraph import DB -"
+        );
+    }
+
+    #[test]
+    fn a_missing_file_and_a_folder_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("people.csv");
+        let error = Source::open(&missing).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert_eq!(
+            error.to_string(),
+            format!("{}: there is no such file or folder; check the path", missing.display())
+        );
+        let error = Source::open(folder.path()).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert_eq!(
+            error.to_string(),
+            format!("{}: is a folder, a file is wanted here", folder.path().display())
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! Reading by name: what people ask of a snapshot or a transaction, one item at a time.
+//!
+//! Programs that read much use the batch methods of [`GraphView`], with ids; these are the same
+//! questions in the words of the schema.
+
+use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::column::Column;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, VertexCursor};
+
+/// Rows asked for at once where everything is collected.
+const BATCH: usize = 4096;
+
+/// Reads any graph by the names of its schema. Names that don't exist have nothing: `None`, an empty
+/// list.
+pub trait ReadByName: GraphView {
+    /// The label of a vertex, if it is there.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn label_of(&self, vertex: VertexId) -> Result<Option<String>> {
+        let mut labels = Vec::with_capacity(1);
+        self.labels(&[vertex], &mut labels)?;
+        Ok(labels[0].map(|label| self.catalogue().label_name(label).to_string()))
+    }
+
+    /// One property of a vertex.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn get(&self, vertex: VertexId, key: &str) -> Result<Option<Value>> {
+        let Some(key) = self.catalogue().key(key) else { return Ok(None) };
+        let mut column = Column::new(ValueType::Any);
+        self.vertex_properties(&[vertex], key, &mut column)?;
+        Ok(column.get(0))
+    }
+
+    /// One property of an edge.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn get_edge(&self, edge: EdgeId, key: &str) -> Result<Option<Value>> {
+        let Some(key) = self.catalogue().key(key) else { return Ok(None) };
+        let mut column = Column::new(ValueType::Any);
+        self.edge_properties(&[edge], key, &mut column)?;
+        Ok(column.get(0))
+    }
+
+    /// All properties of a vertex by name, in the order of their keys' numbers.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn properties(&self, vertex: VertexId) -> Result<Vec<(String, Value)>> {
+        Ok(named(&self.catalogue(), self.vertex_property_map(vertex)?))
+    }
+
+    /// All properties of an edge by name, in the order of their keys' numbers.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn edge_property_list(&self, edge: EdgeId) -> Result<Vec<(String, Value)>> {
+        Ok(named(&self.catalogue(), self.edge_property_map(edge)?))
+    }
+
+    /// The vertex of `label` whose unique `key` is `value`.
+    ///
+    /// # Errors
+    /// `invalid` if the label has no unique index on the key; what reading may meet.
+    fn find(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Option<VertexId>>
+    where
+        Self: Sized,
+    {
+        let catalogue = self.catalogue();
+        let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else { return Ok(None) };
+        let value = fitting(&catalogue, Owner::Label(label), key, value.into());
+        let mut found = Vec::with_capacity(1);
+        self.look_up(label, key, &[value], &mut found)?;
+        Ok(found[0])
+    }
+
+    /// The edges of a vertex over `types` (all if empty), with the vertex at the other end.
+    ///
+    /// # Errors
+    /// `not_found` for a type that doesn't exist; what reading may meet.
+    fn edges(
+        &self,
+        vertex: VertexId,
+        direction: Direction,
+        types: &[&str],
+    ) -> Result<Vec<(EdgeId, VertexId)>> {
+        let types = type_ids(&self.catalogue(), types)?;
+        let mut cursor = NeighborCursor::default();
+        let (mut batch, mut found) = (NeighborBatch::default(), Vec::new());
+        while !cursor.done {
+            batch.clear();
+            GraphView::neighbors(
+                self,
+                &[vertex],
+                types.as_deref(),
+                direction,
+                &mut cursor,
+                BATCH,
+                &mut batch,
+            )?;
+            found.extend(batch.edges.iter().copied().zip(batch.neighbors.iter().copied()));
+        }
+        Ok(found)
+    }
+
+    /// The vertices of `label`, ascending; of every label if `None`.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn vertices(&self, label: Option<&str>) -> Result<Vec<VertexId>> {
+        let labels: Option<Vec<LabelId>> = match label {
+            None => None,
+            Some(name) => Some(self.catalogue().label(name).into_iter().collect()),
+        };
+        let (mut cursor, mut found) = (VertexCursor::default(), Vec::new());
+        while !cursor.done {
+            self.scan_vertices(labels.as_deref(), &mut cursor, BATCH, &mut found)?;
+        }
+        Ok(found)
+    }
+}
+
+impl<V: GraphView + ?Sized> ReadByName for V {}
+
+fn named(catalogue: &Catalogue, properties: Vec<(KeyId, Value)>) -> Vec<(String, Value)> {
+    properties.into_iter().map(|(key, value)| (catalogue.key_name(key).to_string(), value)).collect()
+}
+
+/// The numbers of edge types; `None`, meaning all, for an empty list.
+pub(crate) fn type_ids(catalogue: &Catalogue, names: &[&str]) -> Result<Option<Vec<TypeId>>> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let id = |name: &&str| {
+        let known = catalogue.edge_type(name);
+        known.ok_or_else(|| {
+            let types: Vec<&str> = catalogue.edge_types().map(|(_, kind)| &*kind.name).collect();
+            let text = format!("no edge type is called `{name}`; there are: {}", types.join(", "));
+            Error::new(ErrorKind::NotFound, text)
+        })
+    };
+    names.iter().map(id).collect::<Result<Vec<_>>>().map(Some)
+}
+
+/// `value` in the width of the property, if it fits exactly: people write `7`, keys are `long`.
+fn fitting(catalogue: &Catalogue, owner: Owner, key: KeyId, value: Value) -> Value {
+    let Some(wanted) = catalogue.property_type(owner, key) else { return value };
+    let Some(number) = value.as_i64() else { return value };
+    let narrowed = match wanted {
+        ValueType::I8 => i8::try_from(number).ok().map(Value::I8),
+        ValueType::I16 => i16::try_from(number).ok().map(Value::I16),
+        ValueType::I32 => i32::try_from(number).ok().map(Value::I32),
+        ValueType::I64 => Some(Value::I64(number)),
+        _ => None,
+    };
+    narrowed.unwrap_or(value)
+}

@@ -1,0 +1,170 @@
+//! Transactions by name: add, put, set, delete, in the words of the schema.
+
+use crate::read::ReadByName;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
+use evergraph_graph::transaction::{Committed, Transaction as _};
+use evergraph_graph::value::Value;
+use evergraph_storage::memory::engine::MemoryEngine;
+
+/// What a [`Transaction`] writes through: the same by number, in batches, for programs that write much.
+pub type TransactionById = evergraph_storage::transaction::handle::Transaction<MemoryEngine>;
+
+/// A read-write transaction: sees its own writes, nobody else does before [`Transaction::commit`].
+/// Dropping it rolls it back.
+///
+/// Labels, edge types and property keys that don't exist yet are added with the transaction; a
+/// property's type is learned from its first value.
+pub struct Transaction(TransactionById);
+
+impl Transaction {
+    pub(crate) fn new(inner: TransactionById) -> Self {
+        Self(inner)
+    }
+
+    /// The transaction by number: a [`GraphView`](evergraph_graph::view::GraphView) and a
+    /// [`Transaction`](evergraph_graph::transaction::Transaction).
+    pub fn by_id(&mut self) -> &mut TransactionById {
+        &mut self.0
+    }
+
+    fn keys(&mut self, properties: &[(&str, Value)]) -> Result<Vec<(KeyId, Value)>> {
+        properties.iter().map(|(key, value)| Ok((self.0.key(key)?, value.clone()))).collect()
+    }
+
+    /// Adds a vertex.
+    ///
+    /// # Errors
+    /// `invalid` for a value of another type than the property's, or a unique key that exists.
+    pub fn add_vertex(&mut self, label: &str, properties: &[(&str, Value)]) -> Result<VertexId> {
+        let label = self.0.label(label)?;
+        let properties = self.keys(properties)?;
+        self.0.add_vertex(label, &properties)
+    }
+
+    /// Deletes a vertex with all its edges.
+    ///
+    /// # Errors
+    /// `not_found` if it isn't there.
+    pub fn delete_vertex(&mut self, vertex: VertexId) -> Result<()> {
+        self.0.delete_vertex(vertex)
+    }
+
+    /// Sets a property of a vertex.
+    ///
+    /// # Errors
+    /// `not_found` if the vertex isn't there, `invalid` for a value that doesn't fit.
+    pub fn set(&mut self, vertex: VertexId, key: &str, value: impl Into<Value>) -> Result<()> {
+        let key = self.0.key(key)?;
+        self.0.set_vertex_property(vertex, key, Some(value.into()))
+    }
+
+    /// Removes a property of a vertex.
+    ///
+    /// # Errors
+    /// `not_found` if the vertex isn't there.
+    pub fn remove(&mut self, vertex: VertexId, key: &str) -> Result<()> {
+        let key = self.0.key(key)?;
+        self.0.set_vertex_property(vertex, key, None)
+    }
+
+    /// Adds an edge, beside parallel ones if there are any. The id's discriminator may change at
+    /// commit if somebody else adds a parallel edge meanwhile: see [`Committed::renamed`].
+    ///
+    /// # Errors
+    /// `not_found` if an end isn't there, `invalid` for a value that doesn't fit or a second edge of a
+    /// simple type.
+    pub fn add_edge(
+        &mut self,
+        source: VertexId,
+        edge_type: &str,
+        target: VertexId,
+        properties: &[(&str, Value)],
+    ) -> Result<EdgeId> {
+        let edge_type = self.0.edge_type(edge_type)?;
+        let properties = self.keys(properties)?;
+        self.0.add_edge(source, edge_type, target, &properties)
+    }
+
+    /// Makes the edge be there with exactly these properties: the upsert.
+    ///
+    /// # Errors
+    /// As [`Transaction::add_edge`].
+    pub fn put_edge(
+        &mut self,
+        source: VertexId,
+        edge_type: &str,
+        target: VertexId,
+        properties: &[(&str, Value)],
+    ) -> Result<EdgeId> {
+        let edge_type = self.0.edge_type(edge_type)?;
+        let properties = self.keys(properties)?;
+        self.0.put_edge(source, edge_type, target, &properties)
+    }
+
+    /// Deletes an edge.
+    ///
+    /// # Errors
+    /// `not_found` if it isn't there.
+    pub fn delete_edge(&mut self, edge: EdgeId) -> Result<()> {
+        self.0.delete_edge(edge)
+    }
+
+    /// Sets a property of an edge.
+    ///
+    /// # Errors
+    /// `not_found` if the edge isn't there, `invalid` for a value that doesn't fit.
+    pub fn set_edge(&mut self, edge: EdgeId, key: &str, value: impl Into<Value>) -> Result<()> {
+        let key = self.0.key(key)?;
+        self.0.set_edge_property(edge, key, Some(value.into()))
+    }
+
+    /// One property of a vertex, own writes included.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub fn get(&self, vertex: VertexId, key: &str) -> Result<Option<Value>> {
+        ReadByName::get(&self.0, vertex, key)
+    }
+
+    /// One property of an edge, own writes included.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub fn get_edge(&self, edge: EdgeId, key: &str) -> Result<Option<Value>> {
+        ReadByName::get_edge(&self.0, edge, key)
+    }
+
+    /// The vertex of `label` whose unique `key` is `value`, own writes included.
+    ///
+    /// # Errors
+    /// `invalid` if the label has no unique index on the key.
+    pub fn find(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Option<VertexId>> {
+        ReadByName::find(&self.0, label, key, value)
+    }
+
+    /// The edges of a vertex over `types` (all if empty) with their other ends, own writes included.
+    ///
+    /// # Errors
+    /// `not_found` for a type that doesn't exist.
+    pub fn edges(
+        &self,
+        vertex: VertexId,
+        direction: Direction,
+        types: &[&str],
+    ) -> Result<Vec<(EdgeId, VertexId)>> {
+        ReadByName::edges(&self.0, vertex, direction, types)
+    }
+
+    /// Makes the writes visible to others and, as the database's durability asks, permanent.
+    ///
+    /// # Errors
+    /// `conflict` if another transaction was first: nothing was written, running it again is safe.
+    /// `io` if the log failed: the outcome is unknown until the database is opened again.
+    pub fn commit(self) -> Result<Committed> {
+        self.0.commit()
+    }
+
+    /// Forgets the writes. Dropping does the same.
+    pub fn rollback(self) {}
+}

@@ -1,0 +1,74 @@
+//! Building a unique index from one moment: a scan of its label, and every value that is there twice.
+
+use crate::engine::View;
+use crate::index::unique::UniqueIndex;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{GroupId, KeyId, LabelId, VertexId};
+use evergraph_graph::value::Value;
+use evergraph_graph::value::shortened::Shortened;
+
+/// Duplicates named in an error; further ones are only counted.
+const DUPLICATES_NAMED: usize = 5;
+
+/// What a build found.
+#[derive(Debug)]
+pub struct Built {
+    /// The index, exact at the view's timestamp; to be used only without duplicates.
+    pub index: UniqueIndex,
+    /// The first values that more than one vertex has, with two holders each.
+    pub duplicates: Vec<(Value, VertexId, VertexId)>,
+    /// How many vertices have a value that an earlier one has.
+    pub duplicates_count: u64,
+}
+
+/// Builds the index on `key` among the vertices of `label` as `view` shows them.
+///
+/// Cost: reads the key of each vertex of the label once, and twice where hashes meet.
+///
+/// # Errors
+/// What reading may meet.
+pub fn build<V: View>(view: &V, label: LabelId, key: KeyId, seed: u64) -> Result<Built> {
+    let index = UniqueIndex::new(view.timestamp(), seed);
+    let mut built = Built { index, duplicates: Vec::new(), duplicates_count: 0 };
+    let mut candidates = Vec::new();
+    for group in (0..view.group_count()).map(GroupId) {
+        if view.group_label(group) != Some(label) {
+            continue;
+        }
+        let live = view.live(group)?;
+        let rows = (0..live.len() * 64).filter(|row| live[row / 64] >> (row % 64) & 1 == 1);
+        for vertex in rows.map(|row| VertexId::new(group, row as u16)) {
+            let Some(value) = view.vertex_property(vertex, key)? else { continue };
+            let hash = built.index.hash(&value);
+            candidates.clear();
+            built.index.candidates(hash, &mut candidates);
+            for other in &candidates {
+                if view.vertex_property(*other, key)?.as_ref() == Some(&value) {
+                    built.duplicates_count += 1;
+                    if built.duplicates.len() < DUPLICATES_NAMED {
+                        built.duplicates.push((value.clone(), *other, vertex));
+                    }
+                    break;
+                }
+            }
+            built.index.fill(hash, vertex);
+        }
+    }
+    Ok(built)
+}
+
+impl Built {
+    /// The duplicates for an error: `"ada" of v1 and v7, "bob" of v2 and v3, and 9 more`.
+    #[must_use]
+    pub fn describe_duplicates(&self) -> String {
+        let named = self.duplicates.iter().map(|(value, first, second)| {
+            format!("{} of {first} and {second}", Shortened::new(&value.to_string()))
+        });
+        let mut named: Vec<String> = named.collect();
+        let more = self.duplicates_count - named.len() as u64;
+        if more > 0 {
+            named.push(format!("and {more} more"));
+        }
+        named.join(", ")
+    }
+}

@@ -1,0 +1,141 @@
+//! Change list: which hashes gained a holder lately, to answer "newer than S?" under the latch.
+//!
+//! ```text
+//! order    (ts 7, #a) (ts 9, #b) (ts 9, #c) (ts 12, #a)    oldest is dropped first
+//! newest   #a -> 12   #b -> 9   #c -> 9                     one look a question
+//! floor    6: everything newer is in the list
+//! ```
+//!
+//! A bounded memory: beyond its budget the oldest entries go and raise the floor, below which the
+//! answer is [`Newer::Forgotten`], a conflict. Equal hashes of different values may answer `Yes`
+//! without cause; the transaction runs again and finds nothing.
+//!
+//! Source: core-protocol sections 2 and 6.
+
+use crate::engine::Newer;
+use evergraph_graph::timestamp::Timestamp;
+use hashbrown::HashTable;
+use std::collections::VecDeque;
+
+/// The latest changes of one index.
+#[derive(Debug)]
+pub struct ChangeList {
+    order: VecDeque<(Timestamp, u32)>,
+    newest: HashTable<(u32, Timestamp)>,
+    floor: Timestamp,
+    entries_max: usize,
+}
+
+impl ChangeList {
+    /// Knows everything after `floor`, of which there is nothing yet; keeps at most `entries_max`.
+    #[must_use]
+    pub fn new(floor: Timestamp, entries_max: usize) -> Self {
+        Self { order: VecDeque::new(), newest: HashTable::new(), floor, entries_max }
+    }
+
+    /// Whether `hash` gained a holder after `since`.
+    #[must_use]
+    pub fn newer(&self, hash: u32, since: Timestamp) -> Newer {
+        match self.newest.find(spread(hash), |entry| entry.0 == hash) {
+            Some((_, at)) if !at.visible_at(since) => Newer::Yes,
+            _ if since < self.floor => Newer::Forgotten,
+            _ => Newer::No,
+        }
+    }
+
+    /// Notes that `hash` gained a holder at `at`, which is no older than any before.
+    pub fn push(&mut self, at: Timestamp, hash: u32) {
+        self.order.push_back((at, hash));
+        let entry = self.newest.entry(spread(hash), |entry| entry.0 == hash, |entry| spread(entry.0));
+        entry.and_modify(|entry| entry.1 = at).or_insert((hash, at));
+        if self.order.len() > self.entries_max {
+            self.pop();
+        }
+    }
+
+    /// Forgets what no writer asks about any more: changes visible at `oldest`.
+    pub fn forget_through(&mut self, oldest: Timestamp) {
+        while self.order.front().is_some_and(|(at, _)| at.visible_at(oldest)) {
+            self.pop();
+        }
+        if self.order.is_empty() {
+            self.order = VecDeque::new();
+            self.newest = HashTable::new();
+        }
+    }
+
+    /// Entries in the list.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether nothing changed lately.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    fn pop(&mut self) {
+        let Some((at, hash)) = self.order.pop_front() else { return };
+        self.floor = at;
+        if let Ok(entry) = self.newest.find_entry(spread(hash), |entry| *entry == (hash, at)) {
+            entry.remove();
+        }
+    }
+}
+
+/// A 32-bit hash as the 64 bits that a hash table wants: it takes the place from the low bits and
+/// a tag from the high ones.
+pub(crate) fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::timestamp::Timestamp as T;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_dropped_change_is_forgotten_and_never_denied() {
+        let mut list = ChangeList::new(T(3), 2);
+        assert_eq!((list.newer(1, T(3)), list.newer(1, T(2))), (Newer::No, Newer::Forgotten));
+        list.push(T(5), 1);
+        list.push(T(6), 2);
+        list.push(T(8), 3);
+        assert_eq!(list.newer(1, T(4)), Newer::Forgotten, "the change at 5 was dropped");
+        assert_eq!(
+            (list.newer(1, T(5)), list.newer(2, T(5)), list.newer(2, T(6))),
+            (Newer::No, Newer::Yes, Newer::No)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_list_answers_as_a_full_history_or_says_that_it_forgot(
+            changes in proptest::collection::vec((0u64..3, 0u32..4), 0..40),
+            entries_max in 1usize..20, forget in 0u64..30,
+        ) {
+            let mut list = ChangeList::new(T(0), entries_max);
+            let (mut at, mut history) = (T(1), Vec::new());
+            for (step, hash) in changes {
+                at = T(at.0 + step);
+                list.push(at, hash);
+                history.push((at, hash));
+                prop_assert!(list.len() <= entries_max);
+            }
+            list.forget_through(T(forget));
+            for since in 0..at.0 + 2 {
+                for hash in 0..4 {
+                    let truth = history.iter().any(|(at, changed)| *changed == hash && at.0 > since);
+                    match list.newer(hash, T(since)) {
+                        Newer::Yes => prop_assert!(truth),
+                        Newer::No => prop_assert!(!truth),
+                        Newer::Forgotten => prop_assert!(since < list.floor.0),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Adjacency of a reader: lists and degrees, stored edges and own writes merged, batch by batch.
+//!
+//! Order of a row's neighbours: out before in, then by type, neighbour, discriminator. A cursor counts
+//! neighbours handed out of a row; resuming passes whole lists by their degree and stops inside one.
+
+use crate::engine::View;
+use crate::snapshot::reader::Reader;
+use crate::transaction::writes::EdgeWrite;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
+use evergraph_graph::view::{NeighborBatch, NeighborCursor};
+use std::cmp::Ordering;
+
+/// The edge types to look at, from row to row: rows of one group share them.
+struct TypeChoice<'a> {
+    wanted: Option<&'a [TypeId]>,
+    chosen: Vec<TypeId>,
+    /// Whose types `chosen` is, if the next row may use it too.
+    of: Option<(GroupId, Direction)>,
+}
+
+impl<V: View> Reader<'_, V> {
+    /// As [`evergraph_graph::view::GraphView::neighbors`].
+    pub(crate) fn expand(
+        &self,
+        vertices: &[VertexId],
+        types: Option<&[TypeId]>,
+        direction: Direction,
+        cursor: &mut NeighborCursor,
+        limit: usize,
+        batch: &mut NeighborBatch,
+    ) -> Result<()> {
+        let mut choice = TypeChoice { wanted: types, chosen: Vec::new(), of: None };
+        let mut list = Vec::new();
+        let mut room = limit;
+        while !cursor.done && room > 0 {
+            let Some(vertex) = vertices.get(cursor.row) else {
+                cursor.done = true;
+                break;
+            };
+            let mut skip = cursor.offset;
+            for side in direction.sides() {
+                self.choose_types(&mut choice, *vertex, *side);
+                for edge_type in &choice.chosen {
+                    if skip > 0 {
+                        let degree = self.degree(*vertex, *edge_type, *side)?;
+                        if degree <= skip {
+                            skip -= degree;
+                            continue;
+                        }
+                    }
+                    list.clear();
+                    self.list(*vertex, *edge_type, *side, skip, room, &mut list)?;
+                    skip = 0;
+                    batch.rows.resize(batch.rows.len() + list.len(), cursor.row as u32);
+                    batch.neighbors.extend(list.iter().map(|entry| entry.0));
+                    batch.edges.extend(list.iter().map(|entry| edge_of(*vertex, *edge_type, *side, *entry)));
+                    cursor.offset += list.len() as u64;
+                    room -= list.len();
+                    if room == 0 {
+                        return Ok(());
+                    }
+                }
+            }
+            cursor.row += 1;
+            cursor.offset = 0;
+        }
+        Ok(())
+    }
+
+    /// As [`evergraph_graph::view::GraphView::degrees`].
+    pub(crate) fn count(
+        &self,
+        vertices: &[VertexId],
+        types: Option<&[TypeId]>,
+        direction: Direction,
+        degrees: &mut Vec<u64>,
+    ) -> Result<()> {
+        let mut choice = TypeChoice { wanted: types, chosen: Vec::new(), of: None };
+        for vertex in vertices {
+            let mut degree = 0;
+            for side in direction.sides() {
+                self.choose_types(&mut choice, *vertex, *side);
+                for edge_type in &choice.chosen {
+                    degree += self.degree(*vertex, *edge_type, *side)?;
+                }
+            }
+            degrees.push(degree);
+        }
+        Ok(())
+    }
+
+    /// Appends the stored edges of a vertex, own writes left aside: a self loop once.
+    pub(crate) fn stored_edges(&self, vertex: VertexId, edges: &mut Vec<EdgeId>) -> Result<()> {
+        let mut list = Vec::new();
+        for side in Direction::Both.sides() {
+            for edge_type in self.view.edge_types(vertex.group(), *side) {
+                list.clear();
+                self.view.neighbors(vertex, edge_type, *side, &mut list)?;
+                if *side == Direction::In {
+                    list.retain(|entry| entry.0 != vertex);
+                }
+                edges.extend(list.iter().map(|entry| edge_of(vertex, edge_type, *side, *entry)));
+            }
+        }
+        Ok(())
+    }
+
+    fn choose_types(&self, choice: &mut TypeChoice<'_>, vertex: VertexId, side: Direction) {
+        let of = (vertex.group(), side);
+        if choice.of == Some(of) {
+            return;
+        }
+        choice.chosen.clear();
+        match choice.wanted {
+            Some(wanted) if wanted.len() <= 1 => choice.chosen.extend(wanted),
+            wanted => {
+                choice.chosen.extend(self.view.edge_types(vertex.group(), side));
+                self.writes.edge_types_of(vertex, side, &mut choice.chosen);
+                choice.chosen.retain(|found| wanted.is_none_or(|wanted| wanted.contains(found)));
+                choice.chosen.sort_unstable();
+                choice.chosen.dedup();
+            }
+        }
+        choice.of = self.writes.is_empty().then_some(of);
+    }
+
+    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64> {
+        let stored = self.view.degree(vertex, edge_type, side)? as i64;
+        let own: i64 = self.writes.edges_of(vertex, edge_type, side).map(|(_, write)| write.balance()).sum();
+        Ok(u64::try_from(stored + own).expect("as many edges are deleted as there are, at most"))
+    }
+
+    fn list(
+        &self,
+        vertex: VertexId,
+        edge_type: TypeId,
+        side: Direction,
+        skip: u64,
+        limit: usize,
+        list: &mut Vec<(VertexId, u16)>,
+    ) -> Result<()> {
+        let entry = |edge: EdgeId| {
+            (if side == Direction::Out { edge.target } else { edge.source }, edge.discriminator)
+        };
+        let own = self.writes.edges_of(vertex, edge_type, side);
+        let mut own = own.map(|(edge, write)| (entry(edge), write)).peekable();
+        if own.peek().is_none() {
+            return self.view.neighbors_from(vertex, edge_type, side, skip, limit, list);
+        }
+        let mut stored = Vec::new();
+        self.view.neighbors(vertex, edge_type, side, &mut stored)?;
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        list.extend(merged(stored, own).skip(skip).take(limit));
+        Ok(())
+    }
+}
+
+fn edge_of(vertex: VertexId, edge_type: TypeId, side: Direction, entry: (VertexId, u16)) -> EdgeId {
+    let (neighbor, discriminator) = entry;
+    let (source, target) = if side == Direction::Out { (vertex, neighbor) } else { (neighbor, vertex) };
+    EdgeId { source, edge_type, target, discriminator }
+}
+
+/// Stored entries without those deleted, and those added; both sorted.
+fn merged<'a>(
+    stored: Vec<(VertexId, u16)>,
+    own: impl Iterator<Item = ((VertexId, u16), &'a EdgeWrite)>,
+) -> impl Iterator<Item = (VertexId, u16)> {
+    let (mut stored, mut own) = (stored.into_iter().peekable(), own.peekable());
+    std::iter::from_fn(move || {
+        loop {
+            let order = match (stored.peek(), own.peek()) {
+                (Some(entry), Some((written, _))) => entry.cmp(written),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return None,
+            };
+            if order == Ordering::Less {
+                return stored.next();
+            }
+            if order == Ordering::Equal {
+                stored.next();
+            }
+            if let Some((entry, write)) = own.next()
+                && *write != EdgeWrite::Delete
+            {
+                return Some(entry);
+            }
+        }
+    })
+}

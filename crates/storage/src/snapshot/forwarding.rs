@@ -1,0 +1,77 @@
+//! Forwarding: whoever can make a reader is a `GraphView` by it, one line a method.
+//!
+//! A reader borrows its engine's view, so its owner cannot keep one beside what it borrows from; it
+//! makes one a call, which copies a few pointers.
+
+/// Implements `GraphView` for `$owner<E>`, whose method `reader` makes a
+/// [`Reader`](crate::snapshot::reader::Reader).
+macro_rules! view_through_reader {
+    ($owner:ident) => {
+        const _: () = {
+            use $crate::snapshot::forwarding::forward;
+            use evergraph_graph::catalogue::Catalogue;
+            use evergraph_graph::column::Column;
+            use evergraph_graph::error::Result;
+            use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+            use evergraph_graph::timestamp::Timestamp;
+            use evergraph_graph::value::Value;
+            use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
+            use std::sync::Arc;
+
+            impl<E: Engine> GraphView for $owner<E> {
+                forward!(timestamp() -> Timestamp);
+                forward!(catalogue() -> Arc<Catalogue>);
+                forward!(scan_vertices(
+                    labels: Option<&[LabelId]>,
+                    cursor: &mut VertexCursor,
+                    limit: usize,
+                    vertices: &mut Vec<VertexId>
+                ) -> Result<()>);
+                forward!(labels(vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()>);
+                forward!(neighbors(
+                    vertices: &[VertexId],
+                    types: Option<&[TypeId]>,
+                    direction: Direction,
+                    cursor: &mut NeighborCursor,
+                    limit: usize,
+                    batch: &mut NeighborBatch
+                ) -> Result<()>);
+                forward!(degrees(
+                    vertices: &[VertexId],
+                    types: Option<&[TypeId]>,
+                    direction: Direction,
+                    degrees: &mut Vec<u64>
+                ) -> Result<()>);
+                forward!(count_edges_between(
+                    pairs: &[(VertexId, VertexId)],
+                    edge_type: TypeId,
+                    counts: &mut Vec<u32>
+                ) -> Result<()>);
+                forward!(has_edges(edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()>);
+                forward!(vertex_properties(vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()>);
+                forward!(vertex_property_map(vertex: VertexId) -> Result<Vec<(KeyId, Value)>>);
+                forward!(edge_properties(edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()>);
+                forward!(edge_property_map(edge: EdgeId) -> Result<Vec<(KeyId, Value)>>);
+                forward!(look_up(
+                    label: LabelId,
+                    key: KeyId,
+                    values: &[Value],
+                    vertices: &mut Vec<Option<VertexId>>
+                ) -> Result<()>);
+                forward!(statistics() -> Result<Statistics>);
+                forward!(partitions(vertices: &[VertexId], partitions: &mut Vec<PartitionId>) -> Result<()>);
+            }
+        };
+    };
+}
+
+/// One method of `GraphView`, answered by the reader.
+macro_rules! forward {
+    ($name:ident($($argument:ident: $kind:ty),*) -> $result:ty) => {
+        fn $name(&self, $($argument: $kind),*) -> $result {
+            GraphView::$name(&self.reader(), $($argument),*)
+        }
+    };
+}
+
+pub(crate) use {forward, view_through_reader};

@@ -1,0 +1,62 @@
+//! Snapshot: a read-only view of one moment, shared between threads, released when dropped.
+
+use crate::engine::Engine;
+use crate::snapshot::forwarding::view_through_reader;
+use crate::snapshot::reader::Reader;
+use crate::snapshot::session::Session;
+use crate::timeline::registry::Access;
+use crate::transaction::front::Front;
+use crate::transaction::writes::Writes;
+use evergraph_graph::budget::Budget;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::Result;
+use evergraph_graph::topology::Projection;
+use evergraph_graph::view::Freeze;
+use std::sync::Arc;
+
+static NO_WRITES: Writes = Writes::new();
+
+/// The graph as it was at one moment: in mode `sync` the newest that a power cut would leave.
+///
+/// Old versions of what others change meanwhile are kept until it is dropped.
+pub struct Snapshot<E: Engine> {
+    session: Session<E>,
+    catalogue: Arc<Catalogue>,
+}
+
+impl<E: Engine> Snapshot<E> {
+    /// Begins one now.
+    #[must_use]
+    pub fn begin(front: &Arc<Front<E>>) -> Self {
+        Self::of(Session::begin(front, Access::Read))
+    }
+
+    /// Reads at the moment of `session`.
+    #[must_use]
+    pub fn of(session: Session<E>) -> Self {
+        // After the timestamp was taken: the catalogue names at least what it shows.
+        let catalogue = session.front().catalogue.load_full();
+        Self { session, catalogue }
+    }
+
+    pub(crate) fn reader(&self) -> Reader<'_, E::View<'_>> {
+        let front = self.session.front();
+        Reader::new(self.session.view(), &NO_WRITES, &self.catalogue, &front.indexes)
+    }
+}
+
+impl<E: Engine> Freeze for Snapshot<E> {
+    type Topology = E::Topology;
+
+    fn freeze(&self, projection: &Projection) -> Result<E::Topology> {
+        let (session, front) = (&self.session, self.session.front());
+        let budget: Arc<dyn Budget> = front.budget.clone();
+        front.engine.freeze(session.pin(), session.timestamp(), &self.catalogue, projection, &budget)
+    }
+
+    fn budget(&self) -> &dyn Budget {
+        &*self.session.front().budget
+    }
+}
+
+view_through_reader!(Snapshot);

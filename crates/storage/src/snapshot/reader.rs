@@ -1,0 +1,367 @@
+//! Reader: an engine's view at S with own writes laid over it, as one `GraphView`.
+//!
+//! ```text
+//! vertex   own insert  -> own label and properties       own delete -> nothing
+//!          own set     -> changed keys, the others from the view
+//! edge     own add, insert, replace -> own properties    own delete -> nothing
+//! ```
+//!
+//! A snapshot reads with no writes. A transaction sees every own write at once, in scans that are
+//! under way too; whoever writes while scanning collects first.
+
+use crate::engine::{GroupBits, View};
+use crate::index::directory::IndexDirectory;
+use crate::index::unique::UniqueIndex;
+use crate::transaction::widening::widened;
+use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
+use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::column::Column;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::{
+    Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId,
+};
+use evergraph_graph::properties::Properties;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
+use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Reads one moment; cheap to make, so that its owner makes one a call.
+pub struct Reader<'a, V> {
+    pub(crate) view: V,
+    pub(crate) writes: &'a Writes,
+    catalogue: &'a Arc<Catalogue>,
+    indexes: &'a IndexDirectory,
+}
+
+impl<'a, V: View> Reader<'a, V> {
+    /// Reads `view` with `writes` over it, by the names of `catalogue`.
+    pub fn new(
+        view: V,
+        writes: &'a Writes,
+        catalogue: &'a Arc<Catalogue>,
+        indexes: &'a IndexDirectory,
+    ) -> Self {
+        Self { view, writes, catalogue, indexes }
+    }
+
+    /// The label of a vertex, if it is there.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub fn label(&self, vertex: VertexId) -> Result<Option<LabelId>> {
+        match self.writes.vertex(vertex) {
+            Some(VertexWrite::Insert { label, .. }) => return Ok(Some(*label)),
+            Some(VertexWrite::Delete) => return Ok(None),
+            Some(VertexWrite::Set(_)) | None => {}
+        }
+        match self.view.group_label(vertex.group()) {
+            Some(label) if self.view.is_alive(vertex)? => Ok(Some(label)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether an edge is there.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub fn has_edge(&self, edge: EdgeId) -> Result<bool> {
+        match self.writes.edge(edge) {
+            Some(write) => Ok(*write != EdgeWrite::Delete),
+            None => self.view.has_edge(edge),
+        }
+    }
+
+    /// One property of a vertex.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
+        match self.writes.vertex(vertex) {
+            Some(VertexWrite::Insert { properties, .. }) => Ok(properties.get(key).flatten().cloned()),
+            Some(VertexWrite::Delete) => Ok(None),
+            Some(VertexWrite::Set(changes)) => match changes.get(key) {
+                Some(value) => Ok(value.cloned()),
+                None => self.view.vertex_property(vertex, key),
+            },
+            None => self.view.vertex_property(vertex, key),
+        }
+    }
+
+    /// One property of an edge.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
+        use EdgeWrite::{Add, Delete, Insert, Replace, Set};
+        match self.writes.edge(edge) {
+            Some(Add(all) | Insert(all) | Replace(all)) => Ok(all.get(key).flatten().cloned()),
+            Some(Delete) => Ok(None),
+            Some(Set(changes)) => match changes.get(key) {
+                Some(value) => Ok(value.cloned()),
+                None => self.view.edge_property(edge, key),
+            },
+            None => self.view.edge_property(edge, key),
+        }
+    }
+
+    /// The unique index on (label, key), if this moment can use it.
+    ///
+    /// # Errors
+    /// `invalid` if there is none, `conflict` if it is younger than this moment.
+    pub fn index(&self, label: LabelId, key: KeyId) -> Result<Arc<UniqueIndex>> {
+        let name = || format!("{}.{}", self.catalogue.label_name(label), self.catalogue.key_name(key));
+        let Some(index) = self.indexes.get(label, key).filter(|_| self.catalogue.is_unique(label, key))
+        else {
+            let text = format!("there is no unique index on {}: create it, then look up", name());
+            return Err(Error::invalid(text));
+        };
+        if !index.serves(self.view.timestamp()) {
+            let text = format!("the unique index on {} was created after this snapshot: begin again", name());
+            return Err(Error::conflict(text));
+        }
+        Ok(index)
+    }
+
+    /// The vertex of `label` that holds `value`, of `index` on (label, key).
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub fn holder(
+        &self,
+        index: &UniqueIndex,
+        label: LabelId,
+        key: KeyId,
+        value: &Value,
+    ) -> Result<Option<VertexId>> {
+        let hash = index.hash(value);
+        let mut candidates: Vec<VertexId> = self.writes.unique_candidates(label, key, hash).collect();
+        index.candidates(hash, &mut candidates);
+        for vertex in candidates {
+            if self.vertex_property(vertex, key)?.as_ref() == Some(value) {
+                return Ok(Some(vertex));
+            }
+        }
+        Ok(None)
+    }
+
+    fn live(&self, group: GroupId) -> Result<GroupBits> {
+        let mut bits = self.view.live(group)?;
+        let last = VertexId(group.first().0 + (GROUP_SIZE - 1));
+        for (vertex, write) in self.writes.vertices_between(group.first(), last) {
+            let (word, bit) = (usize::from(vertex.row() / 64), 1 << (vertex.row() % 64));
+            match write {
+                VertexWrite::Insert { .. } => bits[word] |= bit,
+                VertexWrite::Delete => bits[word] &= !bit,
+                VertexWrite::Set(_) => {}
+            }
+        }
+        Ok(bits)
+    }
+}
+
+/// The rows of `bits` from `first` on, ascending.
+fn rows_from(bits: &GroupBits, first: u16) -> impl Iterator<Item = u16> + '_ {
+    let start = usize::from(first / 64);
+    (start..bits.len()).flat_map(move |at| {
+        let mut word = bits[at];
+        if at == start {
+            word &= u64::MAX << (first % 64);
+        }
+        std::iter::from_fn(move || {
+            let row = (word != 0).then(|| at as u16 * 64 + word.trailing_zeros() as u16);
+            word &= word.wrapping_sub(1);
+            row
+        })
+    })
+}
+
+/// `stored` with `changes` made, by key.
+fn changed(stored: Vec<(KeyId, Value)>, changes: &Properties) -> Vec<(KeyId, Value)> {
+    let stored: Properties = stored.into_iter().map(|(key, value)| (key, Some(value))).collect();
+    values(&stored.followed_by(changes))
+}
+
+fn values(properties: &Properties) -> Vec<(KeyId, Value)> {
+    properties.as_slice().iter().filter_map(|(key, value)| Some((*key, value.clone()?))).collect()
+}
+
+impl<V: View> GraphView for Reader<'_, V> {
+    fn timestamp(&self) -> Timestamp {
+        self.view.timestamp()
+    }
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(self.catalogue)
+    }
+
+    fn scan_vertices(
+        &self,
+        labels: Option<&[LabelId]>,
+        cursor: &mut VertexCursor,
+        limit: usize,
+        vertices: &mut Vec<VertexId>,
+    ) -> Result<()> {
+        let mut left = limit;
+        while !cursor.done && left > 0 {
+            let from = VertexId(cursor.next);
+            let group = from.group();
+            if group.0 >= self.view.group_count() {
+                cursor.done = true;
+                break;
+            }
+            let label = self.view.group_label(group);
+            if label.is_some_and(|label| labels.is_none_or(|labels| labels.contains(&label))) {
+                let live = self.live(group)?;
+                let before = vertices.len();
+                let rows = rows_from(&live, from.row()).take(left);
+                vertices.extend(rows.map(|row| VertexId::new(group, row)));
+                left -= vertices.len() - before;
+            }
+            let last = VertexId(group.first().0 + (GROUP_SIZE - 1));
+            let seen = if left == 0 { vertices[vertices.len() - 1] } else { last };
+            match seen.0.checked_add(1) {
+                Some(next) => cursor.next = next,
+                None => cursor.done = true,
+            }
+        }
+        Ok(())
+    }
+
+    fn labels(&self, vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()> {
+        labels.reserve(vertices.len());
+        for vertex in vertices {
+            labels.push(self.label(*vertex)?);
+        }
+        Ok(())
+    }
+
+    fn neighbors(
+        &self,
+        vertices: &[VertexId],
+        types: Option<&[TypeId]>,
+        direction: Direction,
+        cursor: &mut NeighborCursor,
+        limit: usize,
+        batch: &mut NeighborBatch,
+    ) -> Result<()> {
+        self.expand(vertices, types, direction, cursor, limit, batch)
+    }
+
+    fn degrees(
+        &self,
+        vertices: &[VertexId],
+        types: Option<&[TypeId]>,
+        direction: Direction,
+        degrees: &mut Vec<u64>,
+    ) -> Result<()> {
+        self.count(vertices, types, direction, degrees)
+    }
+
+    fn count_edges_between(
+        &self,
+        pairs: &[(VertexId, VertexId)],
+        edge_type: TypeId,
+        counts: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut stored = Vec::new();
+        for (source, target) in pairs {
+            stored.clear();
+            self.view.edges_between(*source, edge_type, *target, &mut stored)?;
+            let own = self.writes.edges_between(*source, edge_type, *target);
+            let balance: i64 = own.map(|(_, write)| write.balance()).sum();
+            let count = stored.len() as i64 + balance;
+            counts.push(u32::try_from(count).expect("as many edges are deleted as there are, at most"));
+        }
+        Ok(())
+    }
+
+    fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
+        for edge in edges {
+            found.push(self.has_edge(*edge)?);
+        }
+        Ok(())
+    }
+
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
+        for vertex in vertices {
+            column.push(self.vertex_property(*vertex, key)?);
+        }
+        Ok(())
+    }
+
+    fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
+        match self.writes.vertex(vertex) {
+            Some(VertexWrite::Insert { properties, .. }) => Ok(values(properties)),
+            Some(VertexWrite::Delete) => Ok(Vec::new()),
+            Some(VertexWrite::Set(changes)) => Ok(changed(self.view.vertex_properties(vertex)?, changes)),
+            None => self.view.vertex_properties(vertex),
+        }
+    }
+
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
+        for edge in edges {
+            column.push(self.edge_property(*edge, key)?);
+        }
+        Ok(())
+    }
+
+    fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
+        use EdgeWrite::{Add, Delete, Insert, Replace, Set};
+        match self.writes.edge(edge) {
+            Some(Add(all) | Insert(all) | Replace(all)) => Ok(values(all)),
+            Some(Delete) => Ok(Vec::new()),
+            Some(Set(changes)) => Ok(changed(self.view.edge_properties(edge)?, changes)),
+            None => self.view.edge_properties(edge),
+        }
+    }
+
+    /// A number of a narrower type than the key's finds its equal; a value of another type finds nothing.
+    fn look_up(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        values: &[Value],
+        vertices: &mut Vec<Option<VertexId>>,
+    ) -> Result<()> {
+        let index = self.index(label, key)?;
+        let declared = self.catalogue.property_type(Owner::Label(label), key);
+        for value in values {
+            let wide = declared.and_then(|declared| widened(value, declared));
+            vertices.push(self.holder(&index, label, key, wide.as_ref().unwrap_or(value))?);
+        }
+        Ok(())
+    }
+
+    fn statistics(&self) -> Result<Statistics> {
+        let mut vertices: BTreeMap<LabelId, u64> = BTreeMap::new();
+        let mut edges: BTreeMap<TypeId, i64> = BTreeMap::new();
+        for group in (0..self.view.group_count()).map(GroupId) {
+            let Some(label) = self.view.group_label(group) else { continue };
+            let live = self.live(group)?;
+            let count: u64 = live.iter().map(|word| u64::from(word.count_ones())).sum();
+            *vertices.entry(label).or_default() += count;
+            for edge_type in self.view.edge_types(group, Direction::Out) {
+                let count = self.view.group_edge_count(group, edge_type)?;
+                *edges.entry(edge_type).or_default() += count as i64;
+            }
+        }
+        for (edge, write) in self.writes.edges() {
+            *edges.entry(edge.edge_type).or_default() += write.balance();
+        }
+        Ok(Statistics {
+            vertices: vertices.into_iter().filter(|(_, count)| *count > 0).collect(),
+            edges: edges
+                .into_iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(id, count)| (id, count as u64))
+                .collect(),
+        })
+    }
+
+    fn partitions(&self, vertices: &[VertexId], partitions: &mut Vec<PartitionId>) -> Result<()> {
+        partitions.resize(partitions.len() + vertices.len(), PartitionId(0));
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! Session: a timestamp that somebody reads at, held in the registry until it is dropped.
+
+use crate::engine::Engine;
+use crate::timeline::registry::Access;
+use crate::transaction::front::Front;
+use evergraph_graph::timestamp::Timestamp;
+use std::sync::Arc;
+
+/// A registered reader or writer of a store.
+///
+/// Nothing that its timestamp needs is dropped while it lives, so keep it for as short as possible.
+pub struct Session<E: Engine> {
+    front: Arc<Front<E>>,
+    timestamp: Timestamp,
+    access: Access,
+    pin: E::Pin,
+}
+
+impl<E: Engine> Session<E> {
+    /// Begins at the newest commit (to write), or at the newest that snapshots see (to read).
+    #[must_use]
+    pub fn begin(front: &Arc<Front<E>>, access: Access) -> Self {
+        let (timestamp, pin) = front.timeline.begin(access, |timestamp| front.engine.pin(timestamp));
+        Self { front: Arc::clone(front), timestamp, access, pin }
+    }
+
+    /// The moment that is read.
+    #[must_use]
+    pub fn timestamp(&self) -> Timestamp {
+        self.timestamp
+    }
+
+    /// The store's shared state.
+    #[must_use]
+    pub fn front(&self) -> &Arc<Front<E>> {
+        &self.front
+    }
+
+    /// What the engine holds for this session.
+    #[must_use]
+    pub fn pin(&self) -> &E::Pin {
+        &self.pin
+    }
+
+    /// The engine's view of this moment.
+    #[must_use]
+    pub fn view(&self) -> E::View<'_> {
+        self.front.engine.view(&self.pin, self.timestamp)
+    }
+}
+
+impl<E: Engine> Drop for Session<E> {
+    fn drop(&mut self) {
+        if self.front.timeline.end(self.timestamp, self.access) {
+            self.front.engine.snapshot_ended();
+        }
+    }
+}

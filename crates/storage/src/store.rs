@@ -1,0 +1,302 @@
+//! Store: one graph, open. Begins transactions and snapshots over any engine.
+//!
+//! ```text
+//! checkpoint + log --Replay--> engine, catalogue, ids --assemble--> Store
+//!                                            begin() -> Transaction    snapshot() -> Snapshot
+//! ```
+//!
+//! Assembling reads what unique indexes hold; opening files, recovery's order and checkpoints are
+//! their caller's.
+
+use crate::engine::{Engine, EngineStatistics};
+use crate::index::build::build;
+use crate::index::directory::IndexDirectory;
+use crate::io::random::Random;
+use crate::log::writer::{Log, LogStatistics};
+use crate::memory_budget::MemoryBudget;
+use crate::snapshot::handle::Snapshot;
+use crate::sync::ArcCell;
+use crate::timeline::clock::Timeline;
+use crate::transaction::commit::NewIndex;
+use crate::transaction::front::{Counters, Front};
+use crate::transaction::handle::Transaction;
+use crate::transaction::latch::LoadingGate;
+use crate::transaction::names::Names;
+use crate::transaction::retry::Retry;
+use crate::transaction::schema_writes::property_name;
+use crate::vertex_ids::{GroupState, VertexIds};
+use evergraph_graph::catalogue::{Catalogue, Owner, SchemaChange};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::transaction::Transaction as _;
+use std::sync::Arc;
+
+/// What a store is made of. Engine, catalogue and ids are those of the timeline's newest commit.
+pub struct Parts<E: Engine> {
+    /// Where the graph lies.
+    pub engine: Arc<E>,
+    /// Time, shared with the engine.
+    pub timeline: Arc<Timeline>,
+    /// The log, open for the commit after the newest.
+    pub log: Arc<Log>,
+    /// The names.
+    pub catalogue: Catalogue,
+    /// Where new vertices get their ids.
+    pub ids: VertexIds,
+    /// Jitter for retries and seeds for hashes.
+    pub random: Box<dyn Random>,
+    /// Choices.
+    pub options: StoreOptions,
+}
+
+/// Choices that don't change what is stored.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Bytes that algorithms and caches may reserve; without limit by default.
+    pub memory_limit_bytes: u64,
+    /// How often [`Store::transact`] runs a transaction that conflicts. 100.
+    pub attempts_max: u32,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { memory_limit_bytes: u64::MAX, attempts_max: 100 }
+    }
+}
+
+/// Numbers for `stats`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StoreStatistics {
+    /// W: the newest published commit.
+    pub published: Timestamp,
+    /// R: the newest commit that snapshots see.
+    pub readable: Timestamp,
+    /// The oldest open snapshot: what it sees is kept.
+    pub oldest_snapshot: Option<Timestamp>,
+    /// Open snapshots.
+    pub readers: u32,
+    /// Open transactions.
+    pub writers: u32,
+    /// Commits since opening.
+    pub commits: u64,
+    /// Commits refused because another transaction was first.
+    pub conflicts: u64,
+    /// Added edges that got another discriminator at commit.
+    pub renamed_edges: u64,
+    /// Entries of unique indexes, stale ones included.
+    pub index_entries: u64,
+    /// Bytes of unique indexes.
+    pub index_bytes: u64,
+    /// Bytes reserved from the memory budget, by purpose.
+    pub reservations: Vec<(Arc<str>, u64)>,
+    /// The engine's numbers.
+    pub engine: EngineStatistics,
+    /// The log's numbers.
+    pub log: LogStatistics,
+}
+
+/// An open graph. Clones share it.
+///
+/// Concurrency: any thread begins and commits; commits meet at one short latch.
+pub struct Store<E: Engine> {
+    front: Arc<Front<E>>,
+    retry: Arc<Retry>,
+    attempts_max: u32,
+}
+
+impl<E: Engine> Clone for Store<E> {
+    fn clone(&self) -> Self {
+        let (front, retry) = (Arc::clone(&self.front), Arc::clone(&self.retry));
+        Self { front, retry, attempts_max: self.attempts_max }
+    }
+}
+
+impl<E: Engine> Store<E> {
+    /// Opens what `parts` hold. Cost: a scan of every label that has a unique index.
+    ///
+    /// # Errors
+    /// `corrupt` if a unique key is there twice; what reading may meet.
+    pub fn assemble(parts: Parts<E>) -> Result<Self> {
+        let Parts { engine, timeline, log, catalogue, ids, random, options } = parts;
+        let retry = Retry::new(random);
+        let newest = timeline.published();
+        let pin = engine.pin(newest);
+        let mut indexes = Vec::new();
+        for (label, key) in catalogue.unique_indexes() {
+            let built = build(&engine.view(&pin, newest), label, key, retry.next_u64())?;
+            if built.duplicates_count > 0 {
+                let property = property_name(&catalogue, Owner::Label(label), key);
+                let text =
+                    format!("{property} is unique, but was stored twice: {}", built.describe_duplicates());
+                return Err(Error::new(ErrorKind::Corrupt, text));
+            }
+            indexes.push(((label, key), Arc::new(built.index)));
+        }
+        drop(pin);
+        let front = Front {
+            engine,
+            timeline,
+            log,
+            names: Names::of(&catalogue),
+            catalogue: ArcCell::new(Arc::new(catalogue)),
+            ids,
+            indexes: IndexDirectory::new(indexes),
+            budget: Arc::new(MemoryBudget::new(options.memory_limit_bytes)),
+            counters: Counters::default(),
+        };
+        Ok(Self { front: Arc::new(front), retry: Arc::new(retry), attempts_max: options.attempts_max })
+    }
+
+    /// Begins a transaction at the newest commit.
+    #[must_use]
+    pub fn begin(&self) -> Transaction<E> {
+        Transaction::begin(&self.front)
+    }
+
+    /// A snapshot of the newest commit that is readable: durable, in mode `sync`.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<E> {
+        Snapshot::begin(&self.front)
+    }
+
+    /// Runs `body` in a transaction and commits it; again from the beginning, after a short random
+    /// wait, when another transaction was first. `body` must not do anything that it can't do twice.
+    ///
+    /// # Errors
+    /// What `body` or the commit says, at once unless it is `conflict`; `conflict` after the last
+    /// attempt, with their number.
+    pub fn transact<T>(&self, mut body: impl FnMut(&mut Transaction<E>) -> Result<T>) -> Result<T> {
+        let mut attempts = 0;
+        loop {
+            let mut transaction = self.begin();
+            let error = match body(&mut transaction) {
+                Ok(value) => match transaction.commit() {
+                    Ok(_) => return Ok(value),
+                    Err(error) => error,
+                },
+                Err(error) => {
+                    // Its snapshot must not be held while waiting.
+                    drop(transaction);
+                    error
+                }
+            };
+            attempts += 1;
+            if !error.is_conflict() {
+                return Err(error);
+            }
+            if attempts >= self.attempts_max {
+                return Err(error.context(format!("after {attempts} attempts")));
+            }
+            self.retry.wait(attempts);
+        }
+    }
+
+    pub(crate) fn front(&self) -> &Arc<Front<E>> {
+        &self.front
+    }
+
+    pub(crate) fn random_u64(&self) -> u64 {
+        self.retry.next_u64()
+    }
+
+    /// The names as of the newest commit.
+    #[must_use]
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        self.front.catalogue.load_full()
+    }
+
+    /// Makes `key` unique among the vertices of `label` and indexes it, naming both if they are new.
+    /// Commits are refused as `busy` while it runs. Nothing happens if the index is there.
+    ///
+    /// Cost: a scan of the label.
+    ///
+    /// # Errors
+    /// `invalid` if a value is there twice, naming some; `busy` if a load or another build is running;
+    /// as a commit.
+    pub fn create_unique_index(&self, label: &str, key: &str) -> Result<()> {
+        let gate = LoadingGate::close(&self.front.timeline)?;
+        // Behind the gate: the newest commit stays the newest.
+        let mut transaction = self.begin();
+        let (label, key) = (transaction.label(label)?, transaction.key(key)?);
+        if self.catalogue().is_unique(label, key) {
+            return Ok(());
+        }
+        let built = build(&transaction.session().view(), label, key, self.retry.next_u64())?;
+        if built.duplicates_count > 0 {
+            let property = property_name(transaction.schema_mut().current(), Owner::Label(label), key);
+            let text = format!("{property} can't be unique: {}", built.describe_duplicates());
+            return Err(Error::invalid(text));
+        }
+        transaction.schema_mut().make(SchemaChange::AddUniqueIndex { label, key });
+        let index = NewIndex { on: (label, key), index: Arc::new(built.index), gate: &gate };
+        transaction.commit_with(Some(&index))?;
+        Ok(())
+    }
+
+    /// Does what is due in unique indexes: removals that no open snapshot needs. For a background
+    /// thread, every now and then. Cost: linear in those removals.
+    pub fn collect_indexes(&self) {
+        // R before the registry, as merges do: whoever registers later is no older.
+        let readable = self.front.timeline.readable();
+        let oldest = self.front.timeline.registry().oldest();
+        self.front.indexes.collect(oldest.map_or(readable, |oldest| oldest.min(readable)));
+    }
+
+    /// What a checkpoint must keep of the vertex ids: rows given out, by group.
+    #[must_use]
+    pub fn vertex_id_state(&self) -> Vec<GroupState> {
+        self.front.ids.export()
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn engine(&self) -> &Arc<E> {
+        &self.front.engine
+    }
+
+    /// The timeline.
+    #[must_use]
+    pub fn timeline(&self) -> &Arc<Timeline> {
+        &self.front.timeline
+    }
+
+    /// The log.
+    #[must_use]
+    pub fn log(&self) -> &Arc<Log> {
+        &self.front.log
+    }
+
+    /// The budget that algorithms and caches reserve from.
+    #[must_use]
+    pub fn budget(&self) -> &Arc<MemoryBudget> {
+        &self.front.budget
+    }
+
+    /// Numbers for people and monitoring. Cost: a look at each part; the engine's may be more.
+    #[must_use]
+    pub fn statistics(&self) -> StoreStatistics {
+        let front = &self.front;
+        let (commits, conflicts, renamed_edges) = front.counters.load();
+        let (index_entries, index_bytes) = front.indexes.size();
+        let (oldest_snapshot, (readers, writers)) = {
+            let registry = front.timeline.registry();
+            (registry.oldest(), registry.len())
+        };
+        StoreStatistics {
+            published: front.timeline.published(),
+            readable: front.timeline.readable(),
+            oldest_snapshot,
+            readers,
+            writers,
+            commits,
+            conflicts,
+            renamed_edges,
+            index_entries,
+            index_bytes,
+            reservations: front.budget.reservations(),
+            engine: front.engine.statistics(),
+            log: front.log.statistics(),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Front: what all transactions of one store share, in front of its engine.
+
+use crate::engine::Engine;
+use crate::index::directory::IndexDirectory;
+use crate::log::writer::Log;
+use crate::memory_budget::MemoryBudget;
+use crate::sync::ArcCell;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::timeline::clock::Timeline;
+use crate::transaction::names::Names;
+use crate::vertex_ids::VertexIds;
+use evergraph_graph::catalogue::Catalogue;
+use std::sync::Arc;
+
+/// The shared state of a store.
+///
+/// Concurrency: each part says its own; the commit latch in `timeline` orders all changes of
+/// `catalogue` and `indexes`, and both change before the commit is published. So whoever reads them
+/// after taking a timestamp sees at least what that timestamp names.
+pub struct Front<E: Engine> {
+    pub(crate) engine: Arc<E>,
+    pub(crate) timeline: Arc<Timeline>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) catalogue: ArcCell<Catalogue>,
+    pub(crate) names: Names,
+    pub(crate) ids: VertexIds,
+    pub(crate) indexes: IndexDirectory,
+    pub(crate) budget: Arc<MemoryBudget>,
+    pub(crate) counters: Counters,
+}
+
+/// What happened so far, for `stats`. Nobody decides by these.
+#[derive(Debug, Default)]
+pub struct Counters {
+    commits: AtomicU64,
+    conflicts: AtomicU64,
+    renamed: AtomicU64,
+}
+
+impl Counters {
+    /// A commit was published, with `renamed` edges renamed.
+    pub fn committed(&self, renamed: usize) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        if renamed > 0 {
+            self.renamed.fetch_add(renamed as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// A commit was refused because another transaction was first.
+    pub fn conflicted(&self) {
+        self.conflicts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Commits, conflicts and renamed edges so far.
+    #[must_use]
+    pub fn load(&self) -> (u64, u64, u64) {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (load(&self.commits), load(&self.conflicts), load(&self.renamed))
+    }
+}

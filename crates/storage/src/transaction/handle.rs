@@ -1,0 +1,271 @@
+//! Transaction: buffered writes on a snapshot; rolled back when dropped.
+
+use crate::engine::Engine;
+use crate::snapshot::forwarding::view_through_reader;
+use crate::snapshot::reader::Reader;
+use crate::snapshot::session::Session;
+use crate::timeline::registry::Access;
+use crate::transaction::commit::{Failure, NewIndex, commit};
+use crate::transaction::describe;
+use crate::transaction::discriminators::lowest_free;
+use crate::transaction::front::Front;
+use crate::transaction::schema_writes::{SchemaWrites, property_name};
+use crate::transaction::taken_ids::TakenIds;
+use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
+use evergraph_graph::catalogue::Owner;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::properties::Properties;
+use evergraph_graph::transaction::Committed;
+use evergraph_graph::value::shortened::Shortened;
+use evergraph_graph::value::{Value, ValueType};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A read-write transaction of a [`crate::store::Store`].
+///
+/// A write that fails has changed nothing and leaves the transaction usable; at most it has learned a
+/// name or a type.
+pub struct Transaction<E: Engine> {
+    session: Session<E>,
+    schema: SchemaWrites,
+    writes: Writes,
+    taken: TakenIds<E>,
+}
+
+view_through_reader!(Transaction);
+
+impl<E: Engine> Transaction<E> {
+    /// Begins one at the newest commit.
+    #[must_use]
+    pub fn begin(front: &Arc<Front<E>>) -> Self {
+        let session = Session::begin(front, Access::Write);
+        // After the timestamp was taken: the catalogue names at least what it shows.
+        let schema = SchemaWrites::new(front.catalogue.load_full());
+        Self { session, schema, writes: Writes::new(), taken: TakenIds::default() }
+    }
+
+    pub(crate) fn session(&self) -> &Session<E> {
+        &self.session
+    }
+
+    pub(crate) fn schema_mut(&mut self) -> &mut SchemaWrites {
+        &mut self.schema
+    }
+
+    pub(crate) fn reader(&self) -> Reader<'_, E::View<'_>> {
+        let front = self.session.front();
+        Reader::new(self.session.view(), &self.writes, self.schema.current(), &front.indexes)
+    }
+
+    pub(crate) fn commit_with(mut self, new_index: Option<&NewIndex<'_>>) -> Result<Committed> {
+        match commit(self.session, self.schema, &mut self.writes, new_index) {
+            Ok(committed) => {
+                let writes = &self.writes;
+                self.taken.used(|vertex| matches!(writes.vertex(vertex), Some(VertexWrite::Insert { .. })));
+                Ok(committed)
+            }
+            Err(Failure::Refused(error)) => Err(error),
+            Err(Failure::Unknown(error)) => {
+                // They may be in the log: nobody else may ever have them.
+                self.taken.used(|_| true);
+                Err(error)
+            }
+        }
+    }
+
+    fn label_of(&self, vertex: VertexId) -> Result<LabelId> {
+        self.reader().label(vertex)?.ok_or_else(|| {
+            let view = self.session.view();
+            let name = describe::vertex(&view, self.schema.current(), vertex);
+            Error::new(ErrorKind::NotFound, format!("{name} isn't there"))
+        })
+    }
+
+    fn check_edge(&self, edge: EdgeId) -> Result<()> {
+        if self.reader().has_edge(edge)? {
+            return Ok(());
+        }
+        let name = describe::edge(self.schema.current(), edge);
+        Err(Error::new(ErrorKind::NotFound, format!("{name} isn't there")))
+    }
+
+    /// Both ends are there, the properties fit; the checked properties.
+    fn check_new_edge(
+        &mut self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        properties: &[(KeyId, Value)],
+    ) -> Result<Properties> {
+        self.label_of(source)?;
+        self.label_of(target)?;
+        self.writes.check_room(1)?;
+        self.schema.fit(Owner::EdgeType(edge_type), owned(properties))
+    }
+
+    /// Refuses values of unique keys that another vertex has; the hashes of the others.
+    fn check_unique(
+        &self,
+        label: LabelId,
+        properties: &Properties,
+        vertex: Option<VertexId>,
+    ) -> Result<Vec<(KeyId, u32)>> {
+        let mut entries = Vec::new();
+        let catalogue = self.schema.current();
+        for (key, value) in properties.as_slice() {
+            let Some(value) = value.as_ref().filter(|_| catalogue.is_unique(label, *key)) else { continue };
+            let reader = self.reader();
+            let index = reader.index(label, *key)?;
+            match reader.holder(&index, label, *key, value)? {
+                Some(holder) if Some(holder) != vertex => {
+                    let property = property_name(catalogue, Owner::Label(label), *key);
+                    let value = Shortened::new(&value.to_string());
+                    let text = format!("{property} is unique, and {holder} exists with the value {value}");
+                    return Err(Error::invalid(text));
+                }
+                _ => entries.push((*key, index.hash(value))),
+            }
+        }
+        Ok(entries)
+    }
+
+    fn note_unique(&mut self, label: LabelId, vertex: VertexId, entries: Vec<(KeyId, u32)>) {
+        for (key, hash) in entries {
+            self.writes.note_unique(label, key, hash, vertex);
+        }
+    }
+}
+
+fn owned(properties: &[(KeyId, Value)]) -> Properties {
+    properties.iter().map(|(key, value)| (*key, Some(value.clone()))).collect()
+}
+
+impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
+    fn label(&mut self, name: &str) -> Result<LabelId> {
+        self.schema.label(&self.session.front().names, name)
+    }
+
+    fn edge_type(&mut self, name: &str) -> Result<TypeId> {
+        self.schema.edge_type(&self.session.front().names, name, false)
+    }
+
+    fn key(&mut self, name: &str) -> Result<KeyId> {
+        self.schema.key(&self.session.front().names, name)
+    }
+
+    fn declare_simple_type(&mut self, name: &str) -> Result<TypeId> {
+        let id = self.schema.edge_type(&self.session.front().names, name, true)?;
+        if self.is_simple(id) {
+            return Ok(id);
+        }
+        Err(Error::invalid(format!(
+            "edge type {name} exists and allows parallel edges: it cannot become simple"
+        )))
+    }
+
+    fn declare_vertex_property(&mut self, label: LabelId, key: KeyId, value_type: ValueType) -> Result<()> {
+        self.schema.declare(Owner::Label(label), key, value_type)
+    }
+
+    fn declare_edge_property(&mut self, edge_type: TypeId, key: KeyId, value_type: ValueType) -> Result<()> {
+        self.schema.declare(Owner::EdgeType(edge_type), key, value_type)
+    }
+
+    fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId> {
+        self.writes.check_room(1)?;
+        let properties = self.schema.fit(Owner::Label(label), owned(properties))?;
+        let entries = self.check_unique(label, &properties, None)?;
+        let vertex = self.taken.take(self.session.front(), label)?;
+        self.writes.insert_vertex(vertex, label, &properties);
+        self.note_unique(label, vertex, entries);
+        Ok(vertex)
+    }
+
+    fn delete_vertex(&mut self, vertex: VertexId) -> Result<()> {
+        self.label_of(vertex)?;
+        let mut edges = Vec::new();
+        if !matches!(self.writes.vertex(vertex), Some(VertexWrite::Insert { .. })) {
+            self.reader().stored_edges(vertex, &mut edges)?;
+        }
+        self.writes.check_room(1 + edges.len())?;
+        self.writes.delete_vertex(vertex, &edges);
+        Ok(())
+    }
+
+    fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()> {
+        let label = self.label_of(vertex)?;
+        self.writes.check_room(1)?;
+        let changes = self.schema.fit(Owner::Label(label), Properties::new(vec![(key, value)]))?;
+        let entries = self.check_unique(label, &changes, Some(vertex))?;
+        self.writes.set_vertex(vertex, &changes);
+        self.note_unique(label, vertex, entries);
+        Ok(())
+    }
+
+    fn add_edge(
+        &mut self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        properties: &[(KeyId, Value)],
+    ) -> Result<EdgeId> {
+        let properties = self.check_new_edge(source, edge_type, target, properties)?;
+        let simple = self.is_simple(edge_type);
+        let mut edge = EdgeId { source, edge_type, target, discriminator: 0 };
+        if !simple {
+            let between = (source, edge_type, target);
+            let (view, catalogue) = (self.session.view(), self.schema.current());
+            edge.discriminator = lowest_free(&view, &self.writes, between, &BTreeSet::new(), catalogue)?;
+        } else if self.reader().has_edge(edge)? {
+            let name = describe::edge(self.schema.current(), edge);
+            return Err(Error::invalid(format!("{name} exists, and its type is simple: use put_edge")));
+        }
+        self.writes.add_edge(edge, &properties, !simple);
+        Ok(edge)
+    }
+
+    fn put_edge(
+        &mut self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        properties: &[(KeyId, Value)],
+    ) -> Result<EdgeId> {
+        let properties = self.check_new_edge(source, edge_type, target, properties)?;
+        let edge = EdgeId { source, edge_type, target, discriminator: 0 };
+        let at_s = match self.writes.edge(edge) {
+            Some(EdgeWrite::Add(_) | EdgeWrite::Insert(_)) => false,
+            Some(EdgeWrite::Replace(_) | EdgeWrite::Set(_) | EdgeWrite::Delete) => true,
+            None => self.reader().has_edge(edge)?,
+        };
+        self.writes.put_edge(edge, &properties, at_s);
+        Ok(edge)
+    }
+
+    fn delete_edge(&mut self, edge: EdgeId) -> Result<()> {
+        self.check_edge(edge)?;
+        self.writes.check_room(1)?;
+        self.writes.delete_edge(edge);
+        Ok(())
+    }
+
+    fn set_edge_property(&mut self, edge: EdgeId, key: KeyId, value: Option<Value>) -> Result<()> {
+        self.check_edge(edge)?;
+        self.writes.check_room(1)?;
+        let changes = Properties::new(vec![(key, value)]);
+        let changes = self.schema.fit(Owner::EdgeType(edge.edge_type), changes)?;
+        self.writes.set_edge(edge, &changes);
+        Ok(())
+    }
+
+    fn commit(self) -> Result<Committed> {
+        self.commit_with(None)
+    }
+}
+
+impl<E: Engine> Transaction<E> {
+    fn is_simple(&self, edge_type: TypeId) -> bool {
+        self.schema.current().edge_type_definition(edge_type).is_some_and(|definition| definition.simple)
+    }
+}

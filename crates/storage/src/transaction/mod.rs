@@ -1,0 +1,29 @@
+//! Transactions: buffered writes on a snapshot, checked and committed under one short latch.
+//!
+//! ```text
+//! handle      Transaction: checks each write, buffers it, reads it back through a reader
+//!   writes            one coalesced write an item
+//!   schema_writes     names and types used first; names, widening
+//!   taken_ids         vertex ids, given back by a rollback
+//!   discriminators    names of parallel edges
+//! commit      resolve -> payload -> latch; describe tells a conflict in the user's names
+//! front       what all transactions of a store share
+//! replay      the same mutations from the log, before anybody is here
+//! retry       running a transaction again after a conflict
+//! ```
+
+pub mod commit;
+pub mod describe;
+pub mod discriminators;
+pub mod front;
+pub mod handle;
+pub mod latch;
+pub mod names;
+pub mod payload;
+pub mod replay;
+pub mod resolve;
+pub mod retry;
+pub mod schema_writes;
+pub mod taken_ids;
+pub mod widening;
+pub mod writes;

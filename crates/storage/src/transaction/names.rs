@@ -1,0 +1,125 @@
+//! Names: ids for new labels, edge types and keys, agreed on before anybody commits them.
+//!
+//! Two transactions that use a new name at the same time get the same id, so that the first to
+//! commit adds the name and the second finds it there. A name keeps its id even if the transaction
+//! that asked first is rolled back; the catalogue's tables may therefore have holes.
+
+use crate::sync::Mutex;
+use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{KeyId, LabelId, TypeId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The most names of one kind.
+pub const NAMES_MAX: usize = u16::MAX as usize;
+
+/// Ids of names, the catalogue's and those still on their way there.
+///
+/// Concurrency: any thread; asked only for names that a transaction's catalogue doesn't have.
+#[derive(Debug)]
+pub struct Names {
+    labels: Mutex<Table>,
+    edge_types: Mutex<Table>,
+    keys: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    ids: HashMap<Arc<str>, u16>,
+    next: usize,
+}
+
+impl Names {
+    /// The names of `catalogue`; new ones are numbered behind its highest.
+    #[must_use]
+    pub fn of(catalogue: &Catalogue) -> Self {
+        let mut tables = [Table::default(), Table::default(), Table::default()];
+        for change in catalogue.changes() {
+            match change {
+                SchemaChange::AddLabel { id, name } => tables[0].learn(id.0, name),
+                SchemaChange::AddEdgeType { id, name, .. } => tables[1].learn(id.0, name),
+                SchemaChange::AddKey { id, name } => tables[2].learn(id.0, name),
+                _ => {}
+            }
+        }
+        let [labels, edge_types, keys] = tables.map(Mutex::new);
+        Self { labels, edge_types, keys }
+    }
+
+    /// The id of a label, new if the name is.
+    ///
+    /// # Errors
+    /// `invalid` for an empty name, `limit` beyond [`NAMES_MAX`].
+    pub fn label(&self, name: &Arc<str>) -> Result<LabelId> {
+        self.labels.lock().id("label", name).map(LabelId)
+    }
+
+    /// The id of an edge type, new if the name is.
+    ///
+    /// # Errors
+    /// `invalid` for an empty name, `limit` beyond [`NAMES_MAX`].
+    pub fn edge_type(&self, name: &Arc<str>) -> Result<TypeId> {
+        self.edge_types.lock().id("edge type", name).map(TypeId)
+    }
+
+    /// The id of a property key, new if the name is.
+    ///
+    /// # Errors
+    /// `invalid` for an empty name, `limit` beyond [`NAMES_MAX`].
+    pub fn key(&self, name: &Arc<str>) -> Result<KeyId> {
+        self.keys.lock().id("property key", name).map(KeyId)
+    }
+}
+
+impl Table {
+    fn learn(&mut self, id: u16, name: Arc<str>) {
+        self.ids.insert(name, id);
+        self.next = self.next.max(usize::from(id) + 1);
+    }
+
+    fn id(&mut self, what: &str, name: &Arc<str>) -> Result<u16> {
+        if let Some(id) = self.ids.get(name) {
+            return Ok(*id);
+        }
+        if name.is_empty() {
+            return Err(Error::invalid(format!("a {what} has an empty name")));
+        }
+        if self.next == NAMES_MAX {
+            let text = format!("{what} `{name}` would be one more than the {NAMES_MAX} that there can be");
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        let id = self.next as u16;
+        self.learn(id, Arc::clone(name));
+        Ok(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_keeps_its_id_and_new_ones_follow_the_catalogue() {
+        let mut catalogue = Catalogue::default();
+        catalogue.apply(&SchemaChange::AddLabel { id: LabelId(4), name: "Person".into() });
+        let names = Names::of(&catalogue);
+        assert_eq!(names.label(&"Person".into()).unwrap(), LabelId(4));
+        assert_eq!(names.label(&"Post".into()).unwrap(), LabelId(5));
+        assert_eq!(names.label(&"Post".into()).unwrap(), LabelId(5));
+        assert_eq!(names.key(&"Post".into()).unwrap(), KeyId(0), "each kind counts for itself");
+    }
+
+    #[test]
+    fn an_empty_name_is_invalid_and_one_too_many_a_limit() {
+        let names = Names::of(&Catalogue::default());
+        assert_eq!(names.key(&"".into()).unwrap_err().kind(), ErrorKind::Invalid);
+        for number in 0..NAMES_MAX {
+            names.key(&number.to_string().into()).unwrap();
+        }
+        let error = names.key(&"last straw".into()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.to_string().contains("`last straw`"));
+        assert_eq!(names.key(&"7".into()).unwrap(), KeyId(7), "known names still work");
+    }
+}

@@ -1,0 +1,244 @@
+//! Schema writes: names and property types that a transaction used first, beside its other writes.
+//!
+//! The transaction reads a catalogue with its own changes applied; it is copied at the first change
+//! only. At commit the changes travel along; those that somebody else made meanwhile are no news.
+
+use crate::transaction::names::Names;
+use crate::transaction::widening::widened;
+use evergraph_graph::catalogue::{Catalogue, Owner, SchemaChange};
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::{KeyId, LabelId, TypeId};
+use evergraph_graph::properties::Properties;
+use evergraph_graph::value::ValueType;
+use evergraph_graph::value::shortened::Shortened;
+use std::sync::Arc;
+
+/// The catalogue of a transaction, and what it changed.
+#[derive(Debug)]
+pub struct SchemaWrites {
+    /// As it was when the transaction began.
+    base: Arc<Catalogue>,
+    /// With `changes`; the same as `base` without.
+    current: Arc<Catalogue>,
+    changes: Vec<SchemaChange>,
+}
+
+impl SchemaWrites {
+    /// Nothing is changed yet.
+    #[must_use]
+    pub fn new(base: Arc<Catalogue>) -> Self {
+        Self { current: Arc::clone(&base), base, changes: Vec::new() }
+    }
+
+    /// The catalogue that the transaction began with.
+    #[must_use]
+    pub fn base(&self) -> &Arc<Catalogue> {
+        &self.base
+    }
+
+    /// The catalogue with the transaction's own changes.
+    #[must_use]
+    pub fn current(&self) -> &Arc<Catalogue> {
+        &self.current
+    }
+
+    /// The changes, in order.
+    #[must_use]
+    pub fn changes(&self) -> &[SchemaChange] {
+        &self.changes
+    }
+
+    /// Makes a change that [`Catalogue::would_change`] allows.
+    pub fn make(&mut self, change: SchemaChange) {
+        Arc::make_mut(&mut self.current).apply(&change);
+        self.changes.push(change);
+    }
+
+    /// The label called `name`, added if it is new.
+    ///
+    /// # Errors
+    /// `invalid` for an empty name, `limit` for one too many.
+    pub fn label(&mut self, names: &Names, name: &str) -> Result<LabelId> {
+        if let Some(id) = self.current.label(name) {
+            return Ok(id);
+        }
+        let name: Arc<str> = name.into();
+        let id = names.label(&name)?;
+        self.make(SchemaChange::AddLabel { id, name });
+        Ok(id)
+    }
+
+    /// The property key called `name`, added if it is new.
+    ///
+    /// # Errors
+    /// `invalid` for an empty name, `limit` for one too many.
+    pub fn key(&mut self, names: &Names, name: &str) -> Result<KeyId> {
+        if let Some(id) = self.current.key(name) {
+            return Ok(id);
+        }
+        let name: Arc<str> = name.into();
+        let id = names.key(&name)?;
+        self.make(SchemaChange::AddKey { id, name });
+        Ok(id)
+    }
+
+    /// The edge type called `name`, added if it is new, with parallel edges unless `simple`.
+    ///
+    /// # Errors
+    /// `invalid` for an empty name, `limit` for one too many.
+    pub fn edge_type(&mut self, names: &Names, name: &str, simple: bool) -> Result<TypeId> {
+        if let Some(id) = self.current.edge_type(name) {
+            return Ok(id);
+        }
+        let name: Arc<str> = name.into();
+        let id = names.edge_type(&name)?;
+        self.make(SchemaChange::AddEdgeType { id, name, simple });
+        Ok(id)
+    }
+
+    /// Declares the type of a property.
+    ///
+    /// # Errors
+    /// `invalid` if it has another one, or owner or key don't exist.
+    pub fn declare(&mut self, owner: Owner, key: KeyId, value_type: ValueType) -> Result<()> {
+        self.check_owner(owner)?;
+        self.check_key(key)?;
+        match self.current.property_type(owner, key) {
+            None => self.make(SchemaChange::DefineProperty { owner, key, value_type }),
+            Some(known) if known == value_type => {}
+            Some(known) => {
+                let property = property_name(&self.current, owner, key);
+                let text = format!("property {property} is {known} already and cannot become {value_type}");
+                return Err(Error::invalid(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// `properties` as the types of `owner` want them: numbers widened; the types of properties that
+    /// have none yet are learned.
+    ///
+    /// # Errors
+    /// `invalid` for a value of the wrong type, naming owner, key, expected and found, or if owner or
+    /// key don't exist; nothing is learned then.
+    pub fn fit(&mut self, owner: Owner, properties: Properties) -> Result<Properties> {
+        self.check_owner(owner)?;
+        let mut learned = Vec::new();
+        let mut wide: Vec<(KeyId, ValueType)> = Vec::new();
+        for (key, value) in properties.as_slice() {
+            self.check_key(*key)?;
+            let Some(value) = value else { continue };
+            match self.current.property_type(owner, *key) {
+                None => learned.push((*key, value.value_type())),
+                Some(declared) if declared.accepts(value) => {}
+                Some(declared) if widened(value, declared).is_some() => wide.push((*key, declared)),
+                Some(declared) => {
+                    let property = property_name(&self.current, owner, *key);
+                    let (found, value) = (value.value_type(), Shortened::new(&value.to_string()));
+                    let text = format!("property {property} takes {declared}, found the {found} {value}");
+                    return Err(Error::invalid(text));
+                }
+            }
+        }
+        for (key, value_type) in learned {
+            self.make(SchemaChange::DefineProperty { owner, key, value_type });
+        }
+        if wide.is_empty() {
+            return Ok(properties);
+        }
+        let fitted = properties.as_slice().iter().map(|(key, value)| {
+            let to = wide.iter().find(|(wide, _)| wide == key).map(|(_, to)| *to);
+            let wider = to.zip(value.as_ref()).and_then(|(to, value)| widened(value, to));
+            (*key, wider.or_else(|| value.clone()))
+        });
+        Ok(fitted.collect())
+    }
+
+    fn check_owner(&self, owner: Owner) -> Result<()> {
+        match owner {
+            Owner::Label(label) if !self.current.has_label(label) => {
+                Err(Error::invalid(format!("there is no label {}: name it with `label` first", label.0)))
+            }
+            Owner::EdgeType(id) if self.current.edge_type_definition(id).is_none() => {
+                Err(Error::invalid(format!("there is no edge type {}: name it with `edge_type` first", id.0)))
+            }
+            Owner::Label(_) | Owner::EdgeType(_) => Ok(()),
+        }
+    }
+
+    fn check_key(&self, key: KeyId) -> Result<()> {
+        if self.current.has_key(key) {
+            return Ok(());
+        }
+        Err(Error::invalid(format!("there is no property key {}: name it with `key` first", key.0)))
+    }
+}
+
+/// "Person.age", for errors.
+pub(crate) fn property_name(catalogue: &Catalogue, owner: Owner, key: KeyId) -> String {
+    let owner = match owner {
+        Owner::Label(label) => catalogue.label_name(label),
+        Owner::EdgeType(edge_type) => catalogue.edge_type_name(edge_type),
+    };
+    format!("{owner}.{}", catalogue.key_name(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::error::ErrorKind;
+    use evergraph_graph::value::Value;
+
+    fn person() -> (Names, SchemaWrites, Owner, KeyId) {
+        let names = Names::of(&Catalogue::default());
+        let mut schema = SchemaWrites::new(Arc::default());
+        let owner = Owner::Label(schema.label(&names, "Person").unwrap());
+        let key = schema.key(&names, "age").unwrap();
+        (names, schema, owner, key)
+    }
+
+    fn one(key: KeyId, value: Value) -> Properties {
+        Properties::new(vec![(key, Some(value))])
+    }
+
+    #[test]
+    fn a_type_is_learned_from_the_first_value_and_narrower_numbers_are_widened() {
+        let (_, mut schema, owner, key) = person();
+        schema.fit(owner, one(key, Value::I64(5))).unwrap();
+        assert_eq!(schema.current().property_type(owner, key), Some(ValueType::I64));
+        assert_eq!(schema.fit(owner, one(key, Value::I32(6))).unwrap(), one(key, Value::I64(6)));
+        assert_eq!(schema.changes().len(), 3, "label, key and type, once each");
+        assert!(schema.base().label("Person").is_none(), "the base stays as it was");
+    }
+
+    #[test]
+    fn a_wrong_type_is_named_with_owner_key_expected_and_found_and_nothing_is_learned() {
+        let (names, mut schema, owner, key) = person();
+        schema.declare(owner, key, ValueType::I32).unwrap();
+        let city = schema.key(&names, "city").unwrap();
+        let changes = schema.changes().len();
+        let both = Properties::new(vec![(key, Some(Value::I64(5))), (city, Some(Value::from("Oslo")))]);
+        let error = schema.fit(owner, both).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert_eq!(error.to_string(), "property Person.age takes int, found the long \"5\"");
+        assert_eq!(schema.changes().len(), changes);
+        assert!(schema.declare(owner, key, ValueType::I64).is_err());
+    }
+
+    #[test]
+    fn a_property_declared_any_takes_values_of_all_types() {
+        let (_, mut schema, owner, key) = person();
+        schema.declare(owner, key, ValueType::Any).unwrap();
+        for value in [Value::I8(1), Value::from("one")] {
+            assert_eq!(schema.fit(owner, one(key, value.clone())).unwrap(), one(key, value));
+        }
+    }
+
+    #[test]
+    fn ids_that_nobody_named_are_refused() {
+        let (_, mut schema, owner, key) = person();
+        assert!(schema.fit(owner, one(KeyId(9), Value::I8(1))).is_err());
+        assert!(schema.fit(Owner::Label(LabelId(9)), Properties::EMPTY).is_err());
+        assert!(schema.declare(Owner::EdgeType(TypeId(0)), key, ValueType::I8).is_err());
+    }
+}

@@ -1,0 +1,408 @@
+//! Naive engine, for tests: every record of every commit in one list, every question answered by
+//! replaying it. It also asserts what resolved mutations promise: an insert finds nothing there, a
+//! delete something, a deleted vertex has no edges, an edge has both ends.
+
+use evergraph_graph::budget::Budget;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::mutation::Mutation;
+use evergraph_graph::properties::Properties;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
+use evergraph_graph::value::Value;
+use evergraph_graph::vertex_set::VertexSet;
+use evergraph_storage::engine::{Engine, EngineStatistics, GroupBits, Key, Newer, View};
+use evergraph_storage::sync::RwLock;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+type Values = BTreeMap<KeyId, Value>;
+
+/// The graph after some commit.
+#[derive(Clone, Default)]
+pub struct State {
+    vertices: BTreeMap<VertexId, Values>,
+    edges: BTreeMap<EdgeId, Values>,
+}
+
+#[derive(Default)]
+struct History {
+    groups: Vec<Option<LabelId>>,
+    commits: Vec<(Timestamp, Vec<Mutation>)>,
+    newest: Arc<State>,
+}
+
+/// See the file's caption.
+#[derive(Default)]
+pub struct NaiveEngine(RwLock<History>);
+
+/// Reads a state.
+pub struct NaiveView<'a> {
+    engine: &'a NaiveEngine,
+    state: &'a State,
+    timestamp: Timestamp,
+}
+
+fn set(values: &mut Values, changes: &Properties) {
+    for (key, value) in changes.as_slice() {
+        match value {
+            Some(value) => values.insert(*key, value.clone()),
+            None => values.remove(key),
+        };
+    }
+}
+
+fn fresh(properties: &Properties) -> Values {
+    assert!(properties.as_slice().iter().all(|(_, value)| value.is_some()), "a new item removes nothing");
+    let mut values = Values::new();
+    set(&mut values, properties);
+    values
+}
+
+impl State {
+    fn apply(&mut self, mutation: &Mutation) {
+        match mutation {
+            Mutation::InsertVertex { vertex, properties, .. } => {
+                assert!(self.vertices.insert(*vertex, fresh(properties)).is_none(), "{vertex} is new");
+            }
+            Mutation::DeleteVertex { vertex } => {
+                assert!(self.vertices.remove(vertex).is_some(), "{vertex} was there");
+                let dangling =
+                    self.edges.keys().find(|edge| edge.source == *vertex || edge.target == *vertex);
+                assert_eq!(dangling, None, "{vertex} had no edges left");
+            }
+            Mutation::SetVertexProperties { vertex, properties } => {
+                set(self.vertices.get_mut(vertex).expect("a vertex that is set is there"), properties);
+            }
+            Mutation::InsertEdge { edge, properties } => {
+                for end in [edge.source, edge.target] {
+                    assert!(self.vertices.contains_key(&end), "{edge} has both ends");
+                }
+                assert!(self.edges.insert(*edge, fresh(properties)).is_none(), "{edge} is new");
+            }
+            Mutation::ReplaceEdge { edge, properties } => {
+                assert!(self.edges.insert(*edge, fresh(properties)).is_some(), "{edge} was there");
+            }
+            Mutation::DeleteEdge { edge } => {
+                assert!(self.edges.remove(edge).is_some(), "{edge} was there");
+            }
+            Mutation::SetEdgeProperties { edge, properties } => {
+                set(self.edges.get_mut(edge).expect("an edge that is set is there"), properties);
+            }
+            Mutation::Schema(_) => {}
+        }
+    }
+
+    fn side(&self, edge_type: TypeId, side: Direction) -> impl Iterator<Item = (VertexId, VertexId, u16)> {
+        let edges = self.edges.keys().filter(move |edge| edge.edge_type == edge_type);
+        edges.map(move |edge| match side {
+            Direction::Out => (edge.source, edge.target, edge.discriminator),
+            _ => (edge.target, edge.source, edge.discriminator),
+        })
+    }
+}
+
+fn touches(mutation: &Mutation, key: &Key) -> bool {
+    use Mutation::{
+        DeleteEdge, DeleteVertex, InsertEdge, InsertVertex, ReplaceEdge, SetEdgeProperties,
+        SetVertexProperties,
+    };
+    match (key, mutation) {
+        (Key::Vertex(id), InsertVertex { vertex, .. } | DeleteVertex { vertex }) => vertex == id,
+        (Key::VertexProperty(id, _), DeleteVertex { vertex }) => vertex == id,
+        (Key::VertexProperty(id, key), SetVertexProperties { vertex, properties }) => {
+            vertex == id && properties.get(*key).is_some()
+        }
+        (
+            Key::VertexRecord(id),
+            InsertVertex { vertex, .. } | DeleteVertex { vertex } | SetVertexProperties { vertex, .. },
+        ) => vertex == id,
+        (Key::Adjacency(id), InsertEdge { edge, .. } | DeleteEdge { edge }) => {
+            edge.source == *id || edge.target == *id
+        }
+        (
+            Key::Edge(id),
+            InsertEdge { edge, .. }
+            | ReplaceEdge { edge, .. }
+            | DeleteEdge { edge }
+            | SetEdgeProperties { edge, .. },
+        ) => edge == id,
+        (Key::EdgeProperty(id, _), ReplaceEdge { edge, .. } | DeleteEdge { edge }) => edge == id,
+        (Key::EdgeProperty(id, key), SetEdgeProperties { edge, properties }) => {
+            edge == id && properties.get(*key).is_some()
+        }
+        _ => false,
+    }
+}
+
+impl Engine for NaiveEngine {
+    type Pin = Arc<State>;
+    type View<'a> = NaiveView<'a>;
+    type Topology = NaiveTopology;
+    type Prepared = Vec<Mutation>;
+    type Displaced = Arc<State>;
+
+    const NAME: &'static str = "naive";
+
+    fn pin(&self, timestamp: Timestamp) -> Arc<State> {
+        let history = self.0.read();
+        if history.commits.last().is_none_or(|(newest, _)| newest.visible_at(timestamp)) {
+            return Arc::clone(&history.newest);
+        }
+        let mut state = State::default();
+        let seen = history.commits.iter().filter(|(at, _)| at.visible_at(timestamp));
+        seen.flat_map(|(_, mutations)| mutations).for_each(|mutation| state.apply(mutation));
+        Arc::new(state)
+    }
+
+    fn view<'a>(&'a self, pin: &'a Arc<State>, timestamp: Timestamp) -> NaiveView<'a> {
+        NaiveView { engine: self, state: pin, timestamp }
+    }
+
+    fn freeze(
+        &self,
+        pin: &Arc<State>,
+        _timestamp: Timestamp,
+        _catalogue: &Catalogue,
+        projection: &Projection,
+        _budget: &Arc<dyn Budget>,
+    ) -> Result<NaiveTopology> {
+        Ok(NaiveTopology::new(pin, projection.direction))
+    }
+
+    fn open_group(&self, group: GroupId, label: LabelId) {
+        let groups = &mut self.0.write().groups;
+        groups.resize(groups.len().max(group.0 as usize + 1), None);
+        assert!(groups[group.0 as usize].is_none_or(|known| known == label), "a group keeps its label");
+        groups[group.0 as usize] = Some(label);
+    }
+
+    fn prepare(&self, mutations: &[Mutation]) -> Result<Vec<Mutation>> {
+        Ok(mutations.to_vec())
+    }
+
+    fn newer(&self, key: &Key, since: Timestamp) -> Newer {
+        let history = self.0.read();
+        let newer = history.commits.iter().rev().take_while(|(at, _)| !at.visible_at(since));
+        let yes = newer.flat_map(|(_, mutations)| mutations).any(|mutation| touches(mutation, key));
+        if yes { Newer::Yes } else { Newer::No }
+    }
+
+    fn append(&self, timestamp: Timestamp, prepared: Vec<Mutation>) -> Arc<State> {
+        let mut history = self.0.write();
+        let mut next = State::clone(&history.newest);
+        prepared.iter().for_each(|mutation| next.apply(mutation));
+        history.commits.push((timestamp, prepared));
+        std::mem::replace(&mut history.newest, Arc::new(next))
+    }
+
+    fn replay(&self, timestamp: Timestamp, mutations: &[Mutation]) -> Result<()> {
+        self.append(timestamp, mutations.to_vec());
+        Ok(())
+    }
+
+    fn snapshot_ended(&self) {}
+
+    fn statistics(&self) -> EngineStatistics {
+        EngineStatistics::default()
+    }
+}
+
+impl View for NaiveView<'_> {
+    fn timestamp(&self) -> Timestamp {
+        self.timestamp
+    }
+
+    fn group_count(&self) -> u32 {
+        self.engine.0.read().groups.len() as u32
+    }
+
+    fn group_label(&self, group: GroupId) -> Option<LabelId> {
+        self.engine.0.read().groups.get(group.0 as usize).copied().flatten()
+    }
+
+    fn live(&self, group: GroupId) -> Result<GroupBits> {
+        let mut bits = [0; 64];
+        for vertex in self.state.vertices.keys().filter(|vertex| vertex.group() == group) {
+            bits[usize::from(vertex.row() / 64)] |= 1 << (vertex.row() % 64);
+        }
+        Ok(bits)
+    }
+
+    fn is_alive(&self, vertex: VertexId) -> Result<bool> {
+        Ok(self.state.vertices.contains_key(&vertex))
+    }
+
+    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
+        Ok(self.state.vertices.get(&vertex).and_then(|values| values.get(&key).cloned()))
+    }
+
+    fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
+        Ok(self.state.vertices.get(&vertex).cloned().unwrap_or_default().into_iter().collect())
+    }
+
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        let end = |edge: &EdgeId| if side == Direction::Out { edge.source } else { edge.target };
+        let edges = self.state.edges.keys().filter(|edge| end(edge).group() == group);
+        edges.map(|edge| edge.edge_type).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    fn neighbors(
+        &self,
+        vertex: VertexId,
+        edge_type: TypeId,
+        side: Direction,
+        list: &mut Vec<(VertexId, u16)>,
+    ) -> Result<()> {
+        let start = list.len();
+        let all = self.state.side(edge_type, side).filter(|(of, ..)| *of == vertex);
+        list.extend(all.map(|(_, neighbor, discriminator)| (neighbor, discriminator)));
+        list[start..].sort_unstable();
+        Ok(())
+    }
+
+    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64> {
+        Ok(self.state.side(edge_type, side).filter(|(of, ..)| *of == vertex).count() as u64)
+    }
+
+    fn has_edge(&self, edge: EdgeId) -> Result<bool> {
+        Ok(self.state.edges.contains_key(&edge))
+    }
+
+    fn edges_between(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        discriminators: &mut Vec<u16>,
+    ) -> Result<()> {
+        let all = self.state.side(edge_type, Direction::Out).filter(|(s, t, _)| (*s, *t) == (source, target));
+        discriminators.extend(all.map(|(.., discriminator)| discriminator));
+        Ok(())
+    }
+
+    fn taken_discriminators(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        taken: &mut Vec<u16>,
+    ) -> Result<()> {
+        let between =
+            |edge: &EdgeId| (edge.source, edge.edge_type, edge.target) == (source, edge_type, target);
+        let history = self.engine.0.read();
+        for (_, mutations) in &history.commits {
+            for mutation in mutations {
+                match mutation {
+                    Mutation::InsertEdge { edge, .. } if between(edge) => taken.push(edge.discriminator),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
+        Ok(self.state.edges.get(&edge).and_then(|values| values.get(&key).cloned()))
+    }
+
+    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
+        Ok(self.state.edges.get(&edge).cloned().unwrap_or_default().into_iter().collect())
+    }
+
+    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {
+        Ok(self.state.side(edge_type, Direction::Out).filter(|(of, ..)| of.group() == group).count() as u64)
+    }
+}
+
+/// Every vertex and edge of a state; ignores what a projection leaves out.
+pub struct NaiveTopology {
+    vertices: VertexSet,
+    direction: Direction,
+    out: Vec<Vec<u32>>,
+    into: Vec<Vec<u32>>,
+}
+
+impl NaiveTopology {
+    fn new(state: &State, direction: Direction) -> Self {
+        let bound = state.vertices.keys().next_back().map_or(0, |last| last.0 + 1);
+        let mut vertices = VertexSet::empty(bound);
+        for vertex in state.vertices.keys() {
+            vertices.insert(vertex.0);
+        }
+        let mut out = vec![Vec::new(); bound as usize];
+        let mut into = out.clone();
+        for edge in state.edges.keys() {
+            out[edge.source.0 as usize].push(edge.target.0);
+            into[edge.target.0 as usize].push(edge.source.0);
+        }
+        Self { vertices, direction, out, into }
+    }
+
+    fn list(&self, side: Direction, vertex: u32) -> &[u32] {
+        &(if side == Direction::Out { &self.out } else { &self.into })[vertex as usize]
+    }
+}
+
+impl Topology for NaiveTopology {
+    fn bound(&self) -> u32 {
+        self.vertices.bound()
+    }
+
+    fn vertices(&self) -> &VertexSet {
+        &self.vertices
+    }
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    fn edge_count(&self) -> u64 {
+        self.out.iter().map(|list| list.len() as u64).sum()
+    }
+
+    fn degrees(&self, direction: Direction, range: Range<u32>, degrees: &mut [u32]) -> Result<()> {
+        for (degree, vertex) in degrees.iter_mut().zip(range) {
+            *degree = direction.sides().iter().map(|side| self.list(*side, vertex).len() as u32).sum();
+        }
+        Ok(())
+    }
+
+    fn visit<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        self.visit_each(direction, &range.collect::<Vec<_>>(), buffer, visitor)
+    }
+
+    fn visit_each<F>(
+        &self,
+        direction: Direction,
+        vertices: &[u32],
+        _buffer: &mut PieceBuffer,
+        mut visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        for vertex in vertices {
+            for side in direction.sides() {
+                let piece = Piece { neighbors: self.list(*side, *vertex), weights: &[], sorted: false };
+                match visitor(*vertex, piece) {
+                    Visit::Continue => {}
+                    Visit::NextVertex => break,
+                    Visit::Stop => return Ok(()),
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! Stores for tests: any engine over files in memory, opened again from their log.
+
+use crate::naive_engine::NaiveEngine;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::Result;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::engine::Engine;
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::random::SplitMix64;
+use evergraph_storage::log::options::{Durability, LogOptions};
+use evergraph_storage::log::recovery;
+use evergraph_storage::log::writer::Log;
+use evergraph_storage::memory::engine::MemoryEngine;
+use evergraph_storage::store::{Parts, Store, StoreOptions};
+use evergraph_storage::sync::RwLock;
+use evergraph_storage::timeline::clock::{Readable, Timeline};
+use evergraph_storage::transaction::replay::Replay;
+use evergraph_storage::vertex_ids::VertexIds;
+use std::sync::Arc;
+
+/// An engine that tests run on.
+pub trait TestEngine: Engine {
+    /// Whether `Key::Adjacency` means edges added and deleted, and no other changes.
+    const EXACT_ADJACENCY: bool;
+
+    /// An empty one.
+    fn empty(timeline: &Arc<Timeline>) -> Self;
+
+    /// Does what would be done in the background.
+    fn maintain(&self) {}
+}
+
+impl TestEngine for NaiveEngine {
+    const EXACT_ADJACENCY: bool = true;
+
+    fn empty(_: &Arc<Timeline>) -> Self {
+        Self::default()
+    }
+}
+
+impl TestEngine for MemoryEngine {
+    const EXACT_ADJACENCY: bool = false;
+
+    fn empty(timeline: &Arc<Timeline>) -> Self {
+        Self::new(Arc::clone(timeline))
+    }
+
+    fn maintain(&self) {
+        self.merge_everything();
+    }
+}
+
+/// An empty store that syncs nothing.
+pub fn empty<E: TestEngine>() -> Store<E> {
+    open(&MemoryDirectory::new("db"), Durability::None).expect("an empty directory opens")
+}
+
+/// The store whose log lies in `directory`.
+pub fn open<E: TestEngine>(directory: &MemoryDirectory, durability: Durability) -> Result<Store<E>> {
+    open_on(Arc::new(directory.clone()), durability)
+}
+
+/// As [`open`], on any directory.
+pub fn open_on<E: TestEngine>(directory: Arc<dyn Directory>, durability: Durability) -> Result<Store<E>> {
+    // The engine wants the timeline, the timeline the log, the log what was recovered into the engine.
+    let log: Arc<RwLock<Option<Arc<Log>>>> = Arc::default();
+    let readable = match durability {
+        Durability::Sync => {
+            let log = Arc::clone(&log);
+            let durable = move || log.read().as_ref().map_or(Timestamp::ZERO, |log| Timestamp(log.durable()));
+            Readable::Durable(Arc::new(durable))
+        }
+        _ => Readable::Published,
+    };
+    let timeline = Arc::new(Timeline::new(Timestamp::ZERO, readable));
+    let engine = Arc::new(E::empty(&timeline));
+    let mut replay = Replay::new(&*engine, &timeline, Catalogue::default(), VertexIds::default());
+    let recovered = recovery::recover(&*directory, recovery::Replay::default(), |timestamp, payload| {
+        replay.payload(Timestamp(timestamp), payload)
+    })?;
+    let (catalogue, ids) = replay.finish();
+    let options = LogOptions { durability, ..LogOptions::default() };
+    let opened = Log::open(directory, recovered, options, Box::new(SplitMix64::new(1)))?;
+    let opened = Arc::new(opened);
+    *log.write() = Some(Arc::clone(&opened));
+    let (random, options) = (Box::new(SplitMix64::new(2)), StoreOptions::default());
+    Store::assemble(Parts { engine, timeline, log: opened, catalogue, ids, random, options })
+}

@@ -115,6 +115,6 @@ fn format_version_1_is_written_as_it_was_and_read() {
     assert_eq!((manifest.covered_through, manifest.need), (Timestamp(4), Timestamp(4)));
     assert_eq!(manifest.catalogue, *database.catalogue());
     let engine = MemoryEngine::new(Arc::new(Timeline::new(manifest.need, Readable::Published)));
-    load(&directory, &manifest, |group| engine.attach(group)).unwrap();
+    load(&directory, &manifest, |group| engine.attach(Arc::new(group))).unwrap();
     assert_eq!(Graph::of(&engine.view(&(), manifest.need)), database.model());
 }

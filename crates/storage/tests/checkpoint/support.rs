@@ -246,7 +246,7 @@ impl Database {
         };
         let timeline = Arc::new(Timeline::new(manifest.covered_through, readable));
         let engine = MemoryEngine::new(Arc::clone(&timeline));
-        load(&*directory, &manifest, |group| engine.attach(group))?;
+        load(&*directory, &manifest, |group| engine.attach(Arc::new(group)))?;
         let mut state = State {
             catalogue: Arc::new(manifest.catalogue.clone()),
             groups: manifest.groups.iter().map(|group| (group.id.0, *group)).collect(),

@@ -112,8 +112,8 @@ impl Parts {
 /// Runs `work` on each of `items` on rayon's current pool; the answers come in the order of the
 /// items. Each worker takes the next item when it has done one, so that a slow core or a hub holds
 /// nobody up, disks are read about in order, and a decoding buffer lives as long as its worker.
-/// Measured against rayon's own splitting: it makes two to four leaves a thread and can't even
-/// those out; leaves of one item would take a fresh buffer each.
+/// Rayon's own splitting makes a few leaves a thread and can't even those out; leaves of one item
+/// would take a fresh buffer each.
 ///
 /// # Errors
 /// `cancelled`, or the error of the first item that failed; the items behind it may not have run.

@@ -334,7 +334,7 @@ const SAMPLED_VERTICES: u64 = 512;
 const SAMPLED_EDGES: usize = 64 * 1024;
 
 /// A width of bins that fits the graph: the average weight over the average degree, as the paper
-/// has it for random weights, times what measured best.
+/// has it for random weights, times [`DELTA_FACTOR`].
 fn derive_delta<T: Topology>(topology: &T, direction: Direction) -> Result<f64> {
     let vertices = topology.vertices();
     let bound = u64::from(topology.bound());
@@ -356,7 +356,8 @@ fn derive_delta<T: Topology>(topology: &T, direction: Direction) -> Result<f64> 
     Ok(if delta.is_normal() { delta } else { 1.0 })
 }
 
-/// Wider bins than the paper's give threads more to do at once.
+/// Wider bins than the paper's give threads more to do at once. On two skewed graphs 1.5 to 7 were
+/// within 20 % of the best.
 const DELTA_FACTOR: f64 = 2.0;
 
 #[cfg(test)]

@@ -1,0 +1,9 @@
+//! Checkpoints: whatever fails and whenever the power goes, a database recovers to one of its own
+//! states, and to no older one than it promised.
+
+mod crash;
+mod files;
+mod golden;
+mod histories;
+mod hubs;
+mod support;

@@ -1,5 +1,7 @@
 //! The memory engine against a naive graph that keeps every state: random commits, merges, pins.
 
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
 use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::catalogue::{Catalogue, SchemaChange};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};

@@ -55,7 +55,7 @@ impl FrozenTopology {
         budget: &Arc<dyn Budget>,
     ) -> Result<Self> {
         let groups = engine.groups().end();
-        let bound = groups.checked_mul(GROUP_SIZE).unwrap_or(u32::MAX);
+        let bound = groups.saturating_mul(GROUP_SIZE);
         let mut reservations = vec![budget.reserve("the set of vertices", u64::from(bound) / 8)?];
         let view = MemoryView::new(engine, timestamp);
         let mut words = Vec::with_capacity(bound.div_ceil(64) as usize);

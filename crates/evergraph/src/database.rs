@@ -14,6 +14,7 @@ use evergraph_storage::checkpoint::write::{Checkpointed, Progress as CheckpointP
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::log::options::Durability;
 use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::open::{CheckpointState, OpenStore, Recovery};
 use evergraph_storage::store::{Store, StoreStatistics};
@@ -144,7 +145,7 @@ impl Database {
     /// # Errors
     /// `io` if the system has no threads to give.
     pub fn in_memory() -> Result<Self> {
-        let options = Options { durability: crate::Durability::None, ..Options::default() };
+        let options = Options { durability: Durability::None, ..Options::default() };
         Self::of(Arc::new(MemoryDirectory::new("in memory")), &options, None)
     }
 

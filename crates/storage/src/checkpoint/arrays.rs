@@ -52,7 +52,7 @@ pub fn put_array<T: Number>(out: &mut Vec<u8>, numbers: &[T]) {
 /// # Errors
 /// If fewer are left.
 pub fn take_array<T: Number>(reader: &mut Reader<'_>, count: usize) -> Decoded<Box<[T]>> {
-    let bytes = count.checked_mul(T::BYTES).unwrap_or(usize::MAX);
+    let bytes = count.saturating_mul(T::BYTES);
     Ok(T::get(reader.take(bytes)?))
 }
 

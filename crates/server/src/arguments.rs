@@ -1,5 +1,6 @@
 //! Arguments: what can be said on the command line, and what it means.
 
+use crate::command::check::CheckArguments;
 use crate::command::checkpoint::CheckpointArguments;
 use crate::command::generate::GenerateArguments;
 use crate::command::import::ImportArguments;
@@ -73,6 +74,8 @@ pub enum Command {
     Run(RunArguments),
     /// Show what is in a database, and what it takes.
     Stats(StatsArguments),
+    /// Read every byte of a database back and verify it.
+    Check(CheckArguments),
     /// Write what is in the log to the database's files, so that it opens fast.
     Checkpoint(CheckpointArguments),
     /// Make a graph: R-MAT, or a network of payments with rings of fraud.

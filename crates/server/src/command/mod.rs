@@ -1,5 +1,6 @@
 //! The commands, a subcommand a file: its arguments, what it does, and its report.
 
+pub mod check;
 pub mod checkpoint;
 pub mod generate;
 pub mod import;

@@ -100,4 +100,5 @@ fn a_folder_of_ldbc_files_becomes_a_graph_of_many_labels() {
     );
     let knows = here.json(&["run", "snb.eg", "wcc", "--label", "Person", "--type", "KNOWS"]);
     assert_eq!((knows["vertices"].as_u64(), knows["edges"].as_u64()), (Some(222), Some(825)));
+    here.run(&["check", "snb.eg"]).succeeded();
 }

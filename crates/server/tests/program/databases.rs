@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::process;
 
-const COMMANDS: [&[&str]; 3] = [&["stats"], &["checkpoint"], &["run", "wcc"]];
+const COMMANDS: [&[&str]; 4] = [&["stats"], &["check"], &["checkpoint"], &["run", "wcc"]];
 
 /// Every command on the database `name` fails with `code` and `words`.
 #[track_caller]
@@ -89,7 +89,7 @@ fn a_damaged_checkpoint_is_named_with_its_offset() {
     let name = bodies.file_name().unwrap().to_str().unwrap();
     every_command_fails(&folder, "social.eg", 5, &[name, "byte", "hint: "]);
     flip(&bodies, 4100);
-    folder.run(&["stats", "social.eg"]).succeeded();
+    folder.run(&["check", "social.eg"]).succeeded();
     flip(&folder.path("social.eg/manifest"), 70);
     every_command_fails(&folder, "social.eg", 5, &["manifest"]);
 }

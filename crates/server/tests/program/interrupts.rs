@@ -34,7 +34,7 @@ fn an_interrupted_run_is_cancelled_and_leaves_no_file() {
     let names: Vec<_> =
         std::fs::read_dir(folder.root()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["bank.eg"]);
-    folder.run(&["stats", "bank.eg"]).succeeded();
+    folder.run(&["check", "bank.eg"]).succeeded();
 }
 
 #[test]

@@ -48,6 +48,10 @@ fn json_documents_have_the_keys_that_scripts_rely_on() {
         ],
     );
     has(
+        &["check", "social.eg"],
+        &["database", "healthy", "findings", "vertices_count", "edges_count", "seconds"],
+    );
+    has(
         &["checkpoint", "social.eg"],
         &["database", "bytes_written", "log_bytes_freed", "disk_bytes", "seconds"],
     );
@@ -101,6 +105,7 @@ fn quiet_prints_results_and_no_summaries() {
         &["generate", "rmat", "--out", "r", "--scale", "4", "-q"],
         &["import", "i.eg", "r", "--quiet"],
         &["checkpoint", "i.eg", "--quiet"],
+        &["check", "i.eg", "--quiet"],
     ] {
         let ran = folder.run(arguments).succeeded();
         assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""), "{arguments:?}");

@@ -1,17 +1,16 @@
 //! `evergraph check`: every byte read back, every promise of the format and the graph verified.
 
 use crate::context::Context;
-use crate::open::open;
 use crate::terminal::failure::Failure;
-use crate::terminal::number::{counted, time};
+use crate::terminal::number::{counted, size, time};
 use crate::terminal::table::visible;
 use clap::Args;
-use evergraph_algorithms::control::{Control, Progress};
-use evergraph_graph::budget::Unlimited;
+use evergraph::Database;
 use evergraph_graph::error::ErrorKind;
-use evergraph_graph::view::GraphView;
+use evergraph_storage::checkpoint::check::Finding;
 use serde::Serialize;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -41,21 +40,24 @@ pub struct CheckArguments {
 pub fn execute(arguments: &CheckArguments, context: &Context) -> Result<ExitCode, Failure> {
     let meter = context.console.meter();
     let began = Instant::now();
-    meter.tell("open", None, String::new);
-    let database = open(&arguments.database)?;
-    let tell = |progress: Progress| meter.tell(progress.phase, Some(progress.fraction), String::new);
-    let cancel = &context.cancel;
-    let control = Control::new(&Unlimited).with_cancel(cancel).with_progress(&tell);
-    let found = database.check(&control)?;
-    let counts = database.snapshot().statistics()?;
-    database.close()?;
+    let found = Database::check_files(&arguments.database, &mut |part, done, total| {
+        meter.tell(part, (total > 0).then(|| done as f64 / total as f64), String::new);
+        match context.cancel.is_cancelled() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
     drop(meter);
+    let finding = |finding: &Finding| format!("{}: {}", finding.place, finding.problem);
     let report = CheckReport {
         database: arguments.database.display().to_string(),
-        healthy: found.findings.is_empty(),
-        findings: found.findings.iter().map(ToString::to_string).collect(),
-        vertices_count: counts.vertices.iter().map(|(_, count)| count).sum(),
-        edges_count: counts.edges.iter().map(|(_, count)| count).sum(),
+        healthy: found.is_healthy(),
+        findings: found.findings.iter().map(finding).collect(),
+        findings_count: found.findings_count,
+        bytes_count: found.bytes_count,
+        commits_count: found.commits_count,
+        vertices_count: found.vertices_count,
+        edges_count: found.edges_count,
         seconds: began.elapsed().as_secs_f64(),
     };
     if report.healthy {
@@ -72,6 +74,9 @@ struct CheckReport {
     database: String,
     healthy: bool,
     findings: Vec<String>,
+    findings_count: u64,
+    bytes_count: u64,
+    commits_count: u64,
     vertices_count: u64,
     edges_count: u64,
     seconds: f64,
@@ -85,9 +90,10 @@ impl fmt::Display for CheckReport {
         let edges = counted(self.edges_count, "edge", "edges");
         let took = time(Duration::from_secs_f64(self.seconds));
         if self.healthy {
-            return writeln!(f, "{database} is healthy: {vertices} and {edges} verified in {took}");
+            let size = size(self.bytes_count);
+            return writeln!(f, "{database} is healthy: {size}, {vertices} and {edges} verified in {took}");
         }
-        let findings = counted(self.findings.len() as u64, "finding", "findings");
-        writeln!(f, "{database} is damaged: {findings} among {vertices} and {edges}, in {took}")
+        let findings = counted(self.findings_count, "finding", "findings");
+        writeln!(f, "{database} is damaged: {findings}, in {took}")
     }
 }

@@ -1,6 +1,7 @@
 //! `evergraph check`: every byte read back, every promise of the format and the graph verified.
 
 use crate::context::Context;
+use crate::open::refuse_file;
 use crate::terminal::failure::Failure;
 use crate::terminal::number::{counted, size, time};
 use crate::terminal::table::visible;
@@ -38,6 +39,7 @@ pub struct CheckArguments {
 /// # Errors
 /// Those of opening; `cancelled`.
 pub fn execute(arguments: &CheckArguments, context: &Context) -> Result<ExitCode, Failure> {
+    refuse_file(&arguments.database)?;
     let meter = context.console.meter();
     let began = Instant::now();
     let found = Database::check_files(&arguments.database, &mut |part, done, total| {

@@ -27,7 +27,8 @@ fn the_quick_start_of_the_readme_works() {
     assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), ["1", "2", "3"]);
     assert!(rows.iter().all(|row| (row.1 - third).abs() < 1e-12), "{rows:?}");
     let check = folder.run(&["check", "social.eg"]).succeeded().out;
-    assert!(check.starts_with("social.eg is healthy: 3 vertices and 3 edges verified in "), "{check}");
+    assert!(check.starts_with("social.eg is healthy: "), "{check}");
+    assert!(check.contains("3 vertices and 3 edges verified in "), "{check}");
 }
 
 #[test]

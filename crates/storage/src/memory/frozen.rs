@@ -188,8 +188,7 @@ impl FrozenTopology {
         // Rows beyond the body's last can have fresh lists.
         if let Some(fresh) = &list.fresh {
             let beyond = ends.len().max(usize::from(rows.start))..usize::from(rows.end);
-            let after = |row: &u16| beyond.contains(&usize::from(*row));
-            for row in fresh.rows.iter().copied().filter(after) {
+            for row in beyond.map(|row| row as u16).filter(|row| has(&fresh.touched, *row)) {
                 if list.visit(row, |piece| visitor(first + u32::from(row), piece)) == Visit::Stop {
                     return Visit::Stop;
                 }

@@ -3,6 +3,7 @@
 use crate::engine::GroupBits;
 use crate::segment::column::StoredColumn;
 use crate::segment::edge_body::EdgeBody;
+use evergraph_graph::id::GROUP_SIZE;
 use evergraph_graph::topology::{Piece, Visit};
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,12 +27,13 @@ pub(super) struct Fresh {
     pub(super) touched: GroupBits,
     /// Rows whose list here stands for the body's too.
     pub(super) replaced: GroupBits,
-    /// The touched rows, ascending, and where the list of each ends.
-    pub(super) rows: Vec<u16>,
-    pub(super) ends: Vec<u32>,
+    /// How many touched rows come before each word of `touched`: a list is found by counting bits.
+    ranks: [u16; 64],
+    /// Where the list of each touched row ends, ascending by row.
+    ends: Vec<u32>,
+    /// Sorted in each list.
     pub(super) neighbors: Vec<u32>,
     pub(super) weights: Vec<f64>,
-    pub(super) sorted: bool,
 }
 
 pub(super) fn has(bits: &GroupBits, row: u16) -> bool {
@@ -47,30 +49,44 @@ impl Fresh {
         Self {
             touched: [0; 64],
             replaced: [0; 64],
-            rows: Vec::new(),
+            ranks: [0; 64],
             ends: Vec::new(),
             neighbors: Vec::new(),
             weights: Vec::new(),
-            sorted: true,
         }
     }
 
+    /// Where the list of a touched row lies.
+    #[inline]
     pub(super) fn range(&self, row: u16) -> Range<usize> {
-        match self.rows.binary_search(&row) {
-            Ok(at) => {
-                at.checked_sub(1).map_or(0, |before| self.ends[before] as usize)..self.ends[at] as usize
-            }
-            Err(_) => 0..0,
-        }
+        let word = usize::from(row) / 64;
+        let before = self.touched[word] & ((1 << (row % 64)) - 1);
+        let at = usize::from(self.ranks[word]) + before.count_ones() as usize;
+        at.checked_sub(1).map_or(0, |last| self.ends[last] as usize)..self.ends[at] as usize
     }
 
+    /// The rows with a list here, ascending.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u16> + '_ {
+        (0..GROUP_SIZE as u16).filter(|row| has(&self.touched, *row))
+    }
+
+    /// Ends the list of `row`, which follows the rows before it.
     pub(super) fn finish_row(&mut self, row: u16, replaced: bool) {
         set(&mut self.touched, row);
         if replaced {
             set(&mut self.replaced, row);
         }
-        self.rows.push(row);
         self.ends.push(self.neighbors.len() as u32);
+    }
+
+    /// Ready to be read, if it has any list.
+    pub(super) fn finish(mut self) -> Option<Box<Self>> {
+        let mut rank = 0;
+        for (at, word) in self.touched.iter().enumerate() {
+            self.ranks[at] = rank;
+            rank += word.count_ones() as u16;
+        }
+        (rank > 0).then(|| Box::new(self))
     }
 }
 
@@ -98,7 +114,7 @@ impl FrozenList {
             }
             let range = fresh.range(row);
             let weights = if fresh.weights.is_empty() { &[][..] } else { &fresh.weights[range.clone()] };
-            return visitor(Piece { neighbors: &fresh.neighbors[range], weights, sorted: fresh.sorted });
+            return visitor(Piece { neighbors: &fresh.neighbors[range], weights, sorted: true });
         }
         let range = self.body.range(row);
         if range.is_empty() { Visit::Continue } else { visitor(self.piece(range)) }
@@ -115,12 +131,8 @@ impl FrozenList {
 
     pub(super) fn edge_count(&self) -> u64 {
         let Some(fresh) = &self.fresh else { return self.body.neighbors().len() as u64 };
-        let gone: usize = fresh
-            .rows
-            .iter()
-            .filter(|row| has(&fresh.replaced, **row))
-            .map(|row| self.body.range(*row).len())
-            .sum();
+        let replaced = fresh.rows().filter(|row| has(&fresh.replaced, *row));
+        let gone: usize = replaced.map(|row| self.body.range(row).len()).sum();
         (self.body.neighbors().len() - gone + fresh.neighbors.len()) as u64
     }
 }

@@ -65,6 +65,15 @@ impl Fresh {
         at.checked_sub(1).map_or(0, |last| self.ends[last] as usize)..self.ends[at] as usize
     }
 
+    /// The pieces of a touched row whose list in the body is `body`: one or two.
+    #[inline]
+    pub(super) fn pieces<'a>(&'a self, row: u16, body: Piece<'a>) -> (Piece<'a>, Option<Piece<'a>>) {
+        let range = self.range(row);
+        let weights = if self.weights.is_empty() { &[][..] } else { &self.weights[range.clone()] };
+        let own = Piece { neighbors: &self.neighbors[range], weights, sorted: true };
+        if has(&self.replaced, row) { (own, None) } else { (body, Some(own)) }
+    }
+
     /// The rows with a list here, ascending.
     pub(super) fn rows(&self) -> impl Iterator<Item = u16> + '_ {
         (0..GROUP_SIZE as u16).filter(|row| has(&self.touched, *row))
@@ -91,33 +100,38 @@ impl Fresh {
 }
 
 impl FrozenList {
-    pub(super) fn piece<'a>(&'a self, range: Range<usize>) -> Piece<'a> {
-        let weights = match &self.weights {
-            Weights::None => &[][..],
-            Weights::Own(weights) => &weights[range.clone()],
-            Weights::Column(column) => &column.floats().expect("chosen because it is plain")[range.clone()],
-        };
-        Piece { neighbors: &self.body.neighbors()[range], weights, sorted: true }
+    /// The weights of the body's edges, if weights were asked for.
+    #[inline]
+    pub(super) fn body_weights(&self) -> Option<&[f64]> {
+        match &self.weights {
+            Weights::None => None,
+            Weights::Own(weights) => Some(weights),
+            Weights::Column(column) => Some(column.floats().expect("chosen because it is plain")),
+        }
     }
 
     /// Calls `visitor` with the pieces of `row`; what it said last.
     #[inline]
     pub(super) fn visit<F: FnMut(Piece<'_>) -> Visit>(&self, row: u16, mut visitor: F) -> Visit {
-        if let Some(fresh) = &self.fresh
-            && has(&fresh.touched, row)
-        {
-            if !has(&fresh.replaced, row) {
-                let said = visitor(self.piece(self.body.range(row)));
+        let range = self.body.range(row);
+        let weights = self.body_weights().map_or(&[][..], |weights| &weights[range.clone()]);
+        let body = Piece { neighbors: &self.body.neighbors()[range], weights, sorted: true };
+        let (mut piece, mut more) = match &self.fresh {
+            Some(fresh) if has(&fresh.touched, row) => fresh.pieces(row, body),
+            _ => (body, None),
+        };
+        loop {
+            if !piece.neighbors.is_empty() {
+                let said = visitor(piece);
                 if said != Visit::Continue {
                     return said;
                 }
             }
-            let range = fresh.range(row);
-            let weights = if fresh.weights.is_empty() { &[][..] } else { &fresh.weights[range.clone()] };
-            return visitor(Piece { neighbors: &fresh.neighbors[range], weights, sorted: true });
+            match more.take() {
+                Some(next) => piece = next,
+                None => return Visit::Continue,
+            }
         }
-        let range = self.body.range(row);
-        if range.is_empty() { Visit::Continue } else { visitor(self.piece(range)) }
     }
 
     pub(super) fn degree(&self, row: u16) -> u32 {

@@ -43,3 +43,8 @@ pub use evergraph_storage::log::options::Durability;
 pub use options::Options;
 pub use read::ReadByName;
 pub use transaction::Transaction;
+
+/// The example of the README, run as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -274,7 +274,7 @@ impl Database {
         self.open.check(progress)
     }
 
-    /// Checks the database at `path`, which nobody has open: every byte of its files, then the graph.
+    /// Checks the database at `path`, which nobody has open: its files, then the graph.
     ///
     /// # Errors
     /// As [`Database::open_with`] without `create`; `cancelled`. Damage is a finding, not an error.

@@ -74,7 +74,7 @@ pub enum Command {
     Run(RunArguments),
     /// Show what is in a database, and what it takes.
     Stats(StatsArguments),
-    /// Read every byte of a database back and verify it.
+    /// Read a database's files and graph back and verify them.
     Check(CheckArguments),
     /// Write what is in the log to the database's files, so that it opens fast.
     Checkpoint(CheckpointArguments),

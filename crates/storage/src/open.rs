@@ -409,7 +409,7 @@ fn read_or_create(directory: &dyn Directory, create: bool) -> Result<(Manifest, 
     Ok((manifest, true))
 }
 
-/// Checks a database that nobody has open: every byte of its files, then, if those are sound, the
+/// Checks a database that nobody has open: the files that it consists of, then, if those are sound, the
 /// graph that they come to. Changes nothing but what opening does after a crash.
 ///
 /// Cost: reads every file twice and every list once.
@@ -502,6 +502,7 @@ mod tests {
         let mut before = None;
         let made = first.store().load(&small(), &mut |_| Ok(()), &mut || {
             before = Some(directory.power_cut());
+            assert_eq!(counts(&first), (0, 0), "not seen before it is durable");
             first.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop)
         });
         assert_eq!(made.unwrap().first_vertices.len(), 1);

@@ -4,7 +4,8 @@
 //! schedules; without it they are the standard library's. Locks here do not poison: a panic
 //! under the commit latch poisons the *store* (see `transaction::latch`), which says more.
 //!
-//! Lock order, outermost first: log leader, commit latch, registry, index shard, merge queue.
+//! Lock order, outermost first: commit latch, registry, index shard, merge queue, log buffer. Whoever
+//! leads the log's group commit takes none of them but the log buffer.
 //! Under the commit latch nobody waits, does I/O or frees large memory.
 
 use std::ops::Deref;

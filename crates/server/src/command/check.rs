@@ -1,4 +1,4 @@
-//! `evergraph check`: every byte read back, every promise of the format and the graph verified.
+//! `evergraph check`: the files read back, every promise of the format and the graph verified.
 
 use crate::context::Context;
 use crate::open::refuse_file;

@@ -20,6 +20,7 @@ use crate::index::unique::UniqueIndex;
 use crate::log::frame::payload_crc;
 use crate::memory::engine::MemoryEngine;
 use crate::store::Store;
+use crate::timeline::clock::Timeline;
 use crate::transaction::latch::{LoadingGate, check_healthy, under_latch};
 use crate::transaction::schema_writes::{SchemaWrites, property_name};
 use evergraph_graph::catalogue::{Owner, SchemaChange};
@@ -91,6 +92,8 @@ impl Store<MemoryEngine> {
         let indexes = self.build_indexes(&staging, timestamp, &unique, &schema)?;
 
         let space = front.log.reserve(0).map_err(Error::from)?;
+        // Snapshots see the load once it is durable: the empty frame alone says nothing of it.
+        let held = Held::back(&front.timeline, front.timeline.published());
         under_latch(&front.timeline, |latch| {
             check_healthy(latch)?;
             groups.iter().for_each(|group| front.engine.attach(Arc::clone(group)));
@@ -104,9 +107,12 @@ impl Store<MemoryEngine> {
         })?;
         if let Err(error) = make_durable() {
             let cause = format!("a bulk load could not be made durable ({error}): reopen the database");
+            // What is in memory only must not be seen either.
+            std::mem::forget(held);
             front.timeline.latch().poisoned.get_or_insert(cause);
             return Err(error.context("make the loaded graph durable; the files are as before the load"));
         }
+        drop(held);
         drop(gate);
         front.engine.snapshot_ended();
         let first_vertices = (0..load.vertices.len()).map(|table| numbers.vertex(table, 0)).collect();
@@ -187,6 +193,22 @@ impl Store<MemoryEngine> {
             indexes.push(((label, key), Arc::new(built.index)));
         }
         Ok(indexes)
+    }
+}
+
+/// Keeps snapshots from seeing what is newer than a commit; lets go when dropped.
+struct Held<'a>(&'a Timeline);
+
+impl<'a> Held<'a> {
+    fn back(timeline: &'a Timeline, newest: Timestamp) -> Self {
+        timeline.hold_readable(newest);
+        Self(timeline)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.hold_readable(Timestamp::MAX);
     }
 }
 

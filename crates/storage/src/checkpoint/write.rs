@@ -23,7 +23,7 @@
 //! A failure before the renaming leaves everything as it was. One during it leaves either manifest:
 //! the files of both stay until a later checkpoint is durable.
 //!
-//! Source: core-protocol section 8; `checkpoint_histories.py` tried the protocol on 200,000 histories.
+//! Source: core-protocol section 8; a model of it held in 200,000 random histories.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -97,7 +97,7 @@ pub enum LogError {
         need_ts: u64,
     },
     /// The log was written by another version of the format.
-    #[error("{} has log format {found}; this version reads format {supported}", file.display())]
+    #[error("{} has log format {found}, this version reads format {supported}: open it with a newer Evergraph", file.display())]
     UnsupportedVersion {
         /// The log file.
         file: PathBuf,

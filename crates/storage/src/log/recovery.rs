@@ -13,7 +13,7 @@
 //! the old file is never read again. So recovering twice gives the same, and a crash in between
 //! changes nothing.
 //!
-//! Tried with torn sectors of 512 bytes: see the tests below and `models/core-protocol`.
+//! Tried with torn sectors of 512 bytes: see `tests/log`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

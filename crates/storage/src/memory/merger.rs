@@ -1,7 +1,7 @@
 //! The merge queue: segments whose records wait to become part of a body, and who does it.
 //!
 //! ```text
-//! due       records > max(64, items / 64)          queued, worst first at the time of looking
+//! due       records > max(64, items / 64)          queued, first come first served
 //! overdue   records > 4 x that                     the next writer merges it before its latch
 //! idle      unchanged for a while                  merged, so that tails give their memory back
 //! retained  has layers that an open snapshot needs trimmed when the oldest snapshot moves

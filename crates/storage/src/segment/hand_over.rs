@@ -52,9 +52,9 @@ fn refs(records: &[Record]) -> impl Iterator<Item = RecordRef<'_>> {
 
 impl<B: Body> Segment<B> {
     /// Appends records of one commit, all at `timestamp`, none about a hub's row. Under the latch.
-    /// Returns the version that was displaced, if one was.
-    pub fn append(&self, timestamp: Timestamp, records: &[Record]) -> Option<Arc<Version<B>>> {
-        let mut displaced = None;
+    /// Returns the versions that were displaced, for the caller to drop after the latch.
+    pub fn append(&self, timestamp: Timestamp, records: &[Record]) -> Vec<Arc<Version<B>>> {
+        let mut displaced = Vec::new();
         let mut at = 0;
         while at < records.len() {
             let version = self.current.load_full();
@@ -81,8 +81,7 @@ impl<B: Body> Segment<B> {
             let next =
                 Version { layer, older: Arc::clone(&version.older), history: Arc::clone(&version.history) };
             drop(version);
-            let old = self.current.swap(Arc::new(next));
-            displaced.get_or_insert(old);
+            displaced.push(self.current.swap(Arc::new(next)));
         }
         self.changed.store(timestamp.0, Ordering::Release);
         displaced
@@ -107,7 +106,6 @@ impl<B: Body> Segment<B> {
         if now.layer.base != start.layer.base {
             return Merged::Nothing;
         }
-        drop(start);
         let registry = timeline.registry();
         let (rest, merged) = divide(&now.layer, base);
         let older = needed(&registry, Some((&now.layer, base)), &now.older);

@@ -11,8 +11,8 @@
 //! no slot beyond it. Slots never change once readable. Under its timestamp a reader ignores what
 //! is newer, so a length that grows meanwhile is harmless.
 //!
-//! Source: LiveGraph (VLDB 2020, section 4), the transactional edge log; DGAP (SC 2023, section
-//! 3.1.3), a log for a section instead of a vertex. Differs: one stamp a record, bounded length, and
+//! Source: LiveGraph (VLDB 2020, sections 3 and 4), the transactional edge log; DGAP (SC 2023,
+//! sections 3 and 3.1.2), a log for a section instead of a vertex. Differs: one stamp a record, bounded length, and
 //! no scan of it is needed to know what a record did.
 
 use crate::segment::record::{NO_PROPERTIES, Record, RecordKey, RecordRef, Stamp};

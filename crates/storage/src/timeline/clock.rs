@@ -3,7 +3,7 @@
 //! ```text
 //! W  last published commit      grows under the latch
 //! D  last durable commit        grows in the log's leader
-//! R  newest that snapshots see  D in mode sync, else W
+//! R  newest that snapshots see  D in mode sync, else W; a bulk load holds it back until it is durable
 //! ```
 //!
 //! All three only grow, and `D <= W`. Writers begin at W, so that they build on commits which are
@@ -51,6 +51,8 @@ pub struct Timeline {
     /// W. Release under the latch after everything of the commit is installed; Acquire in `begin`.
     published: AtomicU64,
     readable: Readable,
+    /// R is not beyond it: `u64::MAX`, but while a bulk load is made durable. Release and Acquire.
+    ceiling: AtomicU64,
 }
 
 impl fmt::Debug for Timeline {
@@ -68,6 +70,7 @@ impl Timeline {
             registry: Mutex::default(),
             published: AtomicU64::new(published.0),
             readable,
+            ceiling: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -80,10 +83,18 @@ impl Timeline {
     /// R: the newest commit that read-only snapshots see. Merges never go beyond it.
     #[must_use]
     pub fn readable(&self) -> Timestamp {
-        match &self.readable {
+        let newest = match &self.readable {
             Readable::Published => self.published(),
             Readable::Durable(through) => through().min(self.published()),
-        }
+        };
+        newest.min(Timestamp(self.ceiling.load(Ordering::Acquire)))
+    }
+
+    /// Keeps R at or below `ceiling` from here on; it must not be below the present R, which only grows.
+    /// [`Timestamp::MAX`] lets it go.
+    pub fn hold_readable(&self, ceiling: Timestamp) {
+        debug_assert!(ceiling >= self.readable(), "R only grows");
+        self.ceiling.store(ceiling.0, Ordering::Release);
     }
 
     /// Takes the commit latch. Under it: memory only, no waiting, no freeing.

@@ -1,5 +1,5 @@
 //! Random histories of commits, syncs, merges, checkpoints, power cuts and openings, against a model
-//! that keeps every state: the real code under `models/core-protocol/checkpoint_histories.py`.
+//! that keeps every state: the real code under the histories that the protocol's model was tried on.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

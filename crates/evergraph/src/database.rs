@@ -10,12 +10,14 @@ use evergraph_graph::load::Load;
 use evergraph_graph::transaction::Committed;
 use evergraph_graph::view::GraphView;
 use evergraph_storage::bulk::load::{LoadProgress, Loaded};
+use evergraph_storage::checkpoint::check::{CheckProgress, Report};
 use evergraph_storage::checkpoint::write::{Checkpointed, Progress as CheckpointProgress};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::log::options::Durability;
 use evergraph_storage::memory::engine::MemoryEngine;
-use evergraph_storage::open::{CheckpointState, OpenStore, Recovery};
+use evergraph_storage::open::{CheckpointState, OpenStore, Recovery, check};
 use evergraph_storage::store::{Store, StoreStatistics};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -125,16 +127,7 @@ impl Database {
         let path = path.as_ref();
         let directory = match options.create {
             true => DiskDirectory::open_or_create(path)?,
-            false => DiskDirectory::open(path).map_err(|error| {
-                let error = Error::from(error);
-                match error.kind() {
-                    ErrorKind::NotFound => {
-                        let text = format!("there is no database at {}", path.display());
-                        Error::new(ErrorKind::NotFound, text).because(error)
-                    }
-                    _ => error,
-                }
-            })?,
+            false => existing(path)?,
         };
         Self::of(Arc::new(directory), options, Some(path.to_owned()))
     }
@@ -144,7 +137,7 @@ impl Database {
     /// # Errors
     /// `io` if the system has no threads to give.
     pub fn in_memory() -> Result<Self> {
-        let options = Options { durability: crate::Durability::None, ..Options::default() };
+        let options = Options { durability: Durability::None, ..Options::default() };
         Self::of(Arc::new(MemoryDirectory::new("in memory")), &options, None)
     }
 
@@ -272,6 +265,23 @@ impl Database {
         self.open.checkpoint(&mut |_| ControlFlow::Continue(()))
     }
 
+    /// Checks the graph of a snapshot taken now, while others go on: lists sorted, both sides of every
+    /// edge, its ends alive, unique indexes against a scan.
+    ///
+    /// # Errors
+    /// `cancelled` if `progress` says so; what reading may meet. Damage is a finding, not an error.
+    pub fn check(&self, progress: &mut CheckProgress<'_>) -> Result<Report> {
+        self.open.check(progress)
+    }
+
+    /// Checks the database at `path`, which nobody has open: every byte of its files, then the graph.
+    ///
+    /// # Errors
+    /// As [`Database::open_with`] without `create`; `cancelled`. Damage is a finding, not an error.
+    pub fn check_files(path: impl AsRef<Path>, progress: &mut CheckProgress<'_>) -> Result<Report> {
+        check(Arc::new(existing(path.as_ref())?), progress)
+    }
+
     /// Syncs the log and ends background work; commits are refused from here on, in all clones.
     ///
     /// # Errors
@@ -291,4 +301,18 @@ impl Database {
     pub fn open_store(&self) -> &OpenStore {
         &self.open
     }
+}
+
+/// The directory of a database that should be there.
+fn existing(path: &Path) -> Result<DiskDirectory> {
+    DiskDirectory::open(path).map_err(|error| {
+        let error = Error::from(error);
+        match error.kind() {
+            ErrorKind::NotFound => {
+                let text = format!("there is no database at {}", path.display());
+                Error::new(ErrorKind::NotFound, text).because(error)
+            }
+            _ => error,
+        }
+    })
 }

@@ -1,6 +1,6 @@
 //! How a database is opened.
 
-use crate::Durability;
+use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenOptions;
 
 /// Choices for opening a database. None of them changes what is stored.

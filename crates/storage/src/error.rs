@@ -40,7 +40,7 @@ impl From<CheckpointError> for Error {
             CheckpointError::UnknownEngine { .. }
             | CheckpointError::UnknownFeature { .. }
             | CheckpointError::NewerFormat { .. } => ErrorKind::Invalid,
-            CheckpointError::LogFailed | CheckpointError::Thread { .. } => ErrorKind::Io,
+            CheckpointError::Poisoned { .. } | CheckpointError::Thread { .. } => ErrorKind::Io,
             CheckpointError::Cancelled => ErrorKind::Cancelled,
         };
         Self::new(kind, error.to_string()).because(error)

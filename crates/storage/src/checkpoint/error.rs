@@ -68,9 +68,12 @@ pub enum CheckpointError {
         /// The newest format that this version reads.
         supported: u32,
     },
-    /// The log failed before: nothing more is made durable until the database is reopened.
-    #[error("no checkpoint: the log failed earlier; reopen the database")]
-    LogFailed,
+    /// The store takes no more commits; what it holds may not be what the log has.
+    #[error("no checkpoint, since the store takes no more commits: {cause}; reopen the database")]
+    Poisoned {
+        /// What happened.
+        cause: String,
+    },
     /// What was about to be written breaks its own rules: a defect of ours, caught before it
     /// reached the disk.
     #[error("no checkpoint: {what}: {problem}; please report this")]

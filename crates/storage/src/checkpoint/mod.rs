@@ -12,11 +12,14 @@
 //! - [`manifest`](mod@manifest): what a database consists of
 //! - [`write`](mod@write): the fuzzy checkpoint, while writes go on
 //! - [`read`](mod@read): from a manifest to groups with segments
-//! - [`error`]
+//! - [`check`](mod@check), [`check_graph`](mod@check_graph): is what is stored sound?
+//! - [`error`](mod@error)
 
 pub mod arrays;
 pub mod body_file;
 pub mod body_form;
+pub mod check;
+pub mod check_graph;
 pub mod column_form;
 pub mod error;
 pub mod manifest;

@@ -12,20 +12,19 @@
 //! checked again on what was read.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
 use evergraph_graph::bytes::{DecodeError, Reader};
-use evergraph_graph::id::{KeyId, LabelId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::value::Value;
 
 use crate::checkpoint::body_file::{BodyFile, file_name};
 use crate::checkpoint::body_form::StableForm;
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::manifest::{Manifest, SegmentId, StoredGroup};
 use crate::io::directory::Directory;
-use crate::memory::group::{EdgeSegment, Group, GroupTable};
+use crate::memory::group::{EdgeSegment, Group};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::{Hub, Segment, Stored};
@@ -75,25 +74,6 @@ pub fn load(
         attach(assemble(directory, group, own)?);
     }
     Ok(loaded)
-}
-
-/// Visits the values of `key` in the bodies of the vertices of `label`: what an index holds before
-/// the log is replayed.
-pub fn for_each_value(
-    groups: &GroupTable,
-    label: LabelId,
-    key: KeyId,
-    mut visit: impl FnMut(VertexId, Value),
-) {
-    for group in groups.iter().filter(|group| group.label == label) {
-        let version = group.vertices.load_full();
-        let Some(column) = version.layer.body.column(key) else { continue };
-        for row in 0..column.len() {
-            if let Some(value) = column.get(row) {
-                visit(VertexId::new(group.id, row as u16), value);
-            }
-        }
-    }
 }
 
 /// A body of either kind.
@@ -152,8 +132,8 @@ fn read_bodies(
 ) -> Result<Vec<AnyBody>, CheckpointError> {
     let mut files = BTreeMap::new();
     for (_, stored) in segments {
-        if !files.contains_key(&stored.file) {
-            files.insert(stored.file, BodyFile::open(directory, stored.file)?);
+        if let Entry::Vacant(place) = files.entry(stored.file) {
+            place.insert(BodyFile::open(directory, stored.file)?);
         }
     }
     let work = Arc::new(Work {

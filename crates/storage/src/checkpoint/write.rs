@@ -46,6 +46,7 @@ use crate::memory::merger::Job;
 use crate::segment::body::Body;
 use crate::segment::version::{Layer, Segment, Stored, Version};
 use crate::sync::{Condvar, Mutex};
+use crate::timeline::clock::LatchState;
 
 /// A file with fewer bytes of bodies is small.
 const SMALL_FILE_BYTES: u64 = 1 << 20;
@@ -148,7 +149,7 @@ impl Checkpointer {
     /// and two of the directory; memory for one body. Commits go on meanwhile.
     ///
     /// # Errors
-    /// [`CheckpointError::Cancelled`], [`CheckpointError::LogFailed`], those of the log, and what
+    /// [`CheckpointError::Cancelled`], [`CheckpointError::Poisoned`], those of the log, and what
     /// the system says: a full disk among it, which heals. The checkpoint before is valid then.
     pub fn checkpoint(
         &self,
@@ -224,18 +225,21 @@ impl Run<'_> {
     fn make(&mut self, files: &mut Files, renaming: &mut bool) -> Result<Manifest, CheckpointError> {
         let (engine, log) = (self.sources.engine, self.sources.log);
         let timeline = engine.timeline();
-        if log.is_poisoned() {
-            return Err(CheckpointError::LogFailed);
-        }
-        let published = timeline.published();
-        log.wait_durable(published.0)?;
-        self.through = published;
+        let groups: Vec<Arc<Group>> = {
+            // A bulk load attaches its groups under the latch and is in no log: it is in the checkpoint
+            // with all of them or with none.
+            let latch = timeline.latch();
+            self.check_healthy(&latch)?;
+            self.through = timeline.published();
+            engine.groups().iter().cloned().collect()
+        };
+        log.wait_durable(self.through.0)?;
         self.rewrite = thin_files(engine, files);
-        self.done.groups_count = u64::from(engine.groups().end());
+        self.done.groups_count = groups.len() as u64;
         self.tell()?;
-        for group in engine.groups().iter() {
-            self.write_group(group, files)?;
-            self.done.groups_done = u64::from(group.id.0) + 1;
+        for group in groups {
+            self.write_group(&group, files)?;
+            self.done.groups_done += 1;
             self.tell()?;
         }
         if let Some(writer) = self.writer.take() {
@@ -244,7 +248,8 @@ impl Run<'_> {
         self.tell()?;
         let (newest, catalogue) = {
             // A commit shows its catalogue before its timestamp; under the latch there is none between.
-            let _latch = timeline.latch();
+            let latch = timeline.latch();
+            self.check_healthy(&latch)?;
             (timeline.published(), (self.sources.catalogue)())
         };
         let groups = (self.sources.groups)();
@@ -306,6 +311,17 @@ impl Run<'_> {
         done
     }
 
+    /// Whether commits go on: what a panic left half done, or the log does not have, is not written.
+    fn check_healthy(&self, latch: &LatchState) -> Result<(), CheckpointError> {
+        match &latch.poisoned {
+            Some(cause) => Err(CheckpointError::Poisoned { cause: cause.clone() }),
+            None if self.sources.log.is_poisoned() => {
+                Err(CheckpointError::Poisoned { cause: "the log failed".to_owned() })
+            }
+            None => Ok(()),
+        }
+    }
+
     fn write_group(&mut self, group: &Group, files: &mut Files) -> Result<(), CheckpointError> {
         let id = |subject, hub| SegmentId { group: group.id, subject, hub };
         self.write_segment(id(None, None), &group.vertices, files)?;
@@ -313,7 +329,12 @@ impl Run<'_> {
         for edge in edges.iter() {
             let version = self.write_segment(id(Some(edge.subject), None), &edge.segment, files)?;
             for hub in version.layer.hubs.iter() {
-                self.write_segment(id(Some(edge.subject), Some(hub.row)), &hub.segment, files)?;
+                let id = id(Some(edge.subject), Some(hub.row));
+                let own = self.write_segment(id, &hub.segment, files)?;
+                if !own.layer.hubs.is_empty() {
+                    let problem = "a hub has no hubs of its own".to_owned();
+                    return Err(CheckpointError::Unsound { what: id.to_string(), problem });
+                }
             }
         }
         Ok(())

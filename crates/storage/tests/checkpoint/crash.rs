@@ -161,6 +161,19 @@ fn a_checkpoint_beside_commits_and_merges_of_other_threads_is_one_state() {
 }
 
 #[test]
+fn a_store_that_takes_no_more_commits_makes_no_checkpoint() {
+    let directory = MemoryDirectory::new("db");
+    let database = Database::open(Arc::new(directory.clone()), Durability::None).unwrap();
+    let poison = || database.engine.timeline().latch().poisoned = Some("a panic".to_owned());
+    let made = database.checkpoint_with(&mut |_| {
+        poison();
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(made, Err(CheckpointError::Poisoned { .. })), "poisoned beside it");
+    assert!(matches!(database.checkpoint(), Err(CheckpointError::Poisoned { .. })));
+}
+
+#[test]
 fn a_database_whose_log_failed_makes_no_checkpoint() {
     let directory = MemoryDirectory::new("db");
     let failing = FailingDirectory::new(Arc::new(directory.clone()));
@@ -169,7 +182,7 @@ fn a_database_whose_log_failed_makes_no_checkpoint() {
     assert!(commit_some(&database, 5, &mut random));
     failing.plan(Fault::new(Operation::Sync, "log-", ErrorKind::Other));
     assert!(!commit_some(&database, 1, &mut random));
-    assert!(matches!(database.checkpoint(), Err(CheckpointError::LogFailed)));
+    assert!(matches!(database.checkpoint(), Err(CheckpointError::Poisoned { .. })));
 }
 
 #[test]

@@ -8,7 +8,6 @@ use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
 use evergraph_storage::checkpoint::body_file::file_number;
 use evergraph_storage::checkpoint::error::CheckpointError;
-use evergraph_storage::checkpoint::read::for_each_value;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::SplitMix64;
@@ -107,24 +106,6 @@ fn what_an_interrupted_checkpoint_left_is_removed_and_its_number_not_used_again(
     reopened.append(&people(9, "x")).unwrap();
     reopened.checkpoint().unwrap();
     assert_eq!(bodies_files(&directory), [1, 0x31]);
-}
-
-#[test]
-fn the_values_of_an_index_are_read_from_bodies() {
-    let directory = MemoryDirectory::new("db");
-    let database = open(&directory).unwrap();
-    database.append(&people(0, "name")).unwrap();
-    database.append(&[Mutation::DeleteVertex { vertex: VertexId(3) }, rename(5, "other")]).unwrap();
-    database.checkpoint().unwrap();
-    drop(database);
-    let reopened = open(&directory).unwrap();
-    let mut found = Vec::new();
-    for_each_value(reopened.engine.groups(), LABEL, KeyId(0), |vertex, value| found.push((vertex, value)));
-    let want: Vec<_> = reopened.model().vertices.into_iter().collect();
-    assert_eq!(found.len(), 199);
-    for ((vertex, value), (id, properties)) in found.into_iter().zip(want) {
-        assert_eq!((vertex.0, &value), (id, &properties[&0]));
-    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Checkpoints: whatever fails and whenever the power goes, a database recovers to one of its own
 //! states, and to no older one than it promised.
 
+mod check;
 mod crash;
 mod files;
 mod golden;

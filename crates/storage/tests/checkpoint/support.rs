@@ -183,10 +183,11 @@ pub struct Database {
     pub log: Arc<Log>,
     pub checkpointer: Checkpointer,
     state: Mutex<State>,
+    /// Locked for a moment only, under the latch too; `state` comes before the latch.
+    catalogue: Mutex<Arc<Catalogue>>,
 }
 
 struct State {
-    catalogue: Arc<Catalogue>,
     groups: BTreeMap<u32, StoredGroup>,
     /// The state at opening and after each commit since.
     graphs: BTreeMap<u64, Graph>,
@@ -207,13 +208,14 @@ fn decode(payload: &[u8]) -> Vec<Mutation> {
 }
 
 impl State {
-    fn note(&mut self, mutations: &[Mutation]) {
+    fn note(&mut self, mutations: &[Mutation], catalogue: &Mutex<Arc<Catalogue>>) {
         for mutation in mutations {
             match mutation {
                 Mutation::Schema(change) => {
-                    let mut catalogue = Catalogue::clone(&self.catalogue);
-                    catalogue.apply(change);
-                    self.catalogue = Arc::new(catalogue);
+                    let mut catalogue = catalogue.lock().unwrap();
+                    let mut changed = Catalogue::clone(&catalogue);
+                    changed.apply(change);
+                    *catalogue = Arc::new(changed);
                 }
                 Mutation::InsertVertex { vertex, label, .. } => {
                     let (id, label) = (vertex.group(), *label);
@@ -247,8 +249,8 @@ impl Database {
         let timeline = Arc::new(Timeline::new(manifest.covered_through, readable));
         let engine = MemoryEngine::new(Arc::clone(&timeline));
         load(&*directory, &manifest, |group| engine.attach(Arc::new(group)))?;
+        let catalogue = Mutex::new(Arc::new(manifest.catalogue.clone()));
         let mut state = State {
-            catalogue: Arc::new(manifest.catalogue.clone()),
             groups: manifest.groups.iter().map(|group| (group.id.0, *group)).collect(),
             graphs: BTreeMap::new(),
         };
@@ -256,7 +258,7 @@ impl Database {
         let recovered = recover(&*directory, replay, |ts, payload| {
             let mutations = decode(payload);
             engine.replay(Timestamp(ts), &mutations).unwrap();
-            state.note(&mutations);
+            state.note(&mutations, &catalogue);
             timeline.publish(Timestamp(ts), &mut timeline.latch());
             Ok::<_, LogError>(())
         })?;
@@ -266,7 +268,7 @@ impl Database {
         let log = Arc::clone(open_log.get_or_init(|| Arc::new(log)));
         let published = timeline.published();
         state.graphs.insert(published.0, Graph::of(&engine.view(&(), published)));
-        Ok(Self { engine, log, checkpointer, state: Mutex::new(state) })
+        Ok(Self { engine, log, checkpointer, state: Mutex::new(state), catalogue })
     }
 
     pub fn published(&self) -> Timestamp {
@@ -305,7 +307,7 @@ impl Database {
         let timestamp = timeline.published().next();
         let displaced = self.engine.append(timestamp, prepared);
         self.log.append(space, timestamp.0, &payload, payload_crc(&payload));
-        state.note(mutations);
+        state.note(mutations, &self.catalogue);
         let mut graph = state.graphs.last_entry().unwrap().get().clone();
         graph.apply(mutations);
         state.graphs.insert(timestamp.0, graph);
@@ -316,12 +318,12 @@ impl Database {
     }
 
     pub fn name(&self, name: &str) {
-        let id = LabelId(self.state.lock().unwrap().catalogue.labels().count() as u16);
+        let id = LabelId(self.catalogue().labels().count() as u16);
         self.append(&[Mutation::Schema(SchemaChange::AddLabel { id, name: name.into() })]).unwrap();
     }
 
     pub fn catalogue(&self) -> Arc<Catalogue> {
-        Arc::clone(&self.state.lock().unwrap().catalogue)
+        Arc::clone(&self.catalogue.lock().unwrap())
     }
 
     pub fn checkpoint(&self) -> Result<Checkpointed, CheckpointError> {

@@ -1,0 +1,226 @@
+//! Check of a graph: one moment of an open store, as readers see it.
+//!
+//! ```text
+//! lists     sorted, none twice; only live vertices have edges; both ends live
+//! sides     for each group of sources: the sum of hashes of its out edges = of the in edges that
+//!           name it; where they differ, every edge is looked up on the other side
+//! unique    each value has one holder, and the index finds it
+//! ```
+//!
+//! One pass over both sides: no edge is looked up unless a sum differs. A sum of 64 bits misses an
+//! accidental difference about once in 2^64; it is no defence against somebody who makes one.
+
+use std::collections::BTreeMap;
+
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
+
+use crate::checkpoint::check::{CheckProgress, Report, tell};
+use crate::engine::{GroupBits, View};
+use crate::index::build::build;
+use crate::index::unique::UniqueIndex;
+
+/// Checks the lists, sides and ends of everything that `view` shows.
+///
+/// Cost: reads every list of both sides once; 528 bytes a group.
+///
+/// # Errors
+/// `cancelled`, and what reading may meet.
+pub fn check_graph<V: View>(view: &V, progress: &mut CheckProgress<'_>) -> Result<Report> {
+    let groups = view.group_count();
+    let mut check = Check { view, report: Report::default(), live: Vec::new(), sums: BTreeMap::new() };
+    for group in (0..groups).map(GroupId) {
+        let live = view.live(group)?;
+        let count = live.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        if view.group_label(group).is_none() && count > 0 {
+            check.report.find(format!("group {}", group.0), format!("{count} live vertices and no label"));
+        }
+        check.report.vertices_count += count;
+        check.live.push(live);
+    }
+    for group in (0..groups).map(GroupId) {
+        tell(progress, "edges, by group", u64::from(group.0), u64::from(groups))?;
+        for side in [Direction::Out, Direction::In] {
+            for edge_type in view.edge_types(group, side) {
+                check.segment(group, edge_type, side)?;
+            }
+        }
+    }
+    let differ: Vec<(GroupId, TypeId)> =
+        check.sums.iter().filter(|(_, sum)| **sum != 0).map(|(place, _)| *place).collect();
+    for (at, (group, edge_type)) in differ.iter().enumerate() {
+        tell(progress, "groups whose sides differ", at as u64, differ.len() as u64)?;
+        check.compare_sides(*group, *edge_type)?;
+    }
+    Ok(check.report)
+}
+
+/// Checks that each value of `key` has one holder of `label`, which `index` finds.
+///
+/// Cost: builds another index; one look-up a value.
+///
+/// # Errors
+/// What reading may meet.
+pub fn check_unique<V: View>(
+    view: &V,
+    (label, key): (LabelId, KeyId),
+    index: &UniqueIndex,
+) -> Result<Report> {
+    let mut report = Report::default();
+    let place = format!("the unique key {} of label {}", key.0, label.0);
+    let duplicates = build(view, label, key, 0)?;
+    if duplicates.duplicates_count > 0 {
+        report.find(
+            place.clone(),
+            format!("values that are there twice: {}", duplicates.describe_duplicates()),
+        );
+    }
+    let mut candidates = Vec::new();
+    for group in (0..view.group_count()).map(GroupId).filter(|group| view.group_label(*group) == Some(label))
+    {
+        let live = view.live(group)?;
+        for vertex in rows(&live).map(|row| VertexId::new(group, row)) {
+            let Some(value) = view.vertex_property(vertex, key)? else { continue };
+            report.unique_values_count += 1;
+            candidates.clear();
+            index.candidates(index.hash(&value), &mut candidates);
+            if !candidates.contains(&vertex) {
+                report.find(place.clone(), format!("the index doesn't know that {vertex} has {value}"));
+            }
+        }
+    }
+    Ok(report)
+}
+
+struct Check<'a, V> {
+    view: &'a V,
+    report: Report,
+    /// By group.
+    live: Vec<GroupBits>,
+    /// By the source's group and type: hashes of out edges minus those of in edges.
+    sums: BTreeMap<(GroupId, TypeId), u64>,
+}
+
+impl<V: View> Check<'_, V> {
+    fn is_alive(&self, vertex: VertexId) -> bool {
+        let live = self.live.get(vertex.group().0 as usize);
+        live.is_some_and(|live| live[usize::from(vertex.row()) / 64] >> (vertex.row() % 64) & 1 == 1)
+    }
+
+    fn segment(&mut self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<()> {
+        let mut list = Vec::new();
+        let mut edges = 0;
+        for vertex in (0..GROUP_SIZE as u16).map(|row| VertexId::new(group, row)) {
+            list.clear();
+            self.view.neighbors(vertex, edge_type, side, &mut list)?;
+            if list.is_empty() {
+                continue;
+            }
+            edges += list.len() as u64;
+            let place = || format!("the {} edges of type {} of {vertex}", side_name(side), edge_type.0);
+            if !self.is_alive(vertex) {
+                self.report.find(place(), format!("{} edges, but the vertex is not alive", list.len()));
+            }
+            if !list.is_sorted_by(|a, b| a < b) {
+                self.report.find(place(), "not in ascending order, or one twice");
+            }
+            let degree = self.view.degree(vertex, edge_type, side)?;
+            if degree != list.len() as u64 {
+                self.report.find(place(), format!("{} edges, but a degree of {degree}", list.len()));
+            }
+            for (neighbor, discriminator) in &list {
+                let edge = edge_of(vertex, edge_type, side, *neighbor, *discriminator);
+                if !self.is_alive(*neighbor) {
+                    self.report.find(edge.to_string(), format!("{neighbor} is not alive"));
+                }
+                let sum = self.sums.entry((edge.source.group(), edge_type)).or_default();
+                *sum = match side {
+                    Direction::Out => sum.wrapping_add(hash(&edge)),
+                    _ => sum.wrapping_sub(hash(&edge)),
+                };
+            }
+        }
+        if side == Direction::Out {
+            self.report.edges_count += edges;
+            let counted = self.view.group_edge_count(group, edge_type)?;
+            if counted != edges {
+                let place = format!("the out edges of type {} of group {}", edge_type.0, group.0);
+                self.report.find(place, format!("{edges} edges, but a count of {counted}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the edges that start in `group` and are on one side only.
+    fn compare_sides(&mut self, group: GroupId, edge_type: TypeId) -> Result<()> {
+        for source in (0..GROUP_SIZE as u16).map(|row| VertexId::new(group, row)) {
+            self.missing_on_the_other_side(source, edge_type, Direction::Out, |_| true)?;
+        }
+        for target_group in (0..self.view.group_count()).map(GroupId) {
+            if !self.view.edge_types(target_group, Direction::In).contains(&edge_type) {
+                continue;
+            }
+            for target in (0..GROUP_SIZE as u16).map(|row| VertexId::new(target_group, row)) {
+                let from_group = |source: VertexId| source.group() == group;
+                self.missing_on_the_other_side(target, edge_type, Direction::In, from_group)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn missing_on_the_other_side(
+        &mut self,
+        vertex: VertexId,
+        edge_type: TypeId,
+        side: Direction,
+        wanted: impl Fn(VertexId) -> bool,
+    ) -> Result<()> {
+        let mut list = Vec::new();
+        self.view.neighbors(vertex, edge_type, side, &mut list)?;
+        let mut others = Vec::new();
+        for (neighbor, discriminator) in list.into_iter().filter(|(neighbor, _)| wanted(*neighbor)) {
+            others.clear();
+            self.view.neighbors(neighbor, edge_type, side.reversed(), &mut others)?;
+            // Not a search: the list may be out of order.
+            if !others.contains(&(vertex, discriminator)) {
+                let edge = edge_of(vertex, edge_type, side, neighbor, discriminator);
+                let other = side_name(side.reversed());
+                self.report.find(edge.to_string(), format!("missing in the {other} list of {neighbor}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn rows(live: &GroupBits) -> impl Iterator<Item = u16> + '_ {
+    (0..GROUP_SIZE as u16).filter(|row| live[usize::from(*row) / 64] >> (row % 64) & 1 == 1)
+}
+
+fn side_name(side: Direction) -> &'static str {
+    if side == Direction::Out { "out" } else { "in" }
+}
+
+/// The edge that `vertex` has on `side`.
+fn edge_of(
+    vertex: VertexId,
+    edge_type: TypeId,
+    side: Direction,
+    neighbor: VertexId,
+    discriminator: u16,
+) -> EdgeId {
+    let (source, target) = if side == Direction::Out { (vertex, neighbor) } else { (neighbor, vertex) };
+    EdgeId { source, edge_type, target, discriminator }
+}
+
+/// A mix in which every bit of the edge moves every bit of the sum (SplitMix64's last steps, twice).
+fn hash(edge: &EdgeId) -> u64 {
+    let ends = u64::from(edge.source.0) << 32 | u64::from(edge.target.0);
+    mix(mix(ends).wrapping_add(u64::from(edge.discriminator)))
+}
+
+fn mix(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

@@ -1,1 +1,9 @@
-//! Support for the behaviour tests: data sets, models, builders.
+//! Support for the behaviour tests: data sets, a view's whole contents, stores that can lose power.
+//!
+//! What disagrees or cannot be read panics, as an assertion in the test itself would.
+
+#![allow(clippy::unwrap_used, reason = "a test's support fails as the test does")]
+
+pub mod contents;
+pub mod data;
+pub mod store;

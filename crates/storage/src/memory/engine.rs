@@ -132,6 +132,7 @@ impl MemoryEngine {
             self.merger.appended(segment, records.len());
             return;
         }
+        segment.hub_changed(timestamp);
         for part in records.chunk_by(|a, b| a.key.row() == b.key.row()) {
             let hub = hubs.binary_search_by_key(&part[0].key.row(), |hub| hub.row);
             let target = hub.map_or(segment, |at| &hubs[at].segment);

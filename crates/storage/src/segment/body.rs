@@ -27,6 +27,7 @@ pub trait Body: Send + Sync + Sized + 'static {
     /// Bytes on the heap.
     fn bytes(&self) -> BodyBytes;
 
-    /// Rows that outgrew this body and get a segment of their own, taken out of it.
+    /// Rows that outgrew this body and get a segment of their own, taken out of it. None from a body
+    /// that holds one row only.
     fn split_hubs(self) -> (Self, Vec<(u16, Self)>);
 }

@@ -152,8 +152,8 @@ impl<B> Layer<B> {
 #[derive(Debug)]
 pub struct Segment<B> {
     pub(super) current: ArcCell<Version<B>>,
-    /// The newest record. Stored (Release) under the latch when records are appended, before they
-    /// are published; loaded (Acquire) under the latch by conflict checks.
+    /// The newest record, those of its hubs included. Stored (Release) under the latch when records
+    /// are appended, before they are published; loaded (Acquire) under the latch by conflict checks.
     pub(super) changed: AtomicU64,
     /// Questions about what is newer than a timestamp below this one cannot be answered any more.
     /// Only grows; stored and loaded under the latch.
@@ -227,9 +227,15 @@ impl<B: Body> Segment<B> {
         self.current.load_full()
     }
 
-    /// The newest record's timestamp, or the base.
+    /// The newest record's timestamp, those of its hubs included, or the base.
     pub fn changed(&self) -> Timestamp {
         Timestamp(self.changed.load(Ordering::Acquire))
+    }
+
+    /// Notes that a hub of this segment got records of `timestamp`: who asks here whether something is
+    /// newer is led to the hub. Under the latch.
+    pub fn hub_changed(&self, timestamp: Timestamp) {
+        self.changed.store(timestamp.0, Ordering::Release);
     }
 
     /// Whether a record of `keys` for which `matches` holds is newer than `since`. Under the latch.

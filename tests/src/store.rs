@@ -1,0 +1,57 @@
+//! Stores on directories in memory: opened, checkpointed, and cut from power at any moment.
+
+use evergraph::storage::checkpoint::write::Checkpointed;
+use evergraph::storage::io::directory::Directory;
+use evergraph::storage::io::memory::{Fate, MemoryDirectory};
+use evergraph::storage::io::random::{Random, SplitMix64};
+use evergraph::storage::open::{OpenOptions, OpenStore};
+use evergraph::{Durability, Error, Result};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Options with log files so small that tests fill many of them.
+#[must_use]
+pub fn small_files(durability: Durability) -> OpenOptions {
+    OpenOptions { durability, log_file_bytes: 64 << 10, ..OpenOptions::default() }
+}
+
+/// Opens the database in `directory`, acknowledging commits after their sync.
+///
+/// # Errors
+/// As [`OpenStore::open`].
+pub fn open_synced(directory: &MemoryDirectory) -> Result<OpenStore> {
+    OpenStore::open(Arc::new(directory.clone()), &small_files(Durability::Sync))
+}
+
+/// Makes a checkpoint.
+///
+/// # Errors
+/// As [`OpenStore::checkpoint`].
+pub fn checkpoint(open: &OpenStore) -> Result<Checkpointed> {
+    open.checkpoint(&mut |_| ControlFlow::Continue(()))
+}
+
+/// What a machine finds whose power fails now: each unsynced sector and name is kept, lost or torn, as
+/// `seed` decides.
+#[must_use]
+pub fn crash(directory: &MemoryDirectory, seed: u64) -> MemoryDirectory {
+    let mut random = SplitMix64::new(seed);
+    directory.crash(|_| match random.next_u64() % 4 {
+        0 => Fate::Torn((random.next_u64() % 512) as usize),
+        1 => Fate::Lost,
+        _ => Fate::Kept,
+    })
+}
+
+/// The names and bytes of all files of `directory`.
+///
+/// # Errors
+/// What reading them may meet.
+pub fn files(directory: &dyn Directory) -> Result<Vec<(String, Vec<u8>)>> {
+    let names = directory.list()?.into_iter();
+    let read = |name: String| {
+        let bytes = directory.read_all(&name, u64::MAX)?;
+        Ok::<_, Error>((name, bytes))
+    };
+    names.map(read).collect()
+}

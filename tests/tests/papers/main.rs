@@ -1,0 +1,18 @@
+//! The worked examples of the papers that Evergraph's structures come from, one file a paper.
+//!
+//! ```text
+//! livegraph  VLDB 2020       an edge updated between two reads (section 4, figure 3); readers and
+//!                            writers on one list (section 5, figure 4)
+//! gart       ATC 2023        edges of one epoch, read at two (section 5.2, figure 7)
+//! dgap       SC 2023         a view that stays while edges come (sections 3.1.2, 3.1.3, figure 3)
+//! ```
+//!
+//! Each example is read before and after its records became part of a body: our merges stand where
+//! the papers compact, and must not be seen.
+
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
+mod dgap;
+mod gart;
+mod lists;
+mod livegraph;

@@ -4,33 +4,10 @@
 //! `ThreadPool::install`.
 
 use evergraph_graph::budget::{Budget, Reservation, Unlimited};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::Result;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-
-/// Asks a running kernel to stop. Clones are one flag.
-///
-/// Concurrency: any thread sets it, all threads of a kernel read it.
-#[derive(Clone, Debug, Default)]
-pub struct CancelFlag {
-    /// Relaxed: it publishes nothing but itself, and only ever becomes true.
-    cancelled: Arc<AtomicBool>,
-}
-
-impl CancelFlag {
-    /// Asks to stop, for good. The kernel returns `cancelled` within a few milliseconds.
-    pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether somebody asked to stop.
-    #[must_use]
-    #[inline]
-    pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
-    }
-}
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How far a kernel is.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -89,7 +66,7 @@ impl<'a> Control<'a> {
     /// `cancelled`.
     #[inline]
     pub fn check(&self) -> Result<()> {
-        if self.cancel.is_cancelled() { Err(cancelled()) } else { Ok(()) }
+        self.cancel.check()
     }
 
     /// Tells how far `phase` is.
@@ -122,14 +99,10 @@ impl fmt::Debug for Control<'_> {
     }
 }
 
-#[cold]
-fn cancelled() -> Error {
-    Error::new(ErrorKind::Cancelled, "the algorithm was asked to stop; nothing was changed")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::error::ErrorKind;
     use std::sync::Mutex;
 
     #[test]

@@ -60,7 +60,7 @@ impl FlowRingParameters {
             let text = format!("kept_min is {}, but must be above 0, at most 1", self.kept_min);
             return Err(Error::invalid(text));
         }
-        if !(self.pause_max >= 0.0) {
+        if self.pause_max.is_nan() || self.pause_max < 0.0 {
             return Err(Error::invalid(format!("pause_max is {}, but must not be negative", self.pause_max)));
         }
         Ok(())

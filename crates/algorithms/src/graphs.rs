@@ -1,8 +1,9 @@
 //! Graphs for tests: hand-made ones, random ones, and what to run each test with.
 
-use crate::control::{CancelFlag, Control};
+use crate::control::Control;
 use crate::csr::StaticCsr;
 use crate::pieced::Pieced;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::vertex_set::VertexSet;

@@ -151,8 +151,8 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::CancelFlag;
     use crate::csr::StaticCsr;
+    use evergraph_graph::cancel::CancelFlag;
     use evergraph_graph::error::{Error, ErrorKind};
     use evergraph_graph::id::Direction;
     use evergraph_graph::vertex_set::VertexSet;

@@ -1,6 +1,50 @@
-//! What Rust users open: a database, its transactions and its snapshots.
+//! A transactional property graph whose live data is analysed at the speed of a static array.
+//!
+//! Open a [`Database`], change it in transactions, and run algorithms on a [`Snapshot`] while others
+//! go on writing. `ARCHITECTURE.md` in the repository says how it works.
+//!
+//! ```
+//! use evergraph::algorithms::{control::Control, pagerank, scope::Scope};
+//! use evergraph::{Database, Freeze};
+//!
+//! let db = Database::in_memory()?;
+//! db.transact(|tx| {
+//!     let hub = tx.add_vertex("Account", &[])?;
+//!     for _ in 0..3 {
+//!         let from = tx.add_vertex("Account", &[])?;
+//!         tx.add_edge(from, "TRANSFER", hub, &[])?;
+//!     }
+//!     Ok(())
+//! })?;
+//! let snapshot = db.snapshot();
+//! let control = Control::new(snapshot.budget());
+//! let ranks = pagerank::run(&snapshot, &Scope::default(), &Default::default(), &control)?;
+//! assert!(ranks.scores[0] > ranks.scores[1]);
+//! # Ok::<(), evergraph::Error>(())
+//! ```
 
+pub mod database;
 pub mod generate;
 pub mod import;
+pub mod options;
 pub mod read;
 pub mod transaction;
+
+pub use database::{Database, Snapshot, Statistics};
+pub use evergraph_algorithms as algorithms;
+pub use evergraph_graph as graph;
+pub use evergraph_graph::error::{Error, ErrorKind, Result};
+pub use evergraph_graph::id::{Direction, EdgeId, VertexId};
+pub use evergraph_graph::transaction::Committed;
+pub use evergraph_graph::value::Value;
+pub use evergraph_graph::view::{Freeze, GraphView};
+pub use evergraph_storage as storage;
+pub use evergraph_storage::log::options::Durability;
+pub use options::Options;
+pub use read::ReadByName;
+pub use transaction::Transaction;
+
+/// The example of the README, run as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

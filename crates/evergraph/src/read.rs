@@ -114,10 +114,8 @@ pub trait ReadByName: GraphView {
     /// # Errors
     /// What reading may meet.
     fn vertices(&self, label: Option<&str>) -> Result<Vec<VertexId>> {
-        let labels: Option<Vec<LabelId>> = match label {
-            None => None,
-            Some(name) => Some(self.catalogue().label(name).into_iter().collect()),
-        };
+        let labels: Option<Vec<LabelId>> =
+            label.map(|name| self.catalogue().label(name).into_iter().collect());
         let (mut cursor, mut found) = (VertexCursor::default(), Vec::new());
         while !cursor.done {
             self.scan_vertices(labels.as_deref(), &mut cursor, BATCH, &mut found)?;

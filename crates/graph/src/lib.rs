@@ -5,6 +5,7 @@
 
 pub mod budget;
 pub mod bytes;
+pub mod cancel;
 pub mod catalogue;
 pub mod column;
 pub mod error;

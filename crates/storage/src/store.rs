@@ -167,19 +167,26 @@ impl<E: Engine> Store<E> {
     /// What `body` or the commit says, at once unless it is `conflict`; `conflict` after the last
     /// attempt, with their number.
     pub fn transact<T>(&self, mut body: impl FnMut(&mut Transaction<E>) -> Result<T>) -> Result<T> {
+        self.retrying(|| {
+            let mut transaction = self.begin();
+            let value = body(&mut transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        })
+    }
+
+    /// Calls `attempt` until it doesn't fail with `conflict`, with a short random wait in between, which
+    /// grows. `attempt` must not leave a transaction open when it fails: its snapshot would be held.
+    ///
+    /// # Errors
+    /// What `attempt` says, at once unless it is `conflict`; `conflict` after the last attempt, with
+    /// their number.
+    pub fn retrying<T>(&self, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
         let mut attempts = 0;
         loop {
-            let mut transaction = self.begin();
-            let error = match body(&mut transaction) {
-                Ok(value) => match transaction.commit() {
-                    Ok(_) => return Ok(value),
-                    Err(error) => error,
-                },
-                Err(error) => {
-                    // Its snapshot must not be held while waiting.
-                    drop(transaction);
-                    error
-                }
+            let error = match attempt() {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
             };
             attempts += 1;
             if !error.is_conflict() {

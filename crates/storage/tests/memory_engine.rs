@@ -1,5 +1,7 @@
 //! The memory engine against a naive graph that keeps every state: random commits, merges, pins.
 
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
 use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::catalogue::{Catalogue, SchemaChange};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -128,6 +130,12 @@ fn check_vertex(view: &impl View, model: &Model, vertex: u32) {
             let mut list = Vec::new();
             view.neighbors(id, TypeId(t), side, &mut list).unwrap();
             assert_eq!(view.degree(id, TypeId(t), side).unwrap(), list.len() as u64);
+            for (skip, limit) in [(0, 2), (1, 1), (2, usize::MAX), (list.len(), 1)] {
+                let mut part = Vec::new();
+                view.neighbors_from(id, TypeId(t), side, skip as u64, limit, &mut part).unwrap();
+                let want: Vec<_> = list.iter().copied().skip(skip).take(limit).collect();
+                assert_eq!(part, want);
+            }
             list.iter().map(|(neighbor, discriminator)| (neighbor.0, *discriminator)).collect::<Vec<_>>()
         };
         let edges = || model.edges.keys().filter(|key| key.1 == t);

@@ -1,13 +1,14 @@
 //! Meter: counts what an import has read, tells who wants to know, and stops when it is asked to.
 
-use crate::import::options::{Cancel, Progress};
+use crate::import::options::Progress;
 use crate::import::source::BytesRead;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 
 /// How far an import is.
 pub struct Meter<'a> {
     progress: &'a dyn Fn(Progress<'_>),
-    cancel: Option<Cancel>,
+    cancel: CancelFlag,
     bytes_total: Option<u64>,
     /// Bytes and rows of the files that are finished.
     bytes_before: u64,
@@ -16,7 +17,7 @@ pub struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     /// Nothing is read yet of `bytes_total` bytes.
-    pub fn new(progress: &'a dyn Fn(Progress<'_>), cancel: Option<Cancel>, bytes_total: Option<u64>) -> Self {
+    pub fn new(progress: &'a dyn Fn(Progress<'_>), cancel: CancelFlag, bytes_total: Option<u64>) -> Self {
         Self { progress, cancel, bytes_total, bytes_before: 0, rows_before: 0 }
     }
 
@@ -31,7 +32,7 @@ impl<'a> Meter<'a> {
             bytes_total: self.bytes_total,
             rows: self.rows_before + rows,
         });
-        self.cancel.as_ref().map_or(Ok(()), Cancel::check)
+        self.cancel.check()
     }
 
     /// Tells that a file is finished, which had `rows` rows.

@@ -1,12 +1,11 @@
 //! Options: what to import, how to read it, and what comes of it.
 
 use crate::import::faults::{BadRows, OnBadRow};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What an import reads, and how. [`ImportOptions::new`] has the defaults.
 #[derive(Clone, Debug)]
@@ -41,7 +40,7 @@ pub struct ImportOptions {
     /// Threads to work on; 0 for as many as there are cores.
     pub threads: usize,
     /// Ends the import when it is set. `None`: it can't be stopped.
-    pub cancel: Option<Cancel>,
+    pub cancel: CancelFlag,
 }
 
 impl ImportOptions {
@@ -62,7 +61,7 @@ impl ImportOptions {
             vertex_columns: None,
             on_bad_row: OnBadRow::Stop,
             threads: 0,
-            cancel: None,
+            cancel: CancelFlag::default(),
         }
     }
 
@@ -162,35 +161,6 @@ pub enum IdType {
     String,
     /// Whole numbers of 64 bits with sign.
     Integer,
-}
-
-/// A flag that asks an import to stop. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// A flag that isn't set.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Asks to stop. Takes effect within a few blocks' work.
-    pub fn cancel(&self) {
-        // Relaxed: nothing is handed over with it.
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Fails once the flag is set.
-    ///
-    /// # Errors
-    /// `cancelled`.
-    pub fn check(&self) -> Result<()> {
-        if self.0.load(Ordering::Relaxed) {
-            return Err(Error::new(ErrorKind::Cancelled, "the import was asked to stop; nothing is loaded"));
-        }
-        Ok(())
-    }
 }
 
 /// How far an import is.

@@ -9,7 +9,7 @@ use crate::import::edge_list_graph::EdgeListGraph;
 use crate::import::faults::BadRows;
 use crate::import::lines::BLOCK_BYTES;
 use crate::import::meter::Meter;
-use crate::import::options::{Cancel, ImportOptions, Imported, Progress};
+use crate::import::options::{ImportOptions, Imported, Progress};
 use crate::import::plan::Plan;
 use crate::import::source::Source;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -37,7 +37,7 @@ pub(crate) fn read_in_blocks(
     block_bytes: usize,
 ) -> Result<Imported> {
     options.check()?;
-    options.cancel.as_ref().map_or(Ok(()), Cancel::check)?;
+    options.cancel.check()?;
     let plan = Plan::new(options)?;
     let lists = plan.vertex_lists.len() + plan.edge_lists.len();
     if options.vertices.is_some() && (lists == 0 || !plan.vertex_lists.is_empty()) {
@@ -462,8 +462,8 @@ mod tests {
         assert!(seen.is_sorted(), "nothing goes back");
         assert_eq!(seen.last(), Some(&(8000, Some(8000), 2000)));
 
-        let cancel = Cancel::new();
-        let options = ImportOptions { cancel: Some(cancel.clone()), ..files.options() };
+        let cancel = evergraph_graph::cancel::CancelFlag::default();
+        let options = ImportOptions { cancel: cancel.clone(), ..files.options() };
         let error = read_in_blocks(&options, &|_| cancel.cancel(), 1000).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
     }

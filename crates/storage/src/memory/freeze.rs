@@ -195,7 +195,7 @@ impl Freezer<'_> {
             }
             fresh.finish_row(row, replaced);
         }
-        Ok((!fresh.rows.is_empty()).then(|| Box::new(fresh)))
+        Ok(fresh.finish())
     }
 
     /// One side of every group, in groups' order.

@@ -15,10 +15,10 @@
 //!
 //! Source: GART (ATC 2023) 5.1; core-protocol section 1, *kernels*.
 
-use crate::engine::View;
+use crate::engine::{GroupBits, View};
 use crate::memory::engine::MemoryEngine;
 use crate::memory::freeze::{Freezer, FrozenSide};
-use crate::memory::frozen_list::{FrozenList, Weights, has};
+use crate::memory::frozen_list::{FrozenList, has};
 use crate::memory::view::MemoryView;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
@@ -55,7 +55,7 @@ impl FrozenTopology {
         budget: &Arc<dyn Budget>,
     ) -> Result<Self> {
         let groups = engine.groups().end();
-        let bound = groups.checked_mul(GROUP_SIZE).unwrap_or(u32::MAX);
+        let bound = groups.saturating_mul(GROUP_SIZE);
         let mut reservations = vec![budget.reserve("the set of vertices", u64::from(bound) / 8)?];
         let view = MemoryView::new(engine, timestamp);
         let mut words = Vec::with_capacity(bound.div_ceil(64) as usize);
@@ -151,53 +151,48 @@ impl FrozenTopology {
     where
         F: FnMut(u32, Piece<'_>) -> Visit,
     {
-        let neighbors = list.body.neighbors();
-        let end = usize::from(rows.end).min(ends.len());
-        let start = usize::from(rows.start).min(end);
-        let mut from = if start == 0 { 0 } else { ends[start - 1] as usize };
-        let mut vertex = first + start as u32;
-        let touched = list.fresh.as_ref().map(|fresh| &fresh.touched);
-        if touched.is_none() && matches!(list.weights, Weights::None) {
-            for to in &ends[start..end] {
-                let piece = &neighbors[from..*to as usize];
-                from = *to as usize;
-                if !piece.is_empty()
-                    && visitor(vertex, Piece { neighbors: piece, weights: &[], sorted: true }) == Visit::Stop
-                {
-                    return Visit::Stop;
-                }
-                vertex += 1;
-            }
-            return Visit::Continue;
-        }
-        for (row, to) in (start..end).zip(&ends[start..end]) {
-            let range = from..*to as usize;
-            from = range.end;
-            let said = if touched.is_some_and(|touched| has(touched, row as u16)) {
-                list.visit(row as u16, |piece| visitor(vertex, piece))
-            } else if range.is_empty() {
-                Visit::Continue
-            } else {
-                visitor(vertex, list.piece(range))
-            };
-            if said == Visit::Stop {
-                return Visit::Stop;
-            }
-            vertex += 1;
-        }
+        let (neighbors, weights) = (list.body.neighbors(), list.body_weights());
+        let fresh = list.fresh.as_deref();
+        let touched = fresh.map_or(&NO_ROWS, |fresh| &fresh.touched);
         // Rows beyond the body's last can have fresh lists.
-        if let Some(fresh) = &list.fresh {
-            let beyond = ends.len().max(usize::from(rows.start))..usize::from(rows.end);
-            let after = |row: &u16| beyond.contains(&usize::from(*row));
-            for row in fresh.rows.iter().copied().filter(after) {
-                if list.visit(row, |piece| visitor(first + u32::from(row), piece)) == Visit::Stop {
-                    return Visit::Stop;
+        let last = if fresh.is_some() { usize::from(rows.end) } else { ends.len().min(rows.end.into()) };
+        let start = usize::from(rows.start);
+        let mut from = start.min(ends.len()).checked_sub(1).map_or(0, |before| ends[before] as usize);
+        for row in start..last {
+            let to = ends.get(row).map_or(from, |to| *to as usize);
+            let body = Piece {
+                neighbors: &neighbors[from..to],
+                weights: weights.map_or(&[], |weights| &weights[from..to]),
+                sorted: true,
+            };
+            from = to;
+            let (mut piece, mut more) = (body, None);
+            if has(touched, row as u16)
+                && let Some(fresh) = fresh
+            {
+                (piece, more) = fresh.pieces(row as u16, body);
+            }
+            // One call of the visitor in the loop, so that it is compiled into it.
+            loop {
+                if !piece.neighbors.is_empty() {
+                    match visitor(first + row as u32, piece) {
+                        Visit::Continue => {}
+                        Visit::NextVertex => break,
+                        Visit::Stop => return Visit::Stop,
+                    }
+                }
+                match more.take() {
+                    Some(next) => piece = next,
+                    None => break,
                 }
             }
         }
         Visit::Continue
     }
 }
+
+/// What a list without fresh edges touches.
+static NO_ROWS: GroupBits = [0; 64];
 
 impl Topology for FrozenTopology {
     fn bound(&self) -> u32 {

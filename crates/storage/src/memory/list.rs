@@ -8,29 +8,42 @@ use evergraph_graph::id::KeyId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::cmp::Ordering;
+use std::ops::ControlFlow;
 
-/// Calls `edge` with (neighbour, discriminator) of each edge of `row`, sorted. `layer` is where the
-/// row's edges are: its group's, or its hub's.
+/// Calls `edge` with (neighbour, discriminator) of each edge of `row`, sorted, from the one after the
+/// first `skip` on, until it breaks. `layer` is where the row's edges are: its group's, or its hub's.
+///
+/// Cost: without records on top of the row, what comes before `skip` costs nothing.
 pub fn for_each_edge(
     layer: &Layer<EdgeBody>,
     row: u16,
     timestamp: Timestamp,
-    mut edge: impl FnMut(u32, u16),
-) {
+    skip: u64,
+    mut edge: impl FnMut(u32, u16) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     let body = &layer.body;
     let range = body.range(row);
     let records = layer.records(&RecordKey::whole_row(row), timestamp);
     if records.is_empty() {
-        range.for_each(|at| edge(body.neighbors()[at], body.discriminator(at)));
-        return;
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(range.len());
+        let mut places = range.start + skip..range.end;
+        return places.try_for_each(|at| edge(body.neighbors()[at], body.discriminator(at)));
     }
+    let mut skipped = 0;
+    let mut give = |neighbor: u32, discriminator: u16| {
+        if skipped < skip {
+            skipped += 1;
+            return ControlFlow::Continue(());
+        }
+        edge(neighbor, discriminator)
+    };
     let mut at = range.start;
     for net in nets(records.into_iter()) {
         let key = (net.key.neighbor(), net.key.discriminator());
         while at < range.end {
             let here = (body.neighbors()[at], body.discriminator(at));
             match here.cmp(&key) {
-                Ordering::Less => edge(here.0, here.1),
+                Ordering::Less => give(here.0, here.1)?,
                 Ordering::Equal => {
                     at += 1;
                     break;
@@ -40,10 +53,10 @@ pub fn for_each_edge(
             at += 1;
         }
         if net.effect != Effect::Absent {
-            edge(key.0, key.1);
+            give(key.0, key.1)?;
         }
     }
-    (at..range.end).for_each(|at| edge(body.neighbors()[at], body.discriminator(at)));
+    (at..range.end).try_for_each(|at| give(body.neighbors()[at], body.discriminator(at)))
 }
 
 /// How many edges `row` has.

@@ -15,6 +15,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The memory engine as a snapshot sees it.
@@ -143,10 +144,29 @@ impl View for MemoryView<'_> {
         side: Direction,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()> {
-        self.edges(vertex, edge_type, side, |layer| {
-            list::for_each_edge(layer, vertex.row(), self.timestamp, |neighbor, discriminator| {
-                list.push((VertexId(neighbor), discriminator));
-            });
+        self.neighbors_from(vertex, edge_type, side, 0, usize::MAX, list)
+    }
+
+    fn neighbors_from(
+        &self,
+        vertex: VertexId,
+        edge_type: TypeId,
+        side: Direction,
+        skip: u64,
+        limit: usize,
+        list: &mut Vec<(VertexId, u16)>,
+    ) -> Result<()> {
+        let end = list.len().saturating_add(limit);
+        let mut push = |neighbor, discriminator| {
+            if list.len() == end {
+                return ControlFlow::Break(());
+            }
+            list.push((VertexId(neighbor), discriminator));
+            ControlFlow::Continue(())
+        };
+        // Whether the list or the limit ended it, the caller sees how many there are.
+        let _ = self.edges(vertex, edge_type, side, |layer| {
+            list::for_each_edge(layer, vertex.row(), self.timestamp, skip, &mut push)
         });
         Ok(())
     }

@@ -373,7 +373,8 @@ impl Body for EdgeBody {
             Self::new(degrees, neighbors, discriminators, columns.collect())
         };
         let mut degrees = Vec::new();
-        let mut stretches = vec![0..self.neighbors.len()];
+        let mut stretches: Vec<Range<usize>> = Vec::new();
+        let mut after_last = 0;
         self.for_each_row(|row, range| {
             degrees.resize(usize::from(row), 0);
             degrees.push(if range.len() > HUB_DEGREE { 0 } else { range.len() as u32 });
@@ -383,10 +384,10 @@ impl Body for EdgeBody {
             let mut own = vec![0u32; usize::from(row)];
             own.push(range.len() as u32);
             parts.push((row, part(&own, std::slice::from_ref(&range))));
-            let last = stretches.pop().expect("never empty");
-            stretches.push(last.start..range.start);
-            stretches.push(range.end..last.end);
+            stretches.push(after_last..range.start);
+            after_last = range.end;
         }
+        stretches.push(after_last..self.neighbors.len());
         let rest = part(&degrees, &stretches);
         (rest, parts)
     }

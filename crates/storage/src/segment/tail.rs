@@ -21,8 +21,12 @@ use evergraph_graph::properties::Properties;
 use std::sync::OnceLock;
 
 /// The most records a tail holds.
+#[cfg(not(shuttle))]
 pub const TAIL_CAPACITY: usize = 64;
-const SMALLEST: usize = 4;
+/// The most records a tail holds: few, so that schedules of a few commits fill it.
+#[cfg(shuttle)]
+pub const TAIL_CAPACITY: usize = 2;
+const SMALLEST: usize = if TAIL_CAPACITY < 4 { 1 } else { 4 };
 
 /// The newest records of one segment.
 #[derive(Debug)]

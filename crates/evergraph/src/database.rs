@@ -1,0 +1,318 @@
+//! `Database`: a path to open, transactions, snapshots, and what keeps it in order.
+
+use crate::import::options::{ImportOptions, Imported};
+use crate::import::read::read;
+use crate::options::Options;
+use crate::transaction::Transaction;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::Load;
+use evergraph_graph::transaction::Committed;
+use evergraph_graph::view::GraphView;
+use evergraph_storage::bulk::load::{LoadProgress, Loaded};
+use evergraph_storage::checkpoint::check::{CheckProgress, Report};
+use evergraph_storage::checkpoint::write::{Checkpointed, Progress as CheckpointProgress};
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::disk::DiskDirectory;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory::engine::MemoryEngine;
+use evergraph_storage::open::{CheckpointState, OpenStore, Recovery, check};
+use evergraph_storage::store::{Store, StoreStatistics};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A read-only view of one moment: a [`GraphView`], and what algorithms
+/// [freeze](evergraph_graph::view::Freeze). Released when dropped.
+pub type Snapshot = evergraph_storage::snapshot::handle::Snapshot<MemoryEngine>;
+
+/// Counts and sizes of a database at one moment.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Vertices a label, by name of the label.
+    pub vertices: Vec<(String, u64)>,
+    /// Edges a type, by name of the type.
+    pub edges: Vec<(String, u64)>,
+    /// Commits, snapshots, memory, engine and log.
+    pub store: StoreStatistics,
+    /// Checkpoints since opening.
+    pub checkpoints: CheckpointState,
+    /// What opening found.
+    pub recovery: Recovery,
+}
+
+impl Statistics {
+    /// All vertices.
+    #[must_use]
+    pub fn vertices_count(&self) -> u64 {
+        self.vertices.iter().map(|entry| entry.1).sum()
+    }
+
+    /// All edges.
+    #[must_use]
+    pub fn edges_count(&self) -> u64 {
+        self.edges.iter().map(|entry| entry.1).sum()
+    }
+}
+
+/// What an import did.
+#[derive(Debug)]
+pub struct ImportReport {
+    /// The place of the import in the order of commits.
+    pub loaded: Loaded,
+    /// Vertices added.
+    pub vertices_count: u64,
+    /// Edges added.
+    pub edges_count: u64,
+    /// What the files held that was left out, and files that were not read. Its `load` is empty.
+    pub files: Imported,
+}
+
+/// What an import tells while it works.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ImportProgress<'a> {
+    /// Files are being read.
+    Reading(crate::import::options::Progress<'a>),
+    /// Edges are sorted into lists.
+    Building(LoadProgress),
+    /// Bodies are written.
+    Writing(CheckpointProgress),
+}
+
+/// An open graph database.
+///
+/// Clones share it; it closes with its last clone, or with [`Database::close`]. Any thread may begin
+/// transactions and snapshots.
+///
+/// ```
+/// use evergraph::{Database, Direction, ReadByName};
+///
+/// let db = Database::in_memory()?;
+/// db.create_unique_index("Person", "name")?;
+/// db.transact(|tx| {
+///     let ada = tx.add_vertex("Person", &[("name", "Ada".into()), ("born", 1815i64.into())])?;
+///     let charles = tx.add_vertex("Person", &[("name", "Charles".into())])?;
+///     tx.add_edge(ada, "KNOWS", charles, &[("since", 1833i64.into())])
+/// })?;
+/// let snapshot = db.snapshot();
+/// let ada = snapshot.find("Person", "name", "Ada")?.expect("just added");
+/// let friends = snapshot.edges(ada, Direction::Out, &["KNOWS"])?;
+/// assert_eq!(snapshot.get(friends[0].1, "name")?, Some("Charles".into()));
+/// # Ok::<(), evergraph::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Database {
+    open: Arc<OpenStore>,
+    path: Option<PathBuf>,
+}
+
+impl Database {
+    /// Opens the database in the directory `path`; makes it if there is none.
+    ///
+    /// # Errors
+    /// `busy` if another process has it open, naming its pid; `invalid` for a directory of something
+    /// else or a newer format; `corrupt`, naming file and offset; `io`.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &Options::default())
+    }
+
+    /// As [`Database::open`], with [`Options`].
+    ///
+    /// # Errors
+    /// As [`Database::open`]; `not_found` if there is none and `create` is off.
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        let path = path.as_ref();
+        let directory = match options.create {
+            true => DiskDirectory::open_or_create(path)?,
+            false => existing(path)?,
+        };
+        Self::of(Arc::new(directory), options, Some(path.to_owned()))
+    }
+
+    /// A new database that lives in memory and is gone with its last clone. Nothing is synced.
+    ///
+    /// # Errors
+    /// `io` if the system has no threads to give.
+    pub fn in_memory() -> Result<Self> {
+        let options = Options { durability: Durability::None, ..Options::default() };
+        Self::of(Arc::new(MemoryDirectory::new("in memory")), &options, None)
+    }
+
+    fn of(directory: Arc<dyn Directory>, options: &Options, path: Option<PathBuf>) -> Result<Self> {
+        let open = Arc::new(OpenStore::open(directory, &options.to_open_options())?);
+        Ok(Self { open, path })
+    }
+
+    /// Where the database is, if it is on disk.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Begins a transaction at the newest commit.
+    #[must_use]
+    pub fn begin(&self) -> Transaction {
+        Transaction::new(self.store().begin())
+    }
+
+    /// Runs `body` in a transaction and commits it; from the beginning, after a short random wait, when
+    /// another transaction was first. `body` must not do anything that it can't do twice.
+    ///
+    /// # Errors
+    /// What `body` or the commit says; `conflict` only after many attempts.
+    pub fn transact<T>(&self, mut body: impl FnMut(&mut Transaction) -> Result<T>) -> Result<T> {
+        Ok(self.transact_committed(&mut body)?.0)
+    }
+
+    /// As [`Database::transact`]; also what the commit did.
+    ///
+    /// # Errors
+    /// As [`Database::transact`].
+    pub fn transact_committed<T>(
+        &self,
+        mut body: impl FnMut(&mut Transaction) -> Result<T>,
+    ) -> Result<(T, Committed)> {
+        self.store().retrying(|| {
+            let mut transaction = self.begin();
+            let value = body(&mut transaction)?;
+            Ok((value, transaction.commit()?))
+        })
+    }
+
+    /// A snapshot of the newest commit that is readable: with durability `sync`, the newest that a
+    /// power cut would leave.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.store().snapshot()
+    }
+
+    /// Makes `key` unique among the vertices of `label`, and findable. Nothing happens if it is.
+    ///
+    /// # Errors
+    /// `invalid` if a value is there twice, naming some; `busy` while a load runs.
+    pub fn create_unique_index(&self, label: &str, key: &str) -> Result<()> {
+        self.store().create_unique_index(label, key)
+    }
+
+    /// Adds a graph in columns, as one commit, and makes it durable by a checkpoint.
+    ///
+    /// # Errors
+    /// `invalid` for tables that don't fit each other or labels that have vertices, `limit`, `io`,
+    /// `cancelled`.
+    pub fn load(
+        &self,
+        load: &Load,
+        progress: &dyn Fn(&ImportProgress<'_>),
+        cancel: &CancelFlag,
+    ) -> Result<Loaded> {
+        let mut building = |now: LoadProgress| {
+            progress(&ImportProgress::Building(now));
+            cancel.check()
+        };
+        let mut writing = || {
+            let made = self.open.checkpoint(&mut |now| {
+                progress(&ImportProgress::Writing(now));
+                if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            made.map(drop)
+        };
+        self.store().load(load, &mut building, &mut writing)
+    }
+
+    /// Imports files into this database, which has no vertices of their labels yet.
+    ///
+    /// # Errors
+    /// What is wrong with the files, by file, line and column, unless the options say to skip bad rows;
+    /// as [`Database::load`].
+    pub fn import(
+        &self,
+        options: &ImportOptions,
+        progress: &dyn Fn(&ImportProgress<'_>),
+    ) -> Result<ImportReport> {
+        let mut files = read(options, &|now| progress(&ImportProgress::Reading(now)))?;
+        let load = std::mem::take(&mut files.load);
+        let loaded = self.load(&load, progress, &options.cancel)?;
+        let (vertices_count, edges_count) = (load.vertices_count(), load.edges_count());
+        Ok(ImportReport { loaded, vertices_count, edges_count, files })
+    }
+
+    /// Counts and sizes. Cost: a look at each segment.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let snapshot = self.snapshot();
+        let (catalogue, counts) = (snapshot.catalogue(), snapshot.statistics()?);
+        let vertices = counts.vertices.iter();
+        let edges = counts.edges.iter();
+        Ok(Statistics {
+            vertices: vertices.map(|(id, count)| (catalogue.label_name(*id).to_string(), *count)).collect(),
+            edges: edges.map(|(id, count)| (catalogue.edge_type_name(*id).to_string(), *count)).collect(),
+            store: self.store().statistics(),
+            checkpoints: self.open.checkpoint_state(),
+            recovery: self.open.recovery().clone(),
+        })
+    }
+
+    /// Writes what changed into files, so that opening needs no long log; others go on writing.
+    ///
+    /// # Errors
+    /// `limit` on a full disk, `io`: the checkpoint before stays valid.
+    pub fn checkpoint(&self) -> Result<Checkpointed> {
+        self.open.checkpoint(&mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Checks the graph of a snapshot taken now, while others go on: lists sorted, both sides of every
+    /// edge, its ends alive, unique indexes against a scan.
+    ///
+    /// # Errors
+    /// `cancelled` if `progress` says so; what reading may meet. Damage is a finding, not an error.
+    pub fn check(&self, progress: &mut CheckProgress<'_>) -> Result<Report> {
+        self.open.check(progress)
+    }
+
+    /// Checks the database at `path`, which nobody has open: every byte of its files, then the graph.
+    ///
+    /// # Errors
+    /// As [`Database::open_with`] without `create`; `cancelled`. Damage is a finding, not an error.
+    pub fn check_files(path: impl AsRef<Path>, progress: &mut CheckProgress<'_>) -> Result<Report> {
+        check(Arc::new(existing(path.as_ref())?), progress)
+    }
+
+    /// Syncs the log and ends background work; commits are refused from here on, in all clones.
+    ///
+    /// # Errors
+    /// What the log says when it is synced for the last time.
+    pub fn close(&self) -> Result<()> {
+        self.open.close()
+    }
+
+    /// The store underneath, for benchmarks and tools of this workspace.
+    #[must_use]
+    pub fn store(&self) -> &Store<MemoryEngine> {
+        self.open.store()
+    }
+
+    /// The open store underneath: recovery, checkpoints, files.
+    #[must_use]
+    pub fn open_store(&self) -> &OpenStore {
+        &self.open
+    }
+}
+
+/// The directory of a database that should be there.
+fn existing(path: &Path) -> Result<DiskDirectory> {
+    DiskDirectory::open(path).map_err(|error| {
+        let error = Error::from(error);
+        match error.kind() {
+            ErrorKind::NotFound => {
+                let text = format!("there is no database at {}", path.display());
+                Error::new(ErrorKind::NotFound, text).because(error)
+            }
+            _ => error,
+        }
+    })
+}

@@ -1,0 +1,101 @@
+//! `evergraph check`: every byte read back, every promise of the format and the graph verified.
+
+use crate::context::Context;
+use crate::open::refuse_file;
+use crate::terminal::failure::Failure;
+use crate::terminal::number::{counted, size, time};
+use crate::terminal::table::visible;
+use clap::Args;
+use evergraph::Database;
+use evergraph_graph::error::ErrorKind;
+use evergraph_storage::checkpoint::check::Finding;
+use serde::Serialize;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+const AFTER_HELP: &str = "\
+Examples:
+  evergraph check social.eg
+  evergraph check social.eg --json
+  evergraph check social.eg --quiet && cp -r social.eg backup/
+
+Verified are the checksums of all files; that lists are sorted; that every edge is in the lists of both
+its ends, and both are there; that unique indexes have what a scan finds. With findings the exit code
+is 5.";
+
+/// What `evergraph check` is told.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct CheckArguments {
+    /// The database.
+    pub database: PathBuf,
+}
+
+/// Checks the database. The exit code is that of `corrupt` if there are findings.
+///
+/// # Errors
+/// Those of opening; `cancelled`.
+pub fn execute(arguments: &CheckArguments, context: &Context) -> Result<ExitCode, Failure> {
+    refuse_file(&arguments.database)?;
+    let meter = context.console.meter();
+    let began = Instant::now();
+    let found = Database::check_files(&arguments.database, &mut |part, done, total| {
+        meter.tell(part, (total > 0).then(|| done as f64 / total as f64), String::new);
+        match context.cancel.is_cancelled() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    drop(meter);
+    let finding = |finding: &Finding| format!("{}: {}", finding.place, finding.problem);
+    let report = CheckReport {
+        database: arguments.database.display().to_string(),
+        healthy: found.is_healthy(),
+        findings: found.findings.iter().map(finding).collect(),
+        findings_count: found.findings_count,
+        bytes_count: found.bytes_count,
+        commits_count: found.commits_count,
+        vertices_count: found.vertices_count,
+        edges_count: found.edges_count,
+        seconds: began.elapsed().as_secs_f64(),
+    };
+    if report.healthy {
+        context.console.summary(&report)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    context.console.result(&report)?;
+    Ok(ExitCode::from(ErrorKind::Corrupt.exit_code()))
+}
+
+/// What a check found.
+#[derive(Debug, Serialize)]
+struct CheckReport {
+    database: String,
+    healthy: bool,
+    findings: Vec<String>,
+    findings_count: u64,
+    bytes_count: u64,
+    commits_count: u64,
+    vertices_count: u64,
+    edges_count: u64,
+    seconds: f64,
+}
+
+impl fmt::Display for CheckReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.findings.iter().try_for_each(|finding| writeln!(f, "{}", visible(finding)))?;
+        let database = visible(&self.database);
+        let vertices = counted(self.vertices_count, "vertex", "vertices");
+        let edges = counted(self.edges_count, "edge", "edges");
+        let took = time(Duration::from_secs_f64(self.seconds));
+        if self.healthy {
+            let size = size(self.bytes_count);
+            return writeln!(f, "{database} is healthy: {size}, {vertices} and {edges} verified in {took}");
+        }
+        let findings = counted(self.findings_count, "finding", "findings");
+        writeln!(f, "{database} is damaged: {findings}, in {took}")
+    }
+}

@@ -1,0 +1,223 @@
+//! `evergraph generate`: a seeded graph, as a database or as files.
+
+use crate::context::Context;
+use crate::graph_files::GraphFiles;
+use crate::loading::Destination;
+use crate::terminal::failure::Failure;
+use crate::terminal::number::{counted, time};
+use crate::terminal::table::visible;
+use clap::{Args, Subcommand};
+use evergraph::generate::payments::{Payments, PaymentsOptions, account_id};
+use evergraph::generate::ring::Ring;
+use evergraph::generate::rmat::{self, RmatOptions};
+use evergraph_graph::load::Load;
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const AFTER_HELP: &str = "\
+Examples:
+  evergraph generate payments bank.eg
+  evergraph generate payments --out payments/ --transfers 5000000 --rings 200
+  evergraph generate rmat web.eg --scale 20 --edge-factor 16
+  evergraph generate rmat --out rmat/ --scale 17 --seed 7
+
+The same options give the same graph on every machine and with any number of threads.
+--out writes files that `evergraph import` reads:
+  rmat      rmat.v, rmat.e
+  payments  Account.csv, TRANSFER.csv, and the planted rings in rings.json";
+
+/// What `evergraph generate` is told.
+#[derive(Args, Debug)]
+#[command(
+    after_help = AFTER_HELP,
+    subcommand_value_name = "GRAPH",
+    subcommand_help_heading = "Graphs",
+    disable_help_subcommand = true
+)]
+pub struct GenerateArguments {
+    /// The kind of graph.
+    #[command(subcommand)]
+    pub network: Network,
+}
+
+/// A kind of graph.
+#[derive(Subcommand, Debug)]
+pub enum Network {
+    /// A skewed graph as social networks and the web are (R-MAT).
+    Rmat(RmatArguments),
+    /// Accounts and transfers in time, with rings of fraud planted among them.
+    Payments(PaymentsArguments),
+}
+
+/// Where the graph goes.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub struct Place {
+    /// The database to create: a folder that isn't there yet, or an empty database.
+    pub database: Option<PathBuf>,
+    /// Write files into this folder instead.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+/// What R-MAT is told.
+#[derive(Args, Debug)]
+pub struct RmatArguments {
+    /// Where the graph goes.
+    #[command(flatten)]
+    pub place: Place,
+    /// There are 2^N vertices.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub scale: u32,
+    /// Edges a vertex.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub edge_factor: u32,
+    /// What everything random follows from.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// What the network of payments is told.
+#[derive(Args, Debug)]
+pub struct PaymentsArguments {
+    /// Where the graph goes.
+    #[command(flatten)]
+    pub place: Place,
+    /// Accounts.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub accounts: u32,
+    /// Transfers, those of rings among them.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub transfers: u64,
+    /// Rings of fraud.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub rings: u32,
+    /// Days over which transfers are spread.
+    #[arg(long, value_name = "N", default_value_t = 90)]
+    pub days: u32,
+    /// What everything random follows from.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// Makes the graph and puts it where it was asked for.
+///
+/// # Errors
+/// `invalid` for options out of range or a database with content; what writing meets.
+pub fn execute(arguments: &GenerateArguments, context: &Context) -> Result<(), Failure> {
+    match &arguments.network {
+        Network::Rmat(arguments) => {
+            let RmatArguments { place, scale, edge_factor, seed } = arguments;
+            let options = RmatOptions { edge_factor: *edge_factor, ..RmatOptions::new(*scale, *seed) };
+            put(
+                place,
+                context,
+                || Ok((rmat::generate(&options)?, ())),
+                |files, load, ()| files.lists("rmat", load),
+            )
+        }
+        Network::Payments(arguments) => {
+            let PaymentsArguments { place, accounts, transfers, rings, days, seed } = arguments;
+            let options = PaymentsOptions {
+                accounts: *accounts,
+                transfers: *transfers,
+                rings: *rings,
+                days: *days,
+                seed: *seed,
+            };
+            let make = || {
+                let payments = Payments::generate(&options)?;
+                Ok((payments.load, payments.rings))
+            };
+            put(place, context, make, |files, load, rings| {
+                files.csv(load)?;
+                files.text("rings.json", &rings_json(&rings))
+            })
+        }
+    }
+}
+
+/// Makes a graph, with something `E` that only files have room for, and puts it in `place`.
+fn put<E>(
+    place: &Place,
+    context: &Context,
+    make: impl FnOnce() -> Result<(Load, E), Failure>,
+    write: impl FnOnce(&mut GraphFiles<'_>, &Load, E) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let destination = place.database.as_ref().map(|path| Destination::new(path)).transpose()?;
+    let meter = context.console.meter();
+    meter.tell("generate", None, String::new);
+    let began = Instant::now();
+    let (load, extra) = make()?;
+    let make_seconds = began.elapsed().as_secs_f64();
+    context.cancel.check()?;
+    if let Some(destination) = destination {
+        let load = destination.load(load, make_seconds, &meter, context)?;
+        drop(meter);
+        return context.console.summary(&load);
+    }
+    let folder = place.out.as_ref().expect("the command line has a database or a folder");
+    let mut files = GraphFiles::new(folder, &meter, &context.cancel)?;
+    write(&mut files, &load, extra)?;
+    let files = files.written().iter().map(|path| path.display().to_string()).collect();
+    drop(meter);
+    context.console.summary(&FilesReport {
+        files,
+        vertices_count: load.vertices_count(),
+        edges_count: load.edges_count(),
+        seconds: began.elapsed().as_secs_f64(),
+    })
+}
+
+/// The planted rings, by the ids of their accounts.
+fn rings_json(rings: &[Ring]) -> String {
+    #[derive(Serialize)]
+    struct Planted<'a> {
+        accounts: &'a [i64],
+        transfers: Vec<Hop>,
+    }
+    #[derive(Serialize)]
+    struct Hop {
+        source: i64,
+        target: i64,
+        amount_cents: i64,
+        time_ms: i64,
+    }
+    let rings: Vec<Planted<'_>> = rings
+        .iter()
+        .map(|ring| Planted {
+            accounts: &ring.accounts,
+            transfers: ring
+                .transfers
+                .iter()
+                .map(|transfer| Hop {
+                    source: account_id(transfer.source),
+                    target: account_id(transfer.target),
+                    amount_cents: transfer.amount_cents,
+                    time_ms: transfer.time_ms,
+                })
+                .collect(),
+        })
+        .collect();
+    serde_json::to_string_pretty(&rings).expect("numbers always have a JSON form") + "\n"
+}
+
+/// A graph that went into files.
+#[derive(Debug, Serialize)]
+struct FilesReport {
+    files: Vec<String>,
+    vertices_count: u64,
+    edges_count: u64,
+    seconds: f64,
+}
+
+impl fmt::Display for FilesReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let vertices = counted(self.vertices_count, "vertex", "vertices");
+        let edges = counted(self.edges_count, "edge", "edges");
+        writeln!(f, "{vertices} and {edges} in {}:", time(Duration::from_secs_f64(self.seconds)))?;
+        self.files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))
+    }
+}

@@ -1,0 +1,317 @@
+//! `evergraph import`: files of vertices and edges become a new database.
+//!
+//! Everything is read and understood before the database is touched: a bad row in the last file leaves
+//! nothing behind.
+
+use crate::context::Context;
+use crate::loading::{Destination, LoadReport};
+use crate::terminal::failure::Failure;
+use crate::terminal::number::{count, counted, rate};
+use crate::terminal::table::visible;
+use clap::{Args, ValueEnum};
+use evergraph::import::faults::{BadRows, OnBadRow};
+use evergraph::import::options::{HeaderPlace, IdType, ImportOptions, Imported, InputFile, Progress, Role};
+use evergraph::import::read::read;
+use evergraph_graph::error::{Error, Result};
+use serde::Serialize;
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Instant;
+
+const AFTER_HELP: &str = "\
+Examples:
+  evergraph import social.eg people.csv knows.csv         CSV with Neo4j's headers
+  evergraph import snb.eg social_network/                 a folder; LDBC's file names are known
+  evergraph import p2p.eg p2p-31.v.gz p2p-31.e.gz         Graphalytics: vertices, edges
+  evergraph import web.eg links.txt --vertices 0..1000    an edge list, ids without edges declared
+  evergraph import s.eg --nodes Person=people.csv --relationships KNOWS=knows.csv
+  evergraph import f.eg people.csv --delimiter '|' --quote none --header 'id:ID|name|born:int'
+  zcat edges.gz | evergraph import e.eg -                 an edge list from standard input
+
+What a file holds follows from its name and header:
+  .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
+  .e .edges .el   edges, `source target [weight]           :START_ID and :END_ID edges
+  .txt            [time]` a line                           (each also with .gz)
+Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
+  :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
+
+/// What `evergraph import` is told.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct ImportArguments {
+    /// The database to create: a folder that isn't there yet, or an empty database.
+    pub database: PathBuf,
+    /// Files and folders to read; `-` is standard input.
+    #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists"])]
+    pub files: Vec<PathBuf>,
+    /// A CSV file of vertices, and their label if no column tells it.
+    #[arg(long, value_name = "[LABEL=]FILE", value_parser = named_file, help_heading = "Files")]
+    pub nodes: Vec<NamedFile>,
+    /// A CSV file of edges, and their type if no column tells it.
+    #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_file, help_heading = "Files")]
+    pub relationships: Vec<NamedFile>,
+    /// A list of edges, and their type.
+    #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_file, help_heading = "Files")]
+    pub edges: Vec<NamedFile>,
+    /// A list of vertices, an id a line.
+    #[arg(long = "vertex-list", value_name = "FILE", help_heading = "Files")]
+    pub vertex_lists: Vec<PathBuf>,
+    /// What stands between fields: a character or `tab` [default: a comma in CSV files, a tab in .tsv
+    /// files, in lists what the first line shows].
+    #[arg(long, value_name = "CHARACTER", value_parser = character, help_heading = "CSV files and lists")]
+    pub delimiter: Option<u8>,
+    /// What encloses fields, or `none` [default: "].
+    #[arg(long, value_name = "CHARACTER", value_parser = quote, help_heading = "CSV files and lists")]
+    pub quote: Option<Quote>,
+    /// What stands between the elements of an array.
+    #[arg(long, value_name = "CHARACTER", value_parser = character, default_value = ";", help_heading = "CSV files and lists")]
+    pub array_delimiter: u8,
+    /// The header of CSV files that have none.
+    #[arg(
+        long,
+        value_name = "HEADER",
+        conflicts_with = "replace_header",
+        help_heading = "CSV files and lists"
+    )]
+    pub header: Option<String>,
+    /// The header to read instead of the first line of CSV files.
+    #[arg(long, value_name = "HEADER", help_heading = "CSV files and lists")]
+    pub replace_header: Option<String>,
+    /// The type of ids in CSV files whose header doesn't say.
+    #[arg(long, value_enum, default_value_t, value_name = "TYPE", help_heading = "CSV files and lists")]
+    pub id_type: IdTypeArgument,
+    /// The label of the vertices of lists [default: Vertex].
+    #[arg(long, value_name = "LABEL", help_heading = "CSV files and lists")]
+    pub label: Option<String>,
+    /// The type of the edges of lists [default: EDGE].
+    #[arg(long = "type", value_name = "TYPE", help_heading = "CSV files and lists")]
+    pub edge_type: Option<String>,
+    /// The ids that there are, with or without edges in lists, say 0..1000 (without 1000).
+    #[arg(long, value_name = "FROM..TO", value_parser = id_range, help_heading = "CSV files and lists")]
+    pub vertices: Option<Range<i64>>,
+    /// What follows source and target in lists of edges, say `weight,time` or `time:datetime{epoch:seconds}`
+    /// [default: weight, then time].
+    #[arg(long, value_name = "COLUMNS", help_heading = "CSV files and lists")]
+    pub columns: Option<String>,
+    /// What follows the id in lists of vertices [default: value].
+    #[arg(long, value_name = "COLUMNS", help_heading = "CSV files and lists")]
+    pub vertex_columns: Option<String>,
+    /// Leave out rows that can't be loaded, and describe the first N [default: stop at the first].
+    #[arg(long, value_name = "N", help_heading = "CSV files and lists")]
+    pub skip_bad: Option<usize>,
+}
+
+/// A file and perhaps the label or type of its rows.
+#[derive(Clone, Debug)]
+pub struct NamedFile {
+    name: Option<String>,
+    path: PathBuf,
+}
+
+/// What encloses fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Quote(Option<u8>);
+
+/// The type of ids in CSV files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum IdTypeArgument {
+    /// Text: 007 and 7 differ.
+    #[default]
+    String,
+    /// Whole numbers of 64 bits.
+    Integer,
+}
+
+/// Reads the files and loads them.
+///
+/// # Errors
+/// Those of reading, of opening the database, and of loading; `invalid` if the database has content.
+pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::Result<(), Failure> {
+    let options = arguments.options(context);
+    let destination = Destination::new(&arguments.database)?;
+    let meter = context.console.meter();
+    let began = Instant::now();
+    let imported = read(&options, &|progress: Progress<'_>| {
+        let total = progress.bytes_total.filter(|total| *total > 0);
+        let fraction = total.map(|total| progress.bytes_read as f64 / total as f64);
+        meter.tell("read", fraction, || {
+            let rate = rate(progress.rows, began.elapsed(), "rows");
+            format!("{}, {} rows, {rate}", progress.file, count(progress.rows))
+        });
+    })?;
+    let read_seconds = began.elapsed().as_secs_f64();
+    arguments.check_names(&imported)?;
+    let Imported { load, bad_rows, ignored_files } = imported;
+    let load = destination.load(load, read_seconds, &meter, context)?;
+    drop(meter);
+    let ignored_files = ignored_files.iter().map(|path| path.display().to_string()).collect();
+    context.console.summary(&ImportReport { load, bad_rows: BadRowsReport(bad_rows), ignored_files })
+}
+
+impl ImportArguments {
+    fn options(&self, context: &Context) -> ImportOptions {
+        let header = match (&self.header, &self.replace_header) {
+            (Some(header), _) => HeaderPlace::Given(header.clone()),
+            (_, Some(header)) => HeaderPlace::Replaced(header.clone()),
+            _ => HeaderPlace::FirstLine,
+        };
+        let named = |role| {
+            move |file: &NamedFile| InputFile {
+                name: file.name.clone(),
+                ..InputFile::new(&file.path).role(role)
+            }
+        };
+        let files = self
+            .files
+            .iter()
+            .map(InputFile::new)
+            .chain(self.nodes.iter().map(named(Role::Nodes)))
+            .chain(self.relationships.iter().map(named(Role::Relationships)))
+            .chain(self.edges.iter().map(named(Role::EdgeList)))
+            .chain(self.vertex_lists.iter().map(|path| InputFile::new(path).role(Role::VertexList)))
+            .map(|file| file.header(header.clone()));
+        let mut options = ImportOptions::new(files);
+        options.delimiter = self.delimiter;
+        options.quote = self.quote.map_or(options.quote, |quote| quote.0);
+        options.array_delimiter = self.array_delimiter;
+        options.id_type = match self.id_type {
+            IdTypeArgument::String => IdType::String,
+            IdTypeArgument::Integer => IdType::Integer,
+        };
+        if let Some(label) = &self.label {
+            options.vertex_label.clone_from(label);
+        }
+        if let Some(edge_type) = &self.edge_type {
+            options.edge_type.clone_from(edge_type);
+        }
+        options.vertices = self.vertices.clone();
+        options.edge_columns.clone_from(&self.columns);
+        options.vertex_columns.clone_from(&self.vertex_columns);
+        options.on_bad_row = self.skip_bad.map_or(OnBadRow::Stop, |report| OnBadRow::Skip { report });
+        options.threads = context.threads;
+        options.cancel = context.cancel.clone();
+        options
+    }
+
+    /// Refuses a name that nothing got: who gave it expects to find it.
+    fn check_names(&self, imported: &Imported) -> Result<()> {
+        if let Some(label) = &self.label
+            && imported.load.vertex_table(label).is_none()
+        {
+            return Err(Error::invalid(format!(
+                "--label {label}: it is for lists, and there is none among the files; for a CSV file say \
+                 --nodes {label}=FILE"
+            )));
+        }
+        if let Some(edge_type) = &self.edge_type
+            && !imported.load.edges.iter().any(|table| table.edge_type == *edge_type)
+        {
+            return Err(Error::invalid(format!(
+                "--type {edge_type}: it is for lists of edges, and there is none among the files; for a CSV \
+                 file say --relationships {edge_type}=FILE"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn named_file(text: &str) -> std::result::Result<NamedFile, String> {
+    let (name, path) = match text.split_once('=') {
+        Some((name, path)) => (Some(name.to_owned()), path),
+        None => (None, text),
+    };
+    if path.is_empty() || name.as_ref().is_some_and(String::is_empty) {
+        return Err("NAME=FILE or FILE is wanted".to_owned());
+    }
+    Ok(NamedFile { name, path: path.into() })
+}
+
+fn character(text: &str) -> std::result::Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] => Ok(*byte),
+        _ => Err("one ASCII character or `tab` is wanted".to_owned()),
+    }
+}
+
+fn quote(text: &str) -> std::result::Result<Quote, String> {
+    match text {
+        "none" => Ok(Quote(None)),
+        _ => character(text).map(|byte| Quote(Some(byte))).map_err(|why| why.replace("`tab`", "`none`")),
+    }
+}
+
+fn id_range(text: &str) -> std::result::Result<Range<i64>, String> {
+    let (from, to) = text.split_once("..").ok_or("FROM..TO is wanted, say 0..1000")?;
+    let bound = |text: &str| text.parse::<i64>().map_err(|error| format!("{text:?}: {error}"));
+    let range = bound(from)?..bound(to)?;
+    if range.start > range.end {
+        return Err("FROM is above TO".to_owned());
+    }
+    Ok(range)
+}
+
+/// What an import did.
+#[derive(Debug, Serialize)]
+struct ImportReport {
+    #[serde(flatten)]
+    load: LoadReport,
+    bad_rows: BadRowsReport,
+    ignored_files: Vec<String>,
+}
+
+#[derive(Debug)]
+struct BadRowsReport(BadRows);
+
+impl Serialize for BadRowsReport {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Form<'a> {
+            count: u64,
+            first: &'a [String],
+        }
+        Form { count: self.0.count, first: &self.0.first }.serialize(serializer)
+    }
+}
+
+impl fmt::Display for ImportReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.load)?;
+        let BadRows { count, first } = &self.bad_rows.0;
+        if *count > 0 {
+            let colon = if first.is_empty() { "" } else { ":" };
+            writeln!(f, "left out {}{colon}", counted(*count, "bad row", "bad rows"))?;
+            first.iter().try_for_each(|text| writeln!(f, "  {}", visible(text)))?;
+        }
+        if !self.ignored_files.is_empty() {
+            let files = counted(self.ignored_files.len() as u64, "file", "files");
+            writeln!(f, "left out {files} whose names don't tell what they hold:")?;
+            self.ignored_files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_characters_are_read_as_people_write_them() {
+        let named = named_file("Person=a=b.csv").unwrap();
+        assert_eq!((named.name.as_deref(), named.path), (Some("Person"), PathBuf::from("a=b.csv")));
+        assert!(named_file("a.csv").unwrap().name.is_none());
+        assert!(named_file("Person=").is_err() && named_file("=a.csv").is_err());
+        assert_eq!((character("tab"), character("|")), (Ok(b'\t'), Ok(b'|')));
+        assert!(character("||").is_err() && character("").is_err() && character("ü").is_err());
+        assert_eq!((quote("none").unwrap().0, quote("'").unwrap().0), (None, Some(b'\'')));
+    }
+
+    #[test]
+    fn ranges_of_ids_have_both_ends() {
+        assert_eq!(id_range("0..1000"), Ok(0..1000));
+        assert_eq!(id_range("-5..5"), Ok(-5..5));
+        assert!(id_range("5").is_err() && id_range("5..4").is_err() && id_range("0..x").is_err());
+    }
+}

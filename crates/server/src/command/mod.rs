@@ -1,0 +1,8 @@
+//! The commands, a subcommand a file: its arguments, what it does, and its report.
+
+pub mod check;
+pub mod checkpoint;
+pub mod generate;
+pub mod import;
+pub mod run;
+pub mod stats;

@@ -1,0 +1,69 @@
+//! Scope: labels, edge types and property keys as the command line names them, as ids.
+
+use evergraph_algorithms::scope::Scope;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{KeyId, LabelId, TypeId};
+
+/// The part of the graph with `labels` and `types`; an empty list stands for all.
+///
+/// # Errors
+/// `not_found` for a name that the graph doesn't have, with those that it has.
+pub fn scope(catalogue: &Catalogue, labels: &[String], types: &[String]) -> Result<Scope> {
+    let labels = labels.iter().map(|name| label(catalogue, name)).collect::<Result<Vec<LabelId>>>()?;
+    let types = types.iter().map(|name| edge_type(catalogue, name)).collect::<Result<Vec<TypeId>>>()?;
+    Ok(Scope { labels: (!labels.is_empty()).then_some(labels), types: (!types.is_empty()).then_some(types) })
+}
+
+/// The property key `name`.
+///
+/// # Errors
+/// `not_found`, with the keys that there are.
+pub fn key(catalogue: &Catalogue, name: &str) -> Result<KeyId> {
+    catalogue
+        .key(name)
+        .ok_or_else(|| unknown("property", name, catalogue.keys().map(|(_, name)| name.as_ref())))
+}
+
+fn label(catalogue: &Catalogue, name: &str) -> Result<LabelId> {
+    catalogue
+        .label(name)
+        .ok_or_else(|| unknown("label", name, catalogue.labels().map(|(_, name)| name.as_ref())))
+}
+
+fn edge_type(catalogue: &Catalogue, name: &str) -> Result<TypeId> {
+    let names = || catalogue.edge_types().map(|(_, definition)| definition.name.as_ref());
+    catalogue.edge_type(name).ok_or_else(|| unknown("edge type", name, names()))
+}
+
+/// More names than this are not worth reading.
+const NAMES_MAX: usize = 20;
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
+    let more = known.len().saturating_sub(NAMES_MAX);
+    known.truncate(NAMES_MAX);
+    let known = match (known.is_empty(), more) {
+        (true, _) => "it has none".to_owned(),
+        (false, 0) => format!("it has {}", known.join(", ")),
+        (false, more) => format!("it has {} and {more} more", known.join(", ")),
+    };
+    Error::new(ErrorKind::NotFound, format!("{what} {name:?} isn't in the graph: {known}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_name_comes_with_the_known_ones() {
+        let text = |known: &[&str]| unknown("label", "Persn", known.iter().copied()).to_string();
+        assert_eq!(text(&[]), "label \"Persn\" isn't in the graph: it has none");
+        assert_eq!(text(&["Person", "City"]), "label \"Persn\" isn't in the graph: it has City, Person");
+        let many: Vec<String> = (10..35).map(|number| format!("L{number}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(text(&many).ends_with("L29 and 5 more"));
+        assert_eq!(unknown("label", "a", [].into_iter()).kind(), ErrorKind::NotFound);
+    }
+}

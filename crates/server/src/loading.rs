@@ -1,0 +1,219 @@
+//! Loading: a graph in columns becomes the content of a new or empty database.
+//!
+//! A database that is there is opened before anything is read or made: whoever has it open, or has
+//! something in it, should hear so at once and not after an hour. One that isn't there is created only
+//! when there is something to put into it.
+
+use crate::context::Context;
+use crate::open::refuse_file;
+use crate::terminal::meter::Meter;
+use crate::terminal::number::{count, counted, rate, size, time};
+use crate::terminal::table::{Side, Table, visible};
+use evergraph::Database;
+use evergraph::database::ImportProgress;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::Load;
+use serde::Serialize;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Where a graph is to go.
+pub struct Destination {
+    path: PathBuf,
+    /// `None` until there is something to put in.
+    database: Option<Database>,
+}
+
+impl Destination {
+    /// The database at `path`, which is created by [`Destination::load`] if it isn't there.
+    ///
+    /// # Errors
+    /// `invalid` if something is in it; those of opening.
+    pub fn new(path: &Path) -> Result<Self> {
+        let database = if has_content(path) { Some(open_empty(path)?) } else { None };
+        Ok(Self { path: path.to_owned(), database })
+    }
+
+    /// Loads `load`, which took `read_seconds` to get, and closes the database.
+    ///
+    /// # Errors
+    /// Those of opening and loading; `cancelled`. The database is empty then, if it is there.
+    pub fn load(self, load: Load, read_seconds: f64, meter: &Meter, context: &Context) -> Result<LoadReport> {
+        let began = Instant::now();
+        let database = match self.database {
+            Some(database) => database,
+            None => open_empty(&self.path)?,
+        };
+        let tell = |progress: &ImportProgress<'_>| tell(meter, progress);
+        database.load(&load, &tell, &context.cancel)?;
+        let statistics = database.statistics()?;
+        database.close()?;
+        let load_seconds = began.elapsed().as_secs_f64();
+        let vertices = load
+            .vertices
+            .iter()
+            .map(|table| LabelRow { label: table.label.clone(), vertices: table.rows })
+            .collect();
+        let label = |table: usize| load.vertices[table].label.clone();
+        let edges = load
+            .edges
+            .iter()
+            .map(|table| TypeRow {
+                edge_type: table.edge_type.clone(),
+                source_label: label(table.source_label),
+                target_label: label(table.target_label),
+                edges: table.sources.len() as u64,
+            })
+            .collect();
+        let edges_count = load.edges_count();
+        Ok(LoadReport {
+            database: self.path.display().to_string(),
+            labels: vertices,
+            edge_types: edges,
+            vertices_count: load.vertices_count(),
+            edges_count,
+            read_seconds,
+            load_seconds,
+            disk_bytes: disk_bytes(&self.path)?,
+            memory_bytes_per_edge: (edges_count > 0)
+                .then(|| statistics.store.engine.topology_bytes as f64 / edges_count as f64),
+        })
+    }
+}
+
+fn tell(meter: &Meter, progress: &ImportProgress<'_>) {
+    let share = |done: u64, all: u64| Some(done as f64 / all.max(1) as f64);
+    match progress {
+        ImportProgress::Building(now) => meter.tell("build", share(now.edges, now.edges_total), || {
+            counted(now.edges, "edge sorted", "edges sorted")
+        }),
+        ImportProgress::Writing(now) => {
+            meter.tell("write", share(now.groups_done, now.groups_count), || size(now.bytes_written));
+        }
+        _ => {}
+    }
+}
+
+/// Whether something is at `path` that has to be opened to know more.
+fn has_content(path: &Path) -> bool {
+    match fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+fn open_empty(path: &Path) -> Result<Database> {
+    refuse_file(path)?;
+    let database = Database::open(path)?;
+    let vertices = database.statistics()?.vertices_count();
+    if vertices > 0 {
+        return Err(Error::invalid(format!(
+            "{} has {} already: this version loads into a new or an empty database only; name another one",
+            path.display(),
+            counted(vertices, "vertex", "vertices")
+        )));
+    }
+    Ok(database)
+}
+
+/// Bytes of all files in the folder of a database.
+///
+/// # Errors
+/// `io` if the folder can't be read.
+pub fn disk_bytes(path: &Path) -> Result<u64> {
+    let failed = |error: io::Error| {
+        Error::new(ErrorKind::Io, format!("list {}: {error}", path.display())).because(error)
+    };
+    let mut bytes = 0;
+    for entry in fs::read_dir(path).map_err(failed)? {
+        bytes += entry.and_then(|entry| entry.metadata()).map_err(failed)?.len();
+    }
+    Ok(bytes)
+}
+
+/// What was loaded, and how long it took.
+#[derive(Debug, Serialize)]
+pub struct LoadReport {
+    /// The database.
+    pub database: String,
+    /// Vertices a label.
+    pub labels: Vec<LabelRow>,
+    /// Edges a type and pair of labels.
+    pub edge_types: Vec<TypeRow>,
+    /// All vertices.
+    pub vertices_count: u64,
+    /// All edges.
+    pub edges_count: u64,
+    /// Seconds to read or make the graph.
+    pub read_seconds: f64,
+    /// Seconds to load it and make it durable.
+    pub load_seconds: f64,
+    /// Bytes of the database's files.
+    pub disk_bytes: u64,
+    /// Bytes in memory that an edge takes, both directions together; properties not included.
+    pub memory_bytes_per_edge: Option<f64>,
+}
+
+/// Vertices of one label.
+#[derive(Debug, Serialize)]
+pub struct LabelRow {
+    /// The label.
+    pub label: String,
+    /// How many.
+    pub vertices: u64,
+}
+
+/// Edges of one type between two labels.
+#[derive(Debug, Serialize)]
+pub struct TypeRow {
+    /// The type.
+    #[serde(rename = "type")]
+    pub edge_type: String,
+    /// Where they begin.
+    pub source_label: String,
+    /// Where they end.
+    pub target_label: String,
+    /// How many.
+    pub edges: u64,
+}
+
+impl fmt::Display for LoadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut labels = Table::new(&[("label", Side::Left), ("vertices", Side::Right)]);
+        for row in &self.labels {
+            labels.row([row.label.clone(), count(row.vertices)]);
+        }
+        let mut types = Table::new(&[
+            ("type", Side::Left),
+            ("from", Side::Left),
+            ("to", Side::Left),
+            ("edges", Side::Right),
+        ]);
+        for row in &self.edge_types {
+            let TypeRow { edge_type, source_label, target_label, edges } = row;
+            types.row([edge_type.clone(), source_label.clone(), target_label.clone(), count(*edges)]);
+        }
+        write!(f, "{labels}\n{types}\n")?;
+        let seconds = |seconds: f64| Duration::from_secs_f64(seconds);
+        let (vertices, edges) = (self.vertices_count, self.edges_count);
+        let whole = seconds(self.read_seconds + self.load_seconds);
+        writeln!(
+            f,
+            "{} and {} in {} ({} to read, {} to load): {}",
+            counted(vertices, "vertex", "vertices"),
+            counted(edges, "edge", "edges"),
+            time(whole),
+            time(seconds(self.read_seconds)),
+            time(seconds(self.load_seconds)),
+            rate(vertices + edges, whole, "rows"),
+        )?;
+        write!(f, "{}: {} on disk", visible(&self.database), size(self.disk_bytes))?;
+        match self.memory_bytes_per_edge {
+            Some(bytes) => writeln!(f, ", {bytes:.1} bytes an edge in memory"),
+            None => writeln!(f),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Interrupt: Ctrl-C asks what is running to stop; a second one doesn't wait.
+
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::process;
+
+/// Listens to Ctrl-C from now on: the first one sets the flag, the second one ends the process at once
+/// with 130. A database is left as after a crash then, which is to say, with all that was committed.
+///
+/// # Errors
+/// `io` if the system refuses to tell of signals.
+pub fn listen() -> Result<CancelFlag> {
+    let cancel = CancelFlag::default();
+    let flag = cancel.clone();
+    ctrlc::set_handler(move || {
+        if flag.is_cancelled() {
+            process::exit(i32::from(ErrorKind::Cancelled.exit_code()));
+        }
+        flag.cancel();
+    })
+    .map_err(|error| Error::new(ErrorKind::Io, format!("listen to Ctrl-C: {error}")).because(error))?;
+    Ok(cancel)
+}

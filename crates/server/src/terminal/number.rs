@@ -1,0 +1,133 @@
+//! Numbers as people read them: thousands apart, sizes and times in a fitting unit.
+//!
+//! ```text
+//! 1,234,567   2.7 %   4.1 MiB   830 ms   12.4 s   3 min 20 s   1.3 M rows/s
+//! ```
+
+use std::time::Duration;
+
+/// A count with its thousands apart: `1,234,567`.
+#[must_use]
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count and what is counted, which is `one` or `many`: `1 row`, `2,000 rows`.
+#[must_use]
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// A size in bytes, in a binary unit: `4.1 MiB`.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if bytes < 1024 {
+        return counted(bytes, "byte", "bytes");
+    }
+    let mut amount = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    // From here on it would be rounded to 1024.0.
+    while amount >= 1023.95 && unit + 1 < UNITS.len() {
+        amount /= 1024.0;
+        unit += 1;
+    }
+    format!("{amount:.1} {}", UNITS[unit])
+}
+
+/// A time in the unit that fits: `830 ms`, `12.4 s`, `3 min 20 s`, `2 h 5 min`.
+#[must_use]
+pub fn time(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 0.000_999_5 {
+        format!("{} µs", time.as_micros())
+    } else if seconds < 0.9995 {
+        format!("{:.0} ms", seconds * 1e3)
+    } else if seconds < 99.95 {
+        format!("{seconds:.1} s")
+    } else if seconds < 3600.0 {
+        format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60)
+    } else {
+        format!("{} h {} min", time.as_secs() / 3600, time.as_secs() / 60 % 60)
+    }
+}
+
+/// How many a second: `950/s`, `12.5 k/s`, `1.3 M/s`, with `what` before the stroke.
+#[must_use]
+pub fn rate(number: u64, time: Duration, what: &str) -> String {
+    let rate = number as f64 / time.as_secs_f64().max(1e-9);
+    if rate < 999.5 {
+        format!("{rate:.0} {what}/s")
+    } else if rate < 999_950.0 {
+        format!("{:.1} k {what}/s", rate / 1e3)
+    } else {
+        format!("{:.1} M {what}/s", rate / 1e6)
+    }
+}
+
+/// A part of a whole, 0 to 1, in percent: `2.7 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Real numbers that stand below each other: the largest has six digits that count, and the others as
+/// many places behind the point.
+#[must_use]
+pub fn reals(numbers: &[f64]) -> Vec<String> {
+    let largest = numbers.iter().fold(0.0, |largest: f64, number| largest.max(number.abs()));
+    let exponent = if largest == 0.0 { 0 } else { largest.log10().floor() as i32 };
+    let places = usize::try_from(5 - exponent).unwrap_or(0);
+    let plain = (-6..12).contains(&exponent);
+    let text = |number: &f64| if plain { format!("{number:.places$}") } else { format!("{number:.5e}") };
+    numbers.iter().map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        let texts = [0, 999, 1000, 12_345, 123_456, 1_234_567, u64::MAX].map(count);
+        assert_eq!(
+            texts,
+            ["0", "999", "1,000", "12,345", "123,456", "1,234,567", "18,446,744,073,709,551,615"]
+        );
+        assert_eq!((counted(1, "row", "rows"), counted(0, "row", "rows")), ("1 row".into(), "0 rows".into()));
+    }
+
+    #[test]
+    fn sizes_never_show_a_thousand_and_more_of_a_unit() {
+        let texts = [1, 1023, 1024, 4_300_000, (1 << 20) - 1, 1 << 40].map(size);
+        assert_eq!(texts, ["1 byte", "1,023 bytes", "1.0 KiB", "4.1 MiB", "1.0 MiB", "1.0 TiB"]);
+    }
+
+    #[test]
+    fn real_numbers_stand_below_each_other() {
+        assert_eq!(reals(&[0.000_128_602_4, 0.000_091_924_6]), ["0.000128602", "0.000091925"]);
+        assert_eq!(reals(&[1234.5, -0.25, 0.0]), ["1234.50", "-0.25", "0.00"]);
+        assert_eq!(reals(&[12_345_678.4]), ["12345678"]);
+        assert_eq!(reals(&[3.1e-17, 0.0]), ["3.10000e-17", "0.00000e0"]);
+        assert_eq!(reals(&[f64::INFINITY]), ["inf"]);
+        assert!(reals(&[]).is_empty());
+    }
+
+    #[test]
+    fn times_and_rates_are_in_the_unit_that_fits() {
+        let texts = [0.000_25, 0.0304, 0.9999, 12.44, 99.99, 200.0, 7500.0]
+            .map(|seconds| time(Duration::from_secs_f64(seconds)));
+        assert_eq!(texts, ["250 µs", "30 ms", "1.0 s", "12.4 s", "1 min 39 s", "3 min 20 s", "2 h 5 min"]);
+        let texts = [95, 12_500, 1_300_000].map(|number| rate(number, Duration::from_secs(1), "rows"));
+        assert_eq!(texts, ["95 rows/s", "12.5 k rows/s", "1.3 M rows/s"]);
+        assert_eq!(percent(0.0269), "2.7 %");
+    }
+}

@@ -1,0 +1,229 @@
+//! Each command's ordinary day, on small graphs whose answers are plain.
+
+use crate::support::{Folder, Ran, program};
+use evergraph::{Database, Transaction};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::Stdio;
+
+#[test]
+fn the_quick_start_of_the_readme_works() {
+    let folder = Folder::with_social();
+    let stats = folder.run(&["stats", "social.eg"]).succeeded().out;
+    assert!(stats.starts_with("social.eg: 3 vertices, 3 edges, as of commit 1\n"), "{stats}");
+    assert!(stats.contains("KNOWS      3  Person -> Person\n"), "{stats}");
+    folder.run(&["run", "social.eg", "pagerank", "--output", "ranks.csv"]).succeeded();
+    let ranks = folder.read("ranks.csv");
+    let third = 1.0 / 3.0;
+    let rows: Vec<(&str, f64)> = ranks
+        .lines()
+        .skip(1)
+        .map(|line| line.split_once(',').unwrap())
+        .map(|(key, value)| (key, value.parse().unwrap()))
+        .collect();
+    assert!(ranks.starts_with("key,value\n"));
+    assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), ["1", "2", "3"]);
+    assert!(rows.iter().all(|row| (row.1 - third).abs() < 1e-12), "{rows:?}");
+    let check = folder.run(&["check", "social.eg"]).succeeded().out;
+    assert!(check.starts_with("social.eg is healthy: "), "{check}");
+    assert!(check.contains("3 vertices and 3 edges verified in "), "{check}");
+}
+
+#[test]
+fn import_says_what_it_loaded() {
+    let folder = Folder::new();
+    folder.write("a.v", "1\n2\n9007199254740993\n");
+    folder.write("a.e", "1 2 0.5\n2 9007199254740993 1.5\n1 2 2.5\n");
+    let report = folder.json(&["import", "a.eg", "a.v", "a.e", "--label", "Page", "--type", "LINK"]);
+    assert_eq!(report["database"], "a.eg");
+    assert_eq!(report["labels"], json!([{"label": "Page", "vertices": 3}]));
+    let types = json!([{"type": "LINK", "source_label": "Page", "target_label": "Page", "edges": 3}]);
+    assert_eq!(report["edge_types"], types);
+    assert_eq!((&report["vertices_count"], &report["edges_count"]), (&json!(3), &json!(3)));
+    assert_eq!(report["bad_rows"], json!({"count": 0, "first": []}));
+    assert!(report["disk_bytes"].as_u64().unwrap() > 0 && report["load_seconds"].as_f64().unwrap() > 0.0);
+
+    let far = folder.json(&["run", "a.eg", "sssp", "--source", "1", "--top", "9"]);
+    let keys_and_values: Vec<(i64, f64)> = far["top"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["key"].as_i64().unwrap(), row["value"].as_f64().unwrap()))
+        .collect();
+    assert_eq!(keys_and_values, [(1, 0.0), (2, 0.5), (9_007_199_254_740_993, 2.0)]);
+}
+
+#[test]
+fn import_takes_headers_delimiters_gzip_and_standard_input() {
+    let folder = Folder::new();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(b"7|\"A|11\n8|B|12\n").unwrap();
+    folder.write("people.csv.gz", packed.finish().unwrap());
+    let header = "id:ID(Person){id-type:long}|name|born:int";
+    let nodes =
+        ["--nodes", "Person=people.csv.gz", "--delimiter", "|", "--quote", "none", "--header", header];
+    folder.run(&[&["import", "a.eg"], &nodes[..]].concat()).succeeded();
+    let stats = folder.json(&["stats", "a.eg"]);
+    assert_eq!(stats["labels"][0]["label"], "Person");
+    let properties = json!([
+        {"key": "id", "type": "long", "unique": true},
+        {"key": "name", "type": "string", "unique": false},
+        {"key": "born", "type": "int", "unique": false},
+    ]);
+    assert_eq!(stats["labels"][0]["properties"], properties);
+    let named = folder.json(&["run", "a.eg", "wcc", "--key", "name"]);
+    assert_eq!((&named["top"][0]["key"], &named["top"][1]["key"]), (&json!("\"A"), &json!("B")));
+
+    let command = ["import", "b.eg", "-", "--vertices", "0..5"];
+    let mut child = program()
+        .args(command)
+        .current_dir(folder.root())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"# comment\n0\t1\n1\t2\n").unwrap();
+    Ran::of(child.wait_with_output().unwrap()).succeeded();
+    let stats = folder.json(&["stats", "b.eg"]);
+    assert_eq!((&stats["vertices_count"], &stats["edges_count"]), (&json!(5), &json!(2)));
+}
+
+#[test]
+fn bad_rows_are_left_out_if_they_may_be_and_told() {
+    let folder = Folder::new();
+    folder.write("a.e", "1 2\n2 x\n2 3\n3\n");
+    folder.write("notes.md", "not a graph");
+    let report = folder.json(&["import", "a.eg", ".", "--skip-bad", "1"]);
+    assert_eq!(report["edges_count"], 2);
+    assert_eq!(report["bad_rows"]["count"], 2);
+    let first = report["bad_rows"]["first"].as_array().unwrap();
+    assert!(first.len() == 1 && first[0].as_str().unwrap().contains("a.e:2: "), "{first:?}");
+    assert_eq!(report["ignored_files"], json!(["./notes.md"]));
+}
+
+#[test]
+fn searches_begin_at_keys_or_numbers_and_say_where_there_is_no_path() {
+    let folder = Folder::new();
+    folder.write("a.e", "10 20 1\n20 30 1\n40 10 7\n");
+    folder.run(&["import", "a.eg", "a.e"]).succeeded();
+    let rows = |arguments: &[&str]| {
+        let run = [&["run", "a.eg"], arguments, &["--output", "-"]].concat();
+        folder.run(&run).succeeded().out
+    };
+    let levels = "key,value\n10,0\n20,1\n30,2\n40,9223372036854775807\n";
+    assert_eq!(rows(&["bfs", "--source", "10"]), levels);
+    assert_eq!(rows(&["bfs", "--source-vertex", "0"]), levels);
+    assert_eq!(
+        rows(&["bfs", "--source", "10", "--direction", "both"]),
+        "key,value\n10,0\n20,1\n30,2\n40,1\n"
+    );
+    assert_eq!(
+        rows(&["sssp", "--source", "10", "--direction", "in"]),
+        "key,value\n10,0.0\n20,infinity\n30,infinity\n40,7.0\n"
+    );
+    assert_eq!(rows(&["wcc"]), "key,value\n10,0\n20,0\n30,0\n40,0\n");
+    let found = folder.json(&["run", "a.eg", "bfs", "--source", "10"]);
+    let want = json!({"direction": "out", "source_vertex": 0, "reached": 3, "depth": 2});
+    assert_eq!(found["outcome"], want);
+}
+
+#[test]
+fn a_run_sees_the_labels_and_types_that_it_is_told() {
+    let folder = Folder::with_social();
+    folder.write("city.csv", "id:ID(City),:LABEL\n1,City\n");
+    folder.write("person.csv", "id:ID(Person),:LABEL\n1,Person\n2,Person\n");
+    folder.write("lives.csv", ":START_ID(Person),:END_ID(City),:TYPE\n1,1,LIVES_IN\n");
+    folder.run(&["import", "b.eg", "person.csv", "city.csv", "lives.csv"]).succeeded();
+    let all = folder.run(&["run", "b.eg", "wcc", "--output", "-"]).succeeded().out;
+    // Keys of two labels are alike: the label stands before them.
+    let mut rows: Vec<&str> = all.lines().collect();
+    assert_eq!(rows.remove(0), "label,key,value");
+    rows.sort_unstable();
+    assert_eq!(
+        rows.iter().map(|row| row.rsplit_once(',').unwrap().0).collect::<Vec<_>>(),
+        ["City,1", "Person,1", "Person,2"]
+    );
+    let people = folder.json(&["run", "b.eg", "pagerank", "--label", "Person"]);
+    assert_eq!((&people["vertices"], &people["edges"]), (&json!(2), &json!(0)));
+    let all = folder.json(&["run", "b.eg", "pagerank", "--type", "LIVES_IN"]);
+    assert_eq!((&all["vertices"], &all["edges"]), (&json!(3), &json!(1)));
+    folder
+        .run(&["run", "b.eg", "bfs", "--source", "1"])
+        .failed(2, &["2 labels", "City", "Person", "--label"]);
+    folder.run(&["run", "b.eg", "bfs", "--source", "1", "--label", "City"]).succeeded();
+}
+
+#[test]
+fn a_run_sees_what_was_committed_since_the_import() {
+    let folder = Folder::with_social();
+    let database = Database::open(folder.path("social.eg")).unwrap();
+    let add = |tx: &mut Transaction| {
+        let grace = tx.add_vertex("Person", &[("id", "4".into())])?;
+        let ada = tx.find("Person", "id", "1")?.expect("imported");
+        tx.add_edge(grace, "KNOWS", ada, &[])
+    };
+    database.transact(add).unwrap();
+    database.close().unwrap();
+    drop(database);
+    let found = folder.json(&["run", "social.eg", "bfs", "--source", "4"]);
+    assert_eq!((&found["vertices"], &found["edges"]), (&json!(4), &json!(4)));
+    assert_eq!(found["outcome"]["reached"], 4);
+    assert_eq!(found["fresh_share"], 0.25);
+    folder.run(&["checkpoint", "social.eg"]).succeeded();
+    let found = folder.json(&["run", "social.eg", "bfs", "--source", "4"]);
+    assert_eq!((&found["edges"], &found["fresh_share"]), (&json!(4), &json!(0.0)));
+}
+
+#[test]
+fn the_number_of_threads_changes_no_answer() {
+    let folder = Folder::with_bank();
+    let ranks = |threads: &str| {
+        folder.run(&["run", "bank.eg", "pagerank", "--output", "-", "--threads", threads]).succeeded().out
+    };
+    let one = ranks("1");
+    assert_eq!(one.lines().count(), 1001);
+    assert_eq!(ranks("3"), one);
+}
+
+#[test]
+fn a_generated_graph_is_the_same_in_files_and_in_a_database() {
+    let folder = Folder::with_bank();
+    let size = ["--accounts", "1000", "--transfers", "5000", "--rings", "5"];
+    let report = folder.json(&[&["generate", "payments", "--out", "files"], &size[..]].concat());
+    let files = json!(["files/Account.csv", "files/TRANSFER.csv", "files/rings.json"]);
+    assert_eq!(report["files"], files);
+    let rings: Value = serde_json::from_str(&folder.read("files/rings.json")).unwrap();
+    assert_eq!(rings.as_array().unwrap().len(), 5);
+    assert!((3..=6).contains(&rings[0]["accounts"].as_array().unwrap().len()));
+    folder.run(&["import", "again.eg", "files"]).succeeded();
+    for arguments in [&["stats"][..], &["run", "pagerank"]] {
+        let of = |database: &str| {
+            let command = [&arguments[..1], &[database], &arguments[1..]].concat();
+            let mut report = folder.json(&command);
+            ["database", "disk", "seconds", "memory"].iter().for_each(|key| drop(report[*key].take()));
+            report
+        };
+        assert_eq!(of("again.eg"), of("bank.eg"), "{arguments:?}");
+    }
+
+    folder.run(&["generate", "rmat", "--out", "r", "--scale", "8", "--seed", "5"]).succeeded();
+    let report = folder.json(&["import", "r.eg", "r/rmat.v", "r/rmat.e"]);
+    assert_eq!((&report["vertices_count"], &report["edges_count"]), (&json!(256), &json!(4096)));
+    folder.run(&["generate", "rmat", "s.eg", "--scale", "8", "--seed", "5"]).succeeded();
+    let ranks = |name: &str| folder.run(&["run", name, "pagerank", "--output", "-"]).succeeded().out;
+    assert_eq!(ranks("r.eg"), ranks("s.eg"));
+}
+
+#[test]
+fn a_checkpoint_is_told_and_leaves_the_graph_as_it_was() {
+    let folder = Folder::with_social();
+    let before = folder.json(&["stats", "social.eg"]);
+    let report = folder.json(&["checkpoint", "social.eg"]);
+    assert_eq!(report["covered_through"], before["timestamp"]);
+    let text = folder.run(&["checkpoint", "social.eg"]).succeeded().out;
+    assert!(text.starts_with("social.eg: checkpoint through commit 1 in "), "{text}");
+    assert_eq!(folder.json(&["stats", "social.eg"])["labels"], before["labels"]);
+}

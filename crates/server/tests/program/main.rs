@@ -1,0 +1,12 @@
+//! The program as people and scripts meet it: the real binary, its output, its exit codes.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where something is missing")]
+
+mod bad_input;
+mod commands;
+mod data_sets;
+mod databases;
+mod help;
+mod interrupts;
+mod output;
+mod support;

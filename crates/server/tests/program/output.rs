@@ -1,0 +1,159 @@
+//! Output: JSON for machines, quiet for scripts, no colour where nobody sees it, closed pipes.
+
+use crate::support::{Folder, Ran, program};
+use serde_json::Value;
+use std::process::Stdio;
+
+fn keys(document: &Value) -> Vec<&str> {
+    document.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn json_documents_have_the_keys_that_scripts_rely_on() {
+    let folder = Folder::with_social();
+    let has = |arguments: &[&str], wanted: &[&str]| {
+        let document = folder.json(arguments);
+        for key in wanted {
+            assert!(document.get(key).is_some(), "{arguments:?} has no {key}: {:?}", keys(&document));
+        }
+    };
+    has(
+        &["run", "social.eg", "pagerank"],
+        &[
+            "algorithm",
+            "database",
+            "timestamp",
+            "vertices",
+            "edges",
+            "fresh_share",
+            "outcome",
+            "top_value",
+            "top",
+            "output",
+            "seconds",
+        ],
+    );
+    has(
+        &["stats", "social.eg"],
+        &[
+            "database",
+            "timestamp",
+            "vertices_count",
+            "edges_count",
+            "labels",
+            "edge_types",
+            "memory",
+            "engine",
+            "disk",
+        ],
+    );
+    has(
+        &["check", "social.eg"],
+        &["database", "healthy", "findings", "vertices_count", "edges_count", "seconds"],
+    );
+    has(
+        &["checkpoint", "social.eg"],
+        &["database", "bytes_written", "log_bytes_freed", "disk_bytes", "seconds"],
+    );
+    has(
+        &["import", "again.eg", "people.csv", "knows.csv"],
+        &[
+            "database",
+            "labels",
+            "edge_types",
+            "vertices_count",
+            "edges_count",
+            "bad_rows",
+            "ignored_files",
+            "read_seconds",
+            "load_seconds",
+            "disk_bytes",
+            "memory_bytes_per_edge",
+        ],
+    );
+    has(
+        &["generate", "rmat", "--scale", "4", "--out", "r"],
+        &["files", "vertices_count", "edges_count", "seconds"],
+    );
+    has(&["generate", "rmat", "--scale", "4", "r.eg"], &["database", "labels", "edge_types"]);
+}
+
+#[test]
+fn an_error_is_a_json_document_too() {
+    let folder = Folder::new();
+    let error = |arguments: &[&str]| {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.out, "");
+        let document: Value = serde_json::from_str(&ran.err).unwrap();
+        let kind = document["error"]["kind"].as_str().unwrap().to_owned();
+        assert_eq!(document["error"]["exit_code"].as_i64(), ran.code.map(i64::from));
+        (kind, document["error"]["message"].as_str().unwrap().to_owned())
+    };
+    let (kind, message) = error(&["stats", "none.eg", "--json"]);
+    assert!(kind == "not_found" && message.contains("none.eg"), "{message}");
+    let (kind, message) = error(&["--json", "run", "none.eg", "bfs"]);
+    assert!(kind == "invalid" && message.contains("--source"), "{message}");
+    let (kind, message) = error(&["run", "none.eg", "wcc", "--json", "--output", "-"]);
+    assert!(kind == "invalid" && message.contains("standard output"), "{message}");
+}
+
+#[test]
+fn quiet_prints_results_and_no_summaries() {
+    let folder = Folder::new();
+    for arguments in [
+        &["generate", "rmat", "r.eg", "--scale", "4", "-q"][..],
+        &["generate", "rmat", "--out", "r", "--scale", "4", "-q"],
+        &["import", "i.eg", "r", "--quiet"],
+        &["checkpoint", "i.eg", "--quiet"],
+        &["check", "i.eg", "--quiet"],
+    ] {
+        let ran = folder.run(arguments).succeeded();
+        assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""), "{arguments:?}");
+    }
+    assert!(folder.run(&["stats", "i.eg", "-q"]).succeeded().out.contains("16 vertices"));
+    let rows = folder.run(&["run", "i.eg", "wcc", "-q", "--output", "-"]).succeeded();
+    assert_eq!((rows.out.lines().count(), rows.err.as_str()), (17, ""));
+}
+
+#[test]
+fn rows_on_standard_output_are_not_mixed_with_the_table() {
+    let folder = Folder::with_social();
+    let ran = folder.run(&["run", "social.eg", "wcc", "--output", "-"]).succeeded();
+    assert_eq!(ran.out, "key,value\n1,0\n2,0\n3,0\n");
+    assert!(ran.err.contains("1 component"), "{ran:?}");
+}
+
+#[test]
+fn colour_is_for_terminals_unless_it_must_be() {
+    let folder = Folder::new();
+    let plain = folder.run(&["stats", "none.eg"]).failed(3, &["none.eg"]);
+    assert!(!plain.err.contains('\u{1b}'));
+    let colourful = folder.run(&["stats", "none.eg", "--color", "always"]);
+    assert!(colourful.err.starts_with("\u{1b}[1;31merror:\u{1b}[0m "), "{colourful:?}");
+}
+
+#[test]
+fn a_reader_who_has_enough_ends_the_program_quietly() {
+    let folder = Folder::with_bank();
+    for arguments in
+        [&["run", "bank.eg", "pagerank", "--output", "-"][..], &["stats", "bank.eg"], &["--help"]]
+    {
+        let mut child = program()
+            .args(arguments)
+            .current_dir(folder.root())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let ran = Ran::of(child.wait_with_output().unwrap());
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_a_limit_that_names_the_file() {
+    let folder = Folder::with_bank();
+    folder.run(&["run", "bank.eg", "pagerank", "--output", "/dev/full"]).failed(6, &["/dev/full", "space"]);
+    folder.run(&["run", "bank.eg", "pagerank", "--output", "no/a.csv"]).failed(3, &["no/a.csv"]);
+}

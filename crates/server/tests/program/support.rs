@@ -1,0 +1,122 @@
+//! Runs the binary in a folder of its own.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A folder that goes away, in which the program runs.
+pub struct Folder(TempDir);
+
+/// What a run of the program left behind.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// The program.
+pub fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
+    command.stdin(Stdio::null()).env_remove("NO_COLOR");
+    command
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// With the three people of the README, who know each other in a ring, in the database `social.eg`.
+    pub fn with_social() -> Self {
+        let folder = Self::new();
+        folder.write("people.csv", "id:ID,name:string,born:int,:LABEL\n1,Ada,1815,Person\n2,Charles,1791,Person\n3,Mary,1780,Person\n");
+        folder.write(
+            "knows.csv",
+            ":START_ID,:END_ID,:TYPE,since:int\n1,2,KNOWS,1833\n3,1,KNOWS,1840\n2,3,KNOWS,1827\n",
+        );
+        folder.run(&["import", "social.eg", "people.csv", "knows.csv"]).succeeded();
+        folder
+    }
+
+    /// With a seeded payments network in the database `bank.eg`.
+    pub fn with_bank() -> Self {
+        let folder = Self::new();
+        let size = ["--accounts", "1000", "--transfers", "5000", "--rings", "5"];
+        folder.run(&[&["generate", "payments", "bank.eg"], &size[..]].concat()).succeeded();
+        folder
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn root(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Runs the program with `arguments` in this folder.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(program().args(arguments).current_dir(self.root()).output().unwrap())
+    }
+
+    /// Runs it with `--json` besides; the document it printed.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let ran = self.run(&[arguments, &["--json"]].concat());
+        serde_json::from_str(&ran.succeeded().out).unwrap()
+    }
+
+    /// The newest file of the database `name` whose name begins with `prefix`.
+    pub fn file_of(&self, name: &str, prefix: &str) -> PathBuf {
+        let entries = fs::read_dir(self.path(name)).unwrap().map(|entry| entry.unwrap().path());
+        let mut found: Vec<PathBuf> =
+            entries.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(prefix)).collect();
+        found.sort();
+        found.pop().unwrap()
+    }
+}
+
+impl Ran {
+    pub fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    #[track_caller]
+    pub fn succeeded(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+
+    /// Holds that it ended with `code`, said `words` in its error, and nothing on standard output.
+    #[track_caller]
+    pub fn failed(self, code: i32, words: &[&str]) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert!(self.err.starts_with("error: "), "{self:?}");
+        for word in words {
+            assert!(self.err.contains(word), "{word:?} isn't in {self:?}");
+        }
+        assert_eq!(self.out, "");
+        self
+    }
+}
+
+/// Flips a bit of `file`.
+pub fn flip(file: &Path, offset: usize) {
+    let mut bytes = fs::read(file).unwrap();
+    bytes[offset] ^= 0x10;
+    fs::write(file, bytes).unwrap();
+}

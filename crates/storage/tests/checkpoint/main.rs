@@ -7,4 +7,5 @@ mod files;
 mod golden;
 mod histories;
 mod hubs;
+mod one_version;
 mod support;

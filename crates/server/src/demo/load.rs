@@ -1,7 +1,7 @@
 //! Load: the first step, a new database with the network in it.
 
-use crate::demo::folder::size_bytes;
 use crate::demo::network::Network;
+use crate::loading::disk_bytes;
 use evergraph::database::Database;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
@@ -49,6 +49,6 @@ pub fn load(network: &Network, path: &Path, cancel: &CancelFlag) -> Result<LoadF
         transfers,
         seconds,
         bytes_per_edge: topology_bytes as f64 / transfers as f64,
-        disk_bytes: size_bytes(path)?,
+        disk_bytes: disk_bytes(path)?,
     })
 }

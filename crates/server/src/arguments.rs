@@ -2,6 +2,7 @@
 
 use crate::command::check::CheckArguments;
 use crate::command::checkpoint::CheckpointArguments;
+use crate::command::demo::DemoArguments;
 use crate::command::generate::GenerateArguments;
 use crate::command::import::ImportArguments;
 use crate::command::run::arguments::RunArguments;
@@ -80,6 +81,8 @@ pub enum Command {
     Checkpoint(CheckpointArguments),
     /// Make a graph: R-MAT, or a network of payments with rings of fraud.
     Generate(GenerateArguments),
+    /// Watch Evergraph at work: durable writes, live analysis, a kill, and the proof that nothing is lost.
+    Demo(DemoArguments),
 }
 
 #[cfg(test)]

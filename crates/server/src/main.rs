@@ -5,8 +5,10 @@
 //! ```
 
 mod arguments;
+mod bench;
 mod command;
 mod context;
+mod demo;
 mod graph_files;
 mod loading;
 mod open;
@@ -56,6 +58,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Check(arguments) => return command::check::execute(arguments, context),
         Command::Checkpoint(arguments) => command::checkpoint::execute(arguments, context)?,
         Command::Generate(arguments) => command::generate::execute(arguments, context)?,
+        Command::Demo(arguments) => command::demo::execute(arguments, context)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod checkpoint;
+pub mod demo;
 pub mod generate;
 pub mod import;
 pub mod run;

@@ -1,0 +1,170 @@
+//! `evergraph demo`: what Evergraph does, shown and proved in a minute. See [`crate::demo`].
+
+use crate::context::Context;
+use crate::demo::load::load;
+use crate::demo::network::{Network, NetworkSize};
+use crate::demo::play::{PlayOptions, play};
+use crate::demo::stream::{StreamOptions, run};
+use crate::demo::verify::{Verified, verify};
+use crate::open::open;
+use crate::terminal::failure::Failure;
+use crate::terminal::number::count;
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const AFTER_HELP: &str = "\
+Examples:
+  evergraph demo
+  evergraph demo --keep --dir /data
+  evergraph demo --transfers 100000 --seconds 5 --writers 4
+  evergraph demo --json
+
+It makes a network of payments, loads it, and starts itself again to add transfers as durable
+transactions while it runs PageRank and a search for rings of fraud on live snapshots. Then it kills
+that process with SIGKILL, opens the database again, and verifies that every acknowledged commit is
+there and no transaction by half. If not, the exit code is 5 and the database stays to be looked at.";
+
+/// What `evergraph demo` is told.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
+pub struct DemoArguments {
+    /// The network's size.
+    #[command(flatten)]
+    pub size: NetworkSize,
+    /// How long to write and analyse before the kill.
+    #[arg(long, default_value_t = 30, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub seconds: u64,
+    /// Threads that write.
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub writers: u32,
+    /// Folder to work in [default: target if it is there, else the system's temporary folder].
+    #[arg(long, value_name = "FOLDER")]
+    pub dir: Option<PathBuf>,
+    /// Leave the database there.
+    #[arg(long)]
+    pub keep: bool,
+    /// Damage the database before it is verified: the demo must fail.
+    #[arg(long, hide = true)]
+    pub sabotage: bool,
+    /// One of the demo's steps alone.
+    #[command(subcommand)]
+    pub step: Option<Step>,
+}
+
+/// One of the demo's steps, for tests and for the demo itself.
+#[derive(Subcommand, Debug)]
+pub enum Step {
+    /// Make a network of payments and load it into a new database.
+    #[command(hide = true)]
+    Load(LoadArguments),
+    /// Add transfers and analyse until killed; tell of each commit on standard output.
+    #[command(hide = true)]
+    Stream(StreamArguments),
+    /// Verify that what was acknowledged is there, and nothing by half.
+    #[command(hide = true)]
+    Verify(VerifyArguments),
+}
+
+/// What `evergraph demo load` is told.
+#[derive(Args, Debug)]
+pub struct LoadArguments {
+    /// The database to make.
+    pub database: PathBuf,
+    /// The network's size.
+    #[command(flatten)]
+    pub size: NetworkSize,
+}
+
+/// What `evergraph demo stream` is told.
+#[derive(Args, Debug)]
+pub struct StreamArguments {
+    /// A database made by `demo load` with the same size.
+    pub database: PathBuf,
+    /// The network's size.
+    #[command(flatten)]
+    pub size: NetworkSize,
+    /// How many transfers each writer's lane has already; there are as many writers as numbers.
+    #[arg(long, value_delimiter = ',', required = true, value_name = "N,N")]
+    pub booked: Vec<u64>,
+    /// Only write.
+    #[arg(long)]
+    pub no_analysis: bool,
+    /// Make a checkpoint whenever the log has grown by this much.
+    #[arg(long, value_name = "BYTES")]
+    pub checkpoint_after_bytes: Option<u64>,
+}
+
+/// What `evergraph demo verify` is told.
+#[derive(Args, Debug)]
+pub struct VerifyArguments {
+    /// A database made by `demo load` with the same size.
+    pub database: PathBuf,
+    /// The network's size.
+    #[command(flatten)]
+    pub size: NetworkSize,
+    /// How many transfers of each writer's lane were acknowledged, or found before.
+    #[arg(long, value_delimiter = ',', required = true, value_name = "N,N")]
+    pub acknowledged: Vec<u64>,
+}
+
+/// Plays the demo, or one of its steps.
+///
+/// # Errors
+/// `corrupt` if the database broke a promise; `cancelled`; what making and opening databases meets.
+pub fn execute(arguments: &DemoArguments, context: &Context) -> Result<(), Failure> {
+    match &arguments.step {
+        None => {
+            let options = PlayOptions {
+                size: arguments.size,
+                time: Duration::from_secs(arguments.seconds),
+                writers: arguments.writers,
+                parent: arguments.dir.clone(),
+                keep: arguments.keep,
+                sabotage: arguments.sabotage,
+            };
+            let report = play(&options, context)?;
+            context.console.result(&report)
+        }
+        Some(Step::Load(step)) => {
+            load(&Network::generate(step.size)?, &step.database, &context.cancel)?;
+            Ok(())
+        }
+        Some(Step::Stream(step)) => {
+            let options = StreamOptions {
+                database: &step.database,
+                size: step.size,
+                booked: &step.booked,
+                analyse: !step.no_analysis,
+                checkpoint_after_bytes: step.checkpoint_after_bytes,
+            };
+            Ok(run(&options, &context.cancel)?)
+        }
+        Some(Step::Verify(step)) => {
+            let database = open(&step.database)?;
+            let (network, snapshot) = (Network::generate(step.size)?, database.snapshot());
+            let accounts = network.account_vertices(&snapshot)?;
+            let verified = verify(&snapshot, &network, &accounts, &step.acknowledged)?.into_result()?;
+            context.console.result(&VerifyReport(verified))
+        }
+    }
+}
+
+/// The report of `demo verify`.
+#[derive(Serialize)]
+struct VerifyReport(Verified);
+
+impl fmt::Display for VerifyReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Verified { acknowledged, acknowledged_found, unacknowledged_found, .. } = &self.0;
+        writeln!(
+            f,
+            "{} of {} acknowledged transfers are there, and {} more in whole",
+            count(*acknowledged_found),
+            count(*acknowledged),
+            count(*unacknowledged_found)
+        )
+    }
+}

@@ -1,5 +1,6 @@
 //! Arguments: what can be said on the command line, and what it means.
 
+use crate::command::bench::BenchArguments;
 use crate::command::check::CheckArguments;
 use crate::command::checkpoint::CheckpointArguments;
 use crate::command::demo::DemoArguments;
@@ -83,6 +84,8 @@ pub enum Command {
     Generate(GenerateArguments),
     /// Watch Evergraph at work: durable writes, live analysis, a kill, and the proof that nothing is lost.
     Demo(DemoArguments),
+    /// Measure this machine: commits, analysis of live data, memory, import, restart.
+    Bench(BenchArguments),
 }
 
 #[cfg(test)]

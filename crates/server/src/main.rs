@@ -59,6 +59,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Checkpoint(arguments) => command::checkpoint::execute(arguments, context)?,
         Command::Generate(arguments) => command::generate::execute(arguments, context)?,
         Command::Demo(arguments) => command::demo::execute(arguments, context)?,
+        Command::Bench(arguments) => command::bench::execute(arguments, context)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! The commands, a subcommand a file: its arguments, what it does, and its report.
 
+pub mod bench;
 pub mod check;
 pub mod checkpoint;
 pub mod demo;

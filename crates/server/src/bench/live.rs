@@ -1,0 +1,369 @@
+//! Live: scan and PageRank on a snapshot of a graph that has just been written to, beside a static graph
+//! of the very same edges; and what the graph takes in memory.
+//!
+//! ```text
+//! each round, for each way:   insert 1 %, an edge a transaction
+//!                             live     snapshot + freeze + run      (fresh share before and after)
+//!                             static   copy (not timed), run
+//! then, all merged:           each way again, nothing inserted
+//! ```
+
+use crate::bench::figure::{Figure, Section, Unit};
+use crate::bench::machine::resident_bytes;
+use crate::bench::plan::Work;
+use crate::demo::analysis::static_copy;
+use evergraph::generate::rmat;
+use evergraph::{Database, Durability, Options, Snapshot};
+use evergraph_algorithms::control::Control;
+use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
+use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::view::Freeze;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// One edge in this many is inserted before each run.
+const INSERT_SHARE: usize = 100;
+/// Parts of a scan for each thread, so that no thread waits for another's hub.
+const PARTS_PER_THREAD: usize = 16;
+/// Everything is merged within this.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kernel {
+    Scan,
+    PageRank,
+}
+
+/// What is run, on how many threads.
+struct Way {
+    kernel: Kernel,
+    pool: ThreadPool,
+    hot: Runs,
+    cold: Runs,
+}
+
+/// Seconds, and shares, of all runs.
+#[derive(Default)]
+struct Runs {
+    live: Vec<f64>,
+    fixed: Vec<f64>,
+    fresh_before: Vec<f64>,
+    fresh_after: Vec<f64>,
+}
+
+/// What a run says beside its time, to be compared: the scores, or the sum of all neighbours.
+enum Answer {
+    Scores(Vec<f64>),
+    Sum(u64),
+}
+
+/// Measures scans and PageRank, then memory.
+///
+/// # Errors
+/// `cancelled`; `corrupt` if a live answer differs from the static one; what reading and writing meet.
+pub fn measure(work: &Work<'_>) -> Result<Vec<Section>> {
+    let mut graph = Graph::load(work)?;
+    let mut ways = Vec::new();
+    for kernel in [Kernel::Scan, Kernel::PageRank] {
+        for threads in [1, 2] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+            let pool = pool.map_err(|error| {
+                Error::new(ErrorKind::Io, format!("start {threads} threads: {error}")).because(error)
+            })?;
+            ways.push(Way { kernel, pool, hot: Runs::default(), cold: Runs::default() });
+        }
+    }
+    let meter = work.context.console.meter();
+    let mut memory = Memory::default();
+    let mut difference: f64 = 0.0;
+    for round in 0..work.plan.rounds {
+        for way in &mut ways {
+            work.round(&meter, "live", round)?;
+            graph.insert()?;
+            memory.hot.push(graph.bytes_per_edge()?);
+            difference = difference.max(way.run(&graph, |way| &mut way.hot)?);
+        }
+    }
+    graph.wait_until_merged(work)?;
+    for round in 0..work.plan.rounds {
+        for way in &mut ways {
+            work.round(&meter, "live, all merged", round)?;
+            difference = difference.max(way.run(&graph, |way| &mut way.cold)?);
+        }
+    }
+    memory.cold.push(graph.bytes_per_edge()?);
+    let resident = resident_bytes()?;
+    graph.database.close()?;
+    Ok(vec![speed(work, &ways, difference), memory.section(work, resident)])
+}
+
+fn speed(work: &Work<'_>, ways: &[Way], difference: f64) -> Section {
+    let mut figures = Vec::new();
+    for way in ways {
+        let threads = way.pool.current_num_threads();
+        let (name, title) = match way.kernel {
+            Kernel::Scan => ("scan", "scan of all neighbours"),
+            Kernel::PageRank => ("pagerank", "PageRank, 20 iterations"),
+        };
+        let title = format!("{title}, {threads} thread{}", if threads == 1 { "" } else { "s" });
+        for (state, told, runs) in [("hot", "1 % just inserted", &way.hot), ("cold", "all merged", &way.cold)]
+        {
+            let name = |what: &str| format!("{name}.threads_{threads}.{state}.{what}");
+            let ratios: Vec<f64> =
+                runs.live.iter().zip(&runs.fixed).map(|(live, fixed)| live / fixed).collect();
+            let figure = |what: &str, told: String, unit, samples: &[f64]| {
+                Figure::new(name(what), told, unit, samples).with("threads", threads).with("state", state)
+            };
+            figures.push(figure("live", format!("{title}: live, {told}"), Unit::Seconds, &runs.live));
+            figures.push(figure(
+                "static",
+                "  static graph of the same edges".to_owned(),
+                Unit::Seconds,
+                &runs.fixed,
+            ));
+            figures.push(figure("ratio", "  live / static".to_owned(), Unit::Times, &ratios));
+            if state == "hot" {
+                let told = |when: &str| format!("  edges not merged yet, {when}");
+                figures.push(figure("fresh_before", told("before"), Unit::Share, &runs.fresh_before));
+                figures.push(figure("fresh_after", told("after"), Unit::Share, &runs.fresh_after));
+            }
+        }
+    }
+    figures.push(Figure::new(
+        "pagerank.difference",
+        "largest difference of a live and a static score",
+        Unit::Number,
+        &[difference],
+    ));
+    Section {
+        title: format!("Analysis of live data: {}", work.plan.graph_name()),
+        figures,
+        notes: vec![
+            "the live time has everything: taking the snapshot, freezing it, running".to_owned(),
+            "static: our own compressed sparse rows with the same kernel; copying into them is not timed".to_owned(),
+            "the live run comes right after the inserts, so merges take a core from it that they no longer take \
+             from the static one"
+                .to_owned(),
+            "lies if the graph fits the cache (a small --scale): then everything is fast".to_owned(),
+        ],
+    }
+}
+
+impl Way {
+    /// A live run, then a static one on the same edges; the largest difference of their answers.
+    fn run(&mut self, graph: &Graph, runs: impl FnOnce(&mut Self) -> &mut Runs) -> Result<f64> {
+        let kernel = self.kernel;
+        let fresh_before = graph.fresh_share();
+        let began = Instant::now();
+        let (topology, live) = self.pool.install(|| {
+            let topology = kernel.freeze(&graph.database.snapshot())?;
+            let answer = kernel.run(&topology)?;
+            Ok::<_, Error>((topology, answer))
+        })?;
+        let live_time = began.elapsed();
+        let fresh_after = graph.fresh_share();
+        let copy = static_copy(&topology)?;
+        let began = Instant::now();
+        let fixed = self.pool.install(|| kernel.run(&copy))?;
+        let fixed_time = began.elapsed();
+        let runs = runs(self);
+        runs.live.push(live_time.as_secs_f64());
+        runs.fixed.push(fixed_time.as_secs_f64());
+        runs.fresh_before.push(fresh_before);
+        runs.fresh_after.push(fresh_after);
+        live.difference(&fixed)
+    }
+}
+
+impl Kernel {
+    fn freeze(self, snapshot: &Snapshot) -> Result<<Snapshot as Freeze>::Topology> {
+        let direction = if self == Self::Scan { Direction::Out } else { Direction::Both };
+        snapshot.freeze(&Projection::all(direction))
+    }
+
+    fn run(self, topology: &impl Topology) -> Result<Answer> {
+        match self {
+            Self::Scan => scan(topology).map(Answer::Sum),
+            Self::PageRank => {
+                let ranks = pagerank(topology, &PageRankParameters::default(), &Control::default())?;
+                Ok(Answer::Scores(ranks.scores))
+            }
+        }
+    }
+}
+
+/// The sum of all neighbours, each list read once, on rayon's current pool.
+fn scan(topology: &impl Topology) -> Result<u64> {
+    let cuts = topology.cuts(rayon::current_num_threads() * PARTS_PER_THREAD);
+    let parts: Vec<_> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
+    parts
+        .into_par_iter()
+        .map(|part| {
+            let mut sum = 0u64;
+            topology.visit(Direction::Out, part, &mut PieceBuffer::default(), |_, piece| {
+                sum += piece.neighbors.iter().map(|neighbor| u64::from(*neighbor)).sum::<u64>();
+                Visit::Continue
+            })?;
+            Ok(sum)
+        })
+        .sum()
+}
+
+impl Answer {
+    fn difference(&self, other: &Self) -> Result<f64> {
+        match (self, other) {
+            (Self::Scores(one), Self::Scores(other)) if one.len() == other.len() => {
+                Ok(one.iter().zip(other).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max))
+            }
+            (Self::Sum(one), Self::Sum(other)) if one == other => Ok(0.0),
+            _ => Err(Error::new(ErrorKind::Corrupt, "the live graph and its static copy have other edges")),
+        }
+    }
+}
+
+/// The graph that is measured, a part of it still to be inserted.
+struct Graph {
+    database: Database,
+    vertices: Vec<VertexId>,
+    edges: u64,
+    /// In batches of 1 % of all edges.
+    waiting: Vec<Vec<(u32, u32)>>,
+}
+
+impl Graph {
+    /// Loads all but what is inserted later.
+    fn load(work: &Work<'_>) -> Result<Self> {
+        let mut load = rmat::generate(&work.plan.graph())?;
+        let table = &mut load.edges[0];
+        let edges = table.sources.len();
+        let batch = edges / INSERT_SHARE;
+        // Four ways a round.
+        let later = edges - (batch * 4 * work.plan.rounds).min(edges);
+        let pairs: Vec<(u32, u32)> =
+            table.sources[later..].iter().copied().zip(table.targets[later..].iter().copied()).collect();
+        table.sources.truncate(later);
+        table.targets.truncate(later);
+        let options = Options { durability: Durability::None, ..Options::default() };
+        let database = Database::open_with(work.folder.join("live"), &options)?;
+        let loaded = database.load(&load, &|_| (), &work.context.cancel)?;
+        let first = loaded.first_vertices[0].0;
+        Ok(Self {
+            database,
+            vertices: (first..first + work.plan.vertices()).map(VertexId).collect(),
+            edges: later as u64,
+            waiting: pairs.chunks(batch.max(1)).map(<[_]>::to_vec).collect(),
+        })
+    }
+
+    /// Inserts 1 % of the edges, each in a transaction of its own.
+    fn insert(&mut self) -> Result<()> {
+        let batch = self.waiting.pop().unwrap_or_default();
+        for (source, target) in &batch {
+            let [source, target] = [source, target].map(|row| self.vertices[*row as usize]);
+            self.database.transact(|transaction| {
+                let transaction = transaction.by_id();
+                let edge_type = transaction.edge_type("EDGE")?;
+                transaction.add_edge(source, edge_type, target, &[])
+            })?;
+        }
+        self.edges += batch.len() as u64;
+        Ok(())
+    }
+
+    /// The part of the edges that no merge has taken in yet.
+    fn fresh_share(&self) -> f64 {
+        let engine = self.database.store().statistics().engine;
+        engine.fresh_edge_records as f64 / self.edges as f64
+    }
+
+    fn bytes_per_edge(&self) -> Result<[f64; 2]> {
+        let engine = self.database.statistics()?.store.engine;
+        let edges = self.edges as f64;
+        Ok([
+            engine.topology_bytes as f64 / edges,
+            (engine.topology_bytes + engine.record_bytes) as f64 / edges,
+        ])
+    }
+
+    /// Waits until merges have taken in everything: they do when nothing happens for a while.
+    fn wait_until_merged(&self, work: &Work<'_>) -> Result<()> {
+        let began = Instant::now();
+        while self.fresh_share() > 0.0 {
+            work.context.cancel.check()?;
+            if began.elapsed() > PATIENCE {
+                let text = format!(
+                    "{:.2} % of the edges are not merged after {PATIENCE:?}",
+                    self.fresh_share() * 100.0
+                );
+                return Err(Error::new(ErrorKind::Limit, text));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes an edge: of lists alone, and with records that wait to be merged.
+#[derive(Default)]
+struct Memory {
+    hot: Vec<[f64; 2]>,
+    cold: Vec<[f64; 2]>,
+}
+
+impl Memory {
+    fn section(&self, work: &Work<'_>, resident: Option<u64>) -> Section {
+        let column = |rows: &[[f64; 2]], at: usize| rows.iter().map(|row| row[at]).collect::<Vec<f64>>();
+        let figure = |name: &str, title: &str, samples: Vec<f64>| {
+            Figure::new(format!("memory.{name}"), title, Unit::BytesPerEdge, &samples)
+        };
+        let mut figures = vec![
+            figure("hot.topology", "lists of both directions, 1 % just inserted", column(&self.hot, 0)),
+            figure("hot.all", "  and the records that wait to be merged", column(&self.hot, 1)),
+            figure("cold.topology", "lists of both directions, all merged", column(&self.cold, 0)),
+        ];
+        if let Some(bytes) = resident {
+            let title = "all memory of this process";
+            figures.push(Figure::new("memory.resident", title, Unit::Bytes, &[bytes as f64]));
+        }
+        Section {
+            title: format!("Memory for an edge: {}", work.plan.graph_name()),
+            figures,
+            notes: vec![
+                "counted by the engine: neighbours, offsets and numbers of parallel edges; edges have no properties here"
+                    .to_owned(),
+                "all memory of the process is more: the unique index, the static copies, what the allocator keeps, \
+                 and the databases that were measured before"
+                    .to_owned(),
+            ],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_algorithms::csr::StaticCsr;
+    use evergraph_graph::vertex_set::VertexSet;
+
+    #[test]
+    fn a_scan_reads_every_neighbour_once() {
+        let edges = [(0, 5), (0, 7), (3, 1), (9, 9)];
+        let graph = StaticCsr::new(VertexSet::full(10), &edges, None, Direction::Out).unwrap();
+        assert_eq!(scan(&graph).unwrap(), 22);
+    }
+
+    #[test]
+    fn answers_that_differ_are_told() {
+        let scores = |scores: &[f64]| Answer::Scores(scores.to_vec());
+        let difference = scores(&[0.5, 0.25]).difference(&scores(&[0.5, 0.125])).unwrap();
+        assert_eq!(difference, 0.125);
+        assert!(Answer::Sum(3).difference(&Answer::Sum(4)).is_err());
+        assert!(Answer::Sum(3).difference(&scores(&[])).is_err());
+    }
+}

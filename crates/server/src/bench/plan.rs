@@ -1,0 +1,140 @@
+//! Plan: how much is measured, and the whole of a benchmark in its order.
+
+use crate::bench::commits;
+use crate::bench::figure::Section;
+use crate::bench::importing;
+use crate::bench::live;
+use crate::bench::machine::Machine;
+use crate::bench::restart;
+use crate::context::Context;
+use crate::demo::folder::Folder;
+use crate::terminal::failure::Failure;
+use crate::terminal::meter::Meter;
+use evergraph::generate::rmat::RmatOptions;
+use evergraph_graph::error::Result;
+use serde::Serialize;
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+/// How much is measured.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Plan {
+    /// The graph has 2^scale vertices and 16 edges a vertex (R-MAT).
+    pub scale: u32,
+    /// Runs of everything.
+    pub rounds: usize,
+    /// How long each run of transactions takes.
+    pub commits_time: Duration,
+    /// How much log a restart replays.
+    pub log_bytes: u64,
+    /// What everything random follows from.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// The plan that takes about three minutes at scale 17.
+    #[must_use]
+    pub fn full(scale: u32) -> Self {
+        Self { scale, rounds: 5, commits_time: Duration::from_millis(500), log_bytes: 64 << 20, seed: 1 }
+    }
+
+    /// The plan that takes some ten seconds, with figures that vary more.
+    #[must_use]
+    pub fn quick(scale: u32) -> Self {
+        Self { rounds: 3, commits_time: Duration::from_millis(100), log_bytes: 8 << 20, ..Self::full(scale) }
+    }
+
+    /// The graph that is measured.
+    #[must_use]
+    pub fn graph(&self) -> RmatOptions {
+        RmatOptions::new(self.scale, self.seed)
+    }
+
+    /// Its vertices.
+    #[must_use]
+    pub fn vertices(&self) -> u32 {
+        1 << self.scale
+    }
+
+    /// As a sentence.
+    #[must_use]
+    pub fn graph_name(&self) -> String {
+        format!("R-MAT, 2^{} vertices with 16 edges each, directed, both directions kept", self.scale)
+    }
+}
+
+/// Everything that was measured.
+#[derive(Debug, Serialize)]
+pub struct BenchReport {
+    /// On what.
+    pub machine: Machine,
+    /// What would make every figure lie.
+    pub warnings: Vec<String>,
+    /// How much.
+    pub plan: Plan,
+    /// The figures.
+    pub sections: Vec<Section>,
+}
+
+impl fmt::Display for BenchReport {
+    /// Nothing: for people, sections were told when they were done.
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+}
+
+/// Measures everything, telling each section when it is done.
+///
+/// # Errors
+/// `cancelled`; what making and opening databases meets.
+pub fn run(
+    plan: &Plan,
+    parent: Option<&Path>,
+    context: &Context,
+) -> std::result::Result<BenchReport, Failure> {
+    let machine = Machine::now();
+    let warnings = machine.warnings();
+    let told = !context.console.is_json();
+    if told {
+        context.console.result(&machine)?;
+    }
+    warnings.iter().for_each(|warning| context.console.note(format_args!("warning: {warning}\n")));
+    let folder = Folder::make("evergraph-bench-", parent)?;
+    let work = Work { plan, folder: folder.path(), context };
+    let mut sections: Vec<Section> = Vec::new();
+    let mut done = |section: Section| {
+        if told {
+            context.console.result(&section)?;
+        }
+        sections.push(section);
+        Ok::<(), Failure>(())
+    };
+    done(commits::measure(&work)?)?;
+    live::measure(&work)?.into_iter().try_for_each(&mut done)?;
+    let (imported, database) = importing::measure(&work)?;
+    done(imported)?;
+    done(restart::measure(&work, &database)?)?;
+    Ok(BenchReport { machine, warnings, plan: *plan, sections })
+}
+
+/// What every measurement is given.
+pub struct Work<'a> {
+    /// How much to measure.
+    pub plan: &'a Plan,
+    /// Where databases and files go.
+    pub folder: &'a Path,
+    /// Progress and Ctrl-C.
+    pub context: &'a Context,
+}
+
+impl Work<'_> {
+    /// Tells that `phase` has done `round` rounds, and goes on unless somebody asked to stop.
+    ///
+    /// # Errors
+    /// `cancelled`.
+    pub fn round(&self, meter: &Meter, phase: &str, round: usize) -> Result<()> {
+        meter.tell(phase, Some(round as f64 / self.plan.rounds as f64), String::new);
+        self.context.cancel.check()
+    }
+}

@@ -36,6 +36,7 @@ use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
 use std::ops::ControlFlow;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -121,6 +122,7 @@ struct Shared {
     directory: Arc<dyn Directory>,
     checkpointer: Checkpointer,
     checkpoint_after_bytes: u64,
+    log_file_bytes: u64,
     /// Payload bytes of the log when the newest checkpoint began. Relaxed: a hint.
     payload_at_checkpoint: AtomicU64,
     state: Mutex<CheckpointState>,
@@ -196,8 +198,9 @@ impl OpenStore {
             directory,
             checkpointer,
             checkpoint_after_bytes: options.checkpoint_after_bytes,
-            // What was replayed counts: a database that crashes often still gets its checkpoints.
-            payload_at_checkpoint: AtomicU64::new(0u64.wrapping_sub(recovery.payload_bytes)),
+            log_file_bytes: options.log_file_bytes,
+            // The log counts what was replayed: a database that crashes often still gets its checkpoints.
+            payload_at_checkpoint: AtomicU64::new(0),
             state: Mutex::new(CheckpointState {
                 covered_through: manifest.covered_through,
                 ..CheckpointState::default()
@@ -213,11 +216,20 @@ impl OpenStore {
         Ok(open)
     }
 
-    fn start(&self, name: &str, life: impl FnOnce() + Send + 'static) -> Result<()> {
+    /// Starts a thread whose panic, a defect of ours, makes the store read-only instead of passing by.
+    fn start(&self, name: &'static str, life: impl FnOnce() + Send + 'static) -> Result<()> {
         let failed = |source: std::io::Error| {
             Error::new(ErrorKind::Io, format!("start the thread {name}: {source}")).because(source)
         };
-        self.threads.lock().push(thread::spawn(name, life).map_err(failed)?);
+        let timeline = Arc::clone(self.store().timeline());
+        let guarded = move || {
+            if std::panic::catch_unwind(AssertUnwindSafe(life)).is_err() {
+                let cause =
+                    format!("its thread {name} panicked: reopen the database, and please report this");
+                timeline.latch().poisoned.get_or_insert(cause);
+            }
+        };
+        self.threads.lock().push(thread::spawn(name, guarded).map_err(failed)?);
         Ok(())
     }
 
@@ -279,6 +291,9 @@ impl OpenStore {
         if self.shared.closing.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        // Who has not committed yet will not: nothing is acknowledged after the log's last sync.
+        let closed = || "the database is closed".to_owned();
+        self.shared.store.timeline().latch().poisoned.get_or_insert_with(closed);
         {
             let _awake = self.shared.wake.0.lock();
             self.shared.wake.1.notify_all();
@@ -328,10 +343,14 @@ impl Shared {
     }
 
     fn is_due(&self) -> bool {
+        // A load makes its own: one in between would keep names of a load that may still fail.
+        if self.store.timeline().latch().loading {
+            return false;
+        }
         let log = self.store.log();
         let since = log.payload_bytes().wrapping_sub(self.payload_at_checkpoint.load(Ordering::Relaxed));
         since > self.checkpoint_after_bytes
-            || (since > 0 && log.disk_bytes() > LOG_DISK_BYTES_MAX.max(2 * self.checkpoint_after_bytes))
+            || (since > 0 && log.disk_bytes() > LOG_DISK_BYTES_MAX.max(4 * self.log_file_bytes))
     }
 
     /// Makes checkpoints when they are due and tidies indexes, until closing: the life of a thread.

@@ -8,20 +8,22 @@ use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::{Hub, Segment};
 use crate::segment::vertex_body::VertexBody;
 use evergraph_graph::column::Column;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::load::{EdgeTable, Load};
 use evergraph_graph::timestamp::Timestamp;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The numbers that a load's names and rows get: filled in by the store before bodies are built.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Numbers {
     /// For each vertex table, its label and the first of its consecutive new groups.
     pub tables: Vec<(LabelId, GroupId)>,
     /// For each edge table, its type.
     pub types: Vec<TypeId>,
+    /// The types of which at most one edge goes from a vertex to another.
+    pub simple: HashSet<TypeId>,
     /// Property keys by name.
     pub keys: HashMap<String, KeyId>,
     /// The timestamp that the bodies are exact at.
@@ -140,6 +142,11 @@ fn add_type(
         }
     };
     let (out, into) = sort_edges(total, ends_of)?;
+    if numbers.simple.contains(&edge_type) && !out.discriminators.is_empty() {
+        let name = tables.first().map_or("", |(table, _)| &table.edge_type);
+        let text = format!("edge type `{name}` is simple, and the load has parallel edges of it");
+        return Err(Error::invalid(text));
+    }
     let mut names: Vec<&str> =
         tables.iter().flat_map(|(table, _)| table.columns.iter().map(|column| column.0.as_str())).collect();
     names.sort_unstable_by_key(|name| numbers.keys[*name]);
@@ -250,6 +257,7 @@ mod tests {
         let numbers = Numbers {
             tables: vec![(LabelId(0), GroupId(3)), (LabelId(1), GroupId(5))],
             types: vec![TypeId(0), TypeId(0)],
+            simple: HashSet::new(),
             keys: [("id".into(), KeyId(0)), ("weight".into(), KeyId(1))].into(),
             base: Timestamp(1),
         };

@@ -15,7 +15,7 @@
 
 use crate::bulk::bodies::{Numbers, build_groups, groups_of};
 use crate::engine::{Engine, View};
-use crate::index::build::build;
+use crate::index::build::{build, for_each_value};
 use crate::index::unique::UniqueIndex;
 use crate::log::frame::payload_crc;
 use crate::memory::engine::MemoryEngine;
@@ -28,7 +28,6 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{GroupId, KeyId, LabelId, VertexId};
 use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A unique index and what it is on.
@@ -74,8 +73,7 @@ impl Store<MemoryEngine> {
         // Behind the gate: the newest commit stays the newest.
         let timestamp = front.timeline.published().next();
         let mut schema = SchemaWrites::new(self.catalogue());
-        let mut numbers =
-            Numbers { tables: Vec::new(), types: Vec::new(), keys: HashMap::new(), base: timestamp };
+        let mut numbers = Numbers { base: timestamp, ..Numbers::default() };
         let unique = self.name_everything(load, &mut schema, &mut numbers)?;
         for (table, (label, first)) in load.vertices.iter().zip(&mut numbers.tables) {
             *first = front.ids.take_groups(*label, table.rows)?;
@@ -119,7 +117,7 @@ impl Store<MemoryEngine> {
         Ok(Loaded { timestamp, first_vertices })
     }
 
-    /// Gives numbers to the names of `load`; the unique indexes that it asks for.
+    /// Gives numbers to the names of `load`; the unique indexes on its labels, there or asked for.
     fn name_everything(
         &self,
         load: &Load,
@@ -137,15 +135,21 @@ impl Store<MemoryEngine> {
                 numbers.keys.insert(name.clone(), key);
                 schema.declare(Owner::Label(label), key, column.value_type)?;
             }
+            unique.extend(schema.base().unique_indexes().filter(|on| on.0 == label));
             if let Some(name) = &table.unique_key {
                 let key = schema.key(&front.names, name)?;
-                schema.make(SchemaChange::AddUniqueIndex { label, key });
-                unique.push((label, key));
+                if !schema.current().is_unique(label, key) {
+                    schema.make(SchemaChange::AddUniqueIndex { label, key });
+                    unique.push((label, key));
+                }
             }
         }
         for table in &load.edges {
             let edge_type = schema.edge_type(&front.names, &table.edge_type, false)?;
             numbers.types.push(edge_type);
+            if schema.current().edge_type_definition(edge_type).is_some_and(|known| known.simple) {
+                numbers.simple.insert(edge_type);
+            }
             for (name, column) in &table.columns {
                 let key = schema.key(&front.names, name)?;
                 numbers.keys.insert(name.clone(), key);
@@ -182,7 +186,8 @@ impl Store<MemoryEngine> {
     ) -> Result<Vec<IndexOn>> {
         let mut indexes = Vec::new();
         for &(label, key) in unique {
-            let built = build(&staging.view(&(), timestamp), label, key, self.random_u64())?;
+            let view = staging.view(&(), timestamp);
+            let built = build(&view, label, key, self.random_u64())?;
             if built.duplicates_count > 0 {
                 let property = property_name(schema.current(), Owner::Label(label), key);
                 return Err(Error::invalid(format!(
@@ -190,7 +195,14 @@ impl Store<MemoryEngine> {
                     built.describe_duplicates()
                 )));
             }
-            indexes.push(((label, key), Arc::new(built.index)));
+            // An index that is there keeps what older snapshots look up; readers check what they find.
+            match self.front().indexes.get(label, key) {
+                Some(index) => for_each_value(&view, label, key, |vertex, value| {
+                    index.insert(timestamp, index.hash(&value), vertex);
+                    Ok(())
+                })?,
+                None => indexes.push(((label, key), Arc::new(built.index))),
+            }
         }
         Ok(indexes)
     }

@@ -31,6 +31,35 @@ pub fn build<V: View>(view: &V, label: LabelId, key: KeyId, seed: u64) -> Result
     let index = UniqueIndex::new(view.timestamp(), seed);
     let mut built = Built { index, duplicates: Vec::new(), duplicates_count: 0 };
     let mut candidates = Vec::new();
+    for_each_value(view, label, key, |vertex, value| {
+        let hash = built.index.hash(&value);
+        candidates.clear();
+        built.index.candidates(hash, &mut candidates);
+        for other in &candidates {
+            if view.vertex_property(*other, key)?.as_ref() == Some(&value) {
+                built.duplicates_count += 1;
+                if built.duplicates.len() < DUPLICATES_NAMED {
+                    built.duplicates.push((value.clone(), *other, vertex));
+                }
+                break;
+            }
+        }
+        built.index.fill(hash, vertex);
+        Ok(())
+    })?;
+    Ok(built)
+}
+
+/// Visits the vertices of `label` that have a value of `key`, as `view` shows them.
+///
+/// # Errors
+/// What reading may meet, and what `visit` says.
+pub fn for_each_value<V: View>(
+    view: &V,
+    label: LabelId,
+    key: KeyId,
+    mut visit: impl FnMut(VertexId, Value) -> Result<()>,
+) -> Result<()> {
     for group in (0..view.group_count()).map(GroupId) {
         if view.group_label(group) != Some(label) {
             continue;
@@ -38,23 +67,12 @@ pub fn build<V: View>(view: &V, label: LabelId, key: KeyId, seed: u64) -> Result
         let live = view.live(group)?;
         let rows = (0..live.len() * 64).filter(|row| live[row / 64] >> (row % 64) & 1 == 1);
         for vertex in rows.map(|row| VertexId::new(group, row as u16)) {
-            let Some(value) = view.vertex_property(vertex, key)? else { continue };
-            let hash = built.index.hash(&value);
-            candidates.clear();
-            built.index.candidates(hash, &mut candidates);
-            for other in &candidates {
-                if view.vertex_property(*other, key)?.as_ref() == Some(&value) {
-                    built.duplicates_count += 1;
-                    if built.duplicates.len() < DUPLICATES_NAMED {
-                        built.duplicates.push((value.clone(), *other, vertex));
-                    }
-                    break;
-                }
+            if let Some(value) = view.vertex_property(vertex, key)? {
+                visit(vertex, value)?;
             }
-            built.index.fill(hash, vertex);
         }
     }
-    Ok(built)
+    Ok(())
 }
 
 impl Built {

@@ -77,7 +77,7 @@ impl Bell {
     /// Sleeps for about `time`, whoever rings; false if the thread shall end.
     fn pause(&self, time: Duration) -> bool {
         let stopped = self.stopped.lock();
-        let stopped = if *stopped { stopped } else { self.stop.wait_timeout(stopped, time) };
+        let stopped = if *stopped { stopped } else { self.stop.wait_timeout(stopped, time).0 };
         !*stopped
     }
 }

@@ -141,6 +141,11 @@ impl MemoryEngine {
         }
     }
 
+    /// Records that may wait: a quarter of what is in bodies, or the least.
+    fn records_allowed(&self) -> u64 {
+        RECORDS_ALLOWED.max(self.merger.counters.body_edges.load(Ordering::Relaxed) / 4)
+    }
+
     /// Does overdue merges of the segments that a commit is about to change, and waits while
     /// records outgrow bodies.
     fn make_room(&self, prepared: &Prepared) -> Result<()> {
@@ -159,9 +164,8 @@ impl MemoryEngine {
             }
         }
         let counters = &self.merger.counters;
-        let limit = || RECORDS_ALLOWED.max(counters.body_edges.load(Ordering::Relaxed) / 4);
         let mut looked = 0;
-        while counters.records.load(Ordering::Relaxed) > limit() {
+        while counters.records.load(Ordering::Relaxed) > self.records_allowed() {
             if looked == PATIENCE {
                 return Err(Error::new(
                     ErrorKind::Limit,
@@ -169,7 +173,7 @@ impl MemoryEngine {
                         "{} records wait to be merged, more than the {} that fit: merges cannot keep up \
                          with writes, or the log's sync takes too long; try again later",
                         counters.records.load(Ordering::Relaxed),
-                        limit()
+                        self.records_allowed()
                     ),
                 ));
             }
@@ -318,7 +322,11 @@ impl Engine for MemoryEngine {
             }
         }
         drop(displaced);
-        self.make_room(&prepared)
+        // Nobody else merges yet, and everything replayed is readable: no waiting.
+        if self.merger.counters.records.load(Ordering::Relaxed) > self.records_allowed() {
+            self.merge_everything();
+        }
+        Ok(())
     }
 
     fn snapshot_ended(&self) {

@@ -3,7 +3,7 @@
 //! ```text
 //! due       records > max(64, items / 64)          queued, first come first served
 //! overdue   records > 4 x that                     the next writer merges it before its latch
-//! idle      unchanged for a while                  merged, so that tails give their memory back
+//! idle      unchanged from one quiet time to the next   merged, so that tails give their memory back
 //! retained  has layers that an open snapshot needs trimmed when the oldest snapshot moves
 //! ```
 //!
@@ -19,13 +19,14 @@ use crate::segment::vertex_body::VertexBody;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex};
 use crate::timeline::clock::Timeline;
+use evergraph_graph::timestamp::Timestamp;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a segment that could not be merged yet, or that just changed, is left alone.
 const PAUSE: Duration = Duration::from_millis(10);
-/// How often segments that stay below the threshold are looked for.
+/// How long nothing must happen before segments that stay below the threshold are looked for.
 const IDLE: Duration = Duration::from_secs(2);
 
 /// A segment that has something to merge or to trim.
@@ -71,7 +72,10 @@ pub struct Merger {
     progress: Condvar,
     /// Counts for statistics and limits.
     pub counters: Counters,
+    /// Whether the oldest snapshot moved since layers were last trimmed.
     trim: AtomicBool,
+    /// Whether any segment is listed as keeping layers; changed with the queue locked.
+    has_retained: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -137,7 +141,7 @@ impl Merger {
         self.counters.records.fetch_sub(merged as u64, Ordering::Relaxed);
         self.counters.merges.fetch_add(1, Ordering::Relaxed);
         if retained {
-            self.queue.lock().retained.push(job.clone());
+            self.keep(job.clone());
         }
         self.progress.notify_all();
         true
@@ -145,19 +149,17 @@ impl Merger {
 
     /// Notes the segments of a group that keep layers for open snapshots.
     pub fn retain(&self, group: &Group) {
-        let mut jobs = Vec::new();
         if !group.vertices.load().older.is_empty() {
-            jobs.push(Job::from(&group.vertices));
+            self.keep(Job::from(&group.vertices));
         }
         let edges = group.edges();
         let kept = edges.iter().filter(|edge| !edge.segment.load().older.is_empty());
-        jobs.extend(kept.map(|edge| Job::from(&edge.segment)));
-        self.queue.lock().retained.extend(jobs);
+        kept.for_each(|edge| self.keep(Job::from(&edge.segment)));
     }
 
-    /// A snapshot ended and the oldest moved: retained layers may go.
+    /// A snapshot ended and the oldest moved: retained layers may go, if there are any.
     pub fn snapshot_ended(&self) {
-        if !self.trim.swap(true, Ordering::AcqRel) {
+        if self.has_retained.load(Ordering::Acquire) && !self.trim.swap(true, Ordering::AcqRel) {
             self.work.notify_one();
         }
     }
@@ -169,54 +171,72 @@ impl Merger {
         drop(self.progress.wait_timeout(queue, timeout));
     }
 
-    /// Layers are dropped for snapshots that ended.
+    /// Drops layers that no snapshot needs any more.
     pub fn trim(&self, timeline: &Timeline) {
         self.trim.store(false, Ordering::Release);
         let retained = std::mem::take(&mut self.queue.lock().retained);
-        let still = retained.into_iter().filter(|job| match job {
-            Job::Vertices(segment) => segment.trim(timeline).1,
-            Job::Edges(segment) => segment.trim(timeline).1,
-        });
-        let still: Vec<Job> = still.collect();
-        self.queue.lock().retained.extend(still);
+        for job in retained {
+            // Unmarked first: a merge that keeps another layer meanwhile lists the segment again.
+            let remain = match &job {
+                Job::Vertices(segment) => {
+                    segment.unlist();
+                    segment.trim(timeline).1
+                }
+                Job::Edges(segment) => {
+                    segment.unlist();
+                    segment.trim(timeline).1
+                }
+            };
+            if remain {
+                self.keep(job);
+            }
+        }
+        let queue = self.queue.lock();
+        self.has_retained.store(!queue.retained.is_empty(), Ordering::Release);
+    }
+
+    /// Lists a segment that keeps layers for open snapshots, once.
+    fn keep(&self, job: Job) {
+        let new = match &job {
+            Job::Vertices(segment) => segment.list(),
+            Job::Edges(segment) => segment.list(),
+        };
+        if new {
+            let mut queue = self.queue.lock();
+            queue.retained.push(job);
+            self.has_retained.store(true, Ordering::Release);
+        }
     }
 
     /// Merges until [`Merger::close`]: the body of the merge thread.
     pub fn run(&self, timeline: &Timeline, groups: &GroupTable) {
         let mut delayed: Vec<Job> = Vec::new();
-        let mut quiet = Duration::ZERO;
+        // What was readable when nothing happened the last time: what hasn't changed since is idle.
+        let mut idle_since = timeline.readable();
         loop {
-            let job = {
+            let (job, quiet) = {
                 let mut queue = self.queue.lock();
-                if queue.closing {
-                    return;
-                }
-                let trim = self.trim.load(Ordering::Acquire) && !queue.retained.is_empty();
-                if queue.jobs.is_empty() && !trim {
+                let mut quiet = false;
+                if !queue.closing && queue.jobs.is_empty() && !self.trim.load(Ordering::Acquire) {
                     let pause = if delayed.is_empty() { IDLE } else { PAUSE };
-                    queue = self.work.wait_timeout(queue, pause);
-                    quiet = if queue.jobs.is_empty() { quiet + pause } else { Duration::ZERO };
+                    (queue, quiet) = self.work.wait_timeout(queue, pause);
+                    quiet &= delayed.is_empty() && queue.jobs.is_empty();
                     queue.jobs.extend(delayed.drain(..));
                 }
                 if queue.closing {
                     return;
                 }
-                queue.jobs.pop_front()
+                (queue.jobs.pop_front(), quiet)
             };
             if self.trim.load(Ordering::Acquire) {
                 self.trim(timeline);
             }
-            match job {
-                Some(job) => {
-                    if let Some(again) = self.work_off(timeline, job) {
-                        delayed.push(again);
-                    }
-                }
-                None if quiet >= IDLE => {
-                    quiet = Duration::ZERO;
-                    self.merge_idle(timeline, groups);
-                }
-                None => {}
+            if let Some(job) = job {
+                delayed.extend(self.work_off(timeline, job));
+            }
+            if quiet {
+                let now = timeline.readable();
+                self.merge_idle(timeline, groups, std::mem::replace(&mut idle_since, now));
             }
         }
     }
@@ -241,17 +261,18 @@ impl Merger {
         (!merged && waiting > due && enqueue()).then_some(job)
     }
 
-    /// Merges what is left in segments that nobody writes to.
-    fn merge_idle(&self, timeline: &Timeline, groups: &GroupTable) {
+    /// Merges what is left in segments that nobody has written to since `since`, so that their tails
+    /// and runs give their memory back.
+    fn merge_idle(&self, timeline: &Timeline, groups: &GroupTable, since: Timestamp) {
         if self.counters.records.load(Ordering::Relaxed) == 0 {
             return;
         }
         for_each_segment(groups, |job| {
-            let waiting = match &job {
-                Job::Vertices(segment) => threshold(segment).0,
-                Job::Edges(segment) => threshold(segment).0,
+            let (waiting, changed) = match &job {
+                Job::Vertices(segment) => (threshold(segment).0, segment.changed()),
+                Job::Edges(segment) => (threshold(segment).0, segment.changed()),
             };
-            if waiting > 0 {
+            if waiting > 0 && changed.visible_at(since) {
                 self.merge(timeline, &job);
             }
             let queue = self.queue.lock();

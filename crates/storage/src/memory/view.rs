@@ -218,17 +218,17 @@ impl View for MemoryView<'_> {
         taken: &mut Vec<u16>,
     ) -> Result<()> {
         let subject = EdgeSubject::new(edge_type, Direction::Out);
-        let Some(mut segment) = self.group(source.group()).and_then(|group| group.edge_segment(subject))
-        else {
+        let Some(segment) = self.group(source.group()).and_then(|group| group.edge_segment(subject)) else {
             return Ok(());
         };
         // The present, not the snapshot's layer: what was deleted before is free unless a record
-        // tells of it, and records stay findable as long as a writer may ask.
-        let hub = segment.load().layer.hub(source.row()).cloned();
-        if let Some(hub) = hub {
-            segment = hub;
-        }
-        let version = segment.load();
+        // tells of it, and records stay findable as long as a writer may ask. One version: a row that
+        // becomes a hub meanwhile is in it still, or its hub is.
+        let version = segment.load_full();
+        let version = match version.layer.hub(source.row()) {
+            Some(hub) => hub.load_full(),
+            None => version,
+        };
         let keys = RecordKey::parallel(source.row(), target.0);
         let body = &version.layer.body;
         taken.extend(body.parallel(source.row(), target.0).map(|at| body.discriminator(at)));

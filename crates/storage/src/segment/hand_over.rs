@@ -106,9 +106,11 @@ impl<B: Body> Segment<B> {
         if now.layer.base != start.layer.base {
             return Merged::Nothing;
         }
+        // Before the registry, as the base.
+        let readable = timeline.readable();
         let registry = timeline.registry();
         let (rest, merged) = divide(&now.layer, base);
-        let older = needed(&registry, Some((&now.layer, base)), &now.older);
+        let older = needed(&registry, readable, Some((&now.layer, base)), &now.older);
         let count = merged.len();
         let history = self.history(&registry, &now.history, merged);
         let retained = !older.is_empty();
@@ -146,7 +148,8 @@ impl<B: Body> Segment<B> {
         }
         let _latch = timeline.latch();
         let now = self.current.load_full();
-        let older = needed(&timeline.registry(), None, &now.older);
+        let readable = timeline.readable();
+        let older = needed(&timeline.registry(), readable, None, &now.older);
         let remain = !older.is_empty();
         if older.len() == now.older.len() {
             return (None, remain);
@@ -180,13 +183,19 @@ fn divide<B>(layer: &Layer<B>, base: Timestamp) -> (Run, Vec<RecordRef<'_>>) {
     (rest, merged.collect())
 }
 
-/// The layers that an open snapshot reads, newest first; `displaced` was the present until `base`.
+/// The layers that an open snapshot reads, or one that begins at `readable`, newest first; `displaced`
+/// was the present until its timestamp. `readable` was read before the registry was locked.
+///
+/// A merge's base is never newer than R, so snapshots to come need nothing older. A bulk load's is,
+/// until the load is durable.
 fn needed<B>(
     registry: &Registry,
+    readable: Timestamp,
     displaced: Option<(&Layer<B>, Timestamp)>,
     older: &Arc<[Past<B>]>,
 ) -> Arc<[Past<B>]> {
-    let keep = |past: &Past<B>| registry.needs(past.layer.base, past.until);
+    let keep =
+        |past: &Past<B>| registry.needs(past.layer.base, past.until) || !past.until.visible_at(readable);
     let displaced = displaced.map(|(layer, until)| Past { layer: layer.clone(), until });
     if displaced.as_ref().is_none_or(|past| !keep(past)) && older.iter().all(keep) {
         return Arc::clone(older);

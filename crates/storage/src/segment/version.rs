@@ -162,6 +162,8 @@ pub struct Segment<B> {
     pub(super) merging: Mutex<()>,
     /// Whether the segment waits in the merge queue. Decides nothing but a second entry.
     queued: AtomicBool,
+    /// Whether the segment is listed as keeping layers. Decides nothing but a second entry.
+    listed: AtomicBool,
     /// Where the present body lies on disk, for checkpoints.
     stored: Mutex<Option<Stored>>,
 }
@@ -213,6 +215,7 @@ impl<B: Body> Segment<B> {
             floor: AtomicU64::new(floor.0),
             merging: Mutex::default(),
             queued: AtomicBool::new(false),
+            listed: AtomicBool::new(false),
             stored: Mutex::default(),
         }
     }
@@ -274,6 +277,16 @@ impl<B: Body> Segment<B> {
     /// Notes that the segment waits in the merge queue; whether it didn't before.
     pub fn enqueue(&self) -> bool {
         !self.queued.swap(true, Ordering::AcqRel)
+    }
+
+    /// Notes that the segment is listed as keeping layers; whether it wasn't before.
+    pub fn list(&self) -> bool {
+        !self.listed.swap(true, Ordering::AcqRel)
+    }
+
+    /// Notes that the segment isn't listed any more.
+    pub fn unlist(&self) {
+        self.listed.store(false, Ordering::Release);
     }
 
     /// Notes that the segment left the merge queue.

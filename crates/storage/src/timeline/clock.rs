@@ -51,7 +51,7 @@ pub struct Timeline {
     /// W. Release under the latch after everything of the commit is installed; Acquire in `begin`.
     published: AtomicU64,
     readable: Readable,
-    /// R is not beyond it: `u64::MAX`, but while a bulk load is made durable. Release and Acquire.
+    /// No snapshot is beyond it: `u64::MAX`, but while a bulk load is made durable. Release and Acquire.
     ceiling: AtomicU64,
 }
 
@@ -87,7 +87,11 @@ impl Timeline {
             Readable::Published => self.published(),
             Readable::Durable(through) => through().min(self.published()),
         };
-        newest.min(Timestamp(self.ceiling.load(Ordering::Acquire)))
+        newest.min(self.ceiling())
+    }
+
+    fn ceiling(&self) -> Timestamp {
+        Timestamp(self.ceiling.load(Ordering::Acquire))
     }
 
     /// Keeps R at or below `ceiling` from here on; it must not be below the present R, which only grows.
@@ -120,7 +124,8 @@ impl Timeline {
         // Loaded inside the lock: see the registry's proof.
         let timestamp = match access {
             Access::Read => self.readable(),
-            Access::Write => self.published(),
+            // Not beyond the ceiling: what a bulk load could not make durable is nobody's to build on.
+            Access::Write => self.published().min(self.ceiling()),
         };
         registry.enter(timestamp, access);
         (timestamp, pin(timestamp))

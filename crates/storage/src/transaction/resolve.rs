@@ -148,8 +148,9 @@ impl Resolved {
                     self.mutations.push(Mutation::SetEdgeProperties { edge, properties });
                 }
                 EdgeWrite::Delete => {
-                    let goes = |vertex| writes.vertex(vertex) == Some(&VertexWrite::Delete);
-                    if !goes(edge.source) && !goes(edge.target) {
+                    // The adjacency of a source that goes tells of every change of its edges; that of a
+                    // target does not tell of their properties, which lie on the out side.
+                    if writes.vertex(edge.source) != Some(&VertexWrite::Delete) {
                         self.keys.push(Key::Edge(edge));
                     }
                     self.mutations.push(Mutation::DeleteEdge { edge });

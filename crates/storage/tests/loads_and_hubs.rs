@@ -1,0 +1,228 @@
+//! Loads and hubs: what a review of the code found, each with its smallest case.
+//!
+//! A hub hid its edges from conflict checks; a bulk load panicked snapshots that began while it was made
+//! durable, and did not know of unique indexes and simple types that were there before it.
+
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
+use evergraph_graph::column::Column;
+use evergraph_graph::error::ErrorKind;
+use evergraph_graph::id::VertexId;
+use evergraph_graph::load::{EdgeTable, Load, VertexTable};
+use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::view::GraphView;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::log::options::Durability;
+use evergraph_storage::open::{OpenOptions, OpenStore};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn open(directory: &MemoryDirectory, durability: Durability) -> OpenStore {
+    OpenStore::open(Arc::new(directory.clone()), &OpenOptions { durability, ..OpenOptions::default() })
+        .unwrap()
+}
+
+/// v0 has 20,000 edges: a hub.
+fn star() -> Load {
+    let table = VertexTable { label: "V".into(), rows: 20_010, unique_key: None, columns: Vec::new() };
+    let edges = EdgeTable {
+        edge_type: "E".into(),
+        source_label: 0,
+        target_label: 0,
+        sources: (0..20_000).map(|_| 0).chain([1]).collect(),
+        targets: (1..=20_000).chain([2]).collect(),
+        columns: Vec::new(),
+    };
+    Load { vertices: vec![table], edges: vec![edges] }
+}
+
+fn loaded_star() -> OpenStore {
+    let open = open(&MemoryDirectory::new("db"), Durability::None);
+    open.store()
+        .load(&star(), &mut |_| Ok(()), &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop))
+        .unwrap();
+    assert_eq!(open.store().statistics().engine.hubs, 1);
+    open
+}
+
+#[test]
+fn two_updates_of_one_edge_of_a_hub_conflict() {
+    let open = loaded_star();
+    let store = open.store();
+    let (mut first, mut second) = (store.begin(), store.begin());
+    let edge = {
+        let edge_type = first.edge_type("E").unwrap();
+        evergraph_graph::id::EdgeId { source: VertexId(0), edge_type, target: VertexId(7), discriminator: 0 }
+    };
+    let key = first.key("w").unwrap();
+    assert_eq!(second.key("w").unwrap(), key);
+    first.set_edge_property(edge, key, Some(Value::I64(1))).unwrap();
+    second.set_edge_property(edge, key, Some(Value::I64(2))).unwrap();
+    first.commit().unwrap();
+    assert_eq!(
+        second.commit().map(|done| done.timestamp).map_err(|error| error.kind()),
+        Err(ErrorKind::Conflict)
+    );
+}
+
+#[test]
+fn a_deleted_hub_leaves_no_edge_behind() {
+    let open = loaded_star();
+    let store = open.store();
+    let (mut deletes, mut adds) = (store.begin(), store.begin());
+    deletes.delete_vertex(VertexId(0)).unwrap();
+    let edge_type = adds.edge_type("E").unwrap();
+    adds.add_edge(VertexId(0), edge_type, VertexId(20_005), &[]).unwrap();
+    adds.commit().unwrap();
+    let outcome = deletes.commit().map(|done| done.timestamp).map_err(|error| error.kind());
+    let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    assert!(report.is_healthy(), "commit said {outcome:?}: {report:?}");
+    assert_eq!(outcome, Err(ErrorKind::Conflict));
+}
+
+#[test]
+fn parallel_adds_to_a_hub_get_two_names() {
+    let open = loaded_star();
+    let store = open.store();
+    let (mut first, mut second) = (store.begin(), store.begin());
+    let edge_type = first.edge_type("E").unwrap();
+    first.add_edge(VertexId(0), edge_type, VertexId(7), &[]).unwrap();
+    second.add_edge(VertexId(0), edge_type, VertexId(7), &[]).unwrap();
+    first.commit().unwrap();
+    second.commit().unwrap();
+    let mut counts = Vec::new();
+    store.snapshot().count_edges_between(&[(VertexId(0), VertexId(7))], edge_type, &mut counts).unwrap();
+    assert_eq!(counts, [3]);
+}
+
+#[test]
+fn a_snapshot_begun_while_a_load_is_made_durable_reads() {
+    let open = open(&MemoryDirectory::new("db"), Durability::Sync);
+    let mut before = Some(open.store().snapshot());
+    open.store()
+        .load(&star(), &mut |_| Ok(()), &mut || {
+            // Some snapshot ends: the merge thread trims. D is still before the load.
+            before.take();
+            std::thread::sleep(Duration::from_millis(200));
+            open.store().snapshot().statistics()?;
+            open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop)
+        })
+        .unwrap();
+}
+
+fn people(names: &[&str]) -> Load {
+    let mut column = Column::new(ValueType::String);
+    names.iter().for_each(|name| column.push(Some((*name).into())));
+    let columns = vec![("name".into(), column)];
+    let table = VertexTable { label: "V".into(), rows: names.len() as u64, unique_key: None, columns };
+    Load { vertices: vec![table], edges: Vec::new() }
+}
+
+#[test]
+fn a_load_respects_the_unique_indexes_that_are_there() {
+    let directory = MemoryDirectory::new("db");
+    let first = open(&directory, Durability::Sync);
+    first.store().create_unique_index("V", "name").unwrap();
+    let load = |names: &[&str]| {
+        let durable = &mut || first.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+        first.store().load(&people(names), &mut |_| Ok(()), durable)
+    };
+    assert_eq!(load(&["ada", "ada"]).unwrap_err().kind(), ErrorKind::Invalid);
+    load(&["ada", "bob"]).unwrap();
+    let snapshot = first.store().snapshot();
+    let catalogue = snapshot.catalogue();
+    let (label, key) = (catalogue.label("V").unwrap(), catalogue.key("name").unwrap());
+    let mut found = Vec::new();
+    snapshot.look_up(label, key, &["bob".into(), "cy".into()], &mut found).unwrap();
+    assert!(found[0].is_some() && found[1].is_none(), "{found:?}");
+    let again = first.store().transact(|tx| tx.add_vertex(label, &[(key, "ada".into())]));
+    assert_eq!(again.unwrap_err().kind(), ErrorKind::Invalid, "ada is there");
+    drop(snapshot);
+    first.close().unwrap();
+    drop(first);
+    open(&directory, Durability::Sync);
+}
+
+#[test]
+fn trickling_commits_do_not_rewrite_a_large_body_each_time() {
+    let open = loaded_star();
+    let store = open.store();
+    let before = store.statistics().engine.merges;
+    for _ in 0..30 {
+        let added = store.transact(|tx| {
+            let edge_type = tx.edge_type("E")?;
+            tx.add_edge(VertexId(0), edge_type, VertexId(20_005), &[])
+        });
+        added.unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let merges = store.statistics().engine.merges - before;
+    assert!(merges <= 4, "30 commits of one edge in 3 s: {merges} merges");
+}
+
+/// Transactions only, no bulk load: grow a hub, then keep adding.
+#[test]
+fn a_hub_that_grows_keeps_its_edges() {
+    let directory = MemoryDirectory::new("db");
+    let open = open(&directory, Durability::Sync);
+    let store = open.store();
+    let mut hub = None;
+    for step in 0..6u64 {
+        store
+            .transact(|tx| {
+                let (label, edge_type) = (tx.label("V")?, tx.edge_type("E")?);
+                let center = match hub {
+                    Some(center) => center,
+                    None => tx.add_vertex(label, &[])?,
+                };
+                for _ in 0..4000 {
+                    let leaf = tx.add_vertex(label, &[])?;
+                    tx.add_edge(center, edge_type, leaf, &[])?;
+                }
+                hub = Some(center);
+                Ok(())
+            })
+            .unwrap();
+        store.engine().merge_everything();
+        let snapshot = store.snapshot();
+        let mut degrees = Vec::new();
+        snapshot.degrees(&[hub.unwrap()], None, evergraph_graph::id::Direction::Out, &mut degrees).unwrap();
+        assert_eq!(degrees, [(step + 1) * 4000]);
+        open.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
+    }
+    drop(open);
+    let again = self::open(&directory, Durability::Sync);
+    let mut degrees = Vec::new();
+    again
+        .store()
+        .snapshot()
+        .degrees(&[hub.unwrap()], None, evergraph_graph::id::Direction::Out, &mut degrees)
+        .unwrap();
+    assert_eq!(degrees, [24_000]);
+}
+
+#[test]
+fn snapshots_go_on_after_a_load_that_failed() {
+    let open = open(&MemoryDirectory::new("db"), Durability::None);
+    let before = open.store().snapshot();
+    let failed = open.store().load(&star(), &mut |_| Ok(()), &mut || {
+        Err(evergraph_graph::error::Error::new(ErrorKind::Limit, "disk full".to_owned()))
+    });
+    assert_eq!(failed.unwrap_err().kind(), ErrorKind::Limit);
+    drop(before);
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(open.store().snapshot().statistics().unwrap().vertices.is_empty());
+}
+
+#[test]
+fn a_load_respects_a_simple_type() {
+    let open = open(&MemoryDirectory::new("db"), Durability::None);
+    open.store().transact(|tx| tx.declare_simple_type("E")).unwrap();
+    let mut load = star();
+    load.edges[0].sources = vec![0, 0];
+    load.edges[0].targets = vec![1, 1];
+    let loaded = open.store().load(&load, &mut |_| Ok(()), &mut || Ok(()));
+    assert_eq!(loaded.map(|_| ()).map_err(|error| error.kind()), Err(ErrorKind::Invalid));
+}

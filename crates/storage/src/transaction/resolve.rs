@@ -148,9 +148,10 @@ impl Resolved {
                     self.mutations.push(Mutation::SetEdgeProperties { edge, properties });
                 }
                 EdgeWrite::Delete => {
-                    // The adjacency of a source that goes tells of every change of its edges; that of a
-                    // target does not tell of their properties, which lie on the out side.
-                    if writes.vertex(edge.source) != Some(&VertexWrite::Delete) {
+                    // An end that goes has its adjacency checked. It does not tell of properties that were
+                    // set meanwhile on an edge that goes with it: setting first, then deleting, is in order.
+                    let goes = |vertex| writes.vertex(vertex) == Some(&VertexWrite::Delete);
+                    if !goes(edge.source) && !goes(edge.target) {
                         self.keys.push(Key::Edge(edge));
                     }
                     self.mutations.push(Mutation::DeleteEdge { edge });

@@ -7,6 +7,8 @@
 //!
 //! EVERGRAPH_KILL_CYCLES sets the number of cycles (10), EVERGRAPH_KILL_SEED the moments.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where something is missing")]
+
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::env;

@@ -14,6 +14,9 @@ use evergraph::graph::view::{NeighborBatch, NeighborCursor, VertexCursor};
 use evergraph::{Direction, EdgeId, Freeze, GraphView, Value, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Rows asked for at once where nothing else is wanted.
+const BATCH: usize = 4096;
+
 /// Properties by key.
 pub type Values = BTreeMap<KeyId, Value>;
 
@@ -165,6 +168,18 @@ impl Contents {
     }
 }
 
+/// Calls `visit` with every edge of `view`, by source, from out lists alone. Memory: a batch.
+///
+/// # Panics
+/// If reading fails.
+pub fn for_each_edge<V: GraphView>(view: &V, mut visit: impl FnMut(EdgeId)) {
+    for ids in scan(view, None, BATCH).chunks(BATCH) {
+        expand_in_batches(view, ids, Direction::Out, BATCH, |batch| {
+            batch.edges.iter().copied().for_each(&mut visit);
+        });
+    }
+}
+
 fn scan<V: GraphView>(view: &V, label: Option<LabelId>, limit: usize) -> Vec<VertexId> {
     let (mut cursor, mut found) = (VertexCursor::default(), Vec::new());
     while !cursor.done {
@@ -185,16 +200,28 @@ fn expand<V: GraphView>(
     limit: usize,
 ) -> Vec<(usize, VertexId, EdgeId)> {
     let mut rows = Vec::new();
+    expand_in_batches(view, ids, direction, limit, |batch| {
+        rows.extend((0..batch.len()).map(|at| {
+            let row = batch.rows[at] as usize;
+            (row, batch.neighbors[at], batch.edges[at])
+        }));
+    });
+    assert!(rows.is_sorted_by_key(|row| row.0), "a row after the other");
+    rows
+}
+
+fn expand_in_batches<V: GraphView>(
+    view: &V,
+    ids: &[VertexId],
+    direction: Direction,
+    limit: usize,
+    mut visit: impl FnMut(&NeighborBatch),
+) {
     let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
     while !cursor.done {
         batch.clear();
         view.neighbors(ids, None, direction, &mut cursor, limit, &mut batch).unwrap();
         assert!(batch.len() <= limit && (cursor.done || batch.len() == limit));
-        rows.extend((0..batch.len()).map(|at| {
-            let row = batch.rows[at] as usize;
-            (row, batch.neighbors[at], batch.edges[at])
-        }));
+        visit(&batch);
     }
-    assert!(rows.is_sorted_by_key(|row| row.0), "a row after the other");
-    rows
 }

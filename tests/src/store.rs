@@ -31,6 +31,15 @@ pub fn checkpoint(open: &OpenStore) -> Result<Checkpointed> {
     open.checkpoint(&mut |_| ControlFlow::Continue(()))
 }
 
+/// Checks the graph of an open store: lists, sides, ends, unique indexes.
+///
+/// # Panics
+/// If something is wrong.
+pub fn assert_healthy(open: &OpenStore) {
+    let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    assert!(report.is_healthy(), "{:?}", report.findings);
+}
+
 /// What a machine finds whose power fails now: each unsynced sector and name is kept, lost or torn, as
 /// `seed` decides.
 #[must_use]

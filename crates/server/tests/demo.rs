@@ -1,6 +1,6 @@
 //! The demo end to end, in small: load, write and analyse, kill, reopen, verify; and that it can fail.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where something is missing")]
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 use serde_json::Value;
 use std::fs;

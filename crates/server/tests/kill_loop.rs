@@ -7,7 +7,7 @@
 //!
 //! EVERGRAPH_KILL_CYCLES sets the number of cycles (10), EVERGRAPH_KILL_SEED the moments.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where something is missing")]
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -7,7 +7,7 @@ use evergraph::storage::io::memory::MemoryDirectory;
 use evergraph::storage::open::OpenStore;
 use evergraph::{Direction, EdgeId, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::contents::Contents;
-use evergraph_tests::store::{checkpoint, open_synced};
+use evergraph_tests::store::{assert_healthy, checkpoint, open_synced};
 
 /// Edges of the hub on each side, in the end.
 const DEGREE: usize = 20_000;
@@ -127,6 +127,7 @@ fn a_list_that_becomes_a_hub_stays_what_it_was_for_every_snapshot() {
 
     let found = open_synced(&directory.power_cut()).unwrap();
     assert!(checked(&found.store().snapshot()) == expected, "after a power cut");
+    assert_healthy(&found);
 }
 
 #[test]
@@ -152,4 +153,5 @@ fn a_hub_that_is_deleted_takes_all_its_edges_with_it() {
     assert_eq!(checked(&before).edges.len(), 2 * DEGREE);
     let found = open_synced(&directory.power_cut()).unwrap();
     assert!(checked(&found.store().snapshot()) == after, "after a power cut");
+    assert_healthy(&found);
 }

@@ -14,7 +14,7 @@ use evergraph::storage::store::Store;
 use evergraph::transaction::TransactionById;
 use evergraph::{EdgeId, GraphView, Snapshot, Value, VertexId};
 use evergraph_tests::contents::{self, Contents};
-use evergraph_tests::store::{checkpoint, crash, open_synced};
+use evergraph_tests::store::{assert_healthy, checkpoint, crash, open_synced};
 use proptest::prelude::*;
 use proptest_state_machine::{StateMachineTest, prop_state_machine};
 use std::collections::BTreeMap;
@@ -170,6 +170,7 @@ impl System {
         self.directory = found;
         let open = open_synced(&self.directory).unwrap_or_else(|error| panic!("after a restart: {error}"));
         assert!(!open.recovery().created, "the database was there");
+        assert_healthy(&open);
         self.open = Some(open);
     }
 

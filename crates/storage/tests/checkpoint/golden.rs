@@ -92,7 +92,6 @@ fn golden(name: &str) -> PathBuf {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "golden files lie in the source tree, not in a database")]
 fn format_version_1_is_written_as_it_was_and_read() {
     let directory = MemoryDirectory::new("db");
     let database = sample(&directory);

@@ -43,7 +43,6 @@ fn reopen(directory: &MemoryDirectory) -> Database {
 }
 
 #[test]
-#[ignore = "the engine splits a hub's own segment again when it merges it: Segment::merge"]
 fn a_hub_comes_back_with_what_was_committed_to_it_later() {
     let directory = MemoryDirectory::new("db");
     let database = with_a_hub(&directory);
@@ -88,7 +87,6 @@ fn a_row_that_becomes_a_hub_beside_a_checkpoint_is_stored_once() {
 }
 
 #[test]
-#[ignore = "the engine splits a hub's own segment again when it merges it: Segment::merge"]
 fn an_edge_of_a_hub_alone_does_not_rewrite_its_group() {
     let directory = MemoryDirectory::new("db");
     let database = with_a_hub(&directory);

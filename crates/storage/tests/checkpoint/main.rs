@@ -1,5 +1,6 @@
 //! Checkpoints: whatever fails and whenever the power goes, a database recovers to one of its own
 //! states, and to no older one than it promised.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod check;
 mod crash;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use evergraph_graph::bytes::Reader;
 use evergraph_graph::catalogue::{Catalogue, SchemaChange};
@@ -26,6 +26,7 @@ use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::{Replay, recover};
 use evergraph_storage::log::writer::Log;
 use evergraph_storage::memory::engine::MemoryEngine;
+use evergraph_storage::sync::Mutex;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 
 pub const LABEL: LabelId = LabelId(0);
@@ -212,7 +213,7 @@ impl State {
         for mutation in mutations {
             match mutation {
                 Mutation::Schema(change) => {
-                    let mut catalogue = catalogue.lock().unwrap();
+                    let mut catalogue = catalogue.lock();
                     let mut changed = Catalogue::clone(&catalogue);
                     changed.apply(change);
                     *catalogue = Arc::new(changed);
@@ -282,7 +283,7 @@ impl Database {
 
     /// A state of the model since opening.
     pub fn model_at(&self, timestamp: Timestamp) -> Graph {
-        self.state.lock().unwrap().graphs[&timestamp.0].clone()
+        self.state.lock().graphs[&timestamp.0].clone()
     }
 
     /// The newest state as the engine shows it.
@@ -292,7 +293,7 @@ impl Database {
 
     /// Commits without waiting for the disk.
     pub fn append(&self, mutations: &[Mutation]) -> Result<Timestamp, LogError> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state.lock();
         for mutation in mutations {
             if let Mutation::InsertVertex { vertex, label, .. } = mutation {
                 self.engine.open_group(vertex.group(), *label);
@@ -323,7 +324,7 @@ impl Database {
     }
 
     pub fn catalogue(&self) -> Arc<Catalogue> {
-        Arc::clone(&self.catalogue.lock().unwrap())
+        Arc::clone(&self.catalogue.lock())
     }
 
     pub fn checkpoint(&self) -> Result<Checkpointed, CheckpointError> {
@@ -338,10 +339,15 @@ impl Database {
             engine: &self.engine,
             log: &self.log,
             catalogue: &|| self.catalogue(),
-            groups: &|| self.state.lock().unwrap().groups.values().copied().collect(),
+            groups: &|| self.state.lock().groups.values().copied().collect(),
         };
         self.checkpointer.checkpoint(&sources, progress)
     }
+}
+
+/// The names of a database's files but the log's, which come and go in the background.
+pub fn files(directory: &MemoryDirectory) -> Vec<String> {
+    directory.list().unwrap().into_iter().filter(|name| !name.starts_with("log-")).collect()
 }
 
 /// A disk that keeps, loses and tears what was not synced, as the seed says.

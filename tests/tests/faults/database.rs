@@ -1,0 +1,79 @@
+//! Database: a graph that grows by a chain of persons, on a disk in memory that fails as planned.
+
+use evergraph::graph::transaction::Transaction as _;
+use evergraph::storage::io::failing::FailingDirectory;
+use evergraph::storage::io::memory::MemoryDirectory;
+use evergraph::storage::open::OpenStore;
+use evergraph::{Durability, ReadByName, Result, Value, VertexId};
+use evergraph_tests::contents::Contents;
+use evergraph_tests::store::{assert_healthy, open_synced, small_files};
+use std::sync::Arc;
+
+/// A database, the disk below it, and the failures between them.
+pub struct Faulty {
+    /// What a power cut leaves is taken from here.
+    pub disk: MemoryDirectory,
+    pub faults: FailingDirectory,
+    pub open: OpenStore,
+}
+
+impl Faulty {
+    /// A database with `persons` in it.
+    pub fn new(persons: u64) -> Self {
+        let disk = MemoryDirectory::new("db");
+        let faults = FailingDirectory::new(Arc::new(disk.clone()));
+        let open = OpenStore::open(Arc::new(faults.clone()), &small_files(Durability::Sync)).unwrap();
+        open.store().create_unique_index("Person", "number").unwrap();
+        let faulty = Self { disk, faults, open };
+        (0..persons).for_each(|_| faulty.add_person().unwrap());
+        faulty
+    }
+
+    /// Adds the next person of the chain, who knows the one before.
+    pub fn add_person(&self) -> Result<()> {
+        self.open.store().transact(|tx| {
+            // What a writer sees: after a failed sync that is one more than what is durable.
+            let number = tx.vertices(Some("Person"))?.len() as u64;
+            let (label, key) = (tx.label("Person")?, tx.key("number")?);
+            let (knows, since) = (tx.edge_type("KNOWS")?, tx.key("since")?);
+            let person = tx.add_vertex(label, &[(key, Value::I64(number as i64))])?;
+            if let Some(before) = find(tx, number.wrapping_sub(1))? {
+                tx.add_edge(person, knows, before, &[(since, Value::from(format!("year {number}")))])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// How many persons a snapshot shows.
+    pub fn persons(&self) -> u64 {
+        persons(&self.open)
+    }
+
+    pub fn contents(&self) -> Contents {
+        contents(&self.open)
+    }
+
+    /// What the machine finds after a power cut, opened and sound.
+    pub fn after_a_power_cut(&self) -> OpenStore {
+        let found = open_synced(&self.disk.power_cut()).unwrap();
+        assert_healthy(&found);
+        found
+    }
+}
+
+fn find<V: evergraph::GraphView>(view: &V, number: u64) -> Result<Option<VertexId>> {
+    view.find("Person", "number", number as i64)
+}
+
+/// How many persons a snapshot of `open` shows: a chain without a gap.
+pub fn persons(open: &OpenStore) -> u64 {
+    let snapshot = open.store().snapshot();
+    let count = snapshot.vertices(Some("Person")).unwrap().len() as u64;
+    assert!((0..count).all(|number| find(&snapshot, number).unwrap().is_some()), "a chain has no gap");
+    count
+}
+
+/// Everything that a snapshot of `open` shows.
+pub fn contents(open: &OpenStore) -> Contents {
+    Contents::of(&open.store().snapshot(), 100)
+}

@@ -1,0 +1,86 @@
+//! Imported: a database on disk made of a data set's files, and which vertex has which id there.
+
+use evergraph::graph::column::ColumnData;
+use evergraph::graph::{column::Column, value::ValueType};
+use evergraph::import::options::{ImportOptions, InputFile};
+use evergraph::{Database, Durability, GraphView, Options, ReadByName, VertexId};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// A database in a folder that goes with it.
+pub struct Imported {
+    pub db: Database,
+    /// The vertices by their ids in the files.
+    pub ids: BTreeMap<i64, VertexId>,
+    folder: TempDir,
+}
+
+fn options() -> Options {
+    // What survives a power cut is tested elsewhere; here the sync would only cost time.
+    Options { durability: Durability::None, ..Options::default() }
+}
+
+/// Imports `files` with the default options.
+pub fn options_for(files: impl IntoIterator<Item = PathBuf>) -> ImportOptions {
+    ImportOptions::new(files.into_iter().map(InputFile::new))
+}
+
+impl Imported {
+    /// An empty database.
+    pub fn empty() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Database::open_with(folder.path(), &options()).unwrap();
+        Self { db, ids: BTreeMap::new(), folder }
+    }
+
+    /// What `options` read: vertices of one label.
+    pub fn new(options: &ImportOptions) -> Self {
+        let mut imported = Self::without_ids(options);
+        imported.read_ids();
+        imported
+    }
+
+    /// What `options` read. The ids aren't: those of different labels may be the same.
+    pub fn without_ids(options: &ImportOptions) -> Self {
+        let imported = Self::empty();
+        let report = imported.db.import(options, &|_| ()).unwrap();
+        assert_eq!((report.files.bad_rows.count, report.files.ignored_files.len()), (0, 0));
+        imported
+    }
+
+    /// Reads the ids again: of the vertices that are there now.
+    pub fn read_ids(&mut self) {
+        let snapshot = self.db.snapshot();
+        let vertices = snapshot.vertices(None).unwrap();
+        let mut column = Column::new(ValueType::I64);
+        let key = snapshot.catalogue().key("id").unwrap();
+        snapshot.vertex_properties(&vertices, key, &mut column).unwrap();
+        let ColumnData::Integers(ids) = column.data else { panic!("ids are whole numbers") };
+        self.ids = ids.into_iter().map(|id| id.unwrap()).zip(vertices).collect();
+    }
+
+    /// Makes a checkpoint, closes the database and opens it from its files.
+    pub fn reopened_from_checkpoint(self) -> Self {
+        let covered = self.db.checkpoint().unwrap().covered_through;
+        let reopened = self.reopened();
+        let recovery = reopened.db.open_store().recovery().clone();
+        assert_eq!((recovery.created, recovery.commits), (false, 0), "the checkpoint holds everything");
+        assert_eq!(reopened.db.snapshot().timestamp(), covered);
+        reopened
+    }
+
+    /// Closes the database and opens it again.
+    pub fn reopened(self) -> Self {
+        let Self { db, ids, folder } = self;
+        db.close().unwrap();
+        drop(db);
+        let db = Database::open_with(folder.path(), &options()).unwrap();
+        Self { db, ids, folder }
+    }
+
+    /// Holds the database's own check against the graph.
+    pub fn assert_healthy(&self) {
+        evergraph_tests::store::assert_healthy(self.db.open_store());
+    }
+}

@@ -1,0 +1,23 @@
+//! Real graphs, end to end: imported, lived in under transactions, analysed while they change, closed
+//! and opened again; always with the answers that their publishers or other tools computed.
+//!
+//! ```text
+//! snb            LDBC SNB Interactive sample: 31 files, 6,920 operations, one transaction each
+//! p2p            Gnutella: a base graph and 30,000 updates are the published graph
+//! published      ego-Twitter, R-MAT 17, the Graphalytics examples
+//! mathoverflow   a multigraph of 506,550 timestamped edges, at five moments
+//! imported       (support) a database made of files, and its ids
+//! answers        (support) the four algorithms against answer files
+//! ```
+//!
+//! Where the sets are, and what happens without them: `tests/src/data.rs`.
+
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
+mod answers;
+mod imported;
+mod mathoverflow;
+mod p2p;
+mod published;
+mod snb;
+mod snb_updates;

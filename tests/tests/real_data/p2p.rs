@@ -1,0 +1,113 @@
+//! p2p-31: 147,892 weighted edges, of which 10,000 are added, 10,000 more were deleted and 10,000
+//! weights set by 30,000 updates of a base graph, each a transaction of its own.
+
+use crate::answers::Answered;
+use crate::imported::{Imported, options_for};
+use evergraph::graph::column::Column;
+use evergraph::graph::transaction::Transaction as _;
+use evergraph::graph::value::ValueType;
+use evergraph::import::options::{ImportOptions, InputFile, Role};
+use evergraph::{Direction, EdgeId, GraphView, Snapshot, Value, VertexId};
+use evergraph_tests::contents::Contents;
+use evergraph_tests::data::{data_set, read_text};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+type Pairs = BTreeMap<(VertexId, VertexId), f64>;
+
+/// The edges and weights of a file, `source target weight` a line.
+fn pairs(imported: &Imported, file: &Path) -> Pairs {
+    let text = read_text(file);
+    let pair = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let vertex = |at: usize| imported.ids[&words[at].parse().unwrap()];
+        ((vertex(0), vertex(1)), words[2].parse().unwrap())
+    };
+    text.lines().map(pair).collect()
+}
+
+/// The edges and weights of a snapshot, checked from every side.
+fn found(snapshot: &Snapshot) -> Pairs {
+    let contents = Contents::of(snapshot, 10_000);
+    contents.check_frozen(snapshot);
+    let edges: Vec<EdgeId> = contents.edges.into_keys().collect();
+    let mut weights = Column::new(ValueType::F64);
+    let key = snapshot.catalogue().key("weight").unwrap();
+    snapshot.edge_properties(&edges, key, &mut weights).unwrap();
+    let weight = |row: usize| weights.get(row).unwrap().as_f64().unwrap();
+    let pairs: Pairs =
+        edges.iter().enumerate().map(|(row, edge)| ((edge.source, edge.target), weight(row))).collect();
+    assert_eq!(pairs.len(), edges.len(), "no edge twice");
+    pairs
+}
+
+/// Runs one line of the delta as one transaction.
+fn update(imported: &Imported, line: &str) {
+    let words: Vec<&str> = line.split(' ').collect();
+    let vertex = |at: usize| imported.ids[&words[at].parse().unwrap()];
+    let (source, target) = (vertex(1), vertex(2));
+    let weight = || Value::F64(words[3].parse().unwrap());
+    let mut tx = imported.db.store().begin();
+    let (edge_type, key) = (tx.edge_type("EDGE").unwrap(), tx.key("weight").unwrap());
+    let edge = EdgeId { source, edge_type, target, discriminator: 0 };
+    match words[0] {
+        "a" => assert_eq!(tx.add_edge(source, edge_type, target, &[(key, weight())]).unwrap(), edge),
+        "d" => tx.delete_edge(edge).unwrap(),
+        "u" => tx.set_edge_property(edge, key, Some(weight())).unwrap(),
+        other => panic!("an update of kind {other}"),
+    }
+    tx.commit().unwrap();
+}
+
+fn check_answers(folder: &Path, snapshot: &Snapshot, ids: &BTreeMap<i64, VertexId>) {
+    let undirected = Answered { snapshot, ids, source: 6, direction: Direction::Both };
+    undirected.check_all(|name| folder.join(format!("p2p-31-{name}.gz")));
+    let directed = Answered { direction: Direction::Out, ..undirected };
+    let computed = folder.join("computed-here-directed");
+    directed.check_all(|name| computed.join(format!("p2p-31-directed-{name}.gz")));
+    directed.check_bfs(&folder.join("p2p-31-BFS-directed.gz"));
+    directed.check_sssp(&folder.join("p2p-31-SSSP-directed.gz"));
+}
+
+#[test]
+fn a_base_and_its_updates_are_the_published_graph() {
+    let Some(folder) = data_set("p2p-31") else { return };
+    let vertices = InputFile::new(folder.join("p2p-31.v.gz"));
+    let base_file = folder.join("p2p-31.e.mutable_base.gz");
+    let base = InputFile::new(&base_file).role(Role::EdgeList);
+    let imported = Imported::new(&ImportOptions::new([vertices, base]));
+    assert_eq!(imported.ids.len(), 62_586);
+    let before = imported.db.snapshot();
+
+    let delta = read_text(&folder.join("p2p-31.e.mutable_delta.gz"));
+    assert_eq!(delta.lines().count(), 30_000);
+    delta.lines().for_each(|line| update(&imported, line));
+    let statistics = imported.db.store().statistics();
+    assert_eq!((statistics.commits, statistics.conflicts), (30_000, 0));
+    assert!(statistics.engine.fresh_edge_records > 0, "some of it is in no body yet");
+    let after = imported.db.snapshot();
+    check_answers(&folder, &after, &imported.ids);
+    let wanted = pairs(&imported, &folder.join("p2p-31.e.gz"));
+    assert_eq!(wanted.len(), 147_892);
+    assert!(found(&after) == wanted);
+    assert!(found(&before) == pairs(&imported, &base_file), "the snapshot from before the updates");
+    drop((before, after));
+
+    // From the log alone, then from a checkpoint alone.
+    let imported = imported.reopened();
+    assert_eq!(imported.db.open_store().recovery().commits, 30_000);
+    assert!(found(&imported.db.snapshot()) == wanted);
+    let imported = imported.reopened_from_checkpoint();
+    let snapshot = imported.db.snapshot();
+    assert!(found(&snapshot) == wanted);
+    check_answers(&folder, &snapshot, &imported.ids);
+    imported.assert_healthy();
+}
+
+#[test]
+fn the_published_graph_has_the_published_answers_right_after_its_import() {
+    let Some(folder) = data_set("p2p-31") else { return };
+    let imported = Imported::new(&options_for([folder.join("p2p-31.v.gz"), folder.join("p2p-31.e.gz")]));
+    check_answers(&folder, &imported.db.snapshot(), &imported.ids);
+    imported.assert_healthy();
+}

@@ -1,0 +1,116 @@
+//! Graphs with published or computed answers, analysed while they change.
+
+use crate::answers::{Answered, PUBLISHED};
+use crate::imported::{Imported, options_for};
+use evergraph::graph::cancel::CancelFlag;
+use evergraph::graph::column::Column;
+use evergraph::graph::transaction::Transaction as _;
+use evergraph::graph::value::ValueType;
+use evergraph::import::options::ImportOptions;
+use evergraph::import::read::read;
+use evergraph::{Database, Direction, EdgeId, Value, VertexId};
+use evergraph_tests::data::data_set;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Adds edges between any two vertices and deletes stored ones, until told to stop; how many.
+fn churn(db: &Database, vertices: u32, stop: &AtomicBool) -> u64 {
+    let mut commits = 0;
+    let mut state = 1_u32;
+    let mut any = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        VertexId((state >> 8) % vertices)
+    };
+    while !stop.load(Ordering::Relaxed) {
+        let mut tx = db.store().begin();
+        let edge_type = tx.edge_type("EDGE").unwrap();
+        for _ in 0..10 {
+            let (source, target) = (any(), any());
+            let mut list = Vec::new();
+            let edge = EdgeId { source, edge_type, target, discriminator: 0 };
+            evergraph::GraphView::has_edges(&tx, &[edge], &mut list).unwrap();
+            match list[0] {
+                true => tx.delete_edge(edge).unwrap(),
+                false => drop(tx.add_edge(source, edge_type, target, &[]).unwrap()),
+            }
+        }
+        tx.commit().unwrap();
+        commits += 1;
+    }
+    commits
+}
+
+#[test]
+fn twitter_has_the_computed_answers_while_others_write() {
+    let Some(folder) = data_set("twitter-ego") else { return };
+    let imported = Imported::new(&options_for([folder.join("twitter.v.gz"), folder.join("twitter.e.gz")]));
+    assert_eq!(imported.db.statistics().unwrap().edges_count(), 1_768_135);
+    assert_eq!(imported.ids.len(), 81_307);
+    let snapshot = imported.db.snapshot();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| churn(&imported.db, 81_307, &stop));
+        let answered =
+            Answered { snapshot: &snapshot, ids: &imported.ids, source: 4, direction: Direction::Out };
+        answered.check_all(|name| folder.join(format!("twitter-{name}.gz")));
+        stop.store(true, Ordering::Relaxed);
+        assert!(writer.join().unwrap() > 100, "somebody wrote meanwhile");
+    });
+}
+
+/// The edges come in random order; the last hundredth as transactions of one edge each.
+#[test]
+fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted() {
+    const FRESH: usize = 20_971;
+    let Some(folder) = data_set("rmat17") else { return };
+    let options = ImportOptions { vertices: Some(0..131_072), ..options_for([folder.join("rmat17.e.gz")]) };
+    let mut load = read(&options, &|_| ()).unwrap().load;
+    let edges = &mut load.edges[0];
+    assert_eq!(edges.sources.len(), 2_097_152);
+    let weight = |source: u32, target: u32| {
+        let (source, target) = (u64::from(source), u64::from(target));
+        ((7919 * source + 104_729 * target) % 100 + 1) as f64
+    };
+    let stored = edges.sources.len() - FRESH;
+    let fresh: Vec<_> = edges.sources.drain(stored..).zip(edges.targets.drain(stored..)).collect();
+    // With a range of ids, row and id are one.
+    let mut weights = Column::new(ValueType::F64);
+    for (source, target) in edges.sources.iter().zip(&edges.targets) {
+        weights.push(Some(Value::F64(weight(*source, *target))));
+    }
+    edges.columns = vec![("weight".to_owned(), weights)];
+
+    let mut imported = Imported::empty();
+    imported.db.load(&load, &|_| (), &CancelFlag::default()).unwrap();
+    imported.read_ids();
+    assert!(imported.ids.iter().all(|(id, vertex)| *id == i64::from(vertex.0)));
+    for (source, target) in fresh {
+        let mut tx = imported.db.store().begin();
+        let (edge_type, key) = (tx.edge_type("EDGE").unwrap(), tx.key("weight").unwrap());
+        let weight = Value::F64(weight(source, target));
+        tx.add_edge(VertexId(source), edge_type, VertexId(target), &[(key, weight)]).unwrap();
+        tx.commit().unwrap();
+    }
+    let statistics = imported.db.statistics().unwrap();
+    assert_eq!((statistics.vertices_count(), statistics.edges_count()), (131_072, 2_097_152));
+    assert!(statistics.store.engine.fresh_edge_records > 0, "some edges are in no body yet");
+    let snapshot = imported.db.snapshot();
+    let answered =
+        Answered { snapshot: &snapshot, ids: &imported.ids, source: 72_080, direction: Direction::Out };
+    answered.check_all(|name| folder.join(format!("rmat17-{name}.gz")));
+    imported.assert_healthy();
+}
+
+#[test]
+fn the_graphalytics_examples_have_the_published_answers() {
+    let Some(folder) = data_set("graphalytics-validation") else { return };
+    for (name, direction, source) in [("directed", Direction::Out, 1), ("undirected", Direction::Both, 2)] {
+        let file = |ending: &str| folder.join(format!("example/example-{name}{ending}"));
+        let imported = Imported::new(&options_for([file(".v"), file(".e")]));
+        let snapshot = imported.db.snapshot();
+        let answered = Answered { snapshot: &snapshot, ids: &imported.ids, source, direction };
+        answered.check_bfs(&file("-BFS"));
+        answered.check_sssp(&file("-SSSP"));
+        answered.check_wcc(&file("-WCC"));
+        answered.check_pagerank(2, PUBLISHED, &file("-PR"));
+    }
+}

@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-fn demo(folder: &Path, more: &[&str]) -> Output {
+fn demo(folder: &Path, seconds: &str, more: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_evergraph"))
-        .args(["demo", "--transfers", "20000", "--seconds", "3", "--writers", "4", "--dir"])
+        .args(["demo", "--transfers", "20000", "--seconds", seconds, "--writers", "4", "--dir"])
         .arg(folder)
         .args(more)
         .output()
@@ -22,7 +24,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn the_demo_shows_its_figures_and_proves_that_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
-    let played = demo(folder.path(), &["--json"]);
+    let played = demo(folder.path(), "3", &["--json"]);
     assert!(played.status.success(), "{}", text(&played.stderr));
     let report: Value = serde_json::from_slice(&played.stdout).unwrap();
     let number = |path: &str| report.pointer(path).unwrap_or_else(|| panic!("{path}")).as_f64().unwrap();
@@ -44,15 +46,17 @@ fn the_demo_shows_its_figures_and_proves_that_nothing_is_lost() {
 #[test]
 fn the_demo_is_a_story_for_people_on_lines_that_fit() {
     let folder = tempfile::tempdir().unwrap();
-    let played = demo(folder.path(), &["--keep"]);
+    let played = demo(folder.path(), "2", &["--keep"]);
     assert!(played.status.success(), "{}", text(&played.stderr));
     let story = text(&played.stdout);
-    for part in ["SIGKILL to process", "acknowledged transfers are there", "durable commits/s", "Try next"] {
+    for part in
+        ["SIGKILL to process", "acknowledged transfers are there", "durable commits a second", "Try next"]
+    {
         assert!(story.contains(part), "{part} is missing in:\n{story}");
     }
     let temporary = folder.path().to_str().unwrap();
     for line in story.lines().filter(|line| !line.contains(temporary)) {
-        assert!(line.chars().count() <= 110, "too long: {line}");
+        assert!(line.chars().count() <= 100, "too long: {line}");
         assert!(!line.contains('\u{1b}') && !line.contains('\r'), "a cursor trick: {line:?}");
     }
     let kept = folder.path().read_dir().unwrap().next().unwrap().unwrap().path().join("bank.eg");
@@ -60,9 +64,38 @@ fn the_demo_is_a_story_for_people_on_lines_that_fit() {
 }
 
 #[test]
+fn ctrl_c_stops_the_writing_process_too_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut playing = Command::new(env!("CARGO_BIN_EXE_evergraph"))
+        .args(["demo", "--transfers", "20000", "--seconds", "60", "--writers", "2", "--dir"])
+        .arg(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut story = BufReader::new(playing.stdout.take().unwrap()).lines();
+    // The first line of figures: the other process writes.
+    assert!(story.any(|line| line.unwrap().trim_start().starts_with("2 s")));
+    assert!(mentioned_by_a_process(folder.path()));
+    let process = playing.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+    assert_eq!(playing.wait().unwrap().code(), Some(130));
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    assert!(!mentioned_by_a_process(folder.path()), "the writing process is gone");
+}
+
+/// Whether the command line of any living process has `path` in it.
+fn mentioned_by_a_process(path: &Path) -> bool {
+    let path = path.to_str().unwrap();
+    let processes = Path::new("/proc").read_dir().unwrap();
+    let commands = processes.filter_map(|entry| fs::read(entry.unwrap().path().join("cmdline")).ok());
+    commands.into_iter().any(|command| String::from_utf8_lossy(&command).contains(path))
+}
+
+#[test]
 fn the_demo_fails_when_a_cent_is_missing_and_leaves_the_database_to_look_at() {
     let folder = tempfile::tempdir().unwrap();
-    let played = demo(folder.path(), &["--sabotage", "--json"]);
+    let played = demo(folder.path(), "1", &["--sabotage", "--json"]);
     assert_eq!(played.status.code(), Some(5));
     assert!(played.stdout.is_empty());
     let told = text(&played.stderr);

@@ -37,8 +37,8 @@ impl Unit {
         match self {
             Self::PerSecond => format!("{}/s", count(value.round() as u64)),
             Self::Seconds if value < 0.1 => format!("{:.1} ms", value * 1e3),
-            Self::Seconds if value < 10.0 => format!("{:.0} ms", value * 1e3),
-            Self::Seconds => format!("{value:.1} s"),
+            Self::Seconds if value < 1.0 => format!("{:.0} ms", value * 1e3),
+            Self::Seconds => format!("{value:.2} s"),
             Self::Bytes => size(value.round() as u64),
             Self::BytesPerEdge => format!("{value:.2} B"),
             Self::Times => format!("{value:.2} x"),
@@ -166,7 +166,7 @@ mod tests {
         ];
         assert_eq!(
             shown,
-            ["1,234,567/s", "42.1 ms", "1500 ms", "12.3 s", "9.50 B", "1.07 x", "0.98 %", "2.2e-16"]
+            ["1,234,567/s", "42.1 ms", "1.50 s", "12.34 s", "9.50 B", "1.07 x", "0.98 %", "2.2e-16"]
         );
     }
 

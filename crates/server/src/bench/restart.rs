@@ -55,10 +55,9 @@ pub fn measure(work: &Work<'_>, path: &Path) -> Result<Section> {
                 .with("commits", commits),
         ],
         notes: vec![
-            "the files are in the system's memory, as after a crash of the program: after one of the machine, add \
-             the time to read them"
+            "the files are in the system's memory: after a crash of the machine, add the time to read them"
                 .to_owned(),
-            "a transaction in the log adds one edge; by itself a database makes a checkpoint every 64 MiB of log"
+            "a transaction of the log adds one edge; by itself, a database makes a checkpoint every 64 MiB"
                 .to_owned(),
         ],
     })

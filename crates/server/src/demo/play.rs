@@ -129,7 +129,7 @@ impl Play<'_> {
         let began = Instant::now();
         let network = Network::generate(self.options.size)?;
         self.tell(format_args!(
-            "   {} accounts, {} transfers in {} days, {} rings of money laundering hidden among them: made in {}",
+            "   {} accounts, {} transfers in {} days, {} rings of fraud among them: made in {}",
             count(u64::from(network.accounts())),
             count(network.loaded_transfers()),
             network.days(),
@@ -139,7 +139,7 @@ impl Play<'_> {
         self.context.cancel.check()?;
         let loaded = load(&network, self.path, &self.context.cancel)?;
         self.tell(format_args!(
-            "   loaded in {}: {} rows/s, {:.1} bytes an edge in memory (both directions), {} on disk",
+            "   loaded in {}: {} rows/s; {:.1} bytes an edge in memory, both directions; {} on disk",
             time(Duration::from_secs_f64(loaded.seconds)),
             count(loaded.rows_rate() as u64),
             loaded.bytes_per_edge,

@@ -4,7 +4,7 @@ use crate::demo::analysis::Ranked;
 use crate::demo::load::LoadFigures;
 use crate::demo::rings::RingScore;
 use crate::demo::tally::{Tally, latency, quantile};
-use crate::demo::ticker::precise;
+use crate::demo::ticker::{precise, static_share};
 use crate::demo::verify::Verified;
 use crate::terminal::number::{count, time};
 use crate::terminal::table::{Side, Table, visible};
@@ -56,6 +56,8 @@ pub struct StreamFigures {
     pub analyses: u64,
     /// Median time of PageRank with freezing its snapshot, in seconds: also the age of its answer.
     pub pagerank_seconds: Option<f64>,
+    /// Median time of freezing alone, in seconds.
+    pub freeze_seconds: Option<f64>,
     /// Median share of the speed that PageRank has on a static graph under the same load, 1 being equal.
     pub static_share: Option<f64>,
     /// Analyses that were repeated on a static graph.
@@ -77,8 +79,6 @@ impl StreamFigures {
         let share = |share| latency(&tally.latencies_us, share).unwrap_or_default().as_secs_f64();
         let middle =
             |part: fn(&Ranked) -> Duration| quantile(ranked().map(part), 0.5).map(|time| time.as_secs_f64());
-        let mut shares: Vec<f64> = ranked().filter_map(Ranked::static_share).collect();
-        shares.sort_unstable_by(f64::total_cmp);
         Self {
             writers,
             seconds: wrote.as_secs_f64(),
@@ -89,8 +89,9 @@ impl StreamFigures {
             latency_p99_seconds: share(0.99),
             analyses: tally.ranked.len() as u64,
             pagerank_seconds: middle(Ranked::live),
-            static_share: shares.get(shares.len() / 2).copied(),
-            static_runs: shares.len() as u64,
+            freeze_seconds: middle(|ranked| ranked.freeze),
+            static_share: static_share(&tally.ranked),
+            static_runs: ranked().filter(|ranked| ranked.static_kernel.is_some()).count() as u64,
             rings_seconds: middle(|ranked| ranked.rings),
             lacks_at_first: quantile(ranked().map(|ranked| ranked.lacks_at_first), 0.5),
             lacks_at_last: quantile(ranked().map(|ranked| ranked.lacks_at_last), 0.5),
@@ -109,10 +110,10 @@ impl fmt::Display for DemoReport {
         let unknown = || "-".to_owned();
         let per_sync = stream.commits_per_sync.map_or_else(unknown, |commits| format!("{commits:.1}"));
         row(
-            "durable commits/s",
+            "durable commits a second",
             count(stream.commits_rate as u64),
             format!(
-                "the disk can do {} syncs/s; {per_sync} commits shared one",
+                "the disk alone: {} syncs/s; {per_sync} commits a sync",
                 count(self.disk_syncs_rate as u64)
             ),
         );
@@ -127,7 +128,7 @@ impl fmt::Display for DemoReport {
                 "PageRank on live data",
                 time(seconds(pagerank)),
                 format!(
-                    "with freezing; lacked {} commits at first, {} at last",
+                    "freezing included; lacked {} commits, then {}",
                     lacks(stream.lacks_at_first),
                     lacks(stream.lacks_at_last)
                 ),
@@ -135,16 +136,16 @@ impl fmt::Display for DemoReport {
         }
         if let Some(share) = stream.static_share {
             row(
-                "of static speed",
+                "of a static graph's speed",
                 format!("{:.0} %", share * 100.0),
-                format!("on the same edges, under the same load; {} runs", count(stream.static_runs)),
+                format!("same edges, same load, {} runs", count(stream.static_runs)),
             );
         }
         row(
             "rings found, of closed ones",
             format!("{} of {}", count(rings_live.found), count(rings_live.closed)),
             format!(
-                "live, and {} not planted; restarted {}, and {}",
+                "{} false ones; after the restart {}, {} false",
                 count(rings_live.not_planted),
                 count(rings.found),
                 count(rings.not_planted)
@@ -158,7 +159,7 @@ impl fmt::Display for DemoReport {
         row(
             "found, of acknowledged",
             format!("{} of {}", count(verified.acknowledged_found), count(verified.acknowledged)),
-            format!("none lost, none by half; check took {}", time(seconds(self.check_seconds))),
+            format!("none lost, none by half; check: {}", time(seconds(self.check_seconds))),
         );
         write!(f, "\n5  What came of it\n\n{table}\nTry next\n")?;
         match &self.database {

@@ -60,8 +60,8 @@ impl Ticker {
         let latencies = &tally.latencies_us[self.commits..];
         let ranked = &tally.ranked[self.ranked..];
         let seconds = (now - self.told).as_secs_f64();
-        // It is measured less often than lines are told.
-        let share = tally.ranked.iter().rev().find_map(Ranked::static_share);
+        // It is measured less often than lines may be told.
+        let share = static_share(ranked).or_else(|| static_share(&tally.ranked));
         let middle = |part: fn(&Ranked) -> u64| quantile(ranked.iter().map(part), 0.5);
         let line = row([
             format!("{:.0} s", (now - self.began).as_secs_f64()),
@@ -81,6 +81,14 @@ impl Ticker {
         (self.told, self.commits, self.ranked) = (now, tally.latencies_us.len(), tally.ranked.len());
         line
     }
+}
+
+/// The median share of a static graph's speed; `None` where it wasn't measured.
+#[must_use]
+pub fn static_share(ranked: &[Ranked]) -> Option<f64> {
+    let mut shares: Vec<f64> = ranked.iter().filter_map(Ranked::static_share).collect();
+    shares.sort_unstable_by(f64::total_cmp);
+    shares.get(shares.len() / 2).copied()
 }
 
 /// A short time with enough digits: `0.83 ms`.

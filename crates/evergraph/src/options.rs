@@ -12,7 +12,7 @@ pub struct Options {
     pub durability: Durability,
     /// Bytes that algorithms may reserve: unlimited.
     pub memory_limit_bytes: u64,
-    /// Bytes of commits in the log after which a checkpoint is made in the background. 64 MiB.
+    /// Bytes of commits in the log after which a checkpoint is made in the background. 32 MiB.
     pub checkpoint_after_bytes: u64,
     /// Size that log files grow to, in bytes. 64 MiB.
     pub log_file_bytes: u64,

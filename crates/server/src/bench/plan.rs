@@ -36,7 +36,7 @@ impl Plan {
     /// The plan that takes about three minutes at scale 17.
     #[must_use]
     pub fn full(scale: u32) -> Self {
-        Self { scale, rounds: 5, commits_time: Duration::from_millis(500), log_bytes: 64 << 20, seed: 1 }
+        Self { scale, rounds: 5, commits_time: Duration::from_millis(500), log_bytes: 32 << 20, seed: 1 }
     }
 
     /// The plan that takes some ten seconds, with figures that vary more.

@@ -37,13 +37,13 @@ pub fn measure(work: &Work<'_>, path: &Path) -> Result<Section> {
         work.round(&meter, "restart", round)?;
         checkpoint.push(open(path, &options)?);
     }
-    let (commits, payload_bytes) = write_log(work, path, &options)?;
+    let (commits, frame_bytes) = write_log(work, path, &options)?;
     let mut log = Vec::new();
     for round in 0..work.plan.rounds {
         work.round(&meter, "restart with a log", round)?;
         log.push(open(path, &options)?);
     }
-    let told = format!("checkpoint and {} of log ({} commits)", size(payload_bytes), count(commits));
+    let told = format!("checkpoint and {} of log ({} commits)", size(frame_bytes), count(commits));
     Ok(Section {
         title: format!("Restart: {} edges, {}", count(edges), work.plan.graph_name()),
         figures: vec![
@@ -51,7 +51,7 @@ pub fn measure(work: &Work<'_>, path: &Path) -> Result<Section> {
                 .with("edges", edges),
             Figure::new("restart.log", told, Unit::Seconds, &log)
                 .with("edges", edges)
-                .with("log_payload_bytes", payload_bytes)
+                .with("log_frame_bytes", frame_bytes)
                 .with("commits", commits),
         ],
         notes: vec![
@@ -72,13 +72,13 @@ fn open(path: &Path, options: &Options) -> Result<f64> {
     Ok(seconds)
 }
 
-/// Fills the log with transactions of one edge; how many, and how many bytes of payload they are.
+/// Fills the log with transactions of one edge; how many, and how many bytes of frames they are.
 fn write_log(work: &Work<'_>, path: &Path, options: &Options) -> Result<(u64, u64)> {
     let database = Database::open_with(path, options)?;
     let mut random = Random::new(work.plan.seed, PURPOSE, 0);
     let vertices = u64::from(work.plan.vertices());
     let mut commits = 0;
-    while database.store().log().payload_bytes() < work.plan.log_bytes {
+    while database.store().log().frame_bytes() < work.plan.log_bytes {
         work.context.cancel.check()?;
         for _ in 0..TRANSACTIONS_PER_LOOK {
             let [source, target] = [0; 2].map(|_| VertexId(random.below(vertices) as u32));
@@ -90,7 +90,7 @@ fn write_log(work: &Work<'_>, path: &Path, options: &Options) -> Result<(u64, u6
             commits += 1;
         }
     }
-    let payload_bytes = database.store().log().payload_bytes();
+    let frame_bytes = database.store().log().frame_bytes();
     database.close()?;
-    Ok((commits, payload_bytes))
+    Ok((commits, frame_bytes))
 }

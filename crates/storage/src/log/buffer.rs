@@ -25,7 +25,7 @@ pub struct Buffer {
     bytes: Vec<u8>,
     last_ts: u64,
     frames_count: u64,
-    payload_bytes: u64,
+    frame_bytes: u64,
     /// Whether the last frame ever appended is a seal (or there is nothing to seal).
     sealed: bool,
     /// Bytes of the reserved frames that are not appended yet.
@@ -54,12 +54,12 @@ pub struct Batch {
 impl Buffer {
     /// An empty buffer behind a log that ends with `last_ts`; no file is active yet.
     #[must_use]
-    pub fn new(last_ts: u64, payload_bytes: u64) -> Self {
+    pub fn new(last_ts: u64, frame_bytes: u64) -> Self {
         Self {
             bytes: Vec::new(),
             last_ts,
             frames_count: 0,
-            payload_bytes,
+            frame_bytes,
             sealed: true,
             reserved_bytes: 0,
             reserved_padded: 0,
@@ -98,7 +98,7 @@ impl Buffer {
         self.sealed = ts == self.last_ts;
         self.last_ts = ts;
         self.frames_count += u64::from(!self.sealed);
-        self.payload_bytes += payload.len() as u64;
+        self.frame_bytes += (FRAME_HEADER_BYTES + payload.len()) as u64;
     }
 
     /// Takes everything, and decides which file it goes to. `spare` becomes the buffer.
@@ -179,10 +179,10 @@ impl Buffer {
         self.frames_count
     }
 
-    /// Bytes of payload appended since opening, and replayed before.
+    /// Bytes of frames appended since opening, and replayed before, headers included.
     #[must_use]
-    pub fn payload_bytes(&self) -> u64 {
-        self.payload_bytes
+    pub fn frame_bytes(&self) -> u64 {
+        self.frame_bytes
     }
 
     /// The size of the prepared file, in bytes; 0 if there is none.

@@ -27,6 +27,7 @@ use crate::log::background::Bell;
 use crate::log::buffer::Buffer;
 use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, file_name, prepare};
+use crate::log::frame::FRAME_HEADER_BYTES;
 use crate::log::frame::payload_crc;
 use crate::log::leader::{LogWriter, RetiredFile, Written};
 use crate::log::options::LogOptions;
@@ -103,7 +104,8 @@ impl Shared {
         options: LogOptions,
         random: Box<dyn Random>,
     ) -> Self {
-        let Recovered { last_ts, payload_bytes, end, position, files, next_number, .. } = recovered;
+        let frame_bytes = recovered.payload_bytes + recovered.frames_count * FRAME_HEADER_BYTES as u64;
+        let Recovered { last_ts, end, position, files, next_number, .. } = recovered;
         let turn = Turn {
             writer: Some(LogWriter::new(end, position)),
             batch: 0,
@@ -116,7 +118,7 @@ impl Shared {
         };
         Self {
             directory,
-            buffer: Mutex::new(Buffer::new(last_ts, payload_bytes)),
+            buffer: Mutex::new(Buffer::new(last_ts, frame_bytes)),
             buffered_bytes: AtomicUsize::new(0),
             turn: Mutex::new(turn),
             ended: [Condvar::new(), Condvar::new()],

@@ -45,8 +45,8 @@ pub struct Reservation<'log> {
 pub struct LogStatistics {
     /// Commits appended.
     pub frames_count: u64,
-    /// As [`Log::payload_bytes`].
-    pub payload_bytes: u64,
+    /// As [`Log::frame_bytes`].
+    pub frame_bytes: u64,
     /// Batches written, seals included.
     pub batches_count: u64,
     /// Bytes of batches written, headers and padding included.
@@ -210,11 +210,11 @@ impl Log {
         }
     }
 
-    /// Bytes of payload ever appended, those that recovery replayed included. Who remembers it at
+    /// Bytes of frames ever appended, headers and those that recovery replayed included. Who remembers it at
     /// a checkpoint knows by the difference how much has to be replayed. Only grows.
     #[must_use]
-    pub fn payload_bytes(&self) -> u64 {
-        self.shared.buffer.lock().payload_bytes()
+    pub fn frame_bytes(&self) -> u64 {
+        self.shared.buffer.lock().frame_bytes()
     }
 
     /// Bytes that log files take on disk, prepared ones included.
@@ -244,7 +244,7 @@ impl Log {
         {
             let buffer = self.shared.buffer.lock();
             statistics.frames_count = buffer.frames_count();
-            statistics.payload_bytes = buffer.payload_bytes();
+            statistics.frame_bytes = buffer.frame_bytes();
             statistics.files_count = u64::from(buffer.next_file_bytes() > 0);
         }
         let files = self.shared.files.lock();

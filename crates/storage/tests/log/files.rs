@@ -5,7 +5,7 @@ use std::time::Duration;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::error::LogError;
-use evergraph_storage::log::frame::payload_crc;
+use evergraph_storage::log::frame::{FRAME_HEADER_BYTES, payload_crc};
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::{Replay, recover};
 
@@ -181,7 +181,7 @@ fn the_modes_sync_when_they_say() {
         std::thread::yield_now();
     }
     assert_eq!(timestamps(&directory.power_cut()).len(), 2001);
-    let payload = log.payload_bytes();
+    let frames = log.frame_bytes();
     append(&log, 2002).unwrap();
-    assert_eq!(log.payload_bytes() - payload, crate::support::payload(2002).len() as u64);
+    assert_eq!(log.frame_bytes() - frames, (FRAME_HEADER_BYTES + crate::support::payload(2002).len()) as u64);
 }

@@ -3,7 +3,7 @@
 //! A step names what it is about, so that a program from which steps were taken away stays a program:
 //! steps about what is no longer there fall out by the preconditions.
 
-use crate::graph::{Edge, Graph, Key, Label, Open, Values, clash, may_clash};
+use crate::graph::{Edge, Graph, Key, Label, Open, Values, Write, clash, may_clash};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
@@ -91,7 +91,7 @@ pub enum Step {
 #[derive(Clone, Default, Debug)]
 pub struct Reference {
     pub head: Graph,
-    commits: Vec<Vec<crate::graph::Write>>,
+    commits: Vec<Vec<Write>>,
     pub slots: [Option<Open>; SLOTS],
     pub snapshots: BTreeMap<u32, Graph>,
     /// Whether the last step was a commit that had to be accepted.
@@ -101,7 +101,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    fn unseen<'a>(&'a self, open: &'a Open) -> impl Iterator<Item = &'a crate::graph::Write> {
+    fn unseen<'a>(&'a self, open: &'a Open) -> impl Iterator<Item = &'a Write> {
         self.commits[open.seen..].iter().flatten()
     }
 
@@ -120,6 +120,10 @@ impl Reference {
 
     fn open(&self, slot: usize) -> Option<&Open> {
         self.slots[slot].as_ref()
+    }
+
+    fn open_mut(&mut self, slot: usize) -> &mut Open {
+        self.slots[slot].as_mut().expect("the precondition says that it is open")
     }
 
     fn has_vertex(&self, slot: usize, vertex: u32) -> bool {
@@ -277,51 +281,35 @@ impl ReferenceStateMachine for Reference {
     }
 
     fn apply(mut state: Self, step: &Step) -> Self {
-        let open = |state: &mut Self, slot: usize, change: &dyn Fn(&mut Open)| {
-            change(state.slots[slot].as_mut().expect("the precondition says that it is open"));
-        };
         state.accepted = false;
         match *step {
-            Step::Begin(slot) => {
-                let (head, seen) = (&state.head, state.commits.len());
-                state.slots[slot] = Some(Open::begin(head, seen));
-            }
+            Step::Begin(slot) => state.slots[slot] = Some(Open::begin(&state.head, state.commits.len())),
             Step::AddVertex { slot, vertex, label, name } => {
                 state.next = vertex + 1;
-                open(&mut state, slot, &|open| {
-                    open.now.vertices.insert(vertex, (label, values(Key::Name, name)));
-                });
+                state.open_mut(slot).now.vertices.insert(vertex, (label, values(Key::Name, name)));
             }
             Step::SetVertex { slot, vertex, key, value } => {
-                open(&mut state, slot, &|open| open.set_vertex(vertex, key, value));
+                state.open_mut(slot).set_vertex(vertex, key, value);
             }
-            Step::DeleteVertex { slot, vertex } => open(&mut state, slot, &|open| open.delete_vertex(vertex)),
+            Step::DeleteVertex { slot, vertex } => state.open_mut(slot).delete_vertex(vertex),
             Step::AddEdge { slot, edge, age } => {
                 if let Edge::Parallel { number, .. } = edge {
                     state.next = number + 1;
                 }
-                open(&mut state, slot, &|open| {
-                    open.now.edges.insert(edge, values(Key::Age, age));
-                });
+                state.open_mut(slot).now.edges.insert(edge, values(Key::Age, age));
             }
             Step::AddEdges { slot, source, target, first } => {
                 state.next = first + BURST;
-                open(&mut state, slot, &|open| {
-                    let numbers = first..first + BURST;
-                    let edges = numbers.map(|number| Edge::Parallel { source, target, number });
-                    open.now.edges.extend(edges.map(|edge| (edge, Values::new())));
-                });
+                let numbers = first..first + BURST;
+                let edges = numbers.map(|number| Edge::Parallel { source, target, number });
+                state.open_mut(slot).now.edges.extend(edges.map(|edge| (edge, Values::new())));
             }
             Step::PutEdge { slot, source, target, age } => {
                 let edge = Edge::Simple { source, target };
-                open(&mut state, slot, &|open| open.put_edge(edge, values(Key::Age, age)));
+                state.open_mut(slot).put_edge(edge, values(Key::Age, age));
             }
-            Step::SetEdge { slot, edge, key, value } => {
-                open(&mut state, slot, &|open| open.set_edge(edge, key, value));
-            }
-            Step::DeleteEdge { slot, edge } => {
-                open(&mut state, slot, &|open| drop(open.now.edges.remove(&edge)));
-            }
+            Step::SetEdge { slot, edge, key, value } => state.open_mut(slot).set_edge(edge, key, value),
+            Step::DeleteEdge { slot, edge } => drop(state.open_mut(slot).now.edges.remove(&edge)),
             Step::Commit(slot) => {
                 let open = state.slots[slot].take().expect("the precondition says that it is open");
                 if !state.conflicts(&open) {
@@ -336,9 +324,7 @@ impl ReferenceStateMachine for Reference {
                 state.next = number + 1;
                 state.snapshots.insert(number, state.head.clone());
             }
-            Step::CloseSnapshot(number) => {
-                state.snapshots.remove(&number);
-            }
+            Step::CloseSnapshot(number) => drop(state.snapshots.remove(&number)),
             Step::Merge | Step::CollectIndexes | Step::Checkpoint => {}
             Step::Reopen | Step::CutPower { .. } | Step::CutPowerInCheckpoint { .. } => state.restart(),
         }

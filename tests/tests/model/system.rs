@@ -271,7 +271,7 @@ impl StateMachineTest for System {
 }
 
 prop_state_machine! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_database_and_a_naive_graph_stay_alike(sequential 1..100 => System);

@@ -2,6 +2,7 @@
 //! and opened again; always with the answers that their publishers or other tools computed.
 //!
 //! ```text
+//! import         the columns read from the files, with the counts that are known of them
 //! snb            LDBC SNB Interactive sample: 31 files, 6,920 operations, one transaction each
 //! p2p            Gnutella: a base graph and 30,000 updates are the published graph
 //! published      ego-Twitter, R-MAT 17, the Graphalytics examples
@@ -15,6 +16,7 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
 mod answers;
+mod import;
 mod imported;
 mod mathoverflow;
 mod p2p;

@@ -49,11 +49,16 @@ fn twitter_has_the_computed_answers_while_others_write() {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| churn(&imported.db, 81_307, &stop));
-        let answered =
-            Answered { snapshot: &snapshot, ids: &imported.ids, source: 4, direction: Direction::Out };
-        answered.check_all(|name| folder.join(format!("twitter-{name}.gz")));
+        let reader = scope.spawn(|| {
+            let answered =
+                Answered { snapshot: &snapshot, ids: &imported.ids, source: 4, direction: Direction::Out };
+            answered.check_all(|name| folder.join(format!("twitter-{name}.gz")));
+        });
+        // The writer ends whatever became of the reader.
+        let read = reader.join();
         stop.store(true, Ordering::Relaxed);
         assert!(writer.join().unwrap() > 100, "somebody wrote meanwhile");
+        read.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
 }
 

@@ -1,29 +1,14 @@
-//! Import of real data: the counts that its publishers and other tools state.
-//!
-//! The sets lie beside the workspace, or where EVERGRAPH_DATA points. Without one its test says so
-//! and passes; where the environment has CI, it fails.
+//! Import: the columns that are read from the files of a set, before they are a database, with the
+//! counts that its publishers and other tools state.
 
+use evergraph::Value;
+use evergraph::graph::column::Column;
+use evergraph::graph::load::{EdgeTable, Load};
 use evergraph::import::options::{ImportOptions, Imported, InputFile};
 use evergraph::import::read::read;
-use evergraph_graph::column::Column;
-use evergraph_graph::load::{EdgeTable, Load};
-use evergraph_graph::value::Value;
+use evergraph_tests::data::{data_set, json_atoms, json_section, read_text};
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The folder of a set, if it is there.
-fn data_set(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("EVERGRAPH_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let folder = root.join(name);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    assert!(std::env::var_os("CI").is_none(), "data set {name} is missing at {}", folder.display());
-    println!("skipped: there is no data set {name} at {}", folder.display());
-    None
-}
 
 fn options(paths: &[PathBuf]) -> ImportOptions {
     ImportOptions::new(paths.iter().map(InputFile::new))
@@ -37,16 +22,9 @@ fn load(options: &ImportOptions) -> Load {
 
 /// What `expected-counts.json` says in `section`: name and count.
 fn expected_counts(folder: &Path, section: &str) -> Vec<(String, u64)> {
-    let text = fs::read_to_string(folder.join("expected-counts.json")).expect("the counts are readable");
-    let (_, rest) = text.split_once(&format!("\"{section}\"")).expect("the section is there");
-    let (body, _) = rest.split_once('}').expect("the section ends");
-    let entries = body.trim_start_matches([':', ' ', '\n', '{']).split(',');
-    entries
-        .map(|entry| {
-            let (name, count) = entry.split_once(':').expect("a name and a count");
-            (name.trim().trim_matches('"').to_owned(), count.trim().parse().expect("a count"))
-        })
-        .collect()
+    let text = read_text(&folder.join("expected-counts.json"));
+    let atoms = json_atoms(json_section(&text, section));
+    atoms.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap())).collect()
 }
 
 /// The rows that `load` has of a file of LDBC's, by the file's name.
@@ -201,7 +179,7 @@ fn graphalytics_unit_graphs_load() {
         let files = [folder.join(format!("{name}.v")), folder.join(format!("{name}.e"))];
         let load = load(&options(&files));
         assert_is_whole(&load);
-        let lines = |path: &Path| fs::read_to_string(path).unwrap().lines().count() as u64;
+        let lines = |path: &Path| read_text(path).lines().count() as u64;
         assert_eq!(
             (load.vertices_count(), load.edges_count()),
             (lines(&files[0]), lines(&files[1])),

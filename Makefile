@@ -23,7 +23,7 @@ SUMMARY := tools/summarise-tests
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench build install clean toolchain linters
+.PHONY: compare help demo test check bench build install clean toolchain linters
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -58,6 +58,11 @@ check: toolchain linters ## Check format, lints, documentation and the tree's ow
 
 bench: build ## Measure this machine (builds it first)
 	$(Q)"$(TARGET)/release/evergraph" bench
+
+compare: build ## PageRank beside networkit, which it installs into a virtual environment
+	$(Q)test -x "$(TARGET)/compare/bin/python" || python3 -m venv "$(TARGET)/compare"
+	$(Q)"$(TARGET)/compare/bin/pip" install --quiet networkit
+	$(Q)"$(TARGET)/compare/bin/python" benches/compare/networkit_pagerank.py "$(TARGET)/release/evergraph"
 
 build: toolchain ## Build target/release/evergraph
 	@test -x "$(TARGET)/release/evergraph" || echo "Building Evergraph; the first time takes a few minutes."

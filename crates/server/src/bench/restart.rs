@@ -57,7 +57,7 @@ pub fn measure(work: &Work<'_>, path: &Path) -> Result<Section> {
         notes: vec![
             "the files are in the system's memory: after a crash of the machine, add the time to read them"
                 .to_owned(),
-            "a transaction of the log adds one edge; by itself, a database makes a checkpoint every 64 MiB"
+            "a transaction of the log adds one edge; by itself, a database makes a checkpoint every 32 MiB"
                 .to_owned(),
         ],
     })

@@ -121,15 +121,25 @@ impl<B> Layer<B> {
     /// The records of `keys` that a snapshot at `timestamp` sees, by (key, time). Cost: two binary
     /// searches in the run and a look at each record of the tail; no allocation if there is none.
     pub fn records(&self, keys: &RangeInclusive<RecordKey>, timestamp: Timestamp) -> Vec<RecordRef<'_>> {
-        let mut found: Vec<RecordRef<'_>> =
-            self.run.range(keys).filter(|record| record.visible_at(timestamp)).collect();
-        let sorted = found.len();
-        found.extend(
-            self.tail.iter().filter(|record| keys.contains(&record.key) && record.visible_at(timestamp)),
-        );
-        if found.len() > sorted {
-            found.sort_unstable_by_key(|record| (record.key, record.stamp));
+        let visible = |record: &RecordRef<'_>| record.visible_at(timestamp);
+        let older = self.run.range(keys).filter(visible);
+        let mut newer: Vec<RecordRef<'_>> =
+            self.tail.iter().filter(|record| keys.contains(&record.key) && visible(record)).collect();
+        if newer.is_empty() {
+            return older.collect();
         }
+        // The run is sorted already, and the tail is short: one merges into the other.
+        newer.sort_unstable_by_key(|record| (record.key, record.stamp));
+        let mut found = Vec::with_capacity(self.run.places(keys).len() + newer.len());
+        let mut newer = newer.into_iter().peekable();
+        for record in older {
+            // The tail's record of a key is newer than the run's.
+            while let Some(first) = newer.next_if(|first| first.key < record.key) {
+                found.push(first);
+            }
+            found.push(record);
+        }
+        found.extend(newer);
         found
     }
 

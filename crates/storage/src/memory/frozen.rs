@@ -15,10 +15,10 @@
 //!
 //! Source: GART (ATC 2023) 5.1; core-protocol section 1, *kernels*.
 
-use crate::engine::{GroupBits, View};
+use crate::engine::View;
 use crate::memory::engine::MemoryEngine;
 use crate::memory::freeze::{Freezer, FrozenSide};
-use crate::memory::frozen_list::{FrozenList, has};
+use crate::memory::frozen_list::FrozenList;
 use crate::memory::view::MemoryView;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
@@ -152,47 +152,38 @@ impl FrozenTopology {
         F: FnMut(u32, Piece<'_>) -> Visit,
     {
         let (neighbors, weights) = (list.body.neighbors(), list.body_weights());
-        let fresh = list.fresh.as_deref();
-        let touched = fresh.map_or(&NO_ROWS, |fresh| &fresh.touched);
-        // Rows beyond the body's last can have fresh lists.
-        let last = if fresh.is_some() { usize::from(rows.end) } else { ends.len().min(rows.end.into()) };
-        let start = usize::from(rows.start);
-        let mut from = start.min(ends.len()).checked_sub(1).map_or(0, |before| ends[before] as usize);
-        for row in start..last {
-            let to = ends.get(row).map_or(from, |to| *to as usize);
-            let body = Piece {
-                neighbors: &neighbors[from..to],
-                weights: weights.map_or(&[], |weights| &weights[from..to]),
-                sorted: true,
-            };
-            from = to;
-            let (mut piece, mut more) = (body, None);
-            if has(touched, row as u16)
-                && let Some(fresh) = fresh
-            {
-                (piece, more) = fresh.pieces(row as u16, body);
-            }
-            // One call of the visitor in the loop, so that it is compiled into it.
-            loop {
-                if !piece.neighbors.is_empty() {
-                    match visitor(first + row as u32, piece) {
-                        Visit::Continue => {}
-                        Visit::NextVertex => break,
-                        Visit::Stop => return Visit::Stop,
-                    }
+        let end = usize::from(rows.end);
+        let mut row = usize::from(rows.start);
+        let mut from = row.min(ends.len()).checked_sub(1).map_or(0, |before| ends[before] as usize);
+        loop {
+            // A stretch of rows without fresh edges: one test for all of them, and a tight loop.
+            let touched =
+                list.fresh.as_deref().and_then(|fresh| Some((fresh, fresh.next_touched(row, end)?)));
+            let stop = touched.as_ref().map_or(end, |(_, next)| *next);
+            let plain = row.min(ends.len())..stop.min(ends.len());
+            for (vertex, to) in (first + plain.start as u32..).zip(&ends[plain]) {
+                let range = from..*to as usize;
+                from = range.end;
+                if range.is_empty() {
+                    continue;
                 }
-                match more.take() {
-                    Some(next) => piece = next,
-                    None => break,
+                let weights = weights.map_or(&[][..], |weights| &weights[range.clone()]);
+                let piece = Piece { neighbors: &neighbors[range], weights, sorted: true };
+                if visitor(vertex, piece) == Visit::Stop {
+                    return Visit::Stop;
                 }
             }
+            let Some((_, next)) = touched else { return Visit::Continue };
+            // Rows beyond the body's last can have fresh lists.
+            let said = list.visit(next as u16, |piece| visitor(first + next as u32, piece));
+            if said == Visit::Stop {
+                return Visit::Stop;
+            }
+            from = ends.get(next).map_or(from, |to| *to as usize);
+            row = next + 1;
         }
-        Visit::Continue
     }
 }
-
-/// What a list without fresh edges touches.
-static NO_ROWS: GroupBits = [0; 64];
 
 impl Topology for FrozenTopology {
     fn bound(&self) -> u32 {

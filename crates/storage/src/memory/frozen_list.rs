@@ -74,6 +74,19 @@ impl Fresh {
         if has(&self.replaced, row) { (own, None) } else { (body, Some(own)) }
     }
 
+    /// The first touched row at or after `row` and below `end`.
+    #[inline]
+    pub(super) fn next_touched(&self, row: usize, end: usize) -> Option<usize> {
+        let mut word = row / 64;
+        let mut bits = self.touched.get(word)? & (u64::MAX << (row % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.touched.get(word)?;
+        }
+        let next = word * 64 + bits.trailing_zeros() as usize;
+        (next < end).then_some(next)
+    }
+
     /// The rows with a list here, ascending.
     pub(super) fn rows(&self) -> impl Iterator<Item = u16> + '_ {
         (0..GROUP_SIZE as u16).filter(|row| has(&self.touched, *row))

@@ -1,4 +1,5 @@
-//! Freezing: from segments and the records on top of them to lists that algorithms read.
+//! Freezing: from segments and the records on top of them to lists that algorithms read; group by
+//! group, on rayon's current pool.
 
 use crate::memory::engine::MemoryEngine;
 use crate::memory::frozen_list::{Fresh, FrozenList, Weights};
@@ -7,6 +8,7 @@ use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, Net, nets};
 use crate::segment::version::Layer;
+use crate::sync::Mutex;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
@@ -14,6 +16,7 @@ use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, LabelId, TypeId, Verte
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, Projection, Visit, Weight};
 use evergraph_graph::vertex_set::VertexSet;
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The lists of one side, by group.
@@ -28,7 +31,7 @@ pub(super) struct Freezer<'a> {
     /// The vertices of `labels`.
     pub(super) scope: &'a VertexSet,
     pub(super) budget: &'a Arc<dyn Budget>,
-    pub(super) reservations: Vec<Reservation>,
+    pub(super) reservations: Mutex<Vec<Reservation>>,
 }
 
 impl Freezer<'_> {
@@ -59,13 +62,15 @@ impl Freezer<'_> {
         }
     }
 
-    fn list(&mut self, layer: &Layer<EdgeBody>, group: &Group, subject: EdgeSubject) -> Result<FrozenList> {
+    fn list(&self, layer: &Layer<EdgeBody>, group: &Group, subject: EdgeSubject) -> Result<FrozenList> {
         let records = layer.all_records(self.timestamp);
         let nets: Vec<Net> = nets(records.into_iter()).collect();
         if self.leaves_scope(subject) {
             // Rare: a type joins vertices outside the projection's labels. Its lists are copied.
             let bytes = (layer.body.neighbors().len() + nets.len()) * 12;
-            self.reservations.push(self.budget.reserve("lists within the chosen labels", bytes as u64)?);
+            self.reservations
+                .lock()
+                .push(self.budget.reserve("lists within the chosen labels", bytes as u64)?);
             let merged = layer.body.merged(&nets);
             let body = Arc::new(merged.filtered(|neighbor| self.scope.contains(neighbor)));
             let weights = self.weights(&body, group, subject)?;
@@ -84,7 +89,7 @@ impl Freezer<'_> {
         })
     }
 
-    fn weights(&mut self, body: &Arc<EdgeBody>, group: &Group, subject: EdgeSubject) -> Result<Weights> {
+    fn weights(&self, body: &Arc<EdgeBody>, group: &Group, subject: EdgeSubject) -> Result<Weights> {
         let Some(weight) = self.weight else { return Ok(Weights::None) };
         let column = body.column(weight.key);
         if let Some(column) = column
@@ -93,7 +98,7 @@ impl Freezer<'_> {
             return Ok(Weights::Column(Arc::clone(column)));
         }
         let count = body.neighbors().len();
-        self.reservations.push(self.budget.reserve("edge weights", count as u64 * 8)?);
+        self.reservations.lock().push(self.budget.reserve("edge weights", count as u64 * 8)?);
         let mut own = Vec::with_capacity(count);
         let mut failure = None;
         body.for_each_row(|row, range| {
@@ -200,46 +205,54 @@ impl Freezer<'_> {
 
     /// One side of every group, in groups' order.
     pub(super) fn side(
-        &mut self,
+        &self,
         engine: &MemoryEngine,
         projection: &Projection,
         groups: u32,
         side: Direction,
     ) -> Result<FrozenSide> {
-        let mut all = Vec::with_capacity(groups as usize);
-        for group in (0..groups).map(GroupId) {
-            let mut lists = Vec::new();
-            let labels = projection.labels.as_deref();
-            let group = engine.groups().get(group);
-            if let Some(group) = group.filter(|group| labels.is_none_or(|all| all.contains(&group.label))) {
-                let edges = Arc::clone(&group.edges());
-                for edge in edges.iter().filter(|edge| edge.subject.side() == side) {
-                    let wanted = projection.types.as_deref();
-                    if wanted.is_some_and(|types| !types.contains(&edge.subject.edge_type())) {
-                        continue;
-                    }
-                    let version = edge.segment.load_full();
-                    let layer = version.layer_at(self.timestamp);
-                    let list = self.list(layer, group, edge.subject)?;
-                    if list.edge_count() > 0 {
-                        lists.push(list);
-                    }
-                    for hub in layer.hubs.iter() {
-                        let version = hub.segment.load_full();
-                        lists.push(self.list(version.layer_at(self.timestamp), group, edge.subject)?);
-                    }
-                }
+        let lists = |group: u32| self.group(engine, projection, GroupId(group), side);
+        (0..groups).into_par_iter().map(lists).collect()
+    }
+
+    fn group(
+        &self,
+        engine: &MemoryEngine,
+        projection: &Projection,
+        group: GroupId,
+        side: Direction,
+    ) -> Result<Box<[FrozenList]>> {
+        let mut lists = Vec::new();
+        let labels = projection.labels.as_deref();
+        let group = engine.groups().get(group);
+        let Some(group) = group.filter(|group| labels.is_none_or(|all| all.contains(&group.label))) else {
+            return Ok(Box::default());
+        };
+        let edges = Arc::clone(&group.edges());
+        for edge in edges.iter().filter(|edge| edge.subject.side() == side) {
+            let wanted = projection.types.as_deref();
+            if wanted.is_some_and(|types| !types.contains(&edge.subject.edge_type())) {
+                continue;
             }
-            all.push(lists.into());
+            let version = edge.segment.load_full();
+            let layer = version.layer_at(self.timestamp);
+            let list = self.list(layer, group, edge.subject)?;
+            if list.edge_count() > 0 {
+                lists.push(list);
+            }
+            for hub in layer.hubs.iter() {
+                let version = hub.segment.load_full();
+                lists.push(self.list(version.layer_at(self.timestamp), group, edge.subject)?);
+            }
         }
-        Ok(all)
+        Ok(lists.into())
     }
 
     /// The in side of `out`, with the weights of the out side.
-    pub(super) fn transposed(&mut self, out: &[Box<[FrozenList]>], groups: u32) -> Result<FrozenSide> {
+    pub(super) fn transposed(&self, out: &[Box<[FrozenList]>], groups: u32) -> Result<FrozenSide> {
         let total: u64 = out.iter().flatten().map(FrozenList::edge_count).sum();
         let bytes = total * 12 + u64::from(groups) * u64::from(GROUP_SIZE) * 4;
-        self.reservations.push(self.budget.reserve("weights of the in side", bytes)?);
+        self.reservations.lock().push(self.budget.reserve("weights of the in side", bytes)?);
         let mut degrees = vec![0u32; groups as usize * GROUP_SIZE as usize];
         let each_piece = |visit: &mut dyn FnMut(u32, Piece<'_>)| {
             for (group, lists) in out.iter().enumerate() {

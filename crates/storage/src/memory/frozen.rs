@@ -20,6 +20,7 @@ use crate::memory::engine::MemoryEngine;
 use crate::memory::freeze::{Freezer, FrozenSide};
 use crate::memory::frozen_list::FrozenList;
 use crate::memory::view::MemoryView;
+use crate::sync::Mutex;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
@@ -71,14 +72,14 @@ impl FrozenTopology {
             *last &= u64::MAX >> 1;
         }
         let vertices = VertexSet::from_words(words, bound);
-        let mut freezer = Freezer {
+        let freezer = Freezer {
             timestamp,
             catalogue,
             weight: projection.weight.as_ref(),
             labels: projection.labels.as_deref(),
             scope: &vertices,
             budget,
-            reservations: Vec::new(),
+            reservations: Mutex::default(),
         };
         let weighted = projection.weight.is_some();
         let needs_out = projection.direction != Direction::In || weighted;
@@ -96,7 +97,7 @@ impl FrozenTopology {
         if projection.direction == Direction::In {
             out = Vec::new();
         }
-        reservations.append(&mut freezer.reservations);
+        reservations.append(&mut freezer.reservations.lock());
         Ok(Self {
             bound,
             vertices,

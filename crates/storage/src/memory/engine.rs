@@ -146,23 +146,25 @@ impl MemoryEngine {
         RECORDS_ALLOWED.max(self.merger.counters.body_edges.load(Ordering::Relaxed) / 4)
     }
 
+    /// Does overdue merges of the segments that a commit is about to change, or has changed.
+    fn merge_overdue(&self, prepared: &Prepared) {
+        for (target, _) in prepared.parts() {
+            let job = match target {
+                Target::Vertices(group, _) if self.merger.is_overdue(&group.vertices) => {
+                    Job::from(&group.vertices)
+                }
+                Target::Edges(segment) if self.merger.is_overdue(segment) => Job::from(segment),
+                _ => continue,
+            };
+            self.merger.counters.stalls.fetch_add(1, Ordering::Relaxed);
+            self.merger.merge(&self.timeline, &job);
+        }
+    }
+
     /// Does overdue merges of the segments that a commit is about to change, and waits while
     /// records outgrow bodies.
     fn make_room(&self, prepared: &Prepared) -> Result<()> {
-        let stalled = || self.merger.counters.stalls.fetch_add(1, Ordering::Relaxed);
-        for (target, _) in prepared.parts() {
-            match target {
-                Target::Vertices(group, _) if self.merger.is_overdue(&group.vertices) => {
-                    stalled();
-                    self.merger.merge(&self.timeline, &Job::from(&group.vertices));
-                }
-                Target::Edges(segment) if self.merger.is_overdue(segment) => {
-                    stalled();
-                    self.merger.merge(&self.timeline, &Job::from(segment));
-                }
-                _ => {}
-            }
-        }
+        self.merge_overdue(prepared);
         let counters = &self.merger.counters;
         let mut looked = 0;
         while counters.records.load(Ordering::Relaxed) > self.records_allowed() {
@@ -323,6 +325,7 @@ impl Engine for MemoryEngine {
         }
         drop(displaced);
         // Nobody else merges yet, and everything replayed is readable: no waiting.
+        self.merge_overdue(&prepared);
         if self.merger.counters.records.load(Ordering::Relaxed) > self.records_allowed() {
             self.merge_everything();
         }

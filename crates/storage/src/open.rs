@@ -404,6 +404,16 @@ fn refuse_strangers(directory: &dyn Directory, create: bool) -> Result<()> {
     }
     let ours = [LOCK_NAME, manifest::NEW_FILE_NAME];
     let names = directory.list()?;
+    if let Some(left) = names.iter().find(|name| name.starts_with("bodies-") || name.starts_with("log-")) {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!(
+                "{} has lost its manifest: `{left}` is there; restore the manifest, or the whole directory \
+                 from a copy",
+                directory.location().display()
+            ),
+        ));
+    }
     if let Some(stranger) = names.iter().find(|name| !ours.contains(&name.as_str())) {
         return Err(Error::invalid(format!(
             "{} is not an Evergraph database: it has no manifest, but a file `{stranger}`; name an empty or \
@@ -550,12 +560,16 @@ mod tests {
         let directory = MemoryDirectory::new("db");
         let first = open(&directory).unwrap();
         assert_eq!(open(&directory).err().map(|error| error.kind()), Some(ErrorKind::Busy));
+        first.store().transact(|tx| tx.label("V")).unwrap();
         first.close().unwrap();
         assert!(open(&directory).is_ok(), "closing gives the lock back");
         let other = MemoryDirectory::new("photos");
         other.write_all_new("cat.jpg", b"cat").unwrap();
         let error = open(&other).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Invalid);
+        directory.remove(manifest::FILE_NAME).unwrap();
+        let lost = open(&directory).err().unwrap();
+        assert_eq!(lost.kind(), ErrorKind::Corrupt, "{lost}");
         assert!(error.to_string().contains("photos is not an Evergraph database"), "{error}");
         let missing = OpenOptions { create: false, ..OpenOptions::default() };
         let error = OpenStore::open(Arc::new(MemoryDirectory::new("new")), &missing).err().unwrap();

@@ -5,5 +5,6 @@ mod corruption;
 mod crash;
 mod faults;
 mod files;
+mod golden;
 mod group_commit;
 mod support;

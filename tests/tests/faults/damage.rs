@@ -128,9 +128,7 @@ fn a_file_that_is_lost_is_an_error_that_names_it() {
             }
             Err(error) => {
                 assert!(error.to_string().contains(&name), "{name}: {error}");
-                let expected =
-                    if kind(&name) == "manifest" { ErrorKind::Invalid } else { ErrorKind::Corrupt };
-                assert_eq!(error.kind(), expected, "{name}: {error}");
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error}");
                 lost.push(kind(&name).to_owned());
             }
         }

@@ -5,7 +5,7 @@
 
 use flate2::read::MultiGzDecoder;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The folder of the set `name`, or `None` where nobody has it.
@@ -22,7 +22,10 @@ pub fn data_set(name: &str) -> Option<PathBuf> {
     }
     let missing = format!("there is no data set `{name}` in {}", root.display());
     assert!(std::env::var_os("CI").is_none(), "{missing}");
-    println!("skipped: {missing}");
+    let thread = std::thread::current();
+    let line = format!("skipped: {}: {missing}\n", thread.name().unwrap_or("a test"));
+    // Not by `println!`, which a passing test keeps to itself.
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
     None
 }
 

@@ -23,7 +23,7 @@ use flate2::read::GzDecoder;
 use pieced::Pieced;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Where the files of `set` are, or `None` where nobody has them.
@@ -36,7 +36,10 @@ fn folder(set: &str) -> Option<PathBuf> {
     }
     let missing = format!("no data set `{set}` in {}", data.display());
     assert!(std::env::var_os("CI").is_none(), "{missing}");
-    println!("skipped: {missing}");
+    let thread = std::thread::current();
+    let line = format!("skipped: {}: {missing}\n", thread.name().unwrap_or("a test"));
+    // Not by `println!`, which a passing test keeps to itself.
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
     None
 }
 

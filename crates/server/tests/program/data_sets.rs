@@ -5,7 +5,7 @@ use flate2::read::GzDecoder;
 use std::collections::HashMap;
 use std::env;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The folder of the data set `name`, at `EVERGRAPH_DATA` or beside the workspace. Without it the test
@@ -18,7 +18,10 @@ fn folder(name: &str) -> Option<PathBuf> {
     }
     let missing = format!("no data set at {}: set EVERGRAPH_DATA", folder.display());
     assert!(env::var_os("CI").is_none(), "{missing}");
-    println!("skipped: {missing}");
+    let thread = std::thread::current();
+    let line = format!("skipped: {}: {missing}\n", thread.name().unwrap_or("a test"));
+    // Not by `println!`, which a passing test keeps to itself.
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
     None
 }
 

@@ -535,6 +535,8 @@ mod tests {
         let mut before = None;
         let made = first.store().load(&small(), &mut |_| Ok(()), &mut || {
             before = Some(directory.power_cut());
+            // The empty frame is durable, the bodies are not.
+            first.store().log().wait_durable(first.store().timeline().published().0)?;
             assert_eq!(counts(&first), (0, 0), "not seen before it is durable");
             first.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop)
         });

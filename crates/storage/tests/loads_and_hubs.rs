@@ -99,6 +99,22 @@ fn parallel_adds_to_a_hub_get_two_names() {
 }
 
 #[test]
+fn what_a_load_keeps_for_older_snapshots_goes_with_them() {
+    let open = open(&MemoryDirectory::new("db"), Durability::None);
+    let before = open.store().snapshot();
+    let durable = &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    open.store().load(&star(), &mut |_| Ok(()), durable).unwrap();
+    assert!(open.store().statistics().engine.retained_versions > 0);
+    drop(before);
+    let mut looks = 0;
+    while open.store().statistics().engine.retained_versions > 0 {
+        looks += 1;
+        assert!(looks < 500, "layers stay though nobody needs them");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
 fn a_snapshot_begun_while_a_load_is_made_durable_reads() {
     let open = open(&MemoryDirectory::new("db"), Durability::Sync);
     let mut before = Some(open.store().snapshot());

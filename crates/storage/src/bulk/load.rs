@@ -86,7 +86,10 @@ impl Store<MemoryEngine> {
             progress(LoadProgress { edges, edges_total })
         })?;
         let groups: Vec<_> = groups.into_iter().map(Arc::new).collect();
-        groups.iter().for_each(|group| staging.attach(Arc::clone(group)));
+        // Into the table alone: an engine that attaches them also lists what they keep, once a segment.
+        for group in &groups {
+            staging.groups().insert(Arc::clone(group));
+        }
         let indexes = self.build_indexes(&staging, timestamp, &unique, &schema)?;
 
         let space = front.log.reserve(0).map_err(Error::from)?;

@@ -1,0 +1,1 @@
+//! Formats: files that hold vertices and edges in one stream, read and written element by element.

@@ -2,7 +2,6 @@
 
 use crate::context::Context;
 use crate::loading::disk_bytes;
-use crate::open::open;
 use crate::terminal::failure::Failure;
 use crate::terminal::number::{count, counted, percent, size};
 use crate::terminal::table::{Side, Table, visible};
@@ -35,7 +34,7 @@ pub struct StatsArguments {
 pub fn execute(arguments: &StatsArguments, context: &Context) -> Result<(), Failure> {
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
-    let database = open(&arguments.database)?;
+    let database = context.open(&arguments.database)?;
     let snapshot = database.snapshot();
     let counts = snapshot.statistics()?;
     let catalogue = snapshot.catalogue();

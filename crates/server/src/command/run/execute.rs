@@ -7,7 +7,6 @@ use crate::command::run::keys::Keys;
 use crate::command::run::report::{Outcome, RunReport, Seconds, TopRow};
 use crate::command::run::scope::{key, scope};
 use crate::context::Context;
-use crate::open::open;
 use crate::result_file::ResultFile;
 use crate::terminal::failure::Failure;
 use evergraph_algorithms::bfs::{BfsParameters, bfs};
@@ -36,7 +35,7 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     let meter = context.console.meter();
     let began = Instant::now();
     meter.tell("open", None, String::new);
-    let database = open(path)?;
+    let database = context.open(path)?;
     let snapshot = database.snapshot();
     let open = began.elapsed().as_secs_f64();
     context.cancel.check()?;

@@ -10,7 +10,7 @@ use crate::command::generate::GenerateArguments;
 use crate::command::import::ImportArguments;
 use crate::command::man::ManArguments;
 use crate::command::run::arguments::RunArguments;
-use crate::command::stats::StatsArguments;
+use crate::command::stats::execute::StatsArguments;
 use crate::terminal::console::{Color, When};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use evergraph_storage::log::options::Durability;

@@ -111,7 +111,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
     match command {
         Command::Import(arguments) => command::import::execute(arguments, context)?,
         Command::Run(arguments) => command::run::execute::execute(arguments, context)?,
-        Command::Stats(arguments) => command::stats::execute(arguments, context)?,
+        Command::Stats(arguments) => command::stats::execute::execute(arguments, context)?,
         Command::Check(arguments) => return command::check::execute(arguments, context),
         Command::Checkpoint(arguments) => command::checkpoint::execute(arguments, context)?,
         Command::Generate(arguments) => command::generate::execute(arguments, context)?,

@@ -182,11 +182,7 @@ mod tests {
             let example = format!("evergraph {}", command.get_name());
             for help in [command.get_after_help(), command.get_after_long_help()] {
                 let help = help.map(ToString::to_string).unwrap_or_default();
-                assert!(
-                    help.starts_with("Examples:\n") && help.contains(&example),
-                    "{}",
-                    command.get_name()
-                );
+                assert!(help.starts_with("Examples:\n") && help.contains(&example), "{}", command.get_name());
             }
         }
     }

@@ -7,8 +7,8 @@ use std::fmt;
 use std::process::ExitCode;
 
 const TEXT: &str = "\
-Evergraph is a transactional property graph database: one program and one folder a database.
-Algorithms run on what is in it now; nothing is exported first.
+Evergraph is a transactional property graph database that is analysed where it
+lives: algorithms run on what is in it now. A database is a folder.
 
 The first ten minutes:
 

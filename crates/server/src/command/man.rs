@@ -20,7 +20,7 @@ Examples:
   evergraph man run pagerank | man -l -
   evergraph man --output ~/.local/share/man/man1
 
-`make install` puts all pages where `man evergraph` and `man evergraph-import` find them.";
+`make install` puts all pages where `man evergraph-import` finds them.";
 
 /// What `evergraph man` is told.
 #[derive(Args, Debug)]

@@ -63,7 +63,11 @@ impl SettingsReport {
         let head = |table: &str| table.split('.').next().unwrap_or_default().to_owned();
         settings.sort_by_key(|row| {
             let own_head = head(&row.table);
-            (first(&|table| head(table) == own_head), row.table.contains('.'), first(&|table| table == row.table))
+            (
+                first(&|table| head(table) == own_head),
+                row.table.contains('.'),
+                first(&|table| table == row.table),
+            )
         });
         let files = resolved.files.iter().map(|path| path.display().to_string()).collect();
         Self { files, settings }

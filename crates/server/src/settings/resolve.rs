@@ -77,7 +77,10 @@ pub fn resolve(
     files: &[SettingsFile],
 ) -> Result<Resolved> {
     let settings = settings(program);
-    let known = Known { commands: commands(program).into_iter().map(|path| path.join(".")).collect(), settings: &settings };
+    let known = Known {
+        commands: commands(program).into_iter().map(|path| path.join(".")).collect(),
+        settings: &settings,
+    };
     let mut said: BTreeMap<String, Effective> = BTreeMap::new();
     // From who loses to who wins.
     for file in files.iter().rev() {
@@ -278,7 +281,8 @@ fn accepted(setting: &Setting, texts: Vec<String>) -> std::result::Result<Vec<St
 }
 
 fn on_command_line(setting: &Setting, matches: &ArgMatches) -> Option<Effective> {
-    let matches = setting.command.iter().try_fold(matches, |matches, name| matches.subcommand_matches(name))?;
+    let matches =
+        setting.command.iter().try_fold(matches, |matches, name| matches.subcommand_matches(name))?;
     let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let effective = |texts, flag| Effective { texts, origin: Origin::Flag(flag) };
     let id = setting.option.get_id().as_str();

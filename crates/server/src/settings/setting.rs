@@ -155,7 +155,8 @@ fn is_needed(command: &Command, option: &Arg) -> bool {
 
 fn setting(option: &Arg, path: &[String]) -> Option<Setting> {
     let name = option.get_long()?;
-    let names_file = option.get_value_names().is_some_and(|names| names.iter().any(|name| name.ends_with("FILE")));
+    let names_file =
+        option.get_value_names().is_some_and(|names| names.iter().any(|name| name.ends_with("FILE")));
     if names_file || option.is_hide_set() || ABOUT_SETTINGS.contains(&name) {
         return None;
     }

@@ -2,7 +2,36 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 6] = ["import", "run", "stats", "check", "checkpoint", "generate"];
+const COMMANDS: [&str; 10] =
+    ["import", "run", "stats", "check", "checkpoint", "generate", "demo", "bench", "completions", "man"];
+
+/// The commands that `help` lists as those of `command`, `help` itself left out.
+fn listed(folder: &Folder, command: &[&str]) -> Vec<String> {
+    let help = folder.run(&[command, &["--help"]].concat()).succeeded().out;
+    let titles = ["Commands:", "Algorithms:", "Graphs:"];
+    let lines = help.lines().skip_while(|line| !titles.contains(line)).skip(1);
+    lines
+        .take_while(|line| !line.is_empty())
+        // Further lines of a description stand farther to the right.
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .map(|line| line.split_whitespace().next().unwrap().to_owned())
+        .filter(|name| name != "help")
+        .collect()
+}
+
+/// The lines below `Examples:` in the help of `command`.
+fn examples(folder: &Folder, command: &[&str]) -> Vec<String> {
+    let help = folder.run(&[command, &["-h"]].concat()).succeeded().out;
+    let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
+    lines.take_while(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
+}
+
+/// The call of the program in an example: no explanation beside it, no rest of a pipe.
+fn call(example: &str) -> &str {
+    let (_, call) = example.split_once("evergraph ").unwrap_or(("", ""));
+    let ends = ["  ", " | ", " > ", " && ", ")"].map(|end| call.find(end).unwrap_or(call.len()));
+    &call[..ends.into_iter().min().unwrap()]
+}
 
 #[test]
 fn help_lists_every_command_and_what_exit_codes_mean() {
@@ -20,13 +49,80 @@ fn each_command_helps_with_examples() {
     let folder = Folder::new();
     for command in COMMANDS {
         let by_word = folder.run(&["help", command]).succeeded();
-        assert!(by_word.out.contains(&format!("Examples:\n  evergraph {command} ")), "{by_word:?}");
+        assert!(by_word.out.contains(&format!("Examples:\n  evergraph {command}")), "{by_word:?}");
         assert_eq!(folder.run(&[command, "--help"]).succeeded().out, by_word.out);
         assert_eq!(by_word.err, "");
     }
     for algorithm in ["pagerank", "bfs", "wcc", "sssp"] {
         assert!(folder.run(&["run", "a.eg", algorithm, "--help"]).succeeded().out.contains("--output"));
     }
+}
+
+#[test]
+fn who_asks_nothing_is_shown_how_to_begin() {
+    let folder = Folder::new();
+    let welcome = folder.run(&[]).succeeded();
+    let calls: Vec<&str> =
+        welcome.out.lines().map(str::trim).filter(|line| line.starts_with("evergraph ")).map(call).collect();
+    assert!(calls.len() >= 8 && welcome.err.is_empty(), "{welcome:?}");
+    for call in calls.into_iter().filter(|call| *call != "--print-config") {
+        folder.shell(&format!("evergraph --print-config {call}")).succeeded();
+    }
+    folder.run(&["--quiet"]).failed(2, &["requires a subcommand", "stats"]);
+}
+
+#[test]
+fn every_example_of_every_command_is_understood() {
+    let folder = Folder::new();
+    assert_eq!(listed(&folder, &[]), COMMANDS);
+    let algorithms = listed(&folder, &["run", "a.eg"]);
+    assert!(algorithms.contains(&"pagerank".to_owned()), "{algorithms:?}");
+    let mut commands: Vec<Vec<&str>> = COMMANDS.iter().map(|command| vec![*command]).collect();
+    commands.extend([vec![], vec!["generate", "rmat"], vec!["generate", "payments"]]);
+    let mut lines = Vec::new();
+    for command in &commands {
+        let found = examples(&folder, command);
+        assert!(!found.is_empty(), "{command:?} has no examples");
+        lines.extend(found);
+    }
+    // Those of algorithms, where they have some of their own.
+    for algorithm in &algorithms {
+        lines.extend(examples(&folder, &["run", "a.eg", algorithm]));
+    }
+    assert!(lines.len() > 40, "{lines:?}");
+    for line in lines {
+        // With this option what is said is parsed and nothing is done.
+        let ran = folder.shell(&format!("evergraph --print-config {}", call(&line)));
+        assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
+    }
+}
+
+#[test]
+fn examples_that_take_no_time_work_as_they_stand() {
+    let folder = Folder::with_social();
+    folder.shell("mkdir backup").succeeded();
+    let is_cheap = |line: &&String| !line.contains("jq") && !line.contains("~/") && !line.contains("man -l");
+    for command in ["stats", "check", "checkpoint", "completions", "man"] {
+        for line in examples(&folder, &[command]).iter().filter(is_cheap) {
+            let ran = folder.shell(line);
+            assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
+        }
+    }
+    let generated = "evergraph generate rmat --out rmat/ --scale 10";
+    assert!(examples(&folder, &["generate", "rmat"]).contains(&generated.to_owned()));
+    folder.shell(generated).succeeded();
+    assert!(folder.path("backup/social.eg/manifest").exists() && folder.path("rmat/rmat.e").exists());
+}
+
+#[test]
+fn short_help_has_examples_and_long_help_explains() {
+    let folder = Folder::new();
+    let (short, long) =
+        (folder.run(&["check", "-h"]).succeeded().out, folder.run(&["check", "--help"]).succeeded().out);
+    for option in ["--memory-limit", "--print-config", "What is verified:"] {
+        assert!(!short.contains(option) && long.contains(option), "{option}");
+    }
+    assert!(short.contains("see more with '--help'") && short.contains("Examples:"), "{short}");
 }
 
 #[test]

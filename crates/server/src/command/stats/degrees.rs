@@ -159,7 +159,8 @@ impl Counts {
     }
 
     fn merge(self, other: Self) -> Self {
-        let (mut most, least) = if self.small.len() < other.small.len() { (other, self) } else { (self, other) };
+        let (mut most, least) =
+            if self.small.len() < other.small.len() { (other, self) } else { (self, other) };
         least.each().for_each(|(degree, vertices)| most.add(degree, vertices));
         most
     }

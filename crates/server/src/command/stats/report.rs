@@ -191,7 +191,11 @@ impl fmt::Display for StatsReport {
         let Checkpoint { covered_through, commits_since, torn_end, .. } = self.checkpoint;
         let since = counted(commits_since, "commit", "commits");
         let open = time(Duration::from_secs_f64(self.seconds.open));
-        writeln!(f, "checkpoint through commit {}, {since} in the log since; opened in {open}", count(covered_through))?;
+        writeln!(
+            f,
+            "checkpoint through commit {}, {since} in the log since; opened in {open}",
+            count(covered_through)
+        )?;
         if torn_end {
             writeln!(f, "a crash had cut off the log's end; nothing in it had been acknowledged")?;
         }
@@ -212,9 +216,11 @@ impl StatsReport {
     fn types_table(&self) -> Table {
         let mut types = Table::new(&[("type", Side::Left), ("edges", Side::Right), ("joins", Side::Left)]);
         for entry in &self.edge_types {
-            let joins = entry.joins.iter().map(|join| format!("{} -> {}", join.source_label, join.target_label));
+            let joins =
+                entry.joins.iter().map(|join| format!("{} -> {}", join.source_label, join.target_label));
             let joins: Vec<String> = joins.collect();
-            let (first, others) = joins.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
+            let (first, others) =
+                joins.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
             types.row([entry.edge_type.clone(), count(entry.edges), first.to_owned()]);
             others.iter().for_each(|join| types.row([String::new(), String::new(), join.clone()]));
         }
@@ -223,7 +229,8 @@ impl StatsReport {
 
     fn degrees_table(&self) -> Table {
         let numbers = ["min", "mean", "median", "p99", "max"].map(|name| (name, Side::Right));
-        let (first, last) = ([("degrees of", Side::Left), ("", Side::Left)], [("0, 1, 2-3, 4-7 ...", Side::Left)]);
+        let (first, last) =
+            ([("degrees of", Side::Left), ("", Side::Left)], [("0, 1, 2-3, 4-7 ...", Side::Left)]);
         let mut table = Table::new(&[&first[..], &numbers, &last].concat());
         for entry in &self.edge_types {
             for (side, found) in [("out", &entry.degrees.out), ("in", &entry.degrees.r#in)] {

@@ -209,3 +209,49 @@ fn key(command: &[String], name: &str) -> String {
 pub fn variable(key: &str) -> String {
     format!("EVERGRAPH_{}", key.replace(['.', '-'], "_").to_ascii_uppercase())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::command_line;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn no_two_settings_share_a_variable() {
+        let mut keys: BTreeMap<String, String> = BTreeMap::new();
+        for key in settings(&command_line()).iter().flat_map(Setting::keys) {
+            let other = keys.insert(variable(&key), key.clone());
+            assert!(other.as_ref().is_none_or(|other| *other == key), "{key} and {other:?}");
+        }
+        assert_eq!(keys["EVERGRAPH_RUN_PAGERANK_TOP"], "run.pagerank.top");
+        assert_eq!(keys["EVERGRAPH_MEMORY_LIMIT"], "memory-limit");
+        assert!(!keys.contains_key("EVERGRAPH_TOP"));
+    }
+
+    #[test]
+    fn options_are_told_apart_by_what_they_take() {
+        let all = settings(&command_line());
+        let of = |key: &str| all.iter().find(|setting| setting.key() == key).unwrap();
+        let kinds = ["quiet", "threads", "color", "durability", "run.pagerank.damping", "import.delimiter"];
+        assert_eq!(
+            kinds.map(|key| of(key).kind),
+            [Kind::Switch, Kind::Number, Kind::Text, Kind::Form, Kind::Number, Kind::Number]
+        );
+        assert!(of("run.bfs.label").is_list && !of("run.bfs.top").is_list);
+        assert_eq!(of("color").choices(), ["auto", "always", "never"]);
+        assert_eq!(of("threads").unset().as_deref(), Some("one a core"));
+    }
+
+    #[test]
+    fn a_value_is_refused_as_the_option_refuses_it() {
+        let all = settings(&command_line());
+        let refuse =
+            |key: &str, text: &str| all.iter().find(|setting| setting.key() == key).unwrap().refuse(text);
+        assert_eq!(refuse("threads", "8"), None);
+        assert!(refuse("threads", "0").unwrap().contains("1..=1024"));
+        assert_eq!(refuse("threads", "x").as_deref(), Some("a whole number is wanted"));
+        assert_eq!(refuse("color", "blue").as_deref(), Some("it can be auto, always, never"));
+        assert_eq!(refuse("import.delimiter", "tab"), None);
+        assert!(refuse("import.delimiter", "||").unwrap().contains("one ASCII character"));
+    }
+}

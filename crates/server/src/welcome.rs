@@ -25,8 +25,7 @@ Help:
   evergraph --print-config       what can be set in evergraph.toml, and what is
 ";
 
-/// Shows it. Who asks nothing made no mistake: the exit code is 0, as with git's and cargo's kin that
-/// print help then.
+/// Shows it. Who asks nothing made no mistake: the exit code is 0, as cargo's, docker's and kubectl's is.
 ///
 /// # Errors
 /// If standard output doesn't take it.

@@ -5,17 +5,21 @@ use crate::support::Folder;
 const COMMANDS: [&str; 10] =
     ["import", "run", "stats", "check", "checkpoint", "generate", "demo", "bench", "completions", "man"];
 
-/// The commands that `help` lists as those of `command`, `help` itself left out.
-fn listed(folder: &Folder, command: &[&str]) -> Vec<String> {
-    let help = folder.run(&[command, &["--help"]].concat()).succeeded().out;
-    let titles = ["Commands:", "Algorithms:", "Graphs:"];
-    let lines = help.lines().skip_while(|line| !titles.contains(line)).skip(1);
-    lines
-        .take_while(|line| !line.is_empty())
-        // Further lines of a description stand farther to the right.
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .map(|line| line.split_whitespace().next().unwrap().to_owned())
-        .filter(|name| name != "help")
+/// Every command and every command below one, as they are called: each has a manual page.
+fn all_commands(folder: &Folder) -> Vec<Vec<String>> {
+    let pages = folder.json(&["man", "--output", "pages"]);
+    let pages = pages["files"].as_array().unwrap().iter().map(|page| page.as_str().unwrap().to_owned());
+    pages
+        .map(|page| {
+            let name = page.trim_start_matches("pages/evergraph").trim_end_matches(".1").to_owned();
+            let mut words: Vec<String> =
+                name.trim_start_matches('-').splitn(2, '-').map(str::to_owned).collect();
+            words.retain(|word| !word.is_empty());
+            if words.len() == 2 && words[0] == "run" {
+                words.insert(1, "a.eg".to_owned());
+            }
+            words
+        })
         .collect()
 }
 
@@ -74,26 +78,20 @@ fn who_asks_nothing_is_shown_how_to_begin() {
 #[test]
 fn every_example_of_every_command_is_understood() {
     let folder = Folder::new();
-    assert_eq!(listed(&folder, &[]), COMMANDS);
-    let algorithms = listed(&folder, &["run", "a.eg"]);
-    assert!(algorithms.contains(&"pagerank".to_owned()), "{algorithms:?}");
-    let mut commands: Vec<Vec<&str>> = COMMANDS.iter().map(|command| vec![*command]).collect();
-    commands.extend([vec![], vec!["generate", "rmat"], vec!["generate", "payments"]]);
-    let mut lines = Vec::new();
-    for command in &commands {
-        let found = examples(&folder, command);
-        assert!(!found.is_empty(), "{command:?} has no examples");
-        lines.extend(found);
+    let commands = all_commands(&folder);
+    for command in COMMANDS {
+        assert!(commands.contains(&vec![command.to_owned()]), "{command}: {commands:?}");
     }
-    // Those of algorithms, where they have some of their own.
-    for algorithm in &algorithms {
-        lines.extend(examples(&folder, &["run", "a.eg", algorithm]));
-    }
-    assert!(lines.len() > 40, "{lines:?}");
-    for line in lines {
-        // With this option what is said is parsed and nothing is done.
-        let ran = folder.shell(&format!("evergraph --print-config {}", call(&line)));
-        assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
+    assert!(commands.iter().any(|command| command.join(" ") == "run a.eg pagerank"), "{commands:?}");
+    for command in commands {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let examples = examples(&folder, &words);
+        assert!(words.len() > 1 || !examples.is_empty(), "{words:?} has no examples");
+        for example in examples {
+            // With this option what is said is parsed and nothing is done.
+            let ran = folder.shell(&format!("evergraph --print-config {}", call(&example)));
+            assert_eq!(ran.code, Some(0), "{example}: {ran:?}");
+        }
     }
 }
 

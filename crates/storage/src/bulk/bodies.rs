@@ -3,7 +3,6 @@
 use crate::bulk::sort::{Ends, SortedSide, sort_edges};
 use crate::memory::group::{EdgeSegment, EdgeSubject, Group};
 use crate::segment::body::Body;
-use crate::segment::column::{BuildColumn, StoredColumn};
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::{Hub, Segment};
 use crate::segment::vertex_body::VertexBody;
@@ -11,6 +10,7 @@ use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::load::{EdgeTable, Load};
+use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -98,11 +98,11 @@ fn vertex_body(columns: &[(String, Column)], numbers: &Numbers, rows: std::ops::
         live[row / 64] |= 1 << (row % 64);
     }
     let packed = columns.iter().filter_map(|(name, column)| {
-        let mut builder = BuildColumn::default();
+        let mut builder = PackedColumnBuilder::default();
         rows.clone().for_each(|row| builder.push(column.get(row).as_ref()));
         Some((numbers.keys[name], Arc::new(builder.finish()?)))
     });
-    let mut packed: Vec<(KeyId, Arc<StoredColumn>)> = packed.collect();
+    let mut packed: Vec<(KeyId, Arc<PackedColumn>)> = packed.collect();
     packed.sort_unstable_by_key(|column| column.0);
     VertexBody::new(live, packed)
 }
@@ -152,7 +152,7 @@ fn add_type(
     names.sort_unstable_by_key(|name| numbers.keys[*name]);
     names.dedup();
     let column = |name: &str, range: std::ops::Range<usize>| {
-        let mut builder = BuildColumn::default();
+        let mut builder = PackedColumnBuilder::default();
         for input in &out.input[range] {
             let (table, row) = rows.find(*input as usize);
             let column = table.columns.iter().find(|column| column.0 == name);
@@ -198,7 +198,7 @@ fn segment(
     side: &SortedSide,
     degrees: &[u32],
     range: std::ops::Range<usize>,
-    columns: Vec<(KeyId, Arc<StoredColumn>)>,
+    columns: Vec<(KeyId, Arc<PackedColumn>)>,
     base: Timestamp,
 ) -> Segment<EdgeBody> {
     let discriminators = side.discriminators.get(range.clone()).unwrap_or_default();

@@ -52,7 +52,8 @@ impl StagedVertices {
     /// The whole table.
     #[must_use]
     pub fn finish(self) -> VertexTable {
-        let (rows, properties, blocks) = self.stage.finish();
+        let rows = self.stage.rows();
+        let (properties, blocks) = self.stage.finish();
         let (label, unique_key) = (self.label, self.unique_key);
         VertexTable { label, rows, existing: Vec::new(), unique_key, properties, blocks }
     }
@@ -96,7 +97,8 @@ impl StagedEdges {
     /// The whole table.
     #[must_use]
     pub fn finish(self) -> EdgeTable {
-        let (rows, properties, blocks) = self.stage.finish();
+        let rows = self.stage.rows();
+        let (properties, blocks) = self.stage.finish();
         let Self { edge_type, source_label, target_label, .. } = self;
         EdgeTable { edge_type, source_label, target_label, rows, properties, blocks }
     }
@@ -192,8 +194,9 @@ impl<B: StagedBlock> Stage<B> {
         changed.collect::<Vec<_>>().into_iter().collect()
     }
 
-    fn finish(self) -> (u64, Vec<(String, ValueType)>, Box<dyn Blocks<B>>) {
-        (self.rows, self.properties, Box::new(self.blocks))
+    /// The properties and the blocks of the table.
+    fn finish(self) -> (Vec<(String, ValueType)>, Box<dyn Blocks<B>>) {
+        (self.properties, Box::new(self.blocks))
     }
 
     /// The columns of a block in the order of the properties.

@@ -1,1 +1,5 @@
 //! Formats: files that hold vertices and edges in one stream, read and written element by element.
+
+pub mod element;
+pub mod error;
+pub mod json;

@@ -2,4 +2,7 @@
 
 pub mod element;
 pub mod error;
+pub mod graphson;
 pub mod json;
+#[cfg(test)]
+mod strategy;

@@ -134,7 +134,10 @@ impl<'a> JsonReader<'a> {
             }
             self.read_digits("a digit of the exponent")?;
         }
-        if matches!(self.bytes.get(self.offset), Some(b'0'..=b'9' | b'.' | b'+' | b'-' | b'a'..=b'z' | b'A'..=b'Z')) {
+        if matches!(
+            self.bytes.get(self.offset),
+            Some(b'0'..=b'9' | b'.' | b'+' | b'-' | b'a'..=b'z' | b'A'..=b'Z')
+        ) {
             return Err(self.expected("the end of the number (no leading zeros, no letters)"));
         }
         self.just_opened = false;
@@ -351,7 +354,10 @@ impl<'a> JsonReader<'a> {
                 self.offset += 2;
                 let second = self.read_unit()?;
                 // Not a second half: the sum is no scalar value, or is caught by the subtraction.
-                second.checked_sub(0xdc00).filter(|low| *low < 0x400).map(|low| 0x10000 + ((first - 0xd800) << 10) + low)
+                second
+                    .checked_sub(0xdc00)
+                    .filter(|low| *low < 0x400)
+                    .map(|low| 0x10000 + ((first - 0xd800) << 10) + low)
             }
             _ => Some(first),
         };
@@ -479,12 +485,24 @@ mod tests {
 
     #[test]
     fn an_error_says_what_was_expected_and_found() {
-        assert_eq!(check(b"[1 2]").unwrap_err().to_string(), "byte 3: expected , or ] after an element, found `2`");
-        assert_eq!(check(b"{\"a\" 1}").unwrap_err().to_string(), "byte 5: expected : after the key, found `1`");
+        assert_eq!(
+            check(b"[1 2]").unwrap_err().to_string(),
+            "byte 3: expected , or ] after an element, found `2`"
+        );
+        assert_eq!(
+            check(b"{\"a\" 1}").unwrap_err().to_string(),
+            "byte 5: expected : after the key, found `1`"
+        );
         assert_eq!(check(b"[1,]").unwrap_err().to_string(), "byte 3: expected a value, found `]`");
-        assert_eq!(check(b"{\"a\":1,}").unwrap_err().to_string(), "byte 7: expected a key in quotes, found `}`");
+        assert_eq!(
+            check(b"{\"a\":1,}").unwrap_err().to_string(),
+            "byte 7: expected a key in quotes, found `}`"
+        );
         assert_eq!(check(b"[\0]").unwrap_err().to_string(), "byte 1: expected a value, found byte 0x00");
-        assert_eq!(check(b"[1").unwrap_err().to_string(), "byte 2: expected , or ] after an element, found the end");
+        assert_eq!(
+            check(b"[1").unwrap_err().to_string(),
+            "byte 2: expected , or ] after an element, found the end"
+        );
         assert_eq!(check(b"[1}").unwrap_err().offset, 2);
     }
 
@@ -493,7 +511,10 @@ mod tests {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(check(nested(DEPTH_MAX).as_bytes()), Ok(()));
         let error = check(nested(DEPTH_MAX + 1).as_bytes()).unwrap_err();
-        assert_eq!((error.offset, error.reason.as_str()), (DEPTH_MAX, "arrays and objects are nested more than 300 deep"));
+        assert_eq!(
+            (error.offset, error.reason.as_str()),
+            (DEPTH_MAX, "arrays and objects are nested more than 300 deep")
+        );
         assert!(check("[".repeat(1_000_000).as_bytes()).is_err());
     }
 

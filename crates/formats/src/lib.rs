@@ -2,6 +2,7 @@
 
 pub mod element;
 pub mod error;
+pub mod graphml;
 pub mod graphson;
 pub mod json;
 #[cfg(test)]

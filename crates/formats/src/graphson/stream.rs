@@ -36,6 +36,8 @@ pub struct VertexStream<R> {
     documents: Documents<R>,
     side: Side,
     sums: SideSums,
+    /// Where the vertex that was read last begins.
+    position: Position,
     ended: bool,
 }
 
@@ -43,7 +45,13 @@ impl<R: BufRead> VertexStream<R> {
     /// Reads what `bytes` gives.
     pub fn new(bytes: R, options: StreamOptions) -> Self {
         let documents = Documents::new(bytes, options.vertex_bytes_max);
-        Self { documents, side: options.side, sums: SideSums::default(), ended: false }
+        Self {
+            documents,
+            side: options.side,
+            sums: SideSums::default(),
+            position: Position::START,
+            ended: false,
+        }
     }
 
     fn read_next(&mut self) -> Result<Option<ParsedVertex>, ReadError> {
@@ -52,6 +60,7 @@ impl<R: BufRead> VertexStream<R> {
             self.sums.check(self.side).map_err(|reason| ReadError::Malformed { position, reason })?;
             return Ok(None);
         };
+        self.position = start;
         let parsed = parse_line(text, self.side).map_err(|error| {
             let offset = usize::try_from(error.column - 1).expect("a place within the text");
             ReadError::Malformed { position: start.after(&text[..offset]), reason: error.reason }
@@ -60,9 +69,9 @@ impl<R: BufRead> VertexStream<R> {
         Ok(Some(parsed))
     }
 
-    /// How far the file was read.
+    /// Where in the file the vertex that was read last begins.
     pub fn position(&self) -> Position {
-        self.documents.position()
+        self.position
     }
 }
 

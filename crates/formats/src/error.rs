@@ -9,6 +9,16 @@ use thiserror::Error;
 
 use crate::element::Position;
 
+/// What is wrong with a line that was given on its own.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("column {column}: {reason}")]
+pub struct LineError {
+    /// The byte of the line, from 1.
+    pub column: u64,
+    /// What was expected, or what stands there.
+    pub reason: String,
+}
+
 /// Why a file could not be read further. Nothing that was read before it is wrong because of it.
 #[derive(Debug, Error)]
 #[non_exhaustive]

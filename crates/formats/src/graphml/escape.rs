@@ -10,6 +10,10 @@
 /// The first character of `text` that no XML 1.0 document can hold.
 #[must_use]
 pub fn first_forbidden(text: &str) -> Option<char> {
+    // Nearly all text passes here: U+FFFE and U+FFFF begin with the byte EF.
+    if text.bytes().all(|byte| byte >= b' ' && byte != 0xef) {
+        return None;
+    }
     text.chars().find(|character| !is_allowed(*character))
 }
 
@@ -92,6 +96,9 @@ pub fn resolve_reference(name: &str) -> Result<char, String> {
 /// A text for people, at the first reference that stands for nothing, and for characters that XML
 /// can't hold.
 pub fn read_attribute(raw: &str) -> Result<String, String> {
+    if raw.bytes().all(|byte| byte >= b' ' && byte != b'&' && byte != 0xef) {
+        return Ok(raw.to_owned());
+    }
     let mut value = String::with_capacity(raw.len());
     let mut rest = raw;
     loop {

@@ -127,7 +127,7 @@ impl Keys {
         let mut default = None;
         loop {
             match tokens.next_token()? {
-                Token::Start(inner) if inner.name.ends_with("default") && !is_skipped => {
+                Token::Start(inner) if inner.name.rsplit(':').next() == Some("default") && !is_skipped => {
                     let Some(text) = tokens.read_text()? else {
                         return Err(malformed(
                             inner.position,

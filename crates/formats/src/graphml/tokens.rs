@@ -5,7 +5,6 @@
 //! (`[...]`) is refused, so no entity has a meaning but XML's own five. CDATA is text. Line ends are
 //! LF. Names keep their prefix; tags must nest.
 
-use std::collections::HashSet;
 use std::io::BufRead;
 
 use quick_xml::Reader;
@@ -257,6 +256,7 @@ fn checked(text: String, position: Position) -> Result<String, ReadError> {
 fn read_tag(tag: &BytesStart<'_>, position: Position) -> Result<Tag, ReadError> {
     let name = tag.name().as_ref().to_owned();
     let mut attributes = Vec::new();
+    // The iterator refuses an attribute that stands twice.
     for attribute in tag.attributes() {
         let attribute = attribute.map_err(|error| malformed(position, format!("<{name}>: {error}")))?;
         let key = attribute.key.as_ref().to_owned();
@@ -264,11 +264,7 @@ fn read_tag(tag: &BytesStart<'_>, position: Position) -> Result<Tag, ReadError> 
             .map_err(|reason| malformed(position, format!("<{name}>, attribute `{key}`: {reason}")))?;
         attributes.push((key, value));
     }
-    let mut names = HashSet::new();
-    match attributes.iter().find(|(name, _)| !names.insert(name.as_str())) {
-        Some((twice, _)) => Err(malformed(position, format!("<{name}> has the attribute `{twice}` twice"))),
-        None => Ok(Tag { name, attributes, position }),
-    }
+    Ok(Tag { name, attributes, position })
 }
 
 /// Fails if the file says that it is in another encoding than it seems.

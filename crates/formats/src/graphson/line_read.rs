@@ -18,9 +18,9 @@
 //! file is something else than it seems.
 
 use evergraph_graph::value::Value;
-use thiserror::Error;
 
 use crate::element::{Edge, Vertex, VertexProperty};
+use crate::error::LineError;
 use crate::graphson::sides::{Side, SideSums};
 use crate::graphson::value_read::read_value;
 use crate::json::read::{JsonError, JsonReader, Kind};
@@ -34,16 +34,6 @@ pub struct ParsedVertex {
     pub edges: Vec<Edge>,
     /// The edges of both sides, counted.
     pub sums: SideSums,
-}
-
-/// What is wrong with a line.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("column {column}: {reason}")]
-pub struct LineError {
-    /// The byte of the line, from 1.
-    pub column: u64,
-    /// What was expected, or what stands there.
-    pub reason: String,
 }
 
 impl From<JsonError> for LineError {

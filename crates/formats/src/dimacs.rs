@@ -16,7 +16,7 @@
 use std::io::{self, Write};
 
 use crate::error::{LineError, WriteError};
-use crate::fields::Fields;
+use crate::words::Words;
 
 /// What a line says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,26 +55,26 @@ pub struct Arc {
 /// # Errors
 /// If the line has none of the forms above, or a vertex that the graph has not.
 pub fn parse_line(line: &[u8], problem: Option<Problem>) -> Result<DimacsLine, LineError> {
-    let mut fields = Fields::of(line);
-    let Some(kind) = fields.next() else { return Ok(DimacsLine::Comment) };
+    let mut words = Words::of(line);
+    let Some(kind) = words.next() else { return Ok(DimacsLine::Comment) };
     match (kind.bytes, problem) {
         ([b'c', ..], _) => Ok(DimacsLine::Comment),
         (b"p", None) => {
-            let form = fields.require("sp, the problem of shortest paths")?;
+            let form = words.require("sp, the problem of shortest paths")?;
             if form.bytes != b"sp" {
                 return Err(form.error("sp, the problem of shortest paths (.gr); others are not read"));
             }
-            let vertices_count = fields.number("the number of vertices")?;
-            let arcs_count = fields.number("the number of arcs")?;
-            fields.finish()?;
+            let vertices_count = words.number("the number of vertices")?;
+            let arcs_count = words.number("the number of arcs")?;
+            words.finish()?;
             Ok(DimacsLine::Problem(Problem { vertices_count, arcs_count }))
         }
         (b"p", Some(_)) => Err(kind.error("a and an arc (the problem is stated once)")),
         (b"a", Some(problem)) => {
-            let source = fields.index("a source", problem.vertices_count)?;
-            let target = fields.index("a target", problem.vertices_count)?;
-            let weight = fields.number("a weight, which is a whole number,")?;
-            fields.finish()?;
+            let source = words.index("a source", problem.vertices_count)?;
+            let target = words.index("a target", problem.vertices_count)?;
+            let weight = words.number("a weight, which is a whole number,")?;
+            words.finish()?;
             Ok(DimacsLine::Arc(Arc { source, target, weight }))
         }
         (b"a", None) => Err(kind.error("p and the problem before the first arc")),

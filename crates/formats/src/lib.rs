@@ -33,10 +33,10 @@
 pub mod dimacs;
 pub mod element;
 pub mod error;
-mod fields;
 pub mod graphml;
 pub mod graphson;
 pub mod json;
 pub mod matrix_market;
 #[cfg(test)]
 mod strategy;
+mod words;

@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use evergraph_graph::value::{Value, ValueType};
 
 use crate::error::{LineError, WriteError};
-use crate::fields::Fields;
+use crate::words::Words;
 
 /// What every entry of a matrix holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,30 +92,30 @@ const SYMMETRIES: [(&str, Symmetry); 3] = [
 /// # Errors
 /// If it is no banner, or one of a matrix that is not read, which is named.
 pub fn parse_banner(line: &[u8]) -> Result<Banner, LineError> {
-    let mut fields = Fields::of(line);
+    let mut words = Words::of(line);
     for (word, expected) in [
         ("%%MatrixMarket", "%%MatrixMarket"),
         ("matrix", "matrix (vectors are not read)"),
         ("coordinate", "coordinate (dense matrices, in array form, are not read)"),
     ] {
-        let field = fields.require(expected)?;
-        if !field.bytes.eq_ignore_ascii_case(word.as_bytes()) {
-            return Err(field.error(expected));
+        let found = words.require(expected)?;
+        if !found.bytes.eq_ignore_ascii_case(word.as_bytes()) {
+            return Err(found.error(expected));
         }
     }
-    let field = one_of(&mut fields, &FIELDS, "real, integer or pattern (complex matrices are not read)")?;
+    let field = one_of(&mut words, &FIELDS, "real, integer or pattern (complex matrices are not read)")?;
     let expected = "general, symmetric or skew-symmetric (hermitian matrices are not read)";
-    let symmetry = one_of(&mut fields, &SYMMETRIES, expected)?;
+    let symmetry = one_of(&mut words, &SYMMETRIES, expected)?;
     if (field, symmetry) == (Field::Pattern, Symmetry::SkewSymmetric) {
         let reason = "a pattern has no signs and cannot be skew-symmetric".to_owned();
         return Err(LineError { column: 1, reason });
     }
-    fields.finish()?;
+    words.finish()?;
     Ok(Banner { field, symmetry })
 }
 
-fn one_of<T: Copy>(fields: &mut Fields<'_>, known: &[(&str, T)], expected: &str) -> Result<T, LineError> {
-    let word = fields.require(expected)?;
+fn one_of<T: Copy>(words: &mut Words<'_>, known: &[(&str, T)], expected: &str) -> Result<T, LineError> {
+    let word = words.require(expected)?;
     let found = known.iter().find(|(name, _)| word.bytes.eq_ignore_ascii_case(name.as_bytes()));
     found.map(|(_, meaning)| *meaning).ok_or_else(|| word.error(expected))
 }
@@ -131,11 +131,11 @@ pub fn is_comment(line: &[u8]) -> bool {
 /// # Errors
 /// If it isn't three numbers, or a symmetric matrix isn't square.
 pub fn parse_size(line: &[u8], banner: Banner) -> Result<Size, LineError> {
-    let mut fields = Fields::of(line);
-    let rows = fields.number("the number of rows")?;
-    let columns = fields.number("the number of columns")?;
-    let entries = fields.number("the number of entries")?;
-    fields.finish()?;
+    let mut words = Words::of(line);
+    let rows = words.number("the number of rows")?;
+    let columns = words.number("the number of columns")?;
+    let entries = words.number("the number of entries")?;
+    words.finish()?;
     if banner.symmetry != Symmetry::General && rows != columns {
         let reason = format!("a symmetric matrix has as many rows as columns, not {rows} and {columns}");
         return Err(LineError { column: 1, reason });
@@ -149,24 +149,24 @@ pub fn parse_size(line: &[u8], banner: Banner) -> Result<Size, LineError> {
 /// If it isn't an entry of such a matrix: out of its size, on the wrong side of the diagonal, or with
 /// another value than the banner says.
 pub fn parse_entry(line: &[u8], banner: Banner, size: Size) -> Result<Entry, LineError> {
-    let mut fields = Fields::of(line);
-    let row = fields.index("a row", size.rows)?;
-    let column = fields.index("a column", size.columns)?;
+    let mut words = Words::of(line);
+    let row = words.index("a row", size.rows)?;
+    let column = words.index("a column", size.columns)?;
     let value = match banner.field {
-        Field::Real => Some(read_value(&mut fields, ValueType::F64, "a real number")?),
-        Field::Integer => Some(read_value(&mut fields, ValueType::I64, "a whole number")?),
+        Field::Real => Some(read_value(&mut words, ValueType::F64, "a real number")?),
+        Field::Integer => Some(read_value(&mut words, ValueType::I64, "a whole number")?),
         Field::Pattern => None,
     };
-    fields.finish()?;
+    words.finish()?;
     let entry = Entry { row, column, value };
     banner.check_side(&entry).map_err(|reason| LineError { column: 1, reason })?;
     Ok(entry)
 }
 
-fn read_value(fields: &mut Fields<'_>, value_type: ValueType, expected: &str) -> Result<Value, LineError> {
-    let field = fields.require(expected)?;
-    let value = field.text().and_then(|text| Value::parse(text, value_type).ok());
-    value.ok_or_else(|| field.error(expected))
+fn read_value(words: &mut Words<'_>, value_type: ValueType, expected: &str) -> Result<Value, LineError> {
+    let word = words.require(expected)?;
+    let value = word.text().and_then(|text| Value::parse(text, value_type).ok());
+    value.ok_or_else(|| word.error(expected))
 }
 
 impl Banner {

@@ -1,4 +1,4 @@
-//! Fields: words and numbers of a line, between blanks, with the columns where they stand.
+//! Words: what stands between the blanks of a line, with the columns where it begins.
 
 use std::str::FromStr;
 
@@ -6,28 +6,28 @@ use crate::error::LineError;
 
 /// The words of one line, from left to right.
 #[derive(Clone, Debug)]
-pub(crate) struct Fields<'a> {
+pub(crate) struct Words<'a> {
     line: &'a [u8],
     offset: usize,
 }
 
 /// One of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Field<'a> {
+pub(crate) struct Word<'a> {
     /// Its bytes; none of them is a blank, and there is at least one.
     pub(crate) bytes: &'a [u8],
     /// Where it begins, from 1.
     pub(crate) column: u64,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> Words<'a> {
     /// The words of `line`, with or without its end.
     pub(crate) fn of(line: &'a [u8]) -> Self {
         Self { line, offset: 0 }
     }
 
     /// The next word, which must be there.
-    pub(crate) fn require(&mut self, expected: &str) -> Result<Field<'a>, LineError> {
+    pub(crate) fn require(&mut self, expected: &str) -> Result<Word<'a>, LineError> {
         let end = self.line.trim_ascii_end().len() as u64 + 1;
         self.next()
             .ok_or_else(|| LineError { column: end, reason: format!("expected {expected}, found the end") })
@@ -35,8 +35,8 @@ impl<'a> Fields<'a> {
 
     /// The next word as a number.
     pub(crate) fn number<T: FromStr>(&mut self, expected: &str) -> Result<T, LineError> {
-        let field = self.require(expected)?;
-        field.text().and_then(|text| text.parse().ok()).ok_or_else(|| field.error(expected))
+        let word = self.require(expected)?;
+        word.text().and_then(|text| text.parse().ok()).ok_or_else(|| word.error(expected))
     }
 
     /// The next word as a number from 1 to `greatest`.
@@ -51,24 +51,24 @@ impl<'a> Fields<'a> {
 
     /// Fails if another word is there.
     pub(crate) fn finish(mut self) -> Result<(), LineError> {
-        self.next().map_or(Ok(()), |field| Err(field.error("the end of the line")))
+        self.next().map_or(Ok(()), |word| Err(word.error("the end of the line")))
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = Field<'a>;
+impl<'a> Iterator for Words<'a> {
+    type Item = Word<'a>;
 
-    fn next(&mut self) -> Option<Field<'a>> {
+    fn next(&mut self) -> Option<Word<'a>> {
         let rest = &self.line[self.offset..];
         let start = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
         let length = rest[start..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
         let column = (self.offset + start) as u64 + 1;
         self.offset += start + length;
-        Some(Field { bytes: &rest[start..start + length], column })
+        Some(Word { bytes: &rest[start..start + length], column })
     }
 }
 
-impl<'a> Field<'a> {
+impl<'a> Word<'a> {
     /// The word, if it is UTF-8.
     pub(crate) fn text(self) -> Option<&'a str> {
         std::str::from_utf8(self.bytes).ok()

@@ -82,7 +82,12 @@ impl<'a> Control<'a> {
 
     /// Reserves `count` things of `each` bytes for `purpose`, before they are allocated.
     pub(crate) fn reserve(&self, purpose: &str, count: u32, each: usize) -> Result<Reservation> {
-        self.budget.reserve(purpose, u64::from(count) * each as u64)
+        self.reserve_bytes(purpose, u64::from(count) * each as u64)
+    }
+
+    /// Reserves `bytes` for `purpose`, before they are allocated.
+    pub(crate) fn reserve_bytes(&self, purpose: &str, bytes: u64) -> Result<Reservation> {
+        self.budget.reserve(purpose, bytes)
     }
 }
 

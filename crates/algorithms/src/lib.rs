@@ -19,14 +19,21 @@
 //! - A bad parameter is an error that names it and its range.
 
 pub mod bfs;
+pub mod cdlp;
 pub mod control;
 pub mod csr;
+mod degree_order;
 pub mod flow_rings;
 mod frontier;
+pub mod kcore;
+pub mod lcc;
 pub mod pagerank;
 mod parts;
 pub mod scope;
 pub mod sssp;
+mod tally;
+pub mod triangles;
+mod undirected;
 pub mod wcc;
 
 #[cfg(test)]

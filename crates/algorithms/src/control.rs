@@ -60,6 +60,11 @@ impl<'a> Control<'a> {
         Control { cancel: self.cancel.clone(), progress: self.progress, budget, told: AtomicU32::new(0) }
     }
 
+    /// The same flag and budget for a kernel within a kernel, whose progress is not the caller's.
+    pub(crate) fn without_progress(&self) -> Self {
+        Self { cancel: self.cancel.clone(), progress: None, budget: self.budget, told: AtomicU32::new(0) }
+    }
+
     /// Goes on unless somebody asked to stop.
     ///
     /// # Errors

@@ -18,18 +18,24 @@
 //! - What it reserved ends with it: an answer belongs to the caller, who accounts for it.
 //! - A bad parameter is an error that names it and its range.
 
+pub mod betweenness;
 pub mod bfs;
 pub mod cdlp;
+pub mod closeness;
 pub mod control;
 pub mod csr;
 mod degree_order;
+pub mod eigenvector;
 pub mod flow_rings;
 mod frontier;
+mod gather;
 pub mod kcore;
 pub mod lcc;
 pub mod pagerank;
 mod parts;
+pub mod scc;
 pub mod scope;
+pub mod sources;
 pub mod sssp;
 mod tally;
 pub mod triangles;

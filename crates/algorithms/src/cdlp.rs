@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Cost: a round reads every edge once or, when few labels changed, only lists around them. Memory:
-//! 16 bytes a vertex, and 16 more with initial labels.
+//! 16 bytes a vertex, and 12 more with initial labels.
 //!
 //! Source: LDBC Graphalytics 1.0 (section 2.3.4), after Raghavan, Albert, Kumara: Near linear time
 //! algorithm to detect community structures (Phys. Rev. E 2007).
@@ -152,7 +152,7 @@ const PHASE: &str = "cdlp";
 /// In place of the label of a vertex that has none.
 const OUT_OF_SCOPE: u32 = u32::MAX;
 
-/// Lists this long or shorter are counted by sorting them: measured break-even with a table.
+/// Lists this long or shorter are counted by sorting them. Any length from 4 to 32 measured the same.
 const SHORT_LIST: usize = 16;
 
 /// Only lists around changed labels are read if fewer than one in this many vertices have changed.

@@ -13,7 +13,7 @@
 //! Both come from the triangles of `degree_order`, each found once: a directed one adds to each of
 //! its corners the number of edges, one or two, opposite to it.
 //!
-//! Cost: as for triangles. Memory: 4 bytes an edge (5 if directed) and 52 a vertex, and 4 a vertex
+//! Cost: as for triangles. Memory: 4 bytes an edge (5 if directed) and 56 a vertex, and 4 a vertex
 //! for each thread.
 //!
 //! Source: the definition of LDBC Graphalytics 1.0 (section 2.3.5), after Watts and Strogatz 1998.

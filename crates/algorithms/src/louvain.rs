@@ -20,7 +20,7 @@
 //! So a community may be disconnected here, which is rare and can be seen by `wcc` on its vertices.
 //!
 //! Cost: the first level reads all lists a few times, and those of vertices whose neighbours moved a
-//! few more; later levels are small. Memory: 40 bytes a vertex, and 24 for each pair of neighbouring
+//! few more; later levels are small. Memory: 44 bytes a vertex, and 24 for each pair of neighbouring
 //! communities of the first level.
 //!
 //! Source: Blondel, Guillaume, Lambiotte, Lefebvre: Fast unfolding of communities in large networks

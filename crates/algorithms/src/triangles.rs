@@ -5,8 +5,8 @@
 //!
 //! `degree_order` says how they are found, each of them once.
 //!
-//! Cost: the sum over all edges of the shorter of two lists of neighbours of higher degree, at most
-//! edges^1.5; for skewed graphs it is near to linear. Memory: 4 bytes an edge and 32 a vertex, and 4
+//! Cost: for each edge, the neighbours of its one end that have a higher degree still: at most
+//! edges^1.5 in all. Memory: 4 bytes an edge and 44 a vertex, and 4
 //! a vertex for each thread.
 //!
 //! Source: Chiba, Nishizeki: Arboricity and Subgraph Listing Algorithms (SIAM J. Comput. 1985); by

@@ -18,15 +18,31 @@
 //! - What it reserved ends with it: an answer belongs to the caller, who accounts for it.
 //! - A bad parameter is an error that names it and its range.
 
+pub mod betweenness;
 pub mod bfs;
+pub mod cdlp;
+pub mod closeness;
+mod coarse;
 pub mod control;
 pub mod csr;
+mod degree_order;
+pub mod eigenvector;
 pub mod flow_rings;
 mod frontier;
+mod gather;
+pub mod kcore;
+pub mod lcc;
+mod local_moving;
+pub mod louvain;
 pub mod pagerank;
 mod parts;
+pub mod scc;
 pub mod scope;
+pub mod sources;
 pub mod sssp;
+mod tally;
+pub mod triangles;
+mod undirected;
 pub mod wcc;
 
 #[cfg(test)]

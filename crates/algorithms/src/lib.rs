@@ -23,9 +23,13 @@ pub mod control;
 pub mod csr;
 pub mod flow_rings;
 mod frontier;
+mod live;
 pub mod pagerank;
 mod parts;
+mod reached;
 pub mod scope;
+mod selection;
+pub mod shortest_path;
 pub mod sssp;
 pub mod wcc;
 
@@ -35,3 +39,5 @@ mod graphs;
 mod pieced;
 #[cfg(test)]
 mod view;
+#[cfg(test)]
+mod walkable;

@@ -21,8 +21,10 @@
 pub mod bfs;
 pub mod control;
 pub mod csr;
+pub mod cycles;
 pub mod flow_rings;
 mod frontier;
+pub mod k_hop;
 mod live;
 pub mod pagerank;
 mod parts;
@@ -31,6 +33,7 @@ pub mod scope;
 mod selection;
 pub mod shortest_path;
 pub mod sssp;
+pub mod topological_order;
 pub mod wcc;
 
 #[cfg(test)]

@@ -68,7 +68,9 @@ impl<'a, V: GraphView> Live<'a, V> {
         self.view.labels(&[vertex], &mut labels)?;
         let why = match labels[0] {
             None => "isn't in the graph",
-            Some(_) if !self.all_in_scope(&[vertex])? => "isn't in scope: its label or properties leave it out",
+            Some(_) if !self.all_in_scope(&[vertex])? => {
+                "isn't in scope: its label or properties leave it out"
+            }
             Some(_) => return Ok(vertex.0),
         };
         Err(Error::new(ErrorKind::NotFound, format!("{role} {vertex} {why}")))
@@ -108,7 +110,8 @@ impl<'a, V: GraphView> Live<'a, V> {
             self.leave_out(&mut batch)?;
             let weights = self.weights(&batch)?;
             for (at, row) in batch.rows.iter().enumerate() {
-                let weight = weights.as_ref().map_or(Ok(1.0), |weights| self.weight_at(weights, at, &batch))?;
+                let weight =
+                    weights.as_ref().map_or(Ok(1.0), |weights| self.weight_at(weights, at, &batch))?;
                 let (from, to) = (vertices[*row as usize], batch.neighbors[at].0);
                 if visitor(&Hop { from, to, edge: batch.edges[at], weight })?.is_break() {
                     cursor.done = true;

@@ -75,7 +75,11 @@ impl<'a, S> Reached<'a, S> {
         self.control.check()?;
         let more = self.room.max(ROOM_FIRST);
         let each = SPARSENESS * (size_of::<(u32, S)>() + 1) + self.more_bytes;
-        self.reserved.push(self.control.reserve(self.purpose, u32::try_from(more).unwrap_or(u32::MAX), each)?);
+        self.reserved.push(self.control.reserve(
+            self.purpose,
+            u32::try_from(more).unwrap_or(u32::MAX),
+            each,
+        )?);
         self.room += more;
         Ok(())
     }
@@ -93,7 +97,8 @@ mod tests {
         let control = Control::new(&budget);
         let mut reached = Reached::new(&control, "test", 0);
         // The budget grants each reservation by itself: 1,024, 1,024, 2,048 entries; then 4,096 are too many.
-        let refused = (0..10_000).find_map(|vertex| Some((vertex, reached.insert(vertex, vertex * 2).err()?)));
+        let refused =
+            (0..10_000).find_map(|vertex| Some((vertex, reached.insert(vertex, vertex * 2).err()?)));
         let (vertex, error) = refused.unwrap();
         assert_eq!((vertex, error.kind()), (4096, ErrorKind::Limit));
         assert_eq!((reached.get(77), reached.get(4096), reached.len()), (Some(&154), None, 4096));

@@ -117,7 +117,8 @@ pub fn shortest_path<V: GraphView>(
         None => search.by_levels(source, target)?,
         Some(_) => search.by_weights()?,
     };
-    let path = meeting.map(|meeting| search.path(meeting)).filter(|path| path.length() <= parameters.length_max);
+    let path =
+        meeting.map(|meeting| search.path(meeting)).filter(|path| path.length() <= parameters.length_max);
     control.report(PHASE, 1.0);
     Ok(path)
 }
@@ -416,8 +417,7 @@ mod tests {
         let cancel = |_| flag.cancel();
         let control = Control::default().with_cancel(&flag).with_progress(&cancel);
         let parameters = ShortestPathParameters::default();
-        let result =
-            shortest_path(&view, &Scope::default(), VertexId(0), VertexId(1), &parameters, &control);
+        let result = shortest_path(&view, &Scope::default(), VertexId(0), VertexId(1), &parameters, &control);
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
     }
 }

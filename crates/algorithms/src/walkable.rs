@@ -48,7 +48,12 @@ impl Walkable {
         })
     }
 
-    fn list(&self, vertex: VertexId, types: Option<&[TypeId]>, direction: Direction) -> Vec<(VertexId, EdgeId)> {
+    fn list(
+        &self,
+        vertex: VertexId,
+        types: Option<&[TypeId]>,
+        direction: Direction,
+    ) -> Vec<(VertexId, EdgeId)> {
         let mut list = Vec::new();
         if types.is_some_and(|types| !types.contains(&TypeId(0))) {
             return list;

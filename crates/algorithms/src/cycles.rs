@@ -27,7 +27,7 @@
 
 use crate::control::Control;
 use crate::live::Live;
-use crate::parts::{Parts, share_out};
+use crate::parts::{Parts, share_out_with};
 use crate::reached::Reached;
 use crate::scope::Scope;
 use evergraph_graph::budget::Reservation;
@@ -36,7 +36,6 @@ use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
 use evergraph_graph::view::{Freeze, GraphView};
 use std::ops::{ControlFlow, Range};
-use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -143,11 +142,8 @@ pub fn cycles<T: Topology>(
     let parts = Parts::of(topology);
     // Relaxed: a part gives up only if those before it have found enough, and they never take back.
     let counts: Vec<AtomicUsize> = parts.ranges().map(|_| AtomicUsize::new(0)).collect();
-    let spare = Mutex::new(Vec::new());
-    let part = |(at, roots): (usize, Range<u32>), _: &mut PieceBuffer| {
-        let taken: Option<Search<'_, Frozen<'_, T>>> =
-            spare.lock().expect("taking a search doesn't panic").pop();
-        let mut search = taken.unwrap_or_else(|| Search::new(Frozen::new(topology), parameters, control));
+    let search = || Search::new(Frozen::new(topology), parameters, control);
+    let part = |(at, roots): (usize, Range<u32>), search: &mut Search<'_, Frozen<'_, T>>| {
         for (place, root) in topology.vertices().range(roots).enumerate() {
             control.check()?;
             if place.is_multiple_of(LOOK_EVERY) {
@@ -163,14 +159,10 @@ pub fn cycles<T: Topology>(
                 break;
             }
         }
-        let found = std::mem::take(&mut search.found);
-        let reserved = std::mem::take(&mut search.reserved);
-        search.room = 0;
-        spare.lock().expect("giving a search back doesn't panic").push(search);
-        Ok((found, reserved))
+        Ok(search.take_found())
     };
     // In order, so that the limit is met by the first parts.
-    let found = share_out(control, parts.ranges().enumerate(), part)?;
+    let found = share_out_with(control, parts.ranges().enumerate(), search, part)?;
     let total: usize = found.iter().map(|(found, _)| found.len()).sum();
     let mut all = Cycles { complete: total <= parameters.limit, ..Cycles::default() };
     for (found, _reserved) in found {
@@ -379,6 +371,12 @@ impl<'a, L: Lists> Search<'a, L> {
         }
         self.choices.truncate(kept);
         Ok(())
+    }
+
+    /// What was found since the last time, and its memory.
+    fn take_found(&mut self) -> (Cycles, Vec<Reservation>) {
+        self.room = 0;
+        (std::mem::take(&mut self.found), std::mem::take(&mut self.reserved))
     }
 
     fn report(&mut self) -> Result<()> {

@@ -124,7 +124,7 @@ pub fn run<V: Freeze>(
     control: &Control<'_>,
 ) -> Result<Louvain> {
     parameters.check()?;
-    let topology = view.freeze(&scope.projection(Direction::Both, weight.cloned()))?;
+    let topology = scope.freeze(view, Direction::Both, weight.cloned(), control)?;
     louvain(&topology, parameters, &control.on_budget(view.budget()))
 }
 
@@ -410,7 +410,7 @@ mod tests {
         for weight in [None, Some(weight)] {
             let view = FrozenOnly::new(graph.clone(), 3 * 40);
             run(&view, &scope, weight.as_ref(), &parameters, &Control::default()).unwrap();
-            assert_eq!(view.asked(), scope.projection(Direction::Both, weight));
+            assert_eq!(view.asked(), scope.projection(Direction::Both, weight, None));
         }
         let poor = FrozenOnly::new(graph, 3 * 40 - 1);
         let error = run(&poor, &scope, None, &parameters, &Control::default()).unwrap_err();

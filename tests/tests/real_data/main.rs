@@ -7,6 +7,7 @@
 //! p2p            Gnutella: a base graph and 30,000 updates are the published graph
 //! published      ego-Twitter, R-MAT 17, the Graphalytics examples
 //! mathoverflow   a multigraph of 506,550 timestamped edges, at five moments
+//! rome           a road network: ways between two crossings, neighbourhoods, cycles
 //! imported       (support) a database made of files, and its ids
 //! answers        (support) the four algorithms against answer files
 //! ```
@@ -21,5 +22,6 @@ mod imported;
 mod mathoverflow;
 mod p2p;
 mod published;
+mod rome;
 mod snb;
 mod snb_updates;

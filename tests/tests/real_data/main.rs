@@ -8,7 +8,7 @@
 //! finbench       LDBC FinBench: 55,378 writes of a bank in the order of time, and by many threads
 //! p2p            Gnutella: a base graph and 30,000 updates are the published graph
 //! published      ego-Twitter, R-MAT 17, the Graphalytics examples
-//! mathoverflow   a multigraph of 506,550 timestamped edges, at five moments
+//! temporal       three streams of timestamped edges, at five moments each
 //! imported       (support) a database made of files, and its ids
 //! answers        (support) the four algorithms against answer files
 //! ```
@@ -22,8 +22,8 @@ mod finbench;
 mod import;
 mod imported;
 mod lsqb;
-mod mathoverflow;
 mod p2p;
 mod published;
 mod snb;
 mod snb_updates;
+mod temporal;

@@ -46,11 +46,6 @@ impl Model {
         Outcome::Done
     }
 
-    /// Links that are there.
-    pub fn links_count(&self) -> usize {
-        self.links.len()
-    }
-
     fn seen(&mut self, identity: Identity) -> &mut Values {
         let id = || Values::from([("id".to_owned(), Value::I64(identity.id))]);
         self.vertices.entry(identity).or_insert_with(id)

@@ -1,7 +1,7 @@
 //! Model: the bank as plain lists, and whether a snapshot shows the same.
 //!
-//! Every question is answered by looking at everything. Amounts are added up as whole cents, read from
-//! the files' text and not through the database's decimals.
+//! Every question is answered by looking at everything. Amounts of edges are added up as whole cents, read
+//! from the files' text and not through the database's decimals.
 
 use super::stream::{Action, Check, Identity, Link, Operation, Window, cents_of_value};
 use super::transactions::Outcome;

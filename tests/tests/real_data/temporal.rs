@@ -11,6 +11,7 @@
 use crate::imported::{Imported, options_for};
 use evergraph::algorithms::control::Control;
 use evergraph::algorithms::scope::Scope;
+use evergraph::algorithms::triangles;
 use evergraph::algorithms::wcc::{self, WccParameters};
 use evergraph::graph::column::Column;
 use evergraph::graph::transaction::Transaction as _;
@@ -104,6 +105,7 @@ struct Facts {
     pairs: usize,
     undirected_pairs: usize,
     components: u64,
+    triangles: u64,
     top_out_degrees: Vec<(i64, u64)>,
 }
 
@@ -133,7 +135,7 @@ fn published(text: &str) -> Vec<(f64, Facts)> {
             "distinct_directed_pairs" => facts.pairs = number as usize,
             "undirected_simple_edges" => facts.undirected_pairs = number as usize,
             "wcc" => facts.components = number as u64,
-            "triangles" => {}
+            "triangles" => facts.triangles = number as u64,
             other => panic!("a fact called {other}"),
         }
     }
@@ -160,14 +162,14 @@ fn facts(snapshot: &Snapshot) -> Facts {
     top.sort_unstable_by_key(|(degree, _)| Reverse(*degree));
     let id = |vertex| snapshot.get(vertex, "id").unwrap().unwrap().as_i64().unwrap();
     let control = Control::new(snapshot.budget());
+    let components = wcc::run(snapshot, &Scope::default(), &WccParameters::default(), &control).unwrap();
     Facts {
         edges: seen,
         vertices: statistics.vertices.iter().map(|entry| entry.1).sum(),
         pairs: pairs.len(),
         undirected_pairs: undirected.len(),
-        components: wcc::run(snapshot, &Scope::default(), &WccParameters::default(), &control)
-            .unwrap()
-            .components(),
+        components: components.components(),
+        triangles: triangles::run(snapshot, &Scope::default(), &control).unwrap().total(),
         top_out_degrees: top.iter().take(5).map(|(degree, vertex)| (id(*vertex), *degree)).collect(),
     }
 }

@@ -11,6 +11,8 @@ use crate::catalogue::Catalogue;
 use crate::column::Column;
 use crate::error::Result;
 use crate::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+use crate::index::IndexStatistics;
+use crate::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
 use crate::timestamp::Timestamp;
 use crate::topology::{Projection, Topology};
 use crate::value::Value;
@@ -21,6 +23,17 @@ use std::sync::Arc;
 pub struct VertexCursor {
     /// The lowest vertex id not yet looked at.
     pub next: u32,
+    /// Whether the scan is over.
+    pub done: bool,
+}
+
+/// Where an edge scan goes on; [`EdgeCursor::default`] is the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EdgeCursor {
+    /// The lowest source not yet done with.
+    pub source: u32,
+    /// Its edges already handed out.
+    pub offset: u64,
     /// Whether the scan is over.
     pub done: bool,
 }
@@ -100,6 +113,19 @@ pub trait GraphView: Send + Sync {
         vertices: &mut Vec<VertexId>,
     ) -> Result<()>;
 
+    /// Appends up to `limit` edges of `types` (`None`: all) in the order of their ids: by source, type,
+    /// target, discriminator; moves `cursor`. Cost: a look at each group that has none.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn scan_edges(
+        &self,
+        types: Option<&[TypeId]>,
+        cursor: &mut EdgeCursor,
+        limit: usize,
+        edges: &mut Vec<EdgeId>,
+    ) -> Result<()>;
+
     /// The label of each vertex, `None` where it isn't alive.
     ///
     /// # Errors
@@ -177,7 +203,7 @@ pub trait GraphView: Send + Sync {
     /// The vertex of `label` whose unique `key` has each value.
     ///
     /// # Errors
-    /// `invalid` if there is no unique index on (label, key).
+    /// `invalid` if no unique index is on (label, key); what reading may meet.
     fn look_up(
         &self,
         label: LabelId,
@@ -185,6 +211,74 @@ pub trait GraphView: Send + Sync {
         values: &[Value],
         vertices: &mut Vec<Option<VertexId>>,
     ) -> Result<()>;
+
+    /// Appends up to `limit` vertices of `label` whose `key` is one of `values`, a value after the other,
+    /// ascending; moves `cursor`.
+    ///
+    /// Always right: where this view is older than the index, or the index was dropped meanwhile, the
+    /// label is scanned instead. Cost otherwise: about a microsecond a value, and a read an entry.
+    ///
+    /// # Errors
+    /// `invalid` if this view's catalogue names no index on (label, key); what reading may meet.
+    fn look_up_vertices(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        values: &[Value],
+        cursor: &mut MatchCursor<VertexId>,
+        limit: usize,
+        matches: &mut Matches<VertexId>,
+    ) -> Result<()>;
+
+    /// As [`GraphView::look_up_vertices`], for the edges of a type.
+    ///
+    /// # Errors
+    /// As [`GraphView::look_up_vertices`].
+    fn look_up_edges(
+        &self,
+        edge_type: TypeId,
+        key: KeyId,
+        values: &[Value],
+        cursor: &mut MatchCursor<EdgeId>,
+        limit: usize,
+        matches: &mut Matches<EdgeId>,
+    ) -> Result<()>;
+
+    /// Appends up to `limit` vertices of `label` whose `key` lies in `range`, in its order, with their
+    /// values; moves `cursor`.
+    ///
+    /// Always right, as [`GraphView::look_up_vertices`] is; a scan instead sorts all that the range holds
+    /// once a call.
+    ///
+    /// # Errors
+    /// `invalid` if this view's catalogue names no ordered index on (label, key); what reading may meet.
+    fn range_vertices(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        range: &ValueRange,
+        cursor: &mut RangeCursor<VertexId>,
+        limit: usize,
+        ranked: &mut Ranked<VertexId>,
+    ) -> Result<()>;
+
+    /// As [`GraphView::range_vertices`], for the edges of a type.
+    ///
+    /// # Errors
+    /// As [`GraphView::range_vertices`].
+    fn range_edges(
+        &self,
+        edge_type: TypeId,
+        key: KeyId,
+        range: &ValueRange,
+        cursor: &mut RangeCursor<EdgeId>,
+        limit: usize,
+        ranked: &mut Ranked<EdgeId>,
+    ) -> Result<()>;
+
+    /// The indexes that answer this view without a scan, with their sizes as they are now: what a planner
+    /// chooses from. Cost: a look at each.
+    fn indexes(&self) -> Vec<IndexStatistics>;
 
     /// Exact counts at this timestamp. Cost: a look at each segment.
     ///

@@ -198,6 +198,12 @@ impl Catalogue {
         self.indexes.iter().map(|(id, unique)| IndexDefinition { id: *id, unique: *unique })
     }
 
+    /// Whether there is an index at all.
+    #[must_use]
+    pub fn has_indexes(&self) -> bool {
+        !self.indexes.is_empty()
+    }
+
     /// The indexes on a property: at most one of each kind.
     pub fn indexes_on(&self, owner: Owner, key: KeyId) -> impl Iterator<Item = IndexDefinition> {
         let ids = IndexKind::ALL.map(|kind| IndexId { owner, key, kind });

@@ -135,7 +135,10 @@ impl<E: Engine> Store<E> {
             // Commits that began before are readable from here on, so that S is not older than they.
             front.log.acknowledge(known_from.0).map_err(Error::from)?;
             let session = Session::begin(front, Access::Read);
-            assert!(known_from.visible_at(session.timestamp()), "R reached what is durable, and no load runs");
+            assert!(
+                known_from.visible_at(session.timestamp()),
+                "R reached what is durable, and no load runs"
+            );
             let view = session.view();
             let (groups_count, mut entries) = (view.group_count(), 0);
             for group in (0..groups_count).map(GroupId) {
@@ -212,8 +215,12 @@ impl<E: Engine> Store<E> {
         let mut new = Indexes::default();
         for definition in definitions {
             match definition.id.owner {
-                Owner::Label(_) => self.index_rows::<VertexId, V>(staged, *definition, catalogue, &mut new)?,
-                Owner::EdgeType(_) => self.index_rows::<EdgeId, V>(staged, *definition, catalogue, &mut new)?,
+                Owner::Label(_) => {
+                    self.index_rows::<VertexId, V>(staged, *definition, catalogue, &mut new)?
+                }
+                Owner::EdgeType(_) => {
+                    self.index_rows::<EdgeId, V>(staged, *definition, catalogue, &mut new)?
+                }
             }
         }
         Ok(new)
@@ -490,7 +497,12 @@ fn fill<I: Item, V: View>(view: &V, (index, all): &Opening<I>, group: GroupId) -
     Ok(())
 }
 
-fn finish<I: Item>(built: &[Opening<I>], at: Timestamp, catalogue: &Catalogue, to: &mut Indexes) -> Result<()> {
+fn finish<I: Item>(
+    built: &[Opening<I>],
+    at: Timestamp,
+    catalogue: &Catalogue,
+    to: &mut Indexes,
+) -> Result<()> {
     for (index, duplicates) in built {
         let (id, duplicates) = (index.definition().id, duplicates.lock());
         if !duplicates.is_empty() {

@@ -108,7 +108,7 @@ fn properties(catalogue: &Catalogue, owner: Owner) -> Vec<Property> {
         .map(|(key, value_type)| Property {
             key: catalogue.key_name(key).to_string(),
             value_type: value_type.to_string(),
-            unique: matches!(owner, Owner::Label(label) if catalogue.is_unique(label, key)),
+            unique: catalogue.is_unique(owner, key),
         })
         .collect()
 }
@@ -236,7 +236,7 @@ impl StatsReport {
             ("memory: edges", memory.topology_bytes, per_edge.unwrap_or_default()),
             ("memory: properties", memory.property_bytes, String::new()),
             ("memory: fresh records", memory.record_bytes, merges_due),
-            ("memory: unique indexes", memory.index_bytes, counted(engine.index_entries, "entry", "entries")),
+            ("memory: indexes", memory.index_bytes, counted(engine.index_entries, "entry", "entries")),
             ("disk: all files", disk.bytes, String::new()),
             ("disk: log", disk.log_bytes, counted(disk.log_files, "file", "files")),
         ];

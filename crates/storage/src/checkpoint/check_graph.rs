@@ -82,7 +82,10 @@ pub fn check_index<I: Item, V: View>(
             report.indexed_values_count += 1;
             if !index.contains(&value, item) {
                 let value = Shortened::new(&value.to_string());
-                report.find(place.clone(), format!("it doesn't know that {} has {value}", item.name(catalogue)));
+                report.find(
+                    place.clone(),
+                    format!("it doesn't know that {} has {value}", item.name(catalogue)),
+                );
             }
             if unique && let Some(other) = other_holder(view, index, &value, Some(item))? {
                 duplicates.find(value, item, other);

@@ -33,13 +33,7 @@ impl<I> Default for EntryChanges<I> {
 
 impl<I: Item> EntryChanges<I> {
     /// `item`, whose value was `old`, has `new` from this commit on.
-    pub fn note(
-        &mut self,
-        index: &Arc<PropertyIndex<I>>,
-        item: I,
-        old: Option<&Value>,
-        new: Option<&Value>,
-    ) {
+    pub fn note(&mut self, index: &Arc<PropertyIndex<I>>, item: I, old: Option<&Value>, new: Option<&Value>) {
         if old == new {
             return;
         }

@@ -329,7 +329,9 @@ impl<I: Item> PropertyIndex<I> {
                 entries.for_each(&mut |hash, item| {
                     if failed.is_ok() {
                         match value_of(item) {
-                            Ok(value) => look(hash, value.is_some_and(|value| self.hash(&value) == hash), item),
+                            Ok(value) => {
+                                look(hash, value.is_some_and(|value| self.hash(&value) == hash), item)
+                            }
                             Err(error) => failed = Err(error),
                         }
                     }

@@ -203,8 +203,7 @@ impl<V: View> Reader<'_, V> {
                 }
                 candidates.clear();
                 let batch = room.clamp(BATCH.0, BATCH.1);
-                let whole =
-                    self.candidates(property, &index, &value, cursor.after, batch, &mut candidates);
+                let whole = self.candidates(property, &index, &value, cursor.after, batch, &mut candidates);
                 for item in &candidates {
                     if matches.items.len() == end {
                         return Ok(());

@@ -23,9 +23,7 @@ use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueR
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
-use evergraph_graph::view::{
-    EdgeCursor, GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor,
-};
+use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

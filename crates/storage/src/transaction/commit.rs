@@ -19,10 +19,10 @@
 //! Source: core-protocol section 2.
 
 use crate::engine::{Engine, Key, Newer, View};
+use crate::index::directory::Indexes;
 use crate::index::entry_changes::EntryChanges;
 use crate::index::item::Item;
 use crate::index::property_index::Completion;
-use crate::index::directory::Indexes;
 use crate::log::frame::payload_crc;
 use crate::log::writer::Reservation;
 use crate::snapshot::session::Session;
@@ -295,12 +295,7 @@ fn install<E: Engine>(
     }
     front.log.append(frame.space, timestamp.0, frame.payload, frame.crc);
     front.timeline.publish(timestamp, latch);
-    Installed {
-        timestamp,
-        _displaced: displaced,
-        _old_catalogue: current,
-        _old_indexes: old_indexes,
-    }
+    Installed { timestamp, _displaced: displaced, _old_catalogue: current, _old_indexes: old_indexes }
 }
 
 fn publish_schema<E: Engine>(front: &Front<E>, current: &Arc<Catalogue>, schema: &SchemaWrites) {

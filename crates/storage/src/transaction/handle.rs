@@ -107,7 +107,12 @@ impl<E: Engine> Transaction<E> {
     }
 
     /// Refuses values of unique keys that another item than `item` has.
-    fn check_unique<I: ReadItem>(&self, owner: Owner, properties: &Properties, item: Option<I>) -> Result<()> {
+    fn check_unique<I: ReadItem>(
+        &self,
+        owner: Owner,
+        properties: &Properties,
+        item: Option<I>,
+    ) -> Result<()> {
         let catalogue = self.schema.current();
         for (key, value) in properties.as_slice() {
             let Some(value) = value.as_ref().filter(|_| catalogue.is_unique(owner, *key)) else { continue };

@@ -6,5 +6,6 @@ pub mod checkpoint;
 pub mod demo;
 pub mod generate;
 pub mod import;
+pub mod index;
 pub mod run;
 pub mod stats;

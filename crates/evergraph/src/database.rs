@@ -246,7 +246,7 @@ impl Database {
         indexes.iter().map(|index| IndexInfo::new(&catalogue, index)).collect()
     }
 
-    /// Adds a graph in columns, as one commit, and makes it durable by a checkpoint.
+    /// Adds a graph in tables of blocks, as one commit, and makes it durable by a checkpoint.
     ///
     /// # Errors
     /// `invalid` for tables that don't fit each other or labels that have vertices, `limit`, `io`,

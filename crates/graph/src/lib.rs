@@ -14,6 +14,7 @@ pub mod index;
 pub mod load;
 pub mod look_up;
 pub mod mutation;
+pub mod packed_column;
 pub mod properties;
 pub mod timestamp;
 pub mod topology;

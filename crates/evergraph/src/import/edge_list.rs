@@ -335,7 +335,6 @@ fn holds_data(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evergraph_graph::column::Column;
     use evergraph_graph::value::Value;
 
     const SKIP: OnBadRow = OnBadRow::Skip { report: 10 };
@@ -356,7 +355,7 @@ mod tests {
     }
 
     fn column(rows: &mut LineRows, at: usize) -> Vec<Option<Value>> {
-        let column: Column = rows.columns.remove(at).finish();
+        let column = rows.columns.remove(at).finish().column.expect("there are values");
         (0..column.len()).map(|row| column.get(row)).collect()
     }
 

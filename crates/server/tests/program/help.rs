@@ -2,7 +2,7 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 6] = ["import", "run", "stats", "check", "checkpoint", "generate"];
+const COMMANDS: [&str; 7] = ["import", "run", "stats", "check", "checkpoint", "index", "generate"];
 
 #[test]
 fn help_lists_every_command_and_what_exit_codes_mean() {

@@ -94,7 +94,8 @@ impl<E: Engine> Store<E> {
     }
 
     /// Builds an index while others read and write, naming owner and key if they are new; whether it
-    /// wasn't there yet. `progress` is told after each group and may fail to cancel.
+    /// wasn't there yet. `progress` is told before each group and before each try to make
+    /// the index ready, and may fail to cancel.
     ///
     /// Cost: a scan of the label or type; a commit pays for the index from the beginning on.
     ///
@@ -131,6 +132,7 @@ impl<E: Engine> Store<E> {
         let (building, known_from) = Building::<I, E>::begin(front, request, definition, self.random_u64())?;
         let index = &building.index;
         let mut duplicates = Duplicates::default();
+        let mut done = IndexProgress { groups_done: 0, groups_count: 0, entries: 0 };
         {
             // Commits that began before are readable from here on, so that S is not older than they.
             front.log.acknowledge(known_from.0).map_err(Error::from)?;
@@ -140,12 +142,13 @@ impl<E: Engine> Store<E> {
                 "R reached what is durable, and no load runs"
             );
             let view = session.view();
-            let (groups_count, mut entries) = (view.group_count(), 0);
-            for group in (0..groups_count).map(GroupId) {
-                progress(IndexProgress { groups_done: group.0, groups_count, entries })?;
-                entries += fill_group(&view, index, group, &mut duplicates)?;
+            done.groups_count = view.group_count();
+            for group in groups_of(&view) {
+                progress(IndexProgress { groups_done: group.0, ..done })?;
+                done.entries += fill_group(&view, index, group, &mut duplicates)?;
             }
-            progress(IndexProgress { groups_done: groups_count, groups_count, entries })?;
+            done.groups_done = done.groups_count;
+            progress(done)?;
             refuse_duplicates(&duplicates, definition.id, &self.catalogue())?;
             index.filled(session.timestamp());
         }
@@ -163,6 +166,7 @@ impl<E: Engine> Store<E> {
             };
             check_newcomers(&transaction.session().view(), &**index, newcomers, &mut duplicates)?;
             refuse_duplicates(&duplicates, definition.id, &self.catalogue())?;
+            progress(done)?;
             transaction.schema_mut().make(SchemaChange::AddIndex(definition));
             let completion: &dyn Completion = &**index;
             transaction.commit_with(Some(completion)).map(drop)
@@ -200,7 +204,7 @@ impl<E: Engine> Store<E> {
 
     /// Puts the rows of a load, which `staged` shows and nobody else does, into the indexes of
     /// `definitions`. Those that are there take them in at once: readers check what they find. Those that
-    /// are new are returned, to join the directory with the load.
+    /// are new, with what the store has already, are returned, to join the directory with the load.
     ///
     /// Nobody may commit meanwhile.
     ///
@@ -235,34 +239,39 @@ impl<E: Engine> Store<E> {
     ) -> Result<()> {
         let (at, front) = (staged.timestamp(), self.front());
         let IndexDefinition { id, unique } = definition;
-        let known = front.indexes.get::<I>(id);
-        let groups = || (0..staged.group_count()).map(GroupId);
-        let mut duplicates = Duplicates::default();
-        if unique || known.is_none() {
-            let rows = PropertyIndex::<I>::new(definition, at, self.random_u64());
-            for group in groups() {
-                fill_group(staged, &rows, group, &mut duplicates)?;
-            }
-            if known.is_none() {
-                rows.filled(at);
-                rows.complete();
-                rows.forget_newcomers();
-                new.add(Arc::new(rows));
-            }
-        }
-        let Some(index) = known else { return refuse_duplicates(&duplicates, id, catalogue) };
         let session = Session::begin(front, Access::Write);
         let present = session.view();
-        for group in groups().filter(|_| unique) {
+        let known = front.indexes.get::<I>(id);
+        let rows = PropertyIndex::<I>::new(definition, at, self.random_u64());
+        let mut duplicates = Duplicates::default();
+        if known.is_none() {
+            for group in groups_of(&present) {
+                fill_group(&present, &rows, group, &mut duplicates)?;
+            }
+        }
+        if unique || known.is_none() {
+            for group in groups_of(staged) {
+                fill_group(staged, &rows, group, &mut duplicates)?;
+            }
+        }
+        let index = known.as_deref().unwrap_or(&rows);
+        for group in groups_of(staged).filter(|_| unique) {
             I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
-                if let Some(other) = other_holder(&present, &*index, &value, Some(item))? {
+                if let Some(other) = other_holder(&present, index, &value, Some(item))? {
                     duplicates.find(value, item, other);
                 }
                 Ok(())
             })?;
         }
         refuse_duplicates(&duplicates, id, catalogue)?;
-        for group in groups() {
+        let Some(index) = known else {
+            rows.filled(at);
+            rows.complete();
+            rows.forget_newcomers();
+            new.add(Arc::new(rows));
+            return Ok(());
+        };
+        for group in groups_of(staged) {
             I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
                 index.insert(at, index.key(&value), item);
                 Ok(())
@@ -270,6 +279,10 @@ impl<E: Engine> Store<E> {
         }
         Ok(())
     }
+}
+
+fn groups_of<V: View>(view: &V) -> impl Iterator<Item = GroupId> + use<V> {
+    (0..view.group_count()).map(GroupId)
 }
 
 /// An index that is being built; taken back when dropped, unless it became ready.

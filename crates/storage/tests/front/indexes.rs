@@ -379,6 +379,103 @@ fn a_commit_that_breaks_a_uniqueness_to_come_fails_the_build_and_not_the_commit(
     a_build_beside_a_violation_fails_and_names_it::<MemoryEngine>();
 }
 
+/// Calls `last` between the last look at newcomers and the commit that makes the index ready; how often
+/// that was tried.
+fn build_with(
+    store: &Store<MemoryEngine>,
+    request: &IndexRequest<'_>,
+    mut last: impl FnMut(),
+) -> (usize, Result<bool, Error>) {
+    let mut calls_when_done = 0;
+    let made = store.create_index(request, &mut |progress| {
+        calls_when_done += usize::from(progress.groups_done == progress.groups_count);
+        if calls_when_done == 2 {
+            last();
+        }
+        Ok(())
+    });
+    (calls_when_done - 1, made)
+}
+
+#[test]
+fn who_enters_a_value_at_the_last_moment_is_looked_at_too() {
+    for kind in IndexKind::ALL {
+        let store = empty::<MemoryEngine>();
+        let people = ages(&store, 0..20);
+        let (tries, made) = build_with(&store, &on_age(kind, true), || drop(ages(&store, [5])));
+        assert_eq!(made.unwrap_err().to_string(), "Person.age can't be unique: \"5\" of v5 and v20");
+        assert_eq!(tries, 1, "the second look found it");
+        store.transact(|transaction| transaction.delete_vertex(VertexId(20))).unwrap();
+
+        let (tries, made) = build_with(&store, &on_age(kind, true), || {
+            ages(&store, [21]);
+        });
+        assert_eq!((tries, made.unwrap()), (1, true), "alone with its value by the index alone");
+        store.drop_index(OwnerName::Label("Person"), "age", None).unwrap();
+
+        let (tries, made) = build_with(&store, &on_age(kind, true), || {
+            let moved = store.transact(|transaction| {
+                let age = transaction.key("age")?;
+                transaction.set_vertex_property(people[3], age, Some(Value::I64(4)))?;
+                transaction.set_vertex_property(people[4], age, Some(Value::I64(3)))
+            });
+            moved.unwrap();
+        });
+        assert_eq!((tries, made.unwrap()), (2, true), "entries of older values told to look again");
+        check_indexes(&store.snapshot(), &[Value::I64(3), Value::I64(4)], &some_ranges(), 9);
+    }
+}
+
+#[test]
+fn a_commit_that_was_resolved_before_an_index_began_goes_into_it() {
+    for kind in IndexKind::ALL {
+        let store = empty::<NaiveEngine>();
+        let people = ages(&store, 0..5);
+        let beside = store.clone();
+        store.engine().before_the_next_latch(move || {
+            beside.create_index(&on_age(kind, false), &mut |_| Ok(())).unwrap();
+        });
+        let set = store.transact(|transaction| {
+            let age = transaction.key("age")?;
+            transaction.set_vertex_property(people[2], age, Some(Value::I64(40)))
+        });
+        set.unwrap();
+        check_indexes(&store.snapshot(), &[Value::I64(2), Value::I64(40)], &some_ranges(), 9);
+        store.collect_indexes();
+        assert_eq!(store.indexes()[0].entries, 5, "the old value's entry is gone");
+    }
+}
+
+#[test]
+fn who_drops_an_index_late_leaves_its_successor_alone() {
+    let store = empty::<NaiveEngine>();
+    ages(&store, 0..5);
+    let (request, owner) = (on_age(IndexKind::Hash, false), OwnerName::Label("Person"));
+    store.create_index(&request, &mut |_| Ok(())).unwrap();
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let (reached, late_began) = std::sync::mpsc::channel::<()>();
+    store.engine().before_the_next_latch(move || {
+        reached.send(()).unwrap();
+        wait.recv().unwrap();
+    });
+    let beside = store.clone();
+    let mut late = Some(thread::spawn("late", move || drop(beside.drop_index(owner, "age", None))).unwrap());
+    late_began.recv().unwrap();
+    store.drop_index(owner, "age", None).unwrap();
+    store
+        .create_index(&request, &mut |_| {
+            if let Some(late) = late.take() {
+                go.send(()).unwrap();
+                late.join().unwrap();
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(store.indexes().len(), 1, "it dropped what was gone already");
+    check_indexes(&store.snapshot(), &[Value::I64(2)], &some_ranges(), 9);
+    assert_eq!(store.snapshot().indexes().len(), 1, "no scan is needed");
+}
+
 #[test]
 fn duplicates_are_named_up_to_five_with_their_holders() {
     let store = empty::<MemoryEngine>();

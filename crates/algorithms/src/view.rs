@@ -7,14 +7,10 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
-use evergraph_graph::index::IndexStatistics;
-use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
 use evergraph_graph::value::Value;
-use evergraph_graph::view::{
-    EdgeCursor, Freeze, GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor,
-};
+use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
 use std::sync::{Arc, Mutex};
 
 /// A graph behind the contract of a view.
@@ -25,7 +21,7 @@ pub(crate) struct FrozenOnly {
 }
 
 /// Grants single reservations up to a number of bytes.
-struct Limit(u64);
+pub(crate) struct Limit(pub(crate) u64);
 
 impl Budget for Limit {
     fn reserve(&self, purpose: &str, bytes: u64) -> Result<Reservation> {
@@ -117,62 +113,6 @@ impl GraphView for FrozenOnly {
     }
     fn edge_property_map(&self, _: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         not_asked()
-    }
-    fn scan_edges(
-        &self,
-        _: Option<&[TypeId]>,
-        _: &mut EdgeCursor,
-        _: usize,
-        _: &mut Vec<EdgeId>,
-    ) -> Result<()> {
-        not_asked()
-    }
-    fn look_up_vertices(
-        &self,
-        _: LabelId,
-        _: KeyId,
-        _: &[Value],
-        _: &mut MatchCursor<VertexId>,
-        _: usize,
-        _: &mut Matches<VertexId>,
-    ) -> Result<()> {
-        not_asked()
-    }
-    fn look_up_edges(
-        &self,
-        _: TypeId,
-        _: KeyId,
-        _: &[Value],
-        _: &mut MatchCursor<EdgeId>,
-        _: usize,
-        _: &mut Matches<EdgeId>,
-    ) -> Result<()> {
-        not_asked()
-    }
-    fn range_vertices(
-        &self,
-        _: LabelId,
-        _: KeyId,
-        _: &ValueRange,
-        _: &mut RangeCursor<VertexId>,
-        _: usize,
-        _: &mut Ranked<VertexId>,
-    ) -> Result<()> {
-        not_asked()
-    }
-    fn range_edges(
-        &self,
-        _: TypeId,
-        _: KeyId,
-        _: &ValueRange,
-        _: &mut RangeCursor<EdgeId>,
-        _: usize,
-        _: &mut Ranked<EdgeId>,
-    ) -> Result<()> {
-        not_asked()
-    }
-    fn indexes(&self) -> Vec<IndexStatistics> {
-        Vec::new()
     }
     fn look_up(&self, _: LabelId, _: KeyId, _: &[Value], _: &mut Vec<Option<VertexId>>) -> Result<()> {
         not_asked()

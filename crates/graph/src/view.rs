@@ -7,9 +7,9 @@
 //! Nothing here assumes that all vertices are local: [`GraphView::partitions`] says where they live.
 
 use crate::budget::Budget;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Owner};
 use crate::column::Column;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
 use crate::index::IndexStatistics;
 use crate::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
@@ -90,10 +90,20 @@ pub struct Statistics {
     pub edges: Vec<(TypeId, u64)>,
 }
 
+/// Vertices whose edges a scan of edges asks for at once.
+const SOURCES: usize = 4096;
+
+/// What a view without indexes says to who looks up.
+fn no_index(catalogue: &Catalogue, owner: Owner, key: KeyId) -> Error {
+    let property = catalogue.property_name(owner, key);
+    Error::invalid(format!("this view has no index on {property}"))
+}
+
 /// A graph as it was at one timestamp (and, inside a transaction, with its own writes).
 ///
 /// Unless said otherwise: a vertex that isn't there yields nothing, never an error; answers come in
-/// the order of the questions; out-vectors are appended to, not cleared.
+/// the order of the questions; out-vectors are appended to, not cleared. A view without indexes, of a file
+/// or a selection, leaves look-ups as they are here.
 pub trait GraphView: Send + Sync {
     /// The moment that is seen.
     fn timestamp(&self) -> Timestamp;
@@ -114,7 +124,7 @@ pub trait GraphView: Send + Sync {
     ) -> Result<()>;
 
     /// Appends up to `limit` edges of `types` (`None`: all) in the order of their ids: by source, type,
-    /// target, discriminator; moves `cursor`. Cost: a look at each group that has none.
+    /// target, discriminator; moves `cursor`. Cost, unless a view knows better: a look at each vertex.
     ///
     /// # Errors
     /// What reading may meet.
@@ -124,7 +134,28 @@ pub trait GraphView: Send + Sync {
         cursor: &mut EdgeCursor,
         limit: usize,
         edges: &mut Vec<EdgeId>,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        let end = edges.len().saturating_add(limit);
+        let (mut sources, mut batch) = (Vec::new(), NeighborBatch::default());
+        while !cursor.done && edges.len() < end {
+            let mut next = VertexCursor { next: cursor.source, done: false };
+            sources.clear();
+            self.scan_vertices(None, &mut next, SOURCES, &mut sources)?;
+            // The source that the cursor stopped in may be gone by an own write.
+            let same = sources.first().is_some_and(|source| source.0 == cursor.source);
+            let offset = if same { cursor.offset } else { 0 };
+            let mut within = NeighborCursor { row: 0, offset, done: false };
+            batch.clear();
+            let room = end - edges.len();
+            self.neighbors(&sources, types, Direction::Out, &mut within, room, &mut batch)?;
+            edges.append(&mut batch.edges);
+            match sources.get(within.row) {
+                Some(source) => (cursor.source, cursor.offset) = (source.0, within.offset),
+                None => *cursor = EdgeCursor { source: next.next, offset: 0, done: next.done },
+            }
+        }
+        Ok(())
+    }
 
     /// The label of each vertex, `None` where it isn't alive.
     ///
@@ -224,11 +255,13 @@ pub trait GraphView: Send + Sync {
         &self,
         label: LabelId,
         key: KeyId,
-        values: &[Value],
-        cursor: &mut MatchCursor<VertexId>,
-        limit: usize,
-        matches: &mut Matches<VertexId>,
-    ) -> Result<()>;
+        _values: &[Value],
+        _cursor: &mut MatchCursor<VertexId>,
+        _limit: usize,
+        _matches: &mut Matches<VertexId>,
+    ) -> Result<()> {
+        Err(no_index(&self.catalogue(), Owner::Label(label), key))
+    }
 
     /// As [`GraphView::look_up_vertices`], for the edges of a type.
     ///
@@ -238,11 +271,13 @@ pub trait GraphView: Send + Sync {
         &self,
         edge_type: TypeId,
         key: KeyId,
-        values: &[Value],
-        cursor: &mut MatchCursor<EdgeId>,
-        limit: usize,
-        matches: &mut Matches<EdgeId>,
-    ) -> Result<()>;
+        _values: &[Value],
+        _cursor: &mut MatchCursor<EdgeId>,
+        _limit: usize,
+        _matches: &mut Matches<EdgeId>,
+    ) -> Result<()> {
+        Err(no_index(&self.catalogue(), Owner::EdgeType(edge_type), key))
+    }
 
     /// Appends up to `limit` vertices of `label` whose `key` lies in `range`, in its order, with their
     /// values; moves `cursor`.
@@ -256,11 +291,13 @@ pub trait GraphView: Send + Sync {
         &self,
         label: LabelId,
         key: KeyId,
-        range: &ValueRange,
-        cursor: &mut RangeCursor<VertexId>,
-        limit: usize,
-        ranked: &mut Ranked<VertexId>,
-    ) -> Result<()>;
+        _range: &ValueRange,
+        _cursor: &mut RangeCursor<VertexId>,
+        _limit: usize,
+        _ranked: &mut Ranked<VertexId>,
+    ) -> Result<()> {
+        Err(no_index(&self.catalogue(), Owner::Label(label), key))
+    }
 
     /// As [`GraphView::range_vertices`], for the edges of a type.
     ///
@@ -270,15 +307,19 @@ pub trait GraphView: Send + Sync {
         &self,
         edge_type: TypeId,
         key: KeyId,
-        range: &ValueRange,
-        cursor: &mut RangeCursor<EdgeId>,
-        limit: usize,
-        ranked: &mut Ranked<EdgeId>,
-    ) -> Result<()>;
+        _range: &ValueRange,
+        _cursor: &mut RangeCursor<EdgeId>,
+        _limit: usize,
+        _ranked: &mut Ranked<EdgeId>,
+    ) -> Result<()> {
+        Err(no_index(&self.catalogue(), Owner::EdgeType(edge_type), key))
+    }
 
     /// The indexes that answer this view without a scan, with their sizes as they are now: what a planner
     /// chooses from. Cost: a look at each.
-    fn indexes(&self) -> Vec<IndexStatistics>;
+    fn indexes(&self) -> Vec<IndexStatistics> {
+        Vec::new()
+    }
 
     /// Exact counts at this timestamp. Cost: a look at each segment.
     ///

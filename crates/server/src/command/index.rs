@@ -1,7 +1,6 @@
 //! `evergraph index`: indexes and uniqueness, created, dropped and listed.
 
 use crate::context::Context;
-use crate::open::open;
 use crate::terminal::failure::Failure;
 use crate::terminal::number::{count, counted, size, time};
 use crate::terminal::table::{Side, Table, visible};
@@ -23,9 +22,11 @@ Examples:
   evergraph index list social.eg
   evergraph index drop social.eg Person born
 
-A hash index finds equal values; an ordered one also ranges and prefixes, in more memory. With --unique
-no two vertices of the label (edges of the type) may have the same value. A label or an edge type alone
-needs no index: its scan visits nothing else.";
+Which index:
+  A hash index finds equal values; an ordered one also ranges and prefixes, in
+  more memory. With --unique no two vertices of the label (edges of the type)
+  may have the same value. A label or an edge type alone needs no index: its
+  scan visits nothing else.";
 
 const CREATE_HELP: &str = "\
 Examples:
@@ -137,7 +138,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> Result<(), Fail
             let options = if *unique { options.unique() } else { options };
             let kind = if *ordered { IndexKind::Ordered } else { IndexKind::Hash };
             let options = if *ordered { options.ordered() } else { options };
-            let database = open(path)?;
+            let database = context.open(path)?;
             let created = database.create_index_with(
                 &options,
                 &|now| {
@@ -159,7 +160,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> Result<(), Fail
         }
         Action::Drop { database: path, on, kind } => {
             let (owner, key) = on.parts()?;
-            let database = open(path)?;
+            let database = context.open(path)?;
             database.drop_index(owner, key, *kind)?;
             database.close()?;
             drop(meter);
@@ -167,7 +168,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> Result<(), Fail
             context.console.summary(&Dropped { database, property })
         }
         Action::List { database: path } => {
-            let database = open(path)?;
+            let database = context.open(path)?;
             let mut indexes: Vec<Entry> = database.indexes().iter().map(Entry::new).collect();
             indexes.sort_by(|a, b| (a.of, &a.owner, &a.key, a.kind).cmp(&(b.of, &b.owner, &b.key, b.kind)));
             let catalogue = database.snapshot().catalogue();

@@ -3,9 +3,11 @@
 pub mod bench;
 pub mod check;
 pub mod checkpoint;
+pub mod completions;
 pub mod demo;
 pub mod generate;
 pub mod import;
 pub mod index;
+pub mod man;
 pub mod run;
 pub mod stats;

@@ -10,4 +10,7 @@ mod help;
 mod indexes;
 mod interrupts;
 mod output;
+mod settings;
+mod shell;
+mod stats;
 mod support;

@@ -11,6 +11,7 @@
 //! Source: LDBC SNB Interactive v1, "CsvCompositeMergeForeign / CsvBasic" of the data generator
 //! (dates as milliseconds since 1970).
 
+use crate::import::source::unpacked_name;
 use std::path::Path;
 
 /// How to read one of the generator's files.
@@ -26,7 +27,7 @@ pub struct LdbcFile {
 #[must_use]
 pub fn recognise(path: &Path, first_line: &str) -> Option<LdbcFile> {
     let file_name = path.file_name()?.to_str()?;
-    let stem = file_name.strip_suffix(".gz").unwrap_or(file_name).strip_suffix(".csv")?;
+    let stem = unpacked_name(file_name).strip_suffix(".csv")?;
     let words: Vec<&str> = stem.split('_').collect();
     let (name, numbers) = words.split_at_checked(words.len().checked_sub(2)?)?;
     let is_number = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());

@@ -6,7 +6,7 @@
 //! | `.e`, `.edges`, `.el`, `.txt` | a list of edges |
 //! | `.csv`, `.tsv` | what the header says: `:ID` vertices, `:START_ID` and `:END_ID` edges; LDBC's names; or a list of edges, if the first line begins with two whole numbers |
 //!
-//! Each may end in `.gz` too. Headers are looked at before anything is loaded, so that a typing error
+//! Each may end in `.gz`, `.zst` or `.zstd` too. Headers are looked at before anything is loaded, so that a typing error
 //! in the last file is told first and not after an hour. What can be read once only (standard input,
 //! a pipe) is not looked at: it is a list of edges unless its role is told.
 
@@ -15,7 +15,7 @@ use crate::import::header::Header;
 use crate::import::integer::parse_i64;
 use crate::import::layout;
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
-use crate::import::source::{Source, is_standard_input, open_error};
+use crate::import::source::{Source, is_standard_input, open_error, unpacked_name};
 use evergraph_graph::error::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -199,7 +199,7 @@ impl CsvFile {
     }
 }
 
-const KNOWN_ENDINGS: &str = "known are .csv .tsv .v .e .edges .el .txt, each also with .gz";
+const KNOWN_ENDINGS: &str = "known are .csv .tsv .v .e .edges .el .txt, each also with .gz or .zst";
 
 enum Guess {
     Is(Role),
@@ -209,7 +209,7 @@ enum Guess {
 
 fn role_by_name(path: &Path) -> Option<Guess> {
     let name = path.file_name()?.to_str()?;
-    let (_, ending) = name.strip_suffix(".gz").unwrap_or(name).rsplit_once('.')?;
+    let (_, ending) = unpacked_name(name).rsplit_once('.')?;
     match ending.to_ascii_lowercase().as_str() {
         "v" => Some(Guess::Is(Role::VertexList)),
         "e" | "edges" | "el" | "txt" => Some(Guess::Is(Role::EdgeList)),
@@ -232,7 +232,7 @@ fn csv_file(input: InputFile, options: &ImportOptions) -> CsvFile {
 /// The file's name without its endings, and the ending before `.gz`.
 fn stem_and_ending(path: &Path) -> (String, String) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let name = unpacked_name(&name);
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     (stem.to_owned(), ending.to_ascii_lowercase())
 }

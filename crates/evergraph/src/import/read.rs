@@ -394,7 +394,7 @@ mod tests {
         assert_eq!(
             files.error(&files.options()).1,
             "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt, each \
-             also with .gz): state its role"
+             also with .gz or .zst): state its role"
         );
         files.inputs[0].role = Some(Role::EdgeList);
         assert_eq!(files.load().edges_count(), 1);
@@ -405,7 +405,10 @@ mod tests {
         );
         files.inputs[0] = InputFile::new(files.folder.path());
         let error = read(&files.options(), &|_| ()).unwrap_err().to_string();
-        assert!(error.ends_with("known are .csv .tsv .v .e .edges .el .txt, each also with .gz"), "{error}");
+        assert!(
+            error.ends_with("known are .csv .tsv .v .e .edges .el .txt, each also with .gz or .zst"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::import::columns::{Declared, append, select};
 use crate::import::context::Context;
 use crate::import::csv_records::CsvRecords;
 use crate::import::csv_rows::{CsvRows, IdCells, RowFormat, string_at};
-use crate::import::faults::{BadRows, Faults};
+use crate::import::faults::{Fault, FaultCollector, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
 use crate::import::options::IdType;
@@ -83,12 +83,14 @@ impl CsvGraph {
         context: &mut Context<'_>,
     ) -> Result<()> {
         let file = records.name().to_owned();
-        let Some((key, space_name, id_type)) = header.fields.iter().find_map(|field| match &field.meaning {
-            Meaning::Id { key, space, id_type } => Some((key.clone(), space.clone(), *id_type)),
+        let id = header.fields.iter().enumerate().find_map(|(column, field)| match &field.meaning {
+            Meaning::Id { key, space, id_type } => Some((column, key.clone(), space.clone(), *id_type)),
             _ => None,
-        }) else {
+        });
+        let Some((id_column, key, space_name, id_type)) = id else {
             return Err(Error::invalid(format!("{file}: header: there is no :ID")));
         };
+        let id_name = header.fields[id_column].text.clone();
         let id_type = id_type.unwrap_or(context.options.id_type);
         let space = self.space(&space_name, id_type, &file)?;
         self.spaces[space].places.enter(&file);
@@ -106,9 +108,8 @@ impl CsvGraph {
             }
         };
         let format = RowFormat { header, id_types: vec![id_type], default_name: name.map(ToOwned::to_owned) };
-        let on_bad_row = context.options.on_bad_row;
-        read_batches(records, &format, context, |rows, bad_rows| {
-            let mut rows = rows;
+        let rules = context.faults.rules();
+        read_batches(records, &format, context, |mut rows, collector| {
             let tables = match (&rows.names, only_table) {
                 (_, Some(table)) => vec![table],
                 (names, None) => {
@@ -123,10 +124,11 @@ impl CsvGraph {
                     self.declare_vertices(*table, &format.header, id_type, &file)?;
                 }
             }
-            let mut duplicates = Faults::new(on_bad_row);
-            let groups = self.place_vertices(space, &rows, &tables, &mut duplicates, &file)?;
+            let mut duplicates = Faults::new(rules);
+            let groups =
+                self.place_vertices(space, &rows, &tables, (id_column, &id_name), &mut duplicates, &file)?;
             rows.faults.join(duplicates);
-            bad_rows.add(&file, 0, rows.faults, on_bad_row)?;
+            collector.add(&file, 0, rows.faults)?;
             if let Some(key) = &key {
                 rows.columns.insert(0, (key.clone(), rows.ids[0].to_column()));
             }
@@ -177,9 +179,8 @@ impl CsvGraph {
         let format = RowFormat { header, id_types, default_name: name.map(ToOwned::to_owned) };
         // The ids lie from left to right; whichever is the start comes first from here on.
         let ends = if first.2 { [(0, first), (1, second)] } else { [(1, second), (0, first)] };
-        let on_bad_row = context.options.on_bad_row;
-        read_batches(records, &format, context, |rows, bad_rows| {
-            let mut rows = rows;
+        let rules = context.faults.rules();
+        read_batches(records, &format, context, |mut rows, collector| {
             let types: Vec<String> = match (&rows.names, name) {
                 (Some(names), _) => names.names.clone(),
                 (None, name) => name.iter().map(ToString::to_string).collect(),
@@ -189,10 +190,10 @@ impl CsvGraph {
                     self.declare(&format!("type {edge_type}"), &format.header, &file)?;
                 }
             }
-            let mut unknown = Faults::new(on_bad_row);
+            let mut unknown = Faults::new(rules);
             let groups = self.place_edges(&ends, &rows, &format.header, &mut unknown);
             rows.faults.join(unknown);
-            bad_rows.add(&file, 0, rows.faults, on_bad_row)?;
+            collector.add(&file, 0, rows.faults)?;
             let mut columns = rows.columns;
             let mut placed = 0;
             for ((type_code, source, target), mut group) in groups {
@@ -221,6 +222,7 @@ impl CsvGraph {
         space: usize,
         rows: &CsvRows,
         tables: &[usize],
+        (id_column, id_name): (usize, &str),
         duplicates: &mut Faults,
         file: &str,
     ) -> Result<Vec<(usize, Vec<u32>)>> {
@@ -233,7 +235,8 @@ impl CsvGraph {
                     duplicates.push(rows.lines[row], || {
                         let other = space.places.find(entry).unwrap_or_default();
                         let id = rows.ids[0].show(row);
-                        format!("vertex {id} of {} is there already, from {other}", space.title())
+                        let why = format!("vertex {id} of {} is there already, from {other}", space.title());
+                        Fault::of_column(id_column, id_name, why, &rows.text(row))
                     });
                     continue;
                 }
@@ -271,13 +274,9 @@ impl CsvGraph {
             let [Some((source_table, source)), Some((target_table, target))] = found else {
                 unknown.push(rows.lines[row], || {
                     let (ids, (column, space, _)) = if found[0].is_none() { ends[0] } else { ends[1] };
-                    format!(
-                        "column {} ({}): there is no vertex {} in {}",
-                        column + 1,
-                        header.fields[column].text,
-                        rows.ids[ids].show(row),
-                        self.spaces[space].title()
-                    )
+                    let (id, space) = (rows.ids[ids].show(row), self.spaces[space].title());
+                    let why = format!("there is no vertex {id} in {space}");
+                    Fault::of_column(column, &header.fields[column].text, why, &rows.text(row))
                 });
                 continue;
             };
@@ -471,18 +470,18 @@ fn read_batches(
     mut records: CsvRecords,
     format: &RowFormat,
     context: &mut Context<'_>,
-    mut place: impl FnMut(CsvRows, &mut BadRows) -> Result<u64> + Send,
+    mut place: impl FnMut(CsvRows, &mut FaultCollector) -> Result<u64> + Send,
 ) -> Result<()> {
     let (name, bytes) = (records.name().to_owned(), records.bytes_read());
-    let (width, block_bytes, on_bad_row) =
-        (format.header.fields.len(), context.block_bytes, context.options.on_bad_row);
-    let (meter, bad_rows) = (&context.meter, &mut context.bad_rows);
+    let (width, block_bytes) = (format.header.fields.len(), context.block_bytes);
+    let rules = context.faults.rules();
+    let (meter, collector) = (&context.meter, &mut context.faults);
     let mut rows_read = 0;
     pipeline::run(
         context.pool,
-        || records.next_batch(width, block_bytes, on_bad_row),
-        |batch| format.parse(batch, on_bad_row),
-        |rows| place(rows, bad_rows),
+        || records.next_batch(width, block_bytes, rules),
+        |batch| format.parse(batch, rules),
+        |rows| place(rows, collector),
         |rows| {
             rows_read = rows;
             meter.tick(&name, &bytes, rows)

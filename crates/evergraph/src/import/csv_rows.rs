@@ -4,8 +4,8 @@
 //! left out of all of them.
 
 use crate::import::cell::{Cells, shortened};
-use crate::import::csv_records::RecordBatch;
-use crate::import::faults::{Faults, OnBadRow};
+use crate::import::csv_records::{RecordBatch, RecordFields};
+use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::integer::parse_i64;
 use crate::import::options::IdType;
@@ -37,6 +37,10 @@ pub struct CsvRows {
     pub names: Option<Names>,
     /// Records that were left out.
     pub faults: Faults,
+    /// The texts of all records, for errors.
+    texts: RecordFields,
+    /// The record of each row; `None` if none was left out.
+    kept: Option<Vec<u32>>,
 }
 
 /// Labels or types of rows: few names, an index into them for each row.
@@ -65,8 +69,9 @@ pub enum IdCells {
 impl RowFormat {
     /// Reads a batch of records.
     #[must_use]
-    pub fn parse(&self, batch: RecordBatch, on_bad_row: OnBadRow) -> CsvRows {
+    pub fn parse(&self, batch: RecordBatch, rules: FaultRules) -> CsvRows {
         let records = batch.len();
+        let fields = batch.fields;
         let mut bad: BTreeMap<usize, (usize, String)> = BTreeMap::new();
         let mut note = |record: usize, column: usize, why: String| {
             bad.entry(record).or_insert((column, why));
@@ -80,7 +85,7 @@ impl RowFormat {
                 Meaning::Property { key, cell_type } => {
                     let mut cells = Cells::new(*cell_type);
                     for record in 0..records {
-                        if let Err(why) = cells.push(batch.field(record, column)) {
+                        if let Err(why) = cells.push(fields.field(record, column)) {
                             note(record, column, why);
                         }
                     }
@@ -89,7 +94,7 @@ impl RowFormat {
                 Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_) => {
                     let mut cells = IdCells::new(self.id_types[ids.len()]);
                     for record in 0..records {
-                        if let Err(why) = cells.push(batch.field(record, column)) {
+                        if let Err(why) = cells.push(fields.field(record, column)) {
                             note(record, column, why);
                         }
                     }
@@ -98,7 +103,7 @@ impl RowFormat {
                 Meaning::Label | Meaning::Type => {
                     let mut column_names = NameReader::default();
                     for record in 0..records {
-                        let text = batch.field(record, column);
+                        let text = fields.field(record, column);
                         if let Err(why) = column_names.push(text, self.default_name.as_deref()) {
                             note(record, column, why);
                         }
@@ -107,11 +112,19 @@ impl RowFormat {
                 }
             }
         }
-        let mut rows =
-            CsvRows { lines: batch.lines, columns: Vec::new(), ids, names, faults: Faults::new(on_bad_row) };
+        let mut rows = CsvRows {
+            lines: batch.lines,
+            columns: Vec::new(),
+            ids,
+            names,
+            faults: Faults::new(rules),
+            texts: fields,
+            kept: None,
+        };
         for (record, (column, why)) in &bad {
-            let text = &self.header.fields[*column].text;
-            rows.faults.push(rows.lines[*record], || format!("column {} ({text}): {why}", column + 1));
+            let name = &self.header.fields[*column].text;
+            let text = || rows.texts.text(*record);
+            rows.faults.push(rows.lines[*record], || Fault::of_column(*column, name, why.clone(), &text()));
         }
         if !bad.is_empty() {
             let keep: Vec<bool> = (0..records).map(|record| !bad.contains_key(&record)).collect();
@@ -123,10 +136,23 @@ impl RowFormat {
                 let mut kept = keep.iter();
                 names.codes.retain(|_| *kept.next().expect("one entry a record"));
             }
+            let kept = (0..records as u32).zip(&keep).filter(|(_, keep)| **keep);
+            rows.kept = Some(kept.map(|(record, _)| record).collect());
         }
         rows.faults.join(batch.faults);
         rows.columns = properties.into_iter().map(|(key, cells)| (key, cells.finish())).collect();
         rows
+    }
+}
+
+impl CsvRows {
+    /// The text of `row` for errors, as [`RecordFields::text`] gives it.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn text(&self, row: usize) -> Vec<u8> {
+        self.texts.text(self.kept.as_ref().map_or(row, |kept| kept[row] as usize))
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::import::cell::CellType;
 use crate::import::context::Context;
 use crate::import::edge_list::{LineFormat, LineRows, Separator, first_data_line};
-use crate::import::faults::BadRows;
+use crate::import::faults::FaultCollector;
 use crate::import::header::parse_list_columns;
 use crate::import::lines::Lines;
 use crate::import::pipeline;
@@ -75,11 +75,11 @@ impl EdgeListFile {
     pub fn read(
         mut self,
         context: &mut Context<'_>,
-        mut place: impl FnMut(&LineFormat, LineRows, u64, &mut BadRows) -> Result<u64> + Send,
+        mut place: impl FnMut(&LineFormat, LineRows, u64, &mut FaultCollector) -> Result<u64> + Send,
     ) -> Result<()> {
         let bytes = self.lines.bytes_read();
-        let (meter, bad_rows) = (&context.meter, &mut context.bad_rows);
-        let on_bad_row = context.options.on_bad_row;
+        let rules = context.faults.rules();
+        let (meter, collector) = (&context.meter, &mut context.faults);
         let format = &self.format;
         let mut first_line = 1;
         let mut rows_read = 0;
@@ -89,10 +89,10 @@ impl EdgeListFile {
                 Some(block) => Ok(Some(block)),
                 None => self.lines.next_block(),
             },
-            |block| format.parse(&block, on_bad_row),
+            |block| format.parse(block, rules),
             |rows| {
                 let lines = rows.lines;
-                let placed = place(format, rows, first_line, bad_rows)?;
+                let placed = place(format, rows, first_line, collector)?;
                 first_line += lines;
                 Ok(placed)
             },

@@ -14,7 +14,7 @@ use crate::import::columns::{Declared, append};
 use crate::import::context::Context;
 use crate::import::edge_list::{LineFormat, LineRows};
 use crate::import::edge_list_file::{EdgeListFile, ListKind};
-use crate::import::faults::{Faults, OnBadRow};
+use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
@@ -88,12 +88,13 @@ impl EdgeListGraph {
         self.is_closed = true;
         self.places.enter(&file);
         self.declare(&format!("label {}", context.options.vertex_label), &list)?;
-        let on_bad_row = context.options.on_bad_row;
-        list.read(context, |format, mut rows, first_line, bad_rows| {
+        let rules = context.faults.rules();
+        list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let before = self.ids_by_row.len();
             let mut keep = Vec::with_capacity(rows.sources.len());
-            let mut duplicates = Faults::new(on_bad_row);
+            let mut duplicates = Faults::new(rules);
+            let mut texts = rows.texts();
             for (&id, line) in rows.sources.iter().zip(rows.row_lines()) {
                 let inserted = self.ids.insert(id);
                 keep.push(matches!(inserted, Inserted::New(_)));
@@ -105,14 +106,15 @@ impl EdgeListGraph {
                     Inserted::Known(row) => duplicates.push(line, || {
                         let other = self.places.find(row).unwrap_or_else(|| RANGE.to_owned());
                         let id = self.signs.show(id);
-                        format!("column 1 (id): vertex {id} is there already, from {other}")
+                        let why = format!("vertex {id} is there already, from {other}");
+                        Fault::of_column(0, "id", why, texts.get(line))
                     }),
                     Inserted::Full => return Err(too_many_vertices(&file)),
                 }
             }
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
             rows.faults.join(duplicates);
-            bad_rows.add(&file, first_line, rows.faults, on_bad_row)?;
+            collector.add(&file, first_line, rows.faults)?;
             let added = self.ids_by_row.len() - before;
             append(&mut self.vertex_columns, before, columns, added).map_err(|why| in_file(&file, &why))?;
             Ok(added as u64)
@@ -128,17 +130,17 @@ impl EdgeListGraph {
         let file = list.name.clone();
         self.declare(&format!("type {edge_type}"), &list)?;
         let table = self.edge_table(edge_type);
-        let on_bad_row = context.options.on_bad_row;
-        list.read(context, |format, mut rows, first_line, bad_rows| {
+        let rules = context.faults.rules();
+        list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let mut ends = if self.is_closed {
-                self.find_ends(&rows, on_bad_row)
+                self.find_ends(&rows, rules)
             } else {
-                self.insert_ends(&rows, &file, on_bad_row)?
+                self.insert_ends(&rows, &file, rules)?
             };
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &ends.keep);
             rows.faults.join(ends.unknown);
-            bad_rows.add(&file, first_line, rows.faults, on_bad_row)?;
+            collector.add(&file, first_line, rows.faults)?;
             let edges = &mut self.edges[table];
             let (before, added) = (edges.sources.len(), ends.sources.len());
             edges.sources.append(&mut ends.sources);
@@ -203,7 +205,7 @@ impl EdgeListGraph {
         self.edges.len() - 1
     }
 
-    fn insert_ends(&mut self, rows: &LineRows, file: &str, on_bad_row: OnBadRow) -> Result<Ends> {
+    fn insert_ends(&mut self, rows: &LineRows, file: &str, rules: FaultRules) -> Result<Ends> {
         let mut insert = |id: u64| match self.ids.insert(id) {
             Inserted::New(row) => {
                 self.ids_by_row.push(id);
@@ -212,7 +214,7 @@ impl EdgeListGraph {
             Inserted::Known(row) => Ok(row),
             Inserted::Full => Err(too_many_vertices(file)),
         };
-        let mut ends = Ends::with_capacity(rows.sources.len(), on_bad_row);
+        let mut ends = Ends::with_capacity(rows.sources.len(), rules);
         for (&source, &target) in rows.sources.iter().zip(&rows.targets) {
             ends.sources.push(insert(source)?);
             ends.targets.push(insert(target)?);
@@ -220,8 +222,9 @@ impl EdgeListGraph {
         Ok(ends)
     }
 
-    fn find_ends(&self, rows: &LineRows, on_bad_row: OnBadRow) -> Ends {
-        let mut ends = Ends::with_capacity(rows.sources.len(), on_bad_row);
+    fn find_ends(&self, rows: &LineRows, rules: FaultRules) -> Ends {
+        let mut ends = Ends::with_capacity(rows.sources.len(), rules);
+        let mut texts = rows.texts();
         for (row, (&source, &target)) in rows.sources.iter().zip(&rows.targets).enumerate() {
             let (known_source, known_target) = (self.ids.get(source), self.ids.get(target));
             if let (Some(known_source), Some(known_target)) = (known_source, known_target) {
@@ -231,13 +234,13 @@ impl EdgeListGraph {
             }
             ends.keep.resize(rows.sources.len(), true);
             ends.keep[row] = false;
-            ends.unknown.push(rows.line_of(row), || {
-                let (column, id) =
-                    if known_source.is_none() { ("1 (source)", source) } else { ("2 (target)", target) };
-                format!(
-                    "column {column}: there is no vertex {} in the vertex lists or {RANGE}",
-                    self.signs.show(id)
-                )
+            let line = rows.line_of(row);
+            ends.unknown.push(line, || {
+                let (column, name, id) =
+                    if known_source.is_none() { (0, "source", source) } else { (1, "target", target) };
+                let id = self.signs.show(id);
+                let why = format!("there is no vertex {id} in the vertex lists or {RANGE}");
+                Fault::of_column(column, name, why, texts.get(line))
             });
         }
         ends
@@ -289,12 +292,12 @@ struct Ends {
 }
 
 impl Ends {
-    fn with_capacity(rows: usize, on_bad_row: OnBadRow) -> Self {
+    fn with_capacity(rows: usize, rules: FaultRules) -> Self {
         Self {
             sources: Vec::with_capacity(rows),
             targets: Vec::with_capacity(rows),
             keep: Vec::new(),
-            unknown: Faults::new(on_bad_row),
+            unknown: Faults::new(rules),
         }
     }
 }

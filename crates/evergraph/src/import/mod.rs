@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`read::read`] does it all. The result is the same with any number of threads. A bad row is named
-//! by file, line and column; it stops the import, or is counted and left out.
+//! by file, line and column; it stops the import, or is counted, left out and told in a report.
 
 pub mod cell;
 pub mod columns;
@@ -32,4 +32,5 @@ pub mod pipeline;
 pub mod places;
 pub mod plan;
 pub mod read;
+pub mod report;
 pub mod source;

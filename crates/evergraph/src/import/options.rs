@@ -37,6 +37,8 @@ pub struct ImportOptions {
     pub vertex_columns: Option<String>,
     /// What to do about rows that can't be loaded.
     pub on_bad_row: OnBadRow,
+    /// The file that describes every bad row, also if the import stops; an older one is overwritten.
+    pub bad_rows_report: Option<PathBuf>,
     /// Threads to work on; 0 for as many as there are cores.
     pub threads: usize,
     /// Ends the import when it is set. `None`: it can't be stopped.
@@ -60,6 +62,7 @@ impl ImportOptions {
             edge_columns: None,
             vertex_columns: None,
             on_bad_row: OnBadRow::Stop,
+            bad_rows_report: None,
             threads: 0,
             cancel: CancelFlag::default(),
         }

@@ -80,7 +80,12 @@ impl Plan {
         walk(&folder.path, &mut found)?;
         found.sort();
         let before = self.files_count();
+        let report = options.bad_rows_report.as_deref().and_then(|report| fs::canonicalize(report).ok());
         for path in found {
+            // The report of an import before is no input of this one.
+            if report.is_some() && fs::canonicalize(&path).ok() == report {
+                continue;
+            }
             if folder.role.is_none() && role_by_name(&path).is_none() {
                 self.ignored_files.push(path);
                 continue;
@@ -98,6 +103,15 @@ impl Plan {
     }
 
     fn add_file(&mut self, input: InputFile, bytes: u64, options: &ImportOptions) -> Result<()> {
+        if let Some(report) = &options.bad_rows_report
+            && let (Ok(report_file), Ok(file)) = (fs::canonicalize(report), fs::canonicalize(&input.path))
+            && report_file == file
+        {
+            return Err(Error::invalid(format!(
+                "{}: is to be read, and overwritten by the report of bad rows: name another report",
+                report.display()
+            )));
+        }
         self.bytes_total = self.bytes_total.map(|total| total + bytes);
         let Some(guess) = input.role.map(Guess::Is).or_else(|| role_by_name(&input.path)) else {
             return Err(Error::invalid(format!(

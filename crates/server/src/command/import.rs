@@ -97,9 +97,25 @@ pub struct ImportArguments {
     /// What follows the id in lists of vertices [default: value].
     #[arg(long, value_name = "COLUMNS", help_heading = "CSV files and lists")]
     pub vertex_columns: Option<String>,
-    /// Leave out rows that can't be loaded, and describe the first N [default: stop at the first].
-    #[arg(long, value_name = "N", help_heading = "CSV files and lists")]
-    pub skip_bad: Option<usize>,
+    /// What to do about a row that can't be loaded.
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
+    pub on_error: OnError,
+    /// Stop all the same at more than N bad rows (means --on-error skip).
+    #[arg(long, value_name = "N", help_heading = "Bad rows")]
+    pub max_bad: Option<u64>,
+    /// Write every bad row to FILE, as CSV: file, line, column, name, reason, row.
+    #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
+    pub report: Option<PathBuf>,
+}
+
+/// What to do about a row that can't be loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum OnError {
+    /// Name it and load nothing.
+    #[default]
+    Stop,
+    /// Leave it out and count it.
+    Skip,
 }
 
 /// A file and perhaps the label or type of its rows.
@@ -146,7 +162,9 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
     let load = destination.load(load, read_seconds, &meter, context)?;
     drop(meter);
     let ignored_files = ignored_files.iter().map(|path| path.display().to_string()).collect();
-    context.console.summary(&ImportReport { load, bad_rows: BadRowsReport(bad_rows), ignored_files })
+    let report = arguments.report.as_ref().map(|path| path.display().to_string());
+    let bad_rows = BadRowsReport { bad_rows, report };
+    context.console.summary(&ImportReport { load, bad_rows, ignored_files })
 }
 
 impl ImportArguments {
@@ -188,7 +206,11 @@ impl ImportArguments {
         options.vertices = self.vertices.clone();
         options.edge_columns.clone_from(&self.columns);
         options.vertex_columns.clone_from(&self.vertex_columns);
-        options.on_bad_row = self.skip_bad.map_or(OnBadRow::Stop, |report| OnBadRow::Skip { report });
+        options.on_bad_row = match (self.on_error, self.max_bad) {
+            (OnError::Stop, None) => OnBadRow::Stop,
+            (_, at_most) => OnBadRow::Skip { at_most },
+        };
+        options.bad_rows_report.clone_from(&self.report);
         options.threads = context.threads;
         options.cancel = context.cancel.clone();
         options
@@ -262,27 +284,39 @@ struct ImportReport {
 }
 
 #[derive(Debug)]
-struct BadRowsReport(BadRows);
+struct BadRowsReport {
+    bad_rows: BadRows,
+    /// The file that has them all.
+    report: Option<String>,
+}
 
 impl Serialize for BadRowsReport {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Form<'a> {
             count: u64,
-            first: &'a [String],
+            first: Vec<String>,
+            report: Option<&'a str>,
         }
-        Form { count: self.0.count, first: &self.0.first }.serialize(serializer)
+        let first = self.bad_rows.first.iter().map(ToString::to_string).collect();
+        Form { count: self.bad_rows.count, first, report: self.report.as_deref() }.serialize(serializer)
     }
 }
 
 impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.load)?;
-        let BadRows { count, first } = &self.bad_rows.0;
+        let BadRows { count, first } = &self.bad_rows.bad_rows;
         if *count > 0 {
-            let colon = if first.is_empty() { "" } else { ":" };
-            writeln!(f, "left out {}{colon}", counted(*count, "bad row", "bad rows"))?;
-            first.iter().try_for_each(|text| writeln!(f, "  {}", visible(text)))?;
+            let rows = counted(*count, "bad row", "bad rows");
+            match &self.bad_rows.report {
+                Some(report) => writeln!(f, "left out {rows}; {} has them all:", visible(report))?,
+                None => writeln!(f, "left out {rows} (--report FILE keeps them):")?,
+            }
+            first.iter().try_for_each(|row| writeln!(f, "  {}", visible(&row.to_string())))?;
+            if *count > first.len() as u64 {
+                writeln!(f, "  ...")?;
+            }
         }
         if !self.ignored_files.is_empty() {
             let files = counted(self.ignored_files.len() as u64, "file", "files");

@@ -11,6 +11,7 @@
 use crate::import::cell::CellType;
 use crate::import::columns::{Declared, append, select};
 use crate::import::context::Context;
+use crate::import::csv_file::OpenCsv;
 use crate::import::csv_records::CsvRecords;
 use crate::import::csv_rows::{CsvRows, IdCells, RowFormat, string_at};
 use crate::import::faults::{Fault, FaultCollector, Faults};
@@ -70,18 +71,13 @@ struct Group {
 }
 
 impl CsvGraph {
-    /// Adds the vertices of a file. `name` is their label where no column tells it.
+    /// Adds the vertices of a file.
     ///
     /// # Errors
     /// As reading; `invalid` if the header disagrees with that of another file; a bad row, if it
     /// stops the import: an id given twice is one.
-    pub fn read_nodes(
-        &mut self,
-        records: CsvRecords,
-        header: Header,
-        name: Option<&str>,
-        context: &mut Context<'_>,
-    ) -> Result<()> {
+    pub fn read_nodes(&mut self, file: OpenCsv, context: &mut Context<'_>) -> Result<()> {
+        let OpenCsv { records, header, name, null, .. } = file;
         let file = records.name().to_owned();
         let id = header.fields.iter().enumerate().find_map(|(column, field)| match &field.meaning {
             Meaning::Id { key, space, id_type } => Some((column, key.clone(), space.clone(), *id_type)),
@@ -96,18 +92,15 @@ impl CsvGraph {
         self.spaces[space].places.enter(&file);
         let mut declared_tables = HashSet::new();
         let has_labels = header.position(|meaning| *meaning == Meaning::Label).is_some();
-        let only_table = match (has_labels, name) {
-            (true, _) => None,
-            (false, None) => {
-                return Err(Error::invalid(format!("{file}: the label of its vertices is wanted")));
-            }
-            (false, Some(label)) => {
-                let table = self.vertex_table(label, key.as_deref(), space, &file)?;
-                self.declare_vertices(table, &header, id_type, &file)?;
-                Some(table)
-            }
+        let only_table = if has_labels {
+            None
+        } else {
+            let table = self.vertex_table(&name, key.as_deref(), space, &file)?;
+            self.declare_vertices(table, &header, id_type, &file)?;
+            Some(table)
         };
-        let format = RowFormat { header, id_types: vec![id_type], default_name: name.map(ToOwned::to_owned) };
+        let null = null.map(String::into_bytes);
+        let format = RowFormat { header, id_types: vec![id_type], default_name: name, null };
         let rules = context.faults.rules();
         read_batches(records, &format, context, |mut rows, collector| {
             let tables = match (&rows.names, only_table) {
@@ -146,45 +139,37 @@ impl CsvGraph {
         })
     }
 
-    /// Adds the edges of a file. `name` is their type where no column tells it.
+    /// Adds the edges of a file.
     ///
     /// # Errors
     /// As reading; `invalid` if the header names an id space without vertices or disagrees with that
     /// of another file; a bad row, if it stops the import: an unknown end is one.
-    pub fn read_relationships(
-        &mut self,
-        records: CsvRecords,
-        header: Header,
-        name: Option<&str>,
-        context: &mut Context<'_>,
-    ) -> Result<()> {
+    pub fn read_relationships(&mut self, file: OpenCsv, context: &mut Context<'_>) -> Result<()> {
+        let OpenCsv { records, header, name, null, .. } = file;
         let file = records.name().to_owned();
         let mut end_columns = Vec::with_capacity(2);
         for (column, field) in header.fields.iter().enumerate() {
-            let (Meaning::StartId(space) | Meaning::EndId(space)) = &field.meaning else { continue };
+            let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
             let space = self
-                .find_space(space)
-                .ok_or_else(|| self.unknown_space(&file, column, &field.text, space))?;
+                .find_space(&end.space)
+                .ok_or_else(|| self.unknown_space(&file, column, &field.text, &end.space))?;
+            if let Some(id_type) = end.id_type {
+                self.check_id_type(space, id_type, &file)?;
+            }
             end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_))));
         }
         let [first, second] = end_columns[..] else {
             return Err(Error::invalid(format!("{file}: header: :START_ID and :END_ID are wanted")));
         };
-        let has_types = header.position(|meaning| *meaning == Meaning::Type).is_some();
-        if !has_types && name.is_none() {
-            return Err(Error::invalid(format!("{file}: the type of its edges is wanted")));
-        }
         let mut declared_types = HashSet::new();
         let id_types = [first, second].iter().map(|(_, space, _)| self.spaces[*space].id_type()).collect();
-        let format = RowFormat { header, id_types, default_name: name.map(ToOwned::to_owned) };
+        let format =
+            RowFormat { header, id_types, default_name: name.clone(), null: null.map(String::into_bytes) };
         // The ids lie from left to right; whichever is the start comes first from here on.
         let ends = if first.2 { [(0, first), (1, second)] } else { [(1, second), (0, first)] };
         let rules = context.faults.rules();
         read_batches(records, &format, context, |mut rows, collector| {
-            let types: Vec<String> = match (&rows.names, name) {
-                (Some(names), _) => names.names.clone(),
-                (None, name) => name.iter().map(ToString::to_string).collect(),
-            };
+            let types = rows.names.as_ref().map_or_else(|| vec![name.clone()], |names| names.names.clone());
             for edge_type in &types {
                 if declared_types.insert(edge_type.clone()) {
                     self.declare(&format!("type {edge_type}"), &format.header, &file)?;
@@ -302,16 +287,7 @@ impl CsvGraph {
 
     fn space(&mut self, name: &str, id_type: IdType, file: &str) -> Result<usize> {
         if let Some(index) = self.find_space(name) {
-            let space = &self.spaces[index];
-            if space.id_type() != id_type {
-                return Err(Error::invalid(format!(
-                    "{file}: ids of {} are {} here and {} in {}; give both headers one id-type",
-                    space.title(),
-                    id_type_name(id_type),
-                    id_type_name(space.id_type()),
-                    space.file
-                )));
-            }
+            self.check_id_type(index, id_type, file)?;
             return Ok(index);
         }
         self.spaces.push(Space {
@@ -325,6 +301,20 @@ impl CsvGraph {
             places: Places::default(),
         });
         Ok(self.spaces.len() - 1)
+    }
+
+    fn check_id_type(&self, space: usize, id_type: IdType, file: &str) -> Result<()> {
+        let space = &self.spaces[space];
+        if space.id_type() == id_type {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "{file}: ids of {} are {} here and {} in {}; give both headers one id-type",
+            space.title(),
+            id_type_name(id_type),
+            id_type_name(space.id_type()),
+            space.file
+        )))
     }
 
     fn unknown_space(&self, file: &str, column: usize, text: &str, space: &str) -> Error {

@@ -21,7 +21,9 @@ pub struct RowFormat {
     /// The types of the id columns, from left to right: one for vertices, two for edges.
     pub id_types: Vec<IdType>,
     /// The label or type of rows that name none.
-    pub default_name: Option<String>,
+    pub default_name: String,
+    /// The text that stands for no value, besides an empty one.
+    pub null: Option<Vec<u8>>,
 }
 
 /// The rows of one batch of records.
@@ -85,7 +87,7 @@ impl RowFormat {
                 Meaning::Property { key, cell_type } => {
                     let mut cells = Cells::new(*cell_type);
                     for record in 0..records {
-                        if let Err(why) = cells.push(fields.field(record, column)) {
+                        if let Err(why) = cells.push(self.without_null(fields.field(record, column))) {
                             note(record, column, why);
                         }
                     }
@@ -94,7 +96,7 @@ impl RowFormat {
                 Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_) => {
                     let mut cells = IdCells::new(self.id_types[ids.len()]);
                     for record in 0..records {
-                        if let Err(why) = cells.push(fields.field(record, column)) {
+                        if let Err(why) = cells.push(self.without_null(fields.field(record, column))) {
                             note(record, column, why);
                         }
                     }
@@ -103,8 +105,8 @@ impl RowFormat {
                 Meaning::Label | Meaning::Type => {
                     let mut column_names = NameReader::default();
                     for record in 0..records {
-                        let text = fields.field(record, column);
-                        if let Err(why) = column_names.push(text, self.default_name.as_deref()) {
+                        let text = self.without_null(fields.field(record, column));
+                        if let Err(why) = column_names.push(text, &self.default_name) {
                             note(record, column, why);
                         }
                     }
@@ -142,6 +144,10 @@ impl RowFormat {
         rows.faults.join(batch.faults);
         rows.columns = properties.into_iter().map(|(key, cells)| (key, cells.finish())).collect();
         rows
+    }
+
+    fn without_null<'a>(&self, field: &'a [u8]) -> &'a [u8] {
+        if self.null.as_deref() == Some(field) { b"" } else { field }
     }
 }
 
@@ -260,7 +266,7 @@ struct NameReader {
 }
 
 impl NameReader {
-    fn push(&mut self, field: &[u8], default: Option<&str>) -> Result<(), String> {
+    fn push(&mut self, field: &[u8], default: &str) -> Result<(), String> {
         let name = Self::read(field, default);
         let code = match &name {
             // Most rows are named as the one before.
@@ -285,17 +291,13 @@ impl NameReader {
         self.names.names.get(*code as usize).map(String::as_str)
     }
 
-    fn read<'a>(field: &'a [u8], default: Option<&'a str>) -> Result<&'a str, String> {
+    fn read<'a>(field: &'a [u8], default: &'a str) -> Result<&'a str, String> {
         let text = std::str::from_utf8(field)
             .map_err(|_| format!("{} is not UTF-8; convert the file with iconv", shortened(field)))?
             .trim();
         if text.contains(';') {
             return Err(format!("{} are several labels; a vertex has one", shortened(field)));
         }
-        if text.is_empty() {
-            return default
-                .ok_or_else(|| "the name is missing, and the file has none for all its rows".to_owned());
-        }
-        Ok(text)
+        Ok(if text.is_empty() { default } else { text })
     }
 }

@@ -31,6 +31,8 @@ pub struct LineFormat {
     pub ids: usize,
     /// The columns behind the ids; `None` for one that is left out.
     pub columns: Vec<Option<(String, CellType)>>,
+    /// The text that stands for no value, besides an empty one.
+    pub null: Option<Vec<u8>>,
 }
 
 /// The rows of one block of lines.
@@ -182,7 +184,9 @@ impl LineFormat {
                 let field = fields.next();
                 if column.is_some() {
                     let cells = columns.next().expect("a column of cells for each that is kept");
-                    let result = cells.push(field.unwrap_or_default());
+                    let text = field.unwrap_or_default();
+                    let is_null = self.null.as_deref() == Some(text);
+                    let result = cells.push(if is_null { b"" } else { text });
                     failed = failed.or(result.err().map(|error| Why::Cell(self.ids + at, error)));
                 }
                 if field.is_none() {
@@ -387,9 +391,9 @@ mod tests {
         let columns = if columns.is_empty() {
             Vec::new()
         } else {
-            crate::import::header::parse_list_columns("columns", columns).unwrap()
+            crate::import::header::parse_list_columns("columns", columns.split(',')).unwrap()
         };
-        LineFormat { separator: Separator::Blanks, ids: 2, columns }
+        LineFormat { separator: Separator::Blanks, ids: 2, columns, null: None }
     }
 
     fn texts(format: &LineFormat, block: &str) -> Vec<String> {

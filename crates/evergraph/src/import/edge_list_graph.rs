@@ -13,12 +13,11 @@ use crate::import::cell::{CellType, Cells};
 use crate::import::columns::{Declared, append};
 use crate::import::context::Context;
 use crate::import::edge_list::{LineFormat, LineRows};
-use crate::import::edge_list_file::{EdgeListFile, ListKind};
+use crate::import::edge_list_file::{EdgeListFile, ListFile};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
-use crate::import::source::Source;
 use evergraph_graph::column::{Column, ColumnData};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{EdgeTable, Load, VertexTable};
@@ -30,6 +29,7 @@ const ID_KEY: &str = "id";
 
 /// A graph made of lists.
 pub struct EdgeListGraph {
+    label: String,
     ids: IntegerIds,
     /// The id of each row, by its bits.
     ids_by_row: Vec<u64>,
@@ -42,12 +42,13 @@ pub struct EdgeListGraph {
 }
 
 impl EdgeListGraph {
-    /// An empty graph, but for the vertices that `options` declare by a range.
+    /// An empty graph of vertices of `label`, but for the vertices that `options` declare by a range.
     ///
     /// # Errors
     /// `invalid` or `limit` if the range is empty or has too many vertices.
-    pub fn new(options: &ImportOptions) -> Result<Self> {
+    pub fn new(label: &str, options: &ImportOptions) -> Result<Self> {
         let mut graph = Self {
+            label: label.to_owned(),
             ids: IntegerIds::new(),
             ids_by_row: Vec::new(),
             is_closed: false,
@@ -82,12 +83,12 @@ impl EdgeListGraph {
     ///
     /// # Errors
     /// As reading; a bad row, if it stops the import: an id given twice is one.
-    pub fn read_vertices(&mut self, source: Source, context: &mut Context<'_>) -> Result<()> {
-        let list = EdgeListFile::open(source, ListKind::Vertices, context)?;
+    pub fn read_vertices(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
+        let list = EdgeListFile::open(list, context)?;
         let file = list.name.clone();
         self.is_closed = true;
         self.places.enter(&file);
-        self.declare(&format!("label {}", context.options.vertex_label), &list)?;
+        self.declare(&format!("label {}", self.label), &list)?;
         let rules = context.faults.rules();
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
@@ -121,12 +122,13 @@ impl EdgeListGraph {
         })
     }
 
-    /// Adds the edges of an edge list, of type `edge_type`.
+    /// Adds the edges of an edge list.
     ///
     /// # Errors
     /// As reading; a bad row, if it stops the import: in a closed world, an unknown end is one.
-    pub fn read_edges(&mut self, source: Source, edge_type: &str, context: &mut Context<'_>) -> Result<()> {
-        let list = EdgeListFile::open(source, ListKind::Edges, context)?;
+    pub fn read_edges(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
+        let edge_type = list.rule.edge_type.as_deref().unwrap_or(&context.options.edge_type);
+        let list = EdgeListFile::open(list, context)?;
         let file = list.name.clone();
         self.declare(&format!("type {edge_type}"), &list)?;
         let table = self.edge_table(edge_type);
@@ -154,8 +156,9 @@ impl EdgeListGraph {
     ///
     /// # Errors
     /// `invalid` if `load` has the label already.
-    pub fn finish(mut self, label: &str, load: &mut Load) -> Result<()> {
-        if load.vertex_table(label).is_some() {
+    pub fn finish(mut self, load: &mut Load) -> Result<()> {
+        let label = std::mem::take(&mut self.label);
+        if load.vertex_table(&label).is_some() {
             return Err(Error::invalid(format!(
                 "label {label} comes from CSV files and from edge lists: give the edge lists another label"
             )));
@@ -167,7 +170,7 @@ impl EdgeListGraph {
         let mut columns = vec![(ID_KEY.to_owned(), self.id_column())];
         columns.append(&mut self.vertex_columns);
         load.vertices.push(VertexTable {
-            label: label.to_owned(),
+            label,
             rows: self.ids_by_row.len() as u64,
             unique_key: Some(ID_KEY.to_owned()),
             columns,

@@ -5,6 +5,7 @@
 
 use crate::import::context::Context;
 use crate::import::csv_graph::CsvGraph;
+use crate::import::edge_list_file::{ListFile, ListKind};
 use crate::import::edge_list_graph::EdgeListGraph;
 use crate::import::faults::FaultCollector;
 use crate::import::lines::BLOCK_BYTES;
@@ -12,7 +13,6 @@ use crate::import::meter::Meter;
 use crate::import::options::{ImportOptions, Imported, Progress};
 use crate::import::plan::Plan;
 use crate::import::report::ReportFile;
-use crate::import::source::Source;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use rayon::ThreadPoolBuilder;
@@ -40,8 +40,8 @@ pub(crate) fn read_in_blocks(
     options.check()?;
     options.cancel.check()?;
     let plan = Plan::new(options)?;
-    let lists = plan.vertex_lists.len() + plan.edge_lists.len();
-    if options.vertices.is_some() && (lists == 0 || !plan.vertex_lists.is_empty()) {
+    let has_vertex_lists = plan.lists.iter().any(|list| list.kind == ListKind::Vertices);
+    if options.vertices.is_some() && (plan.lists.is_empty() || has_vertex_lists) {
         return Err(Error::invalid(
             "a range of vertices declares those of edge lists: give it with edge lists and without vertex lists",
         ));
@@ -62,26 +62,41 @@ pub(crate) fn read_in_blocks(
     let mut load = Load::default();
     let mut csv = CsvGraph::default();
     for file in &plan.nodes {
-        let (records, header) = file.open(options)?;
-        csv.read_nodes(records, header, file.name.as_deref(), &mut context)?;
+        csv.read_nodes(file.open(options)?, &mut context)?;
     }
     for file in &plan.relationships {
-        let (records, header) = file.open(options)?;
-        csv.read_relationships(records, header, file.name.as_deref(), &mut context)?;
+        csv.read_relationships(file.open(options)?, &mut context)?;
     }
     csv.finish(&mut load);
-    if lists > 0 {
-        let mut graph = EdgeListGraph::new(options)?;
-        for path in &plan.vertex_lists {
-            graph.read_vertices(Source::open(path)?, &mut context)?;
+    for (label, lists) in lists_by_label(&plan, options) {
+        let mut graph = EdgeListGraph::new(label, options)?;
+        for list in lists {
+            match list.kind {
+                ListKind::Vertices => graph.read_vertices(list, &mut context)?,
+                _ => graph.read_edges(list, &mut context)?,
+            }
         }
-        for (path, edge_type) in &plan.edge_lists {
-            let edge_type = edge_type.as_deref().unwrap_or(&options.edge_type);
-            graph.read_edges(Source::open(path)?, edge_type, &mut context)?;
-        }
-        pool.install(|| graph.finish(&options.vertex_label, &mut load))?;
+        pool.install(|| graph.finish(&mut load))?;
     }
-    Ok(Imported { load, bad_rows: context.faults.finish(), ignored_files: plan.ignored_files })
+    Ok(Imported {
+        load,
+        bad_rows: context.faults.finish(),
+        ignored_files: plan.ignored_files,
+        guessed_files: plan.guessed_files,
+    })
+}
+
+/// The lists whose vertices are of one label, in the order of the plan.
+fn lists_by_label<'a>(plan: &'a Plan, options: &'a ImportOptions) -> Vec<(&'a str, Vec<&'a ListFile>)> {
+    let mut graphs: Vec<(&str, Vec<&ListFile>)> = Vec::new();
+    for list in &plan.lists {
+        let label = list.rule.label.as_ref().unwrap_or(&options.vertex_label);
+        match graphs.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, lists)) => lists.push(list),
+            None => graphs.push((label, vec![list])),
+        }
+    }
+    graphs
 }
 
 #[cfg(test)]
@@ -227,7 +242,7 @@ mod tests {
     #[test]
     fn several_edge_lists_share_their_vertices_and_keep_their_types() {
         let mut files = Files::new(&[("a.txt", "1 2\n"), ("b.txt", "2 3 0.5\n"), ("c.txt", "3 1\n")]);
-        files.inputs[2].name = Some("LIKES".to_owned());
+        files.inputs[2].edge_type = Some("LIKES".to_owned());
         let load = files.load();
         assert_eq!(load.vertices[0].rows, 3);
         assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 2)]);
@@ -302,7 +317,7 @@ mod tests {
     fn several_files_feed_one_label() {
         let mut files = Files::new(&[("a.csv", "id:ID,x:int\n1,5\n"), ("b.csv", "id:ID,y\n2,z\n")]);
         for input in &mut files.inputs {
-            input.name = Some("T".to_owned());
+            input.label = Some("T".to_owned());
         }
         let load = files.load();
         assert_eq!((load.vertices.len(), load.vertices[0].rows), (1, 2));
@@ -395,7 +410,7 @@ mod tests {
         let mut files = Files::new(&[("a.dat", "1 2\n")]);
         assert_eq!(
             files.error(&files.options()).1,
-            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt, each \
+            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each \
              also with .gz or .zst): state its role"
         );
         files.inputs[0].role = Some(Role::EdgeList);
@@ -408,7 +423,7 @@ mod tests {
         files.inputs[0] = InputFile::new(files.folder.path());
         let error = read(&files.options(), &|_| ()).unwrap_err().to_string();
         assert!(
-            error.ends_with("known are .csv .tsv .v .e .edges .el .txt, each also with .gz or .zst"),
+            error.ends_with("known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each also with .gz or .zst"),
             "{error}"
         );
     }

@@ -104,7 +104,7 @@ fn bad_rows_are_left_out_if_they_may_be_and_told() {
     assert_eq!(report["ignored_files"], json!(["./notes.md"]));
     let bad_rows = folder.read("bad.csv");
     assert!(bad_rows.starts_with("file,line,column,name,reason,row\n./a.e,2,2,target,"), "{bad_rows}");
-    assert!(bad_rows.ends_with("1 found between blanks or tabs,3\n"), "{bad_rows}");
+    assert!(bad_rows.ends_with("1 found between blanks or tabs\",3\n"), "{bad_rows}");
 
     let text = folder.run(&["import", "b.eg", "a.e", "--on-error", "skip"]).succeeded().out;
     assert!(

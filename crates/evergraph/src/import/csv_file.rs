@@ -9,7 +9,10 @@ use crate::import::recognise::file::stem;
 use crate::import::recognise::sample::detect_in;
 use crate::import::source::Source;
 use evergraph_graph::error::{Error, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// A longer first line is no header.
+const HEADER_BYTES_MAX: usize = 64 * 1024;
 
 /// A CSV file and how to read it.
 #[derive(Debug)]
@@ -87,4 +90,23 @@ impl CsvFile {
             undirected: rule.undirected,
         })
     }
+}
+
+/// The first line of the file at `path`: the header of other files.
+///
+/// # Errors
+/// As reading; `invalid` if it is empty, not UTF-8, or longer than 64 KiB.
+pub fn header_line(path: &Path) -> Result<String> {
+    let mut source = Source::open(path)?;
+    let name = source.name().to_owned();
+    let start = source.peek(HEADER_BYTES_MAX)?;
+    let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    if line.is_empty() || line.len() >= HEADER_BYTES_MAX - 2 {
+        return Err(Error::invalid(format!(
+            "{name}: a header is wanted in its first line, of 64 KiB at most"
+        )));
+    }
+    String::from_utf8(line.to_vec())
+        .map_err(|_| Error::invalid(format!("{name}: the header is not UTF-8; convert the file with iconv")))
 }

@@ -197,7 +197,7 @@ impl Database {
         self.store().create_unique_index(label, key)
     }
 
-    /// Adds a graph in columns, as one commit, and makes it durable by a checkpoint.
+    /// Adds a graph in tables of blocks, as one commit, and makes it durable by a checkpoint.
     ///
     /// # Errors
     /// `invalid` for tables that don't fit each other or labels that have vertices, `limit`, `io`,

@@ -12,6 +12,7 @@ pub mod error;
 pub mod id;
 pub mod load;
 pub mod mutation;
+pub mod packed_column;
 pub mod properties;
 pub mod timestamp;
 pub mod topology;

@@ -1,4 +1,4 @@
-//! Graph files: a graph in columns, written so that `evergraph import` reads it back.
+//! Graph files: a graph in blocks, written so that `evergraph import` reads it back.
 //!
 //! ```text
 //! lists   NAME.v   17                        NAME.e   17 4
@@ -12,16 +12,16 @@ use crate::terminal::meter::Meter;
 use crate::terminal::number::count;
 use csv::Writer;
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind};
-use evergraph_graph::load::{EdgeTable, Load, VertexTable};
+use evergraph_graph::load::{Blocks, Load, VertexTable};
+use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::{Value, ValueType};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Rows between two looks at the flag that Ctrl-C sets.
-const ROWS_PER_LOOK: usize = 1 << 16;
+const ROWS_PER_LOOK: u64 = 1 << 16;
 
 /// Writes files into one folder.
 #[derive(Debug)]
@@ -56,18 +56,25 @@ impl<'a> GraphFiles<'a> {
     /// # Errors
     /// `cancelled`; what writing meets.
     pub fn lists(&mut self, name: &str, load: &Load) -> Result<(), Failure> {
-        for table in &load.vertices {
-            let ids = Ids::of(table);
-            self.lines(&format!("{name}.v"), table.rows as usize, |row, line| {
-                writeln!(line, "{}", ids.get(row))
-            })?;
+        let ids = Ids::of_all(load)?;
+        for (table, ids) in load.vertices.iter().zip(&ids) {
+            let mut lines = self.lines(format!("{name}.v"), table.rows)?;
+            for row in 0..table.rows as usize {
+                lines.write(|line| writeln!(line, "{}", ids.get(row)))?;
+            }
+            lines.file.finish()?;
         }
         for table in &load.edges {
-            let (sources, targets) = ends(load, table);
-            self.lines(&format!("{name}.e"), table.sources.len(), |row, line| {
-                let (source, target) = (table.sources[row] as usize, table.targets[row] as usize);
-                writeln!(line, "{} {}", sources.get(source), targets.get(target))
+            let (sources, targets) = (&ids[table.source_label], &ids[table.target_label]);
+            let mut lines = self.lines(format!("{name}.e"), table.rows)?;
+            each_block(&*table.blocks, |block| {
+                for (source, target) in block.sources.iter().zip(&block.targets) {
+                    let (source, target) = (sources.get(*source as usize), targets.get(*target as usize));
+                    lines.write(|line| writeln!(line, "{source} {target}"))?;
+                }
+                Ok(())
             })?;
+            lines.file.finish()?;
         }
         Ok(())
     }
@@ -78,30 +85,44 @@ impl<'a> GraphFiles<'a> {
     /// # Errors
     /// `cancelled`; what writing meets.
     pub fn csv(&mut self, load: &Load) -> Result<(), Failure> {
-        for table in &load.vertices {
-            let ids = Ids::of(table);
-            let columns = || table.columns.iter().filter(|(key, _)| Some(key) != table.unique_key.as_ref());
-            let header = [ids.header(table)].into_iter().chain(columns().map(property_header)).collect();
-            self.records(&table.label, header, table.rows as usize, |row| {
-                [ids.get(row)]
-                    .into_iter()
-                    .chain(columns().map(move |(_, column)| cell(column, row)))
-                    .collect()
+        let ids = Ids::of_all(load)?;
+        for (table, ids) in load.vertices.iter().zip(&ids) {
+            let kept: Vec<usize> = (0..table.properties.len())
+                .filter(|at| Some(&table.properties[*at].0) != table.unique_key.as_ref())
+                .collect();
+            let properties = kept.iter().map(|at| property_header(&table.properties[*at]));
+            let header: Vec<String> = [ids.header(table)].into_iter().chain(properties).collect();
+            let mut records = self.records(&table.label, &header, table.rows)?;
+            let mut first = 0;
+            each_block(&*table.blocks, |block| {
+                for row in 0..block.rows {
+                    let cells = kept.iter().map(|at| cell(block.column(*at), row));
+                    records.write([ids.get(first + row)].into_iter().chain(cells))?;
+                }
+                first += block.rows;
+                Ok(())
             })?;
+            records.finish()?;
         }
         for table in &load.edges {
-            let (sources, targets) = ends(load, table);
+            let (sources, targets) = (&ids[table.source_label], &ids[table.target_label]);
             let space = |label: usize| &load.vertices[label].label;
             let ends_header = [
                 format!(":START_ID({})", space(table.source_label)),
                 format!(":END_ID({})", space(table.target_label)),
             ];
-            let header = ends_header.into_iter().chain(table.columns.iter().map(property_header)).collect();
-            self.records(&table.edge_type, header, table.sources.len(), |row| {
-                let (source, target) = (table.sources[row] as usize, table.targets[row] as usize);
-                let properties = table.columns.iter().map(|(_, column)| cell(column, row));
-                [sources.get(source), targets.get(target)].into_iter().chain(properties).collect()
+            let properties = table.properties.iter().map(property_header);
+            let header: Vec<String> = ends_header.into_iter().chain(properties).collect();
+            let mut records = self.records(&table.edge_type, &header, table.rows)?;
+            each_block(&*table.blocks, |block| {
+                for (row, (source, target)) in block.sources.iter().zip(&block.targets).enumerate() {
+                    let cells = (0..table.properties.len()).map(|at| cell(block.column(at), row));
+                    let ends = [sources.get(*source as usize), targets.get(*target as usize)];
+                    records.write(ends.into_iter().chain(cells))?;
+                }
+                Ok(())
             })?;
+            records.finish()?;
         }
         Ok(())
     }
@@ -116,45 +137,21 @@ impl<'a> GraphFiles<'a> {
         file.finish()
     }
 
-    fn lines(
-        &mut self,
-        name: &str,
-        rows: usize,
-        write: impl Fn(usize, &mut ResultFile) -> io::Result<()>,
-    ) -> Result<(), Failure> {
-        let mut file = self.create(name)?;
-        for row in 0..rows {
-            self.look(name, row, rows)?;
-            write(row, &mut file).map_err(|error| file.failed(error))?;
-        }
-        file.finish()
+    fn lines(&mut self, name: String, rows: u64) -> Result<Lines<'a>, Failure> {
+        let file = self.create(&name)?;
+        Ok(Lines { file, look: self.look(name, rows) })
     }
 
-    fn records(
-        &mut self,
-        stem: &str,
-        header: Vec<String>,
-        rows: usize,
-        record: impl Fn(usize) -> Vec<String>,
-    ) -> Result<(), Failure> {
+    fn records(&mut self, stem: &str, header: &[String], rows: u64) -> Result<Records<'a>, Failure> {
         let name = format!("{stem}.csv");
-        let mut file = Writer::from_writer(self.create(&name)?);
-        let failed = |file: &Writer<ResultFile>, error: csv::Error| match error.into_kind() {
-            csv::ErrorKind::Io(error) => file.get_ref().failed(error),
-            other => Error::invalid(format!("write {name}: {other:?}")).into(),
-        };
-        file.write_record(&header).map_err(|error| failed(&file, error))?;
-        for row in 0..rows {
-            self.look(&name, row, rows)?;
-            file.write_record(record(row)).map_err(|error| failed(&file, error))?;
-        }
-        match file.into_inner() {
-            Ok(file) => file.finish(),
-            Err(unfinished) => {
-                let error = io::Error::from(unfinished.error().kind());
-                Err(unfinished.into_inner().get_ref().failed(error))
-            }
-        }
+        let file = Writer::from_writer(self.create(&name)?);
+        let mut records = Records { file, look: self.look(name, rows) };
+        records.file.write_record(header).map_err(|error| records.failed(error))?;
+        Ok(records)
+    }
+
+    fn look(&self, name: String, rows: u64) -> Look<'a> {
+        Look { name, row: 0, rows, meter: self.meter, cancel: self.cancel }
     }
 
     fn create(&mut self, name: &str) -> Result<ResultFile, Failure> {
@@ -163,46 +160,121 @@ impl<'a> GraphFiles<'a> {
         self.written.push(path);
         Ok(file)
     }
+}
 
-    fn look(&self, name: &str, row: usize, rows: usize) -> Result<(), Failure> {
+/// Where one file's writing stands.
+struct Look<'a> {
+    name: String,
+    row: u64,
+    rows: u64,
+    meter: &'a Meter,
+    cancel: &'a CancelFlag,
+}
+
+impl Look<'_> {
+    /// One row more: now and then looks at the flag and tells the meter.
+    fn row(&mut self) -> Result<(), Failure> {
+        let row = self.row;
+        self.row += 1;
         if row.is_multiple_of(ROWS_PER_LOOK) {
             self.cancel.check()?;
-            self.meter.tell(&format!("write {name}"), Some(row as f64 / rows as f64), || {
-                format!("{} rows", count(row as u64))
-            });
+            let share = row as f64 / self.rows as f64;
+            self.meter.tell(&format!("write {}", self.name), Some(share), || format!("{} rows", count(row)));
         }
         Ok(())
     }
 }
 
-/// What edges call the vertices of a table: its unique key, or the row.
-struct Ids<'a>(Option<&'a Column>);
+/// A file of lines.
+struct Lines<'a> {
+    file: ResultFile,
+    look: Look<'a>,
+}
 
-impl<'a> Ids<'a> {
-    fn of(table: &'a VertexTable) -> Self {
-        Self(table.unique_key.as_ref().and_then(|key| table.column(key)))
+impl Lines<'_> {
+    fn write(&mut self, line: impl FnOnce(&mut ResultFile) -> io::Result<()>) -> Result<(), Failure> {
+        self.look.row()?;
+        line(&mut self.file).map_err(|error| self.file.failed(error))
+    }
+}
+
+/// A file of CSV records.
+struct Records<'a> {
+    file: Writer<ResultFile>,
+    look: Look<'a>,
+}
+
+impl Records<'_> {
+    fn write(&mut self, record: impl Iterator<Item = String>) -> Result<(), Failure> {
+        self.look.row()?;
+        self.file.write_record(record).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: csv::Error) -> Failure {
+        match error.into_kind() {
+            csv::ErrorKind::Io(error) => self.file.get_ref().failed(error),
+            other => Error::invalid(format!("write {}: {other:?}", self.look.name)).into(),
+        }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        match self.file.into_inner() {
+            Ok(file) => file.finish(),
+            Err(unfinished) => {
+                let error = io::Error::from(unfinished.error().kind());
+                Err(unfinished.into_inner().get_ref().failed(error))
+            }
+        }
+    }
+}
+
+/// Calls `visit` with each block until it fails.
+fn each_block<B>(
+    blocks: &dyn Blocks<B>,
+    mut visit: impl FnMut(&B) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut failure = None;
+    let read = blocks.for_each(&mut |block| {
+        visit(block).map_err(|met| {
+            failure = Some(met);
+            Error::new(ErrorKind::Cancelled, "stopped by a failure that is kept aside")
+        })
+    });
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(read?),
+    }
+}
+
+/// What edges call the vertices of a table: its unique key, or the row.
+struct Ids(Option<PackedColumn>);
+
+impl Ids {
+    /// Those of each vertex table.
+    fn of_all(load: &Load) -> Result<Vec<Self>, Failure> {
+        let column = |table: &VertexTable| match &table.unique_key {
+            Some(key) => table.column(key),
+            None => Ok(None),
+        };
+        load.vertices.iter().map(|table| Ok(Self(column(table)?))).collect()
     }
 
     fn get(&self, row: usize) -> String {
-        self.0.map_or_else(|| row.to_string(), |column| cell(column, row))
+        self.0.as_ref().map_or_else(|| row.to_string(), |column| cell(Some(column), row))
     }
 
     fn header(&self, table: &VertexTable) -> String {
         let key = table.unique_key.as_deref().unwrap_or_default();
-        let is_text = self.0.is_some_and(|column| column.value_type == ValueType::String);
+        let is_text = self.0.as_ref().is_some_and(|column| column.value_type() == ValueType::String);
         let id_type = if is_text { "string" } else { "long" };
         format!("{key}:ID({}){{id-type:{id_type}}}", table.label)
     }
 }
 
-fn ends<'a>(load: &'a Load, table: &EdgeTable) -> (Ids<'a>, Ids<'a>) {
-    (Ids::of(&load.vertices[table.source_label]), Ids::of(&load.vertices[table.target_label]))
+fn property_header((key, value_type): &(String, ValueType)) -> String {
+    format!("{key}:{value_type}")
 }
 
-fn property_header((key, column): &(String, Column)) -> String {
-    format!("{key}:{}", column.value_type)
-}
-
-fn cell(column: &Column, row: usize) -> String {
-    column.get(row).as_ref().map_or_else(String::new, Value::to_string)
+fn cell(column: Option<&PackedColumn>, row: usize) -> String {
+    column.and_then(|column| column.get(row)).as_ref().map_or_else(String::new, Value::to_string)
 }

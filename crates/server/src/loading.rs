@@ -1,4 +1,4 @@
-//! Loading: a graph in columns becomes the content of a new or empty database.
+//! Loading: a graph in blocks becomes the content of a new or empty database.
 //!
 //! A database that is there is opened before anything is read or made: whoever has it open, or has
 //! something in it, should hear so at once and not after an hour. One that isn't there is created only
@@ -65,7 +65,7 @@ impl Destination {
                 edge_type: table.edge_type.clone(),
                 source_label: label(table.source_label),
                 target_label: label(table.target_label),
-                edges: table.sources.len() as u64,
+                edges: table.rows,
             })
             .collect();
         let edges_count = load.edges_count();

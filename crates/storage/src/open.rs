@@ -475,7 +475,7 @@ fn replay_log(
 mod tests {
     use super::*;
     use crate::io::memory::MemoryDirectory;
-    use evergraph_graph::load::{EdgeTable, Load, VertexTable};
+    use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
     use evergraph_graph::transaction::Transaction as _;
     use evergraph_graph::view::GraphView;
 
@@ -492,15 +492,9 @@ mod tests {
     }
 
     fn small() -> Load {
-        let table = VertexTable { label: "V".into(), rows: 5000, unique_key: None, columns: Vec::new() };
-        let edges = EdgeTable {
-            edge_type: "E".into(),
-            source_label: 0,
-            target_label: 0,
-            sources: (0..4999).collect(),
-            targets: (1..5000).collect(),
-            columns: Vec::new(),
-        };
+        let table = VertexTable::new("V", Vec::new(), vec![VertexBlock::bare(5000)]);
+        let ends = EdgeBlock::bare((0..4999).map(|row| (row, row + 1)));
+        let edges = EdgeTable::new("E", 0, 0, Vec::new(), vec![ends]);
         Load { vertices: vec![table], edges: vec![edges] }
     }
 

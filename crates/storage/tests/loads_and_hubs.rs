@@ -6,10 +6,10 @@
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 #![allow(clippy::disallowed_methods, reason = "the merge thread of a real store gets real time")]
 
-use evergraph_graph::column::Column;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::VertexId;
-use evergraph_graph::load::{EdgeTable, Load, VertexTable};
+use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
@@ -27,15 +27,14 @@ fn open(directory: &MemoryDirectory, durability: Durability) -> OpenStore {
 
 /// v0 has 20,000 edges: a hub.
 fn star() -> Load {
-    let table = VertexTable { label: "V".into(), rows: 20_010, unique_key: None, columns: Vec::new() };
-    let edges = EdgeTable {
-        edge_type: "E".into(),
-        source_label: 0,
-        target_label: 0,
-        sources: (0..20_000).map(|_| 0).chain([1]).collect(),
-        targets: (1..=20_000).chain([2]).collect(),
-        columns: Vec::new(),
-    };
+    let ends = EdgeBlock::bare((1..=20_000).map(|target| (0, target)).chain([(1, 2)]));
+    star_of(ends)
+}
+
+/// The vertices of [`star`], with `ends` for its edges.
+fn star_of(ends: EdgeBlock) -> Load {
+    let table = VertexTable::new("V", Vec::new(), vec![VertexBlock::bare(20_010)]);
+    let edges = EdgeTable::new("E", 0, 0, Vec::new(), vec![ends]);
     Load { vertices: vec![table], edges: vec![edges] }
 }
 
@@ -130,10 +129,10 @@ fn a_snapshot_begun_while_a_load_is_made_durable_reads() {
 }
 
 fn people(names: &[&str]) -> Load {
-    let mut column = Column::new(ValueType::String);
-    names.iter().for_each(|name| column.push(Some((*name).into())));
-    let columns = vec![("name".into(), column)];
-    let table = VertexTable { label: "V".into(), rows: names.len() as u64, unique_key: None, columns };
+    let mut column = PackedColumnBuilder::default();
+    names.iter().for_each(|name| column.push_text(name));
+    let block = VertexBlock { rows: names.len(), columns: vec![column.finish()] };
+    let table = VertexTable::new("V", vec![("name".into(), ValueType::String)], vec![block]);
     Load { vertices: vec![table], edges: Vec::new() }
 }
 
@@ -237,9 +236,7 @@ fn snapshots_go_on_after_a_load_that_failed() {
 fn a_load_respects_a_simple_type() {
     let open = open(&MemoryDirectory::new("db"), Durability::None);
     open.store().transact(|tx| tx.declare_simple_type("E")).unwrap();
-    let mut load = star();
-    load.edges[0].sources = vec![0, 0];
-    load.edges[0].targets = vec![1, 1];
+    let load = star_of(EdgeBlock::bare([(0, 1), (0, 1)]));
     let loaded = open.store().load(&load, &mut |_| Ok(()), &mut || Ok(()));
     assert_eq!(loaded.map(|_| ()).map_err(|error| error.kind()), Err(ErrorKind::Invalid));
 }

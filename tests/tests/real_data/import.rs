@@ -2,8 +2,8 @@
 //! counts that its publishers and other tools state.
 
 use evergraph::Value;
-use evergraph::graph::column::Column;
-use evergraph::graph::load::{EdgeTable, Load};
+use evergraph::graph::load::{EdgeTable, Load, VertexTable};
+use evergraph::graph::packed_column::PackedColumn;
 use evergraph::import::options::{ImportOptions, Imported, InputFile};
 use evergraph::import::read::read;
 use evergraph_tests::data::{data_set, json_atoms, json_section, read_text};
@@ -41,33 +41,53 @@ fn rows_of(load: &Load, file: &str) -> u64 {
             && is_label(table.source_label, source)
             && is_label(table.target_label, target)
     });
-    tables.map(|table| table.sources.len() as u64).sum()
+    tables.map(|table| table.rows).sum()
 }
 
 fn assert_is_whole(load: &Load) {
     for table in &load.vertices {
-        for (key, column) in &table.columns {
-            assert_eq!(column.len() as u64, table.rows, "{} {key}", table.label);
-        }
+        let mut rows = 0;
+        let read = table.blocks.for_each(&mut |block| {
+            rows += block.rows as u64;
+            assert!(block.columns.iter().flatten().all(|column| column.len() == block.rows));
+            Ok(())
+        });
+        read.unwrap();
+        assert_eq!(rows, table.rows, "{}", table.label);
     }
     for table in &load.edges {
         let (sources, targets) = (&load.vertices[table.source_label], &load.vertices[table.target_label]);
-        assert_eq!(table.sources.len(), table.targets.len());
-        assert!(table.sources.iter().all(|row| u64::from(*row) < sources.rows), "{}", table.edge_type);
-        assert!(table.targets.iter().all(|row| u64::from(*row) < targets.rows), "{}", table.edge_type);
-        for (key, column) in &table.columns {
-            assert_eq!(column.len(), table.sources.len(), "{} {key}", table.edge_type);
-        }
+        let mut rows = 0;
+        let read = table.blocks.for_each(&mut |block| {
+            rows += block.sources.len() as u64;
+            assert_eq!(block.sources.len(), block.targets.len());
+            assert!(block.sources.iter().all(|row| u64::from(*row) < sources.rows), "{}", table.edge_type);
+            assert!(block.targets.iter().all(|row| u64::from(*row) < targets.rows), "{}", table.edge_type);
+            assert!(block.columns.iter().flatten().all(|column| column.len() == block.sources.len()));
+            Ok(())
+        });
+        read.unwrap();
+        assert_eq!(rows, table.rows, "{}", table.edge_type);
     }
+}
+
+/// A property that some vertex has.
+fn of_vertices(table: &VertexTable, key: &str) -> PackedColumn {
+    table.column(key).unwrap().expect("a vertex has it")
+}
+
+/// A property that some edge has.
+fn of_edges(table: &EdgeTable, key: &str) -> PackedColumn {
+    table.column(key).unwrap().expect("an edge has it")
 }
 
 fn degree_max(table: &EdgeTable, vertices: u64) -> u32 {
     let mut degrees = vec![0; vertices as usize];
-    table.sources.iter().for_each(|source| degrees[*source as usize] += 1);
+    table.ends().unwrap().iter().for_each(|(source, _)| degrees[*source as usize] += 1);
     degrees.into_iter().max().expect("there are vertices")
 }
 
-fn number(column: &Column, row: usize) -> i64 {
+fn number(column: &PackedColumn, row: usize) -> i64 {
     column.get(row).and_then(|value| value.as_i64()).expect("a whole number")
 }
 
@@ -84,22 +104,21 @@ fn the_snb_sample_loads_as_one_folder() {
     assert_eq!((load.vertices_count(), load.edges_count()), (34_735, 70_842));
 
     let person = load.vertex_table("Person").unwrap();
-    let ids = person.column("id").unwrap();
-    let jose = (0..ids.len()).find(|row| number(ids, *row) == 8_796_093_022_220).unwrap();
-    let text = |key: &str| person.column(key).unwrap().get(jose).unwrap().to_string();
+    let ids = of_vertices(person, "id");
+    let jose = (0..ids.len()).find(|row| number(&ids, *row) == 8_796_093_022_220).unwrap();
+    let text = |key: &str| of_vertices(person, key).get(jose).unwrap().to_string();
     assert_eq!(text("firstName"), "Jose");
     assert_eq!(text("birthday"), "1987-09-18");
     assert_eq!(text("creationDate"), "2010-09-16T06:54:00.602Z");
-    let languages = person.column("language").unwrap().get(jose).unwrap();
+    let languages = of_vertices(person, "language").get(jose).unwrap();
     assert!(
         matches!(&languages, Value::List(list) if list.as_slice() == [Value::from("es"), Value::from("en")])
     );
     let works = load.edges.iter().find(|table| table.edge_type == "WORK_AT").unwrap();
-    assert_eq!(works.column("workFrom").unwrap().get(0), Some(Value::I32(2009)));
+    assert_eq!(of_edges(works, "workFrom").get(0), Some(Value::I32(2009)));
     let posts = load.vertex_table("Post").unwrap();
-    let no_content = (0..posts.rows as usize)
-        .filter(|row| posts.column("content").unwrap().get(*row).is_none())
-        .all(|row| posts.column("imageFile").unwrap().get(row).is_some());
+    let (content, image) = (of_vertices(posts, "content"), of_vertices(posts, "imageFile"));
+    let no_content = (0..posts.rows as usize).filter(|row| !content.has(*row)).all(|row| image.has(row));
     assert!(no_content, "a post without a text is a picture");
 }
 
@@ -113,11 +132,10 @@ fn a_multigraph_keeps_every_edge() {
     let load = load(&options);
     assert_is_whole(&load);
     let edges = &load.edges[0];
-    assert_eq!((load.vertices_count(), edges.sources.len()), (24_818, 506_550));
-    let pairs: HashSet<(u32, u32)> =
-        edges.sources.iter().copied().zip(edges.targets.iter().copied()).collect();
+    assert_eq!((load.vertices_count(), edges.rows), (24_818, 506_550));
+    let pairs: HashSet<(u32, u32)> = edges.ends().unwrap().into_iter().collect();
     assert_eq!(pairs.len(), 239_978);
-    assert_eq!(number(edges.column("time").unwrap(), 0), 1_254_192_988);
+    assert_eq!(number(&of_edges(edges, "time"), 0), 1_254_192_988);
 }
 
 #[test]
@@ -130,9 +148,9 @@ fn an_edge_list_with_commas_and_fractions_is_told_from_csv_with_a_header() {
     let load = load(&options);
     assert_is_whole(&load);
     assert_eq!((load.vertices_count(), load.edges_count()), (5881, 35_592));
-    let ratings = load.edges[0].column("rating").unwrap();
-    assert!((0..ratings.len()).all(|row| (-10..=10).contains(&number(ratings, row))));
-    assert_eq!(load.edges[0].column("time").unwrap().get(0), Some(Value::F64(1_289_241_911.728_36)));
+    let ratings = of_edges(&load.edges[0], "rating");
+    assert!((0..ratings.len()).all(|row| (-10..=10).contains(&number(&ratings, row))));
+    assert_eq!(of_edges(&load.edges[0], "time").get(0), Some(Value::F64(1_289_241_911.728_36)));
 }
 
 #[test]
@@ -143,8 +161,8 @@ fn isolated_vertices_come_from_a_range() {
     assert_is_whole(&load);
     assert_eq!((load.vertices_count(), load.edges_count()), (131_072, 2_097_152));
     assert_eq!(degree_max(&load.edges[0], 131_072), 8321);
-    let ids = load.vertices[0].column("id").unwrap();
-    assert!((0..ids.len()).all(|row| number(ids, row) == row as i64));
+    let ids = of_vertices(&load.vertices[0], "id");
+    assert!((0..ids.len()).all(|row| number(&ids, row) == row as i64));
 }
 
 #[test]
@@ -153,10 +171,10 @@ fn graphalytics_pairs_of_files_are_one_graph() {
     let load = load(&options(&[folder.join("twitter.v.gz"), folder.join("twitter.e.gz")]));
     assert_is_whole(&load);
     assert_eq!((load.vertices_count(), load.edges_count()), (81_307, 1_768_135));
-    let edges = &load.edges[0];
-    let isolated = |row: u32| !edges.sources.contains(&row) && !edges.targets.contains(&row);
+    let ends = load.edges[0].ends().unwrap();
+    let isolated = |row: u32| ends.iter().all(|(source, target)| *source != row && *target != row);
     assert!(isolated(0) && !isolated(1));
-    let weights = edges.column("weight").unwrap();
+    let weights = of_edges(&load.edges[0], "weight");
     let in_range = |weight: f64| (1.0..=100.0).contains(&weight);
     assert!((0..weights.len()).all(|row| in_range(weights.get(row).unwrap().as_f64().unwrap())));
 }
@@ -167,7 +185,7 @@ fn vertex_lists_keep_their_further_columns() {
     let load = load(&options(&[folder.join("p2p-31.v.gz"), folder.join("p2p-31.e.gz")]));
     assert_is_whole(&load);
     assert_eq!((load.vertices_count(), load.edges_count()), (62_586, 147_892));
-    assert_eq!(number(load.vertices[0].column("value").unwrap(), 0), 7);
+    assert_eq!(number(&of_vertices(&load.vertices[0], "value"), 0), 7);
 }
 
 #[test]

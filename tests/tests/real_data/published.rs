@@ -3,7 +3,8 @@
 use crate::answers::{Answered, PUBLISHED};
 use crate::imported::{Imported, options_for};
 use evergraph::graph::cancel::CancelFlag;
-use evergraph::graph::column::Column;
+use evergraph::graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable};
+use evergraph::graph::packed_column::PackedColumnBuilder;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::import::options::ImportOptions;
@@ -69,20 +70,21 @@ fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted() {
     let Some(folder) = data_set("rmat17") else { return };
     let options = ImportOptions { vertices: Some(0..131_072), ..options_for([folder.join("rmat17.e.gz")]) };
     let mut load = read(&options, &|_| ()).unwrap().load;
-    let edges = &mut load.edges[0];
-    assert_eq!(edges.sources.len(), 2_097_152);
+    let mut ends = load.edges[0].ends().unwrap();
+    assert_eq!(ends.len(), 2_097_152);
     let weight = |source: u32, target: u32| {
         let (source, target) = (u64::from(source), u64::from(target));
         ((7919 * source + 104_729 * target) % 100 + 1) as f64
     };
-    let stored = edges.sources.len() - FRESH;
-    let fresh: Vec<_> = edges.sources.drain(stored..).zip(edges.targets.drain(stored..)).collect();
+    let fresh = ends.split_off(ends.len() - FRESH);
     // With a range of ids, row and id are one.
-    let mut weights = Column::new(ValueType::F64);
-    for (source, target) in edges.sources.iter().zip(&edges.targets) {
-        weights.push(Some(Value::F64(weight(*source, *target))));
-    }
-    edges.columns = vec![("weight".to_owned(), weights)];
+    let block = |ends: &[(u32, u32)]| {
+        let mut weights = PackedColumnBuilder::default();
+        ends.iter().for_each(|(source, target)| weights.push_f64(weight(*source, *target)));
+        EdgeBlock { columns: vec![weights.finish()], ..EdgeBlock::bare(ends.iter().copied()) }
+    };
+    let properties = vec![("weight".to_owned(), ValueType::F64)];
+    load.edges[0] = EdgeTable::new("EDGE", 0, 0, properties, ends.chunks(BLOCK_ROWS).map(block).collect());
 
     let mut imported = Imported::empty();
     imported.db.load(&load, &|_| (), &CancelFlag::default()).unwrap();

@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_stream_goes_on_in_time_after_the_graph() {
         let payments = payments();
-        let times = payments.load.edges[0].column("time_ms").unwrap();
+        let times = payments.load.edges[0].column("time_ms").unwrap().unwrap();
         let last = times.get(times.len() - 1).unwrap().as_i64().unwrap();
         let streamed: Vec<Transfer> = payments.stream(0).take(50_000).collect();
         assert!(streamed.is_sorted_by_key(|transfer| transfer.time_ms));

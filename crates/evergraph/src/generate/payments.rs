@@ -12,9 +12,9 @@ use crate::generate::market::{Market, Transfer};
 use crate::generate::payment_stream::PaymentStream;
 use crate::generate::random::Random;
 use crate::generate::ring::{ACCOUNTS_MAX, DURATION_MS_MAX, Ring};
-use evergraph_graph::column::{Column, ColumnData};
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::load::{EdgeTable, Load, VertexTable};
+use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::date::Date;
 use evergraph_graph::value::{Value, ValueType};
 use rayon::prelude::*;
@@ -181,46 +181,45 @@ fn merge(background: Vec<Transfer>, rings: &[Ring]) -> Vec<Transfer> {
 fn accounts(options: &PaymentsOptions) -> VertexTable {
     let mut random = Random::new(options.seed, ACCOUNTS, 0);
     let first_day = (START_MS / DAY_MS) as i32;
-    let (mut ids, mut opened, mut countries, mut risks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for row in 0..options.accounts {
-        ids.push(Some(account_id(row)));
-        let days_before = 1 + random.below(OPENED_DAYS) as i32;
-        opened.push(Some(Value::Date(Date::from_days(first_day - days_before))));
-        // The lower of two draws: the first countries are the most common.
-        let [first, second] = [0; 2].map(|_| random.below(COUNTRIES.len() as u64));
-        countries.push(Some(Value::from(COUNTRIES[first.min(second) as usize])));
-        risks.push(Some(random.unit()));
+    let mut blocks = Vec::new();
+    for first in (0..options.accounts).step_by(BLOCK_ROWS) {
+        let [mut ids, mut opened, mut countries, mut risks] = <[PackedColumnBuilder; 4]>::default();
+        for row in first..options.accounts.min(first + BLOCK_ROWS as u32) {
+            ids.push_i64(account_id(row));
+            let days_before = 1 + random.below(OPENED_DAYS) as i32;
+            opened.push(Some(&Value::Date(Date::from_days(first_day - days_before))));
+            // The lower of two draws: the first countries are the most common.
+            let [first, second] = [0; 2].map(|_| random.below(COUNTRIES.len() as u64));
+            countries.push_text(COUNTRIES[first.min(second) as usize]);
+            risks.push_f64(random.unit());
+        }
+        let (rows, columns) = (ids.len(), [ids, opened, countries, risks]);
+        blocks.push(VertexBlock { rows, columns: columns.map(PackedColumnBuilder::finish).to_vec() });
     }
-    let column = |key: &str, value_type, data| (key.to_owned(), Column { value_type, data });
-    VertexTable {
-        label: "Account".to_owned(),
-        rows: u64::from(options.accounts),
-        unique_key: Some("id".to_owned()),
-        columns: vec![
-            column("id", ValueType::I64, ColumnData::Integers(ids)),
-            column("opened", ValueType::Date, ColumnData::Values(opened)),
-            column("country", ValueType::String, ColumnData::Values(countries)),
-            column("risk", ValueType::F64, ColumnData::Floats(risks)),
-        ],
-    }
+    let properties = [
+        ("id", ValueType::I64),
+        ("opened", ValueType::Date),
+        ("country", ValueType::String),
+        ("risk", ValueType::F64),
+    ];
+    let properties = properties.map(|(key, value_type)| (key.to_owned(), value_type)).to_vec();
+    VertexTable::new("Account", properties, blocks).unique_key("id")
 }
 
 fn edge_table(transfers: &[Transfer]) -> EdgeTable {
-    let whole = |part: fn(&Transfer) -> i64| Column {
-        value_type: ValueType::I64,
-        data: ColumnData::Integers(transfers.iter().map(|transfer| Some(part(transfer))).collect()),
+    let block = |transfers: &[Transfer]| {
+        let whole = |part: fn(&Transfer) -> i64| {
+            let mut column = PackedColumnBuilder::default();
+            transfers.iter().for_each(|transfer| column.push_i64(part(transfer)));
+            column.finish()
+        };
+        EdgeBlock {
+            columns: vec![whole(|transfer| transfer.amount_cents), whole(|transfer| transfer.time_ms)],
+            ..EdgeBlock::bare(transfers.iter().map(|transfer| (transfer.source, transfer.target)))
+        }
     };
-    EdgeTable {
-        edge_type: "TRANSFER".to_owned(),
-        source_label: 0,
-        target_label: 0,
-        sources: transfers.iter().map(|transfer| transfer.source).collect(),
-        targets: transfers.iter().map(|transfer| transfer.target).collect(),
-        columns: vec![
-            ("amount_cents".to_owned(), whole(|transfer| transfer.amount_cents)),
-            ("time_ms".to_owned(), whole(|transfer| transfer.time_ms)),
-        ],
-    }
+    let properties = ["amount_cents", "time_ms"].map(|key| (key.to_owned(), ValueType::I64)).to_vec();
+    EdgeTable::new("TRANSFER", 0, 0, properties, transfers.chunks(BLOCK_ROWS).map(block).collect())
 }
 
 #[cfg(test)]
@@ -233,7 +232,7 @@ mod tests {
     }
 
     fn numbers(table: &EdgeTable, key: &str) -> Vec<i64> {
-        let column = table.column(key).unwrap();
+        let column = table.column(key).unwrap().unwrap();
         (0..column.len()).map(|row| column.get(row).unwrap().as_i64().unwrap()).collect()
     }
 
@@ -241,9 +240,12 @@ mod tests {
     fn a_network_has_the_size_asked_for_and_runs_in_time() {
         let payments = Payments::generate(&small()).unwrap();
         let (accounts, transfers) = (&payments.load.vertices[0], &payments.load.edges[0]);
-        assert_eq!((accounts.rows, transfers.sources.len()), (2000, 100_000));
-        assert!(accounts.columns.iter().all(|(_, column)| column.len() == 2000));
-        assert!(transfers.sources.iter().zip(&transfers.targets).all(|(source, target)| source != target));
+        assert_eq!((accounts.rows, transfers.rows), (2000, 100_000));
+        for (key, value_type) in &accounts.properties {
+            let column = accounts.column(key).unwrap().unwrap();
+            assert_eq!((column.len(), column.value_type()), (2000, *value_type), "{key}");
+        }
+        assert!(transfers.ends().unwrap().iter().all(|(source, target)| source != target));
         let times = numbers(transfers, "time_ms");
         assert!(times.is_sorted());
         assert!(times[0] >= START_MS && *times.last().unwrap() < START_MS + 30 * DAY_MS);
@@ -256,10 +258,12 @@ mod tests {
         let with = |threads, seed| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let payments = pool.install(|| Payments::generate(&PaymentsOptions { seed, ..small() }).unwrap());
-            (payments.load, payments.rings)
+            let (accounts, transfers) = (&payments.load.vertices[0], &payments.load.edges[0]);
+            let risks = accounts.column("risk").unwrap();
+            (transfers.ends().unwrap(), numbers(transfers, "amount_cents"), risks, payments.rings)
         };
         assert_eq!(with(1, 7), with(3, 7));
-        assert_ne!(with(1, 7).0.edges, with(1, 8).0.edges);
+        assert_ne!(with(1, 7).0, with(1, 8).0);
     }
 
     #[test]
@@ -267,9 +271,9 @@ mod tests {
         let payments = Payments::generate(&small()).unwrap();
         let table = &payments.load.edges[0];
         let (amounts, times) = (numbers(table, "amount_cents"), numbers(table, "time_ms"));
-        let all: HashSet<(u32, u32, i64, i64)> = (0..amounts.len())
-            .map(|edge| (table.sources[edge], table.targets[edge], amounts[edge], times[edge]))
-            .collect();
+        let ends = table.ends().unwrap().into_iter().zip(amounts.into_iter().zip(times));
+        let all: HashSet<(u32, u32, i64, i64)> =
+            ends.map(|((source, target), (amount, time))| (source, target, amount, time)).collect();
         assert_eq!(payments.rings.len(), 20);
         let mut lengths = HashSet::new();
         for ring in &payments.rings {
@@ -302,7 +306,8 @@ mod tests {
     fn payees_are_skewed_as_zipf_says() {
         let payments = Payments::generate(&small()).unwrap();
         let mut degrees = vec![0u32; 2000];
-        payments.load.edges[0].targets.iter().for_each(|target| degrees[*target as usize] += 1);
+        let ends = payments.load.edges[0].ends().unwrap();
+        ends.iter().for_each(|(_, target)| degrees[*target as usize] += 1);
         degrees.sort_unstable();
         // The sum of 1/k up to 2000 is 8.18.
         let share = f64::from(degrees[1999]) / 100_000.0;

@@ -12,9 +12,9 @@
 //! Source: Chakrabarti, Zhan, Faloutsos, "R-MAT" (SDM 2004); parameters of Graph500.
 
 use crate::generate::random::Random;
-use evergraph_graph::column::{Column, ColumnData};
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::load::{EdgeTable, Load, VertexTable};
+use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::ValueType;
 use rayon::prelude::*;
 
@@ -66,25 +66,22 @@ impl RmatOptions {
 /// # Errors
 /// `invalid` if an option is out of range.
 pub fn generate(options: &RmatOptions) -> Result<Load> {
-    let (sources, targets) = edges(options)?;
-    let vertices = 1u64 << options.scale;
-    let ids = (0..vertices as i64).into_par_iter().map(Some).collect();
-    let id_column = Column { value_type: ValueType::I64, data: ColumnData::Integers(ids) };
+    let chunks = chunks(options)?.into_iter();
+    let blocks =
+        chunks.map(|(sources, targets)| EdgeBlock { sources, targets, columns: Vec::new() }).collect();
+    let vertices: Vec<VertexBlock> = (0..1u64 << options.scale)
+        .step_by(BLOCK_ROWS)
+        .map(|first| {
+            let rows = BLOCK_ROWS.min((1 << options.scale) - first as usize);
+            let mut ids = PackedColumnBuilder::default();
+            (first as i64..).take(rows).for_each(|id| ids.push_i64(id));
+            VertexBlock { rows, columns: vec![ids.finish()] }
+        })
+        .collect();
+    let properties = vec![("id".to_owned(), ValueType::I64)];
     Ok(Load {
-        vertices: vec![VertexTable {
-            label: "Vertex".to_owned(),
-            rows: vertices,
-            unique_key: Some("id".to_owned()),
-            columns: vec![("id".to_owned(), id_column)],
-        }],
-        edges: vec![EdgeTable {
-            edge_type: "EDGE".to_owned(),
-            source_label: 0,
-            target_label: 0,
-            sources,
-            targets,
-            columns: Vec::new(),
-        }],
+        vertices: vec![VertexTable::new("Vertex", properties, vertices).unique_key("id")],
+        edges: vec![EdgeTable::new("EDGE", 0, 0, Vec::new(), blocks)],
     })
 }
 
@@ -93,11 +90,23 @@ pub fn generate(options: &RmatOptions) -> Result<Load> {
 /// # Errors
 /// `invalid` if an option is out of range.
 pub fn edges(options: &RmatOptions) -> Result<(Vec<u32>, Vec<u32>)> {
+    let chunks = chunks(options)?;
+    let count = chunks.iter().map(|chunk| chunk.0.len()).sum();
+    let (mut sources, mut targets) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for (mut chunk_sources, mut chunk_targets) in chunks {
+        sources.append(&mut chunk_sources);
+        targets.append(&mut chunk_targets);
+    }
+    Ok((sources, targets))
+}
+
+/// As [`edges`], in pieces of [`CHUNK_EDGES`].
+fn chunks(options: &RmatOptions) -> Result<Vec<(Vec<u32>, Vec<u32>)>> {
     options.check()?;
     let vertices = 1u32 << options.scale;
     let count = u64::from(vertices) * u64::from(options.edge_factor);
     let shuffled = Random::new(options.seed, SHUFFLE, 0).permutation(vertices);
-    let chunks: Vec<(Vec<u32>, Vec<u32>)> = (0..count.div_ceil(CHUNK_EDGES))
+    let chunks = (0..count.div_ceil(CHUNK_EDGES))
         .into_par_iter()
         .map(|chunk| {
             let edges = CHUNK_EDGES.min(count - chunk * CHUNK_EDGES);
@@ -110,12 +119,7 @@ pub fn edges(options: &RmatOptions) -> Result<(Vec<u32>, Vec<u32>)> {
             pairs.unzip()
         })
         .collect();
-    let (mut sources, mut targets) = (Vec::with_capacity(count as usize), Vec::with_capacity(count as usize));
-    for (mut chunk_sources, mut chunk_targets) in chunks {
-        sources.append(&mut chunk_sources);
-        targets.append(&mut chunk_targets);
-    }
-    Ok((sources, targets))
+    Ok(chunks)
 }
 
 /// Where the quarters end on a line of 2^32 points.
@@ -149,6 +153,7 @@ impl Quarters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::value::Value;
 
     fn out_degrees(options: &RmatOptions) -> Vec<u32> {
         let (sources, _) = edges(options).unwrap();
@@ -162,9 +167,12 @@ mod tests {
         let options = RmatOptions::new(13, 42);
         let load = generate(&options).unwrap();
         assert_eq!((load.vertices_count(), load.edges_count()), (8192, 131_072));
-        assert!(load.edges[0].sources.iter().chain(&load.edges[0].targets).all(|vertex| *vertex < 8192));
-        assert_eq!(load, generate(&options).unwrap());
-        assert_ne!(load, generate(&RmatOptions::new(13, 43)).unwrap());
+        let ends = load.edges[0].ends().unwrap();
+        assert!(ends.iter().all(|(source, target)| *source < 8192 && *target < 8192));
+        assert_eq!(ends, generate(&options).unwrap().edges[0].ends().unwrap());
+        assert_ne!(ends, generate(&RmatOptions::new(13, 43)).unwrap().edges[0].ends().unwrap());
+        let ids = load.vertices[0].column("id").unwrap().unwrap();
+        assert!((0..8192).all(|row| ids.get(row) == Some(Value::I64(row as i64))));
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! count in strings and chars only.
 
 use crate::import::integer::{IntegerError, parse_i64};
-use evergraph_graph::column::{Column, ColumnData};
+use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder, PackedData};
 use evergraph_graph::value::collection::List;
 use evergraph_graph::value::date::Date;
 use evergraph_graph::value::datetime::DateTime;
@@ -74,14 +74,27 @@ impl fmt::Display for CellType {
 #[derive(Debug)]
 pub struct Cells {
     cell_type: CellType,
-    column: Column,
+    /// Whether a column of numbers has become one of `double`s.
+    has_fraction: bool,
+    /// The first number that keeps it from becoming one.
+    inexact: Option<i64>,
+    column: PackedColumnBuilder,
+}
+
+/// A column of one block.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CellColumn {
+    /// The type of its values.
+    pub value_type: ValueType,
+    /// The values; `None` if no row has one.
+    pub column: Option<PackedColumn>,
 }
 
 impl Cells {
     /// No fields yet.
     #[must_use]
     pub fn new(cell_type: CellType) -> Self {
-        Self { cell_type, column: Column::new(cell_type.value_type()) }
+        Self { cell_type, has_fraction: false, inexact: None, column: PackedColumnBuilder::default() }
     }
 
     /// Reads `text` into the next row. After an error the row is there, without a value.
@@ -91,7 +104,7 @@ impl Cells {
     pub fn push(&mut self, text: &[u8]) -> Result<(), String> {
         let result = self.read(text);
         if result.is_err() {
-            self.column.push(None);
+            self.column.push_nothing();
         }
         result
     }
@@ -101,21 +114,16 @@ impl Cells {
     /// # Panics
     /// If `keep` has fewer entries than there are rows.
     pub fn retain(&mut self, keep: &[bool]) {
-        fn retain<T>(rows: &mut Vec<T>, keep: &[bool]) {
-            let mut kept = keep.iter();
-            rows.retain(|_| *kept.next().expect("one entry a row"));
-        }
-        match &mut self.column.data {
-            ColumnData::Integers(rows) => retain(rows, keep),
-            ColumnData::Floats(rows) => retain(rows, keep),
-            ColumnData::Values(rows) => retain(rows, keep),
-        }
+        let rows = self.column.len();
+        let all = std::mem::take(&mut self.column).finish();
+        (0..rows).filter(|row| keep[*row]).for_each(|row| self.column.copy(all.as_ref(), row..row + 1));
     }
 
     /// The column that was read.
     #[must_use]
-    pub fn finish(self) -> Column {
-        self.column
+    pub fn finish(self) -> CellColumn {
+        let value_type = if self.has_fraction { ValueType::F64 } else { self.cell_type.value_type() };
+        CellColumn { value_type, column: self.column.finish() }
     }
 
     fn read(&mut self, text: &[u8]) -> Result<(), String> {
@@ -125,88 +133,85 @@ impl Cells {
         );
         let text = if keeps_blanks { text } else { text.trim_ascii() };
         if text.is_empty() {
-            self.column.push(None);
+            self.column.push_nothing();
             return Ok(());
         }
-        match (self.cell_type, &mut self.column.data) {
-            (CellType::Scalar(ValueType::I64), ColumnData::Integers(rows)) => {
-                match parse_i64(text) {
-                    Ok(number) => rows.push(Some(number)),
-                    Err(_) => self.column.push(Some(read_scalar(text, ValueType::I64)?)),
-                }
-                Ok(())
+        match self.cell_type {
+            CellType::Scalar(ValueType::I64) => match parse_i64(text) {
+                Ok(number) => self.column.push_i64(number),
+                Err(_) => self.column.push(Some(&read_scalar(text, ValueType::I64)?)),
+            },
+            CellType::Scalar(ValueType::F64) => self.column.push_f64(read_f64(text)?),
+            CellType::Scalar(ValueType::String) => self.column.push_text(read_text(text)?),
+            CellType::Scalar(value_type) => self.column.push(Some(&read_scalar(text, value_type)?)),
+            CellType::Number => self.read_number(text)?,
+            CellType::Epoch(value_type, unit) => {
+                self.column.push(Some(&read_epoch(text, value_type, unit)?));
             }
-            (CellType::Scalar(ValueType::F64), ColumnData::Floats(rows)) => {
-                rows.push(Some(read_f64(text)?));
-                Ok(())
-            }
-            (CellType::Number, _) => self.read_number(text),
-            (CellType::Scalar(value_type), _) => {
-                self.column.push(Some(read_scalar(text, value_type)?));
-                Ok(())
-            }
-            (CellType::Epoch(value_type, unit), _) => {
-                self.column.push(Some(read_epoch(text, value_type, unit)?));
-                Ok(())
-            }
-            (CellType::Array(value_type, delimiter), _) => {
+            CellType::Array(value_type, delimiter) => {
                 let elements: Result<Vec<Value>, String> = text
                     .split(|byte| *byte == delimiter)
                     .map(|element| read_scalar(element, value_type))
                     .collect();
                 let list = List::new(elements?).expect("scalars are not deep");
-                self.column.push(Some(Value::List(list)));
-                Ok(())
+                self.column.push(Some(&Value::List(list)));
             }
         }
+        Ok(())
     }
 
     fn read_number(&mut self, text: &[u8]) -> Result<(), String> {
-        if let ColumnData::Integers(rows) = &mut self.column.data {
+        if !self.has_fraction {
             match parse_i64(text) {
                 Ok(number) => {
-                    rows.push(Some(number));
+                    if self.inexact.is_none() && to_float(number).is_err() {
+                        self.inexact = Some(number);
+                    }
+                    self.column.push_i64(number);
                     return Ok(());
                 }
                 Err(IntegerError::Range) => {
                     return Err(format!("{} is no long: outside its range", shortened(text)));
                 }
-                Err(IntegerError::Syntax) => {
-                    // The text is looked at first: nonsense must not turn the column.
-                    read_f64(text)?;
-                    let column = std::mem::replace(&mut self.column, Column::new(ValueType::F64));
-                    self.column = to_floats(column)?;
-                }
+                // The text is looked at first: nonsense must not turn the column.
+                Err(IntegerError::Syntax) => drop(read_f64(text)?),
             }
+            self.become_floats()?;
         }
-        if let ColumnData::Floats(rows) = &mut self.column.data {
-            rows.push(Some(read_f64(text)?));
+        self.column.push_f64(read_f64(text)?);
+        Ok(())
+    }
+
+    fn become_floats(&mut self) -> Result<(), String> {
+        if let Some(number) = self.inexact {
+            to_float(number)?;
         }
+        let rows = self.column.len();
+        let whole = std::mem::take(&mut self.column).finish();
+        let floats = whole.map(|whole| to_floats(&whole).expect("no number is inexact"));
+        self.column.copy(floats.as_ref(), 0..rows);
+        self.has_fraction = true;
         Ok(())
     }
 }
 
-/// Turns a column of whole numbers into one of `double`s.
+/// A column of whole numbers as one of `double`s.
 ///
 /// # Errors
 /// Names the first number that a `double` can't hold exactly.
-pub fn to_floats(column: Column) -> Result<Column, String> {
-    let ColumnData::Integers(rows) = column.data else { return Ok(column) };
-    let floats: Result<Vec<Option<f64>>, String> = rows
-        .into_iter()
-        .map(|row| {
-            row.map(|number| {
-                let float = number as f64;
-                if float as i128 == i128::from(number) {
-                    Ok(float)
-                } else {
-                    Err(format!("{number} stands beside fractions and is no exact double: state the type"))
-                }
-            })
-            .transpose()
-        })
-        .collect();
-    Ok(Column { value_type: ValueType::F64, data: ColumnData::Floats(floats?) })
+pub fn to_floats(column: &PackedColumn) -> Result<PackedColumn, String> {
+    let PackedData::Integers(numbers) = column.data() else { return Ok(column.clone()) };
+    let floats: Vec<f64> = numbers.iter().map(|number| to_float(*number)).collect::<Result<_, _>>()?;
+    let (rows, present) = (column.len(), column.present().into());
+    PackedColumn::from_parts(ValueType::F64, rows, present, PackedData::Floats(floats.into()))
+}
+
+fn to_float(number: i64) -> Result<f64, String> {
+    let float = number as f64;
+    if float as i128 == i128::from(number) {
+        return Ok(float);
+    }
+    Err(format!("{number} stands beside fractions and is no exact double: state the type"))
 }
 
 /// The beginning of `text` in quotes, for errors.
@@ -282,8 +287,8 @@ mod tests {
         for text in texts {
             cells.push(text.as_bytes())?;
         }
-        let column = cells.finish();
-        Ok((0..column.len()).map(|row| column.get(row)).collect())
+        let column = cells.finish().column;
+        Ok((0..texts.len()).map(|row| column.as_ref()?.get(row)).collect())
     }
 
     #[test]
@@ -338,6 +343,20 @@ mod tests {
         assert!(read(CellType::Number, &["1", "x"]).unwrap_err().starts_with("\"x\" is no double: "));
     }
 
+    /// The rows before the fraction were lost once, and a skipped row tore the columns of a block apart.
+    #[test]
+    fn a_fraction_that_cannot_turn_its_column_leaves_the_other_rows() {
+        let mut cells = Cells::new(CellType::Number);
+        cells.push(b"9007199254740993").unwrap();
+        cells.push(b"0.5").unwrap_err();
+        cells.push(b"7").unwrap();
+        let CellColumn { value_type, column } = cells.finish();
+        let column = column.unwrap();
+        let rows: Vec<_> = (0..column.len()).map(|row| column.get(row)).collect();
+        assert_eq!(value_type, ValueType::I64);
+        assert_eq!(rows, [Some(Value::I64(9_007_199_254_740_993)), None, Some(Value::I64(7))]);
+    }
+
     #[test]
     fn a_text_of_another_type_is_named_with_the_type() {
         let error = read(CellType::Scalar(ValueType::I32), &["18x5"]).unwrap_err();
@@ -345,7 +364,7 @@ mod tests {
         let mut cells = Cells::new(CellType::Scalar(ValueType::String));
         let error = cells.push(b"Jos\xe9").unwrap_err();
         assert_eq!(error, "\"Jos\u{fffd}\" is not UTF-8 at byte 4; convert the file with iconv");
-        assert_eq!(cells.finish().len(), 1, "the row is there all the same");
+        assert_eq!(cells.column.len(), 1, "the row is there all the same");
     }
 
     #[test]

@@ -8,21 +8,21 @@
 //! A space may hold vertices of several labels; a run says from which entry on its vertices belong to
 //! which label. Edges are gathered by their type and the labels that they join.
 
-use crate::import::cell::CellType;
-use crate::import::columns::{Declared, append, select};
+use crate::import::cell::{CellColumn, CellType};
 use crate::import::context::Context;
 use crate::import::csv_file::OpenCsv;
 use crate::import::csv_records::CsvRecords;
 use crate::import::csv_rows::{CsvRows, IdCells, RowFormat, string_at};
+use crate::import::declared::Declared;
 use crate::import::faults::{Fault, FaultCollector, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
 use crate::import::options::IdType;
 use crate::import::pipeline;
 use crate::import::places::Places;
-use evergraph_graph::column::Column;
+use crate::import::stage::{StagedEdges, StagedVertices};
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::load::{EdgeTable, Load, VertexTable};
+use evergraph_graph::load::Load;
 use evergraph_graph::value::ValueType;
 use std::collections::{HashMap, HashSet};
 
@@ -30,10 +30,10 @@ use std::collections::{HashMap, HashSet};
 #[derive(Default)]
 pub struct CsvGraph {
     spaces: Vec<Space>,
-    vertices: Vec<VertexTable>,
+    vertices: Vec<StagedVertices>,
     /// The space of each table's ids, and the file that said so first.
     table_spaces: Vec<(usize, String)>,
-    edges: Vec<EdgeTable>,
+    edges: Vec<StagedEdges>,
     /// Index in `edges` by type, source label and target label.
     edge_tables: HashMap<(String, usize, usize), usize>,
     declared: Declared,
@@ -129,10 +129,9 @@ impl CsvGraph {
             let mut columns = rows.columns;
             for (table, rows_of_table) in groups {
                 let added = take_rows(&mut columns, &rows_of_table, rows.lines.len());
-                let table = &mut self.vertices[table];
-                append(&mut table.columns, table.rows as usize, added, rows_of_table.len())
+                self.vertices[table]
+                    .push(rows_of_table.len(), added)
                     .map_err(|why| Error::invalid(format!("{file}: {why}")))?;
-                table.rows += rows_of_table.len() as u64;
                 placed += rows_of_table.len() as u64;
             }
             Ok(placed)
@@ -181,14 +180,12 @@ impl CsvGraph {
             collector.add(&file, 0, rows.faults)?;
             let mut columns = rows.columns;
             let mut placed = 0;
-            for ((type_code, source, target), mut group) in groups {
+            for ((type_code, source, target), group) in groups {
                 let added = take_rows(&mut columns, &group.rows, rows.lines.len());
                 let table = self.edge_table(&types[type_code], source, target);
-                let table = &mut self.edges[table];
-                append(&mut table.columns, table.sources.len(), added, group.rows.len())
+                self.edges[table]
+                    .push(group.sources, group.targets, added)
                     .map_err(|why| Error::invalid(format!("{file}: {why}")))?;
-                table.sources.append(&mut group.sources);
-                table.targets.append(&mut group.targets);
                 placed += group.rows.len() as u64;
             }
             Ok(placed)
@@ -197,8 +194,8 @@ impl CsvGraph {
 
     /// Moves the graph into `load`, which must be empty.
     pub fn finish(self, load: &mut Load) {
-        load.vertices = self.vertices;
-        load.edges = self.edges;
+        load.vertices = self.vertices.into_iter().map(StagedVertices::finish).collect();
+        load.edges = self.edges.into_iter().map(StagedEdges::finish).collect();
     }
 
     /// Finds the rows of new vertices and groups them by table, in order of appearance.
@@ -234,7 +231,7 @@ impl CsvGraph {
             let (table, group) =
                 &mut groups[rows.names.as_ref().map_or(0, |names| names.codes[row] as usize)];
             // Below the number of entries, which fits.
-            let table_row = self.vertices[*table].rows as u32 + group.len() as u32;
+            let table_row = self.vertices[*table].stage.rows() as u32 + group.len() as u32;
             space.note_run(entry, *table, table_row);
             group.push(row as u32);
         }
@@ -346,12 +343,7 @@ impl CsvGraph {
                 show(known_key, *known_space)
             )));
         }
-        self.vertices.push(VertexTable {
-            label: label.to_owned(),
-            rows: 0,
-            unique_key: key.map(ToOwned::to_owned),
-            columns: Vec::new(),
-        });
+        self.vertices.push(StagedVertices::new(label, key));
         self.table_spaces.push((space, file.to_owned()));
         Ok(self.vertices.len() - 1)
     }
@@ -359,14 +351,7 @@ impl CsvGraph {
     fn edge_table(&mut self, edge_type: &str, source_label: usize, target_label: usize) -> usize {
         let edges = &mut self.edges;
         *self.edge_tables.entry((edge_type.to_owned(), source_label, target_label)).or_insert_with(|| {
-            edges.push(EdgeTable {
-                edge_type: edge_type.to_owned(),
-                source_label,
-                target_label,
-                sources: Vec::new(),
-                targets: Vec::new(),
-                columns: Vec::new(),
-            });
+            edges.push(StagedEdges::new(edge_type, source_label, target_label));
             edges.len() - 1
         })
     }
@@ -449,11 +434,15 @@ impl Space {
 }
 
 /// The columns' rows at `rows`; all rows are moved, not copied.
-fn take_rows(columns: &mut Vec<(String, Column)>, rows: &[u32], all: usize) -> Vec<(String, Column)> {
+fn take_rows(columns: &mut Vec<(String, CellColumn)>, rows: &[u32], all: usize) -> Vec<(String, CellColumn)> {
     if rows.len() == all {
         return std::mem::take(columns);
     }
-    columns.iter().map(|(key, column)| (key.clone(), select(column, rows))).collect()
+    let select = |cells: &CellColumn| CellColumn {
+        value_type: cells.value_type,
+        column: cells.column.as_ref().and_then(|all| all.select(rows.iter().map(|row| *row as usize))),
+    };
+    columns.iter().map(|(key, cells)| (key.clone(), select(cells))).collect()
 }
 
 fn read_batches(

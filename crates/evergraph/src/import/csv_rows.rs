@@ -3,14 +3,14 @@
 //! Columns are read one after the other, not rows: each is of one type. A record with a bad field is
 //! left out of all of them.
 
-use crate::import::cell::{Cells, shortened};
+use crate::import::cell::{CellColumn, Cells, shortened};
 use crate::import::csv_records::{RecordBatch, RecordFields};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::integer::parse_i64;
 use crate::import::options::IdType;
-use evergraph_graph::column::{Column, ColumnData};
-use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::packed_column::PackedColumnBuilder;
+use evergraph_graph::value::ValueType;
 use std::collections::{BTreeMap, HashMap};
 
 /// How the records of one file become rows.
@@ -32,7 +32,7 @@ pub struct CsvRows {
     /// The line where each row begins in its file.
     pub lines: Vec<u64>,
     /// The properties, the id's not among them.
-    pub columns: Vec<(String, Column)>,
+    pub columns: Vec<(String, CellColumn)>,
     /// The id columns, from left to right.
     pub ids: Vec<IdCells>,
     /// The label or type of each row; `None` if the file has no column for it.
@@ -233,22 +233,22 @@ impl IdCells {
 
     /// The ids as a property.
     #[must_use]
-    pub fn to_column(&self) -> Column {
-        match self {
+    pub fn to_column(&self) -> CellColumn {
+        let mut column = PackedColumnBuilder::default();
+        let value_type = match self {
             Self::Integers(ids) => {
-                let rows = ids.iter().map(|id| Some(id.cast_signed())).collect();
-                Column { value_type: ValueType::I64, data: ColumnData::Integers(rows) }
+                ids.iter().for_each(|id| column.push_i64(id.cast_signed()));
+                ValueType::I64
             }
             Self::Strings { text, ends } => {
-                let value = |row| {
-                    let id = std::str::from_utf8(string_at(text, ends, row))
-                        .expect("ids are checked when they are read");
-                    Some(Value::from(id))
-                };
-                let rows = (0..ends.len()).map(value).collect();
-                Column { value_type: ValueType::String, data: ColumnData::Values(rows) }
+                for row in 0..ends.len() {
+                    let id = std::str::from_utf8(string_at(text, ends, row));
+                    column.push_text(id.expect("ids are checked when they are read"));
+                }
+                ValueType::String
             }
-        }
+        };
+        CellColumn { value_type, column: column.finish() }
     }
 }
 

@@ -376,7 +376,6 @@ fn holds_data(line: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::import::faults::{FaultCollector, OnBadRow};
-    use evergraph_graph::column::Column;
     use evergraph_graph::value::Value;
 
     fn collector(on_bad_row: OnBadRow) -> FaultCollector {
@@ -403,7 +402,7 @@ mod tests {
     }
 
     fn column(rows: &mut LineRows, at: usize) -> Vec<Option<Value>> {
-        let column: Column = rows.columns.remove(at).finish();
+        let column = rows.columns.remove(at).finish().column.expect("there are values");
         (0..column.len()).map(|row| column.get(row)).collect()
     }
 

@@ -9,18 +9,19 @@
 //! The external id is kept as property `id`: a `long`, or a `bigint` where ids above 2^63-1 occur
 //! (which then rules out negative ones: 64 bits hold either).
 
-use crate::import::cell::{CellType, Cells};
-use crate::import::columns::{Declared, append};
+use crate::import::cell::{CellColumn, CellType, Cells};
 use crate::import::context::Context;
+use crate::import::declared::Declared;
 use crate::import::edge_list::{LineFormat, LineRows};
 use crate::import::edge_list_file::{EdgeListFile, ListFile};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
-use evergraph_graph::column::{Column, ColumnData};
+use crate::import::stage::{StagedEdges, StagedVertices};
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::load::{EdgeTable, Load, VertexTable};
+use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
+use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::value::{Value, ValueType};
 use rayon::prelude::*;
 
@@ -29,15 +30,15 @@ const ID_KEY: &str = "id";
 
 /// A graph made of lists.
 pub struct EdgeListGraph {
-    label: String,
     ids: IntegerIds,
     /// The id of each row, by its bits.
     ids_by_row: Vec<u64>,
     is_closed: bool,
     signs: Signs,
     places: Places,
-    vertex_columns: Vec<(String, Column)>,
-    edges: Vec<EdgeTable>,
+    /// What vertex lists say, beside ids: these come last, when it is known of which type they are.
+    vertices: StagedVertices,
+    edges: Vec<StagedEdges>,
     declared: Declared,
 }
 
@@ -47,14 +48,15 @@ impl EdgeListGraph {
     /// # Errors
     /// `invalid` or `limit` if the range is empty or has too many vertices.
     pub fn new(label: &str, options: &ImportOptions) -> Result<Self> {
+        let mut vertices = StagedVertices::new(label, Some(ID_KEY));
+        vertices.stage.set_property(ID_KEY, ValueType::I64);
         let mut graph = Self {
-            label: label.to_owned(),
             ids: IntegerIds::new(),
             ids_by_row: Vec::new(),
             is_closed: false,
             signs: Signs::default(),
             places: Places::default(),
-            vertex_columns: Vec::new(),
+            vertices,
             edges: Vec::new(),
             declared: Declared::default(),
         };
@@ -88,11 +90,11 @@ impl EdgeListGraph {
         let file = list.name.clone();
         self.is_closed = true;
         self.places.enter(&file);
-        self.declare(&format!("label {}", self.label), &list)?;
+        self.declare(&format!("label {}", self.vertices.label), &list)?;
         let rules = context.faults.rules();
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
-            let before = self.ids_by_row.len();
+            let mut added = 0;
             let mut keep = Vec::with_capacity(rows.sources.len());
             let mut duplicates = Faults::new(rules);
             let mut texts = rows.texts();
@@ -102,6 +104,7 @@ impl EdgeListGraph {
                 match inserted {
                     Inserted::New(row) => {
                         self.ids_by_row.push(id);
+                        added += 1;
                         self.places.push(row, first_line + line);
                     }
                     Inserted::Known(row) => duplicates.push(line, || {
@@ -116,8 +119,7 @@ impl EdgeListGraph {
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
             rows.faults.join(duplicates);
             collector.add(&file, first_line, rows.faults)?;
-            let added = self.ids_by_row.len() - before;
-            append(&mut self.vertex_columns, before, columns, added).map_err(|why| in_file(&file, &why))?;
+            self.vertices.push(added, columns).map_err(|why| in_file(&file, &why))?;
             Ok(added as u64)
         })
     }
@@ -135,7 +137,7 @@ impl EdgeListGraph {
         let rules = context.faults.rules();
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
-            let mut ends = if self.is_closed {
+            let ends = if self.is_closed {
                 self.find_ends(&rows, rules)
             } else {
                 self.insert_ends(&rows, &file, rules)?
@@ -143,12 +145,11 @@ impl EdgeListGraph {
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &ends.keep);
             rows.faults.join(ends.unknown);
             collector.add(&file, first_line, rows.faults)?;
-            let edges = &mut self.edges[table];
-            let (before, added) = (edges.sources.len(), ends.sources.len());
-            edges.sources.append(&mut ends.sources);
-            edges.targets.append(&mut ends.targets);
-            append(&mut edges.columns, before, columns, added).map_err(|why| in_file(&file, &why))?;
-            Ok(added as u64)
+            let added = ends.sources.len() as u64;
+            self.edges[table]
+                .push(ends.sources, ends.targets, columns)
+                .map_err(|why| in_file(&file, &why))?;
+            Ok(added)
         })
     }
 
@@ -157,8 +158,8 @@ impl EdgeListGraph {
     /// # Errors
     /// `invalid` if `load` has the label already.
     pub fn finish(mut self, load: &mut Load) -> Result<()> {
-        let label = std::mem::take(&mut self.label);
-        if load.vertex_table(&label).is_some() {
+        let label = &self.vertices.label;
+        if load.vertex_table(label).is_some() {
             return Err(Error::invalid(format!(
                 "label {label} comes from CSV files and from edge lists: give the edge lists another label"
             )));
@@ -166,20 +167,13 @@ impl EdgeListGraph {
         if !self.is_closed {
             self.sort_by_id();
         }
-        let source_label = load.vertices.len();
-        let mut columns = vec![(ID_KEY.to_owned(), self.id_column())];
-        columns.append(&mut self.vertex_columns);
-        load.vertices.push(VertexTable {
-            label,
-            rows: self.ids_by_row.len() as u64,
-            unique_key: Some(ID_KEY.to_owned()),
-            columns,
-        });
-        load.edges.extend(self.edges.into_iter().map(|table| EdgeTable {
-            source_label,
-            target_label: source_label,
-            ..table
-        }));
+        self.add_ids();
+        let label = load.vertices.len();
+        load.vertices.push(self.vertices.finish());
+        for mut table in self.edges {
+            (table.source_label, table.target_label) = (label, label);
+            load.edges.push(table.finish());
+        }
         Ok(())
     }
 
@@ -197,14 +191,8 @@ impl EdgeListGraph {
         if let Some(index) = self.edges.iter().position(|table| table.edge_type == edge_type) {
             return index;
         }
-        self.edges.push(EdgeTable {
-            edge_type: edge_type.to_owned(),
-            source_label: 0,
-            target_label: 0,
-            sources: Vec::new(),
-            targets: Vec::new(),
-            columns: Vec::new(),
-        });
+        // `finish` knows which label it is.
+        self.edges.push(StagedEdges::new(edge_type, 0, 0));
         self.edges.len() - 1
     }
 
@@ -264,22 +252,49 @@ impl EdgeListGraph {
         }
         self.ids_by_row = order.into_iter().map(|old| self.ids_by_row[old as usize]).collect();
         for table in &mut self.edges {
-            let ends = table.sources.par_iter_mut().chain(table.targets.par_iter_mut());
-            ends.for_each(|row| *row = new_row[*row as usize]);
+            let renumbered = table.stage.rewrite(|_, block| {
+                let ends = block.sources.iter_mut().chain(&mut block.targets);
+                ends.for_each(|row| *row = new_row[*row as usize]);
+                Ok(())
+            });
+            renumbered.expect("every block was renumbered");
         }
     }
 
-    fn id_column(&self) -> Column {
-        if self.signs.beyond.is_none() {
-            let ids = self.ids_by_row.par_iter().map(|id| Some(id.cast_signed())).collect();
-            return Column { value_type: ValueType::I64, data: ColumnData::Integers(ids) };
+    /// Gives every vertex its id for a property.
+    fn add_ids(&mut self) {
+        let value_type = if self.signs.beyond.is_none() { ValueType::I64 } else { ValueType::BigInteger };
+        let stage = &mut self.vertices.stage;
+        let at = stage.set_property(ID_KEY, value_type);
+        if stage.rows() == 0 {
+            // No vertex list has spoken of them.
+            for ids in self.ids_by_row.chunks(BLOCK_ROWS) {
+                stage.add(VertexBlock::bare(ids.len()));
+            }
         }
-        let big = |id: &u64| {
-            Value::parse(&id.to_string(), ValueType::BigInteger).expect("digits make a big integer")
-        };
-        let ids = self.ids_by_row.par_iter().map(|id| Some(big(id))).collect();
-        Column { value_type: ValueType::BigInteger, data: ColumnData::Values(ids) }
+        let ids_by_row = &self.ids_by_row;
+        let added = stage.rewrite(|first, block| {
+            let rows = first as usize..first as usize + block.rows;
+            block.columns.resize(block.columns.len().max(at + 1), None);
+            block.columns[at] = id_column(&ids_by_row[rows], value_type);
+            Ok(())
+        });
+        added.expect("every row has its id");
     }
+}
+
+/// `ids`, by their bits, as values of `value_type`.
+fn id_column(ids: &[u64], value_type: ValueType) -> Option<PackedColumn> {
+    let mut column = PackedColumnBuilder::default();
+    for id in ids {
+        if value_type == ValueType::I64 {
+            column.push_i64(id.cast_signed());
+        } else {
+            let big = Value::parse(&id.to_string(), value_type).expect("digits make a big integer");
+            column.push(Some(&big));
+        }
+    }
+    column.finish()
 }
 
 /// How errors call vertices that [`ImportOptions::vertices`] declares.
@@ -335,7 +350,7 @@ impl Signs {
 }
 
 /// The columns of a block by key, without the rows that `keep` leaves out (if it leaves out any).
-fn finish_columns(format: &LineFormat, cells: Vec<Cells>, keep: &[bool]) -> Vec<(String, Column)> {
+fn finish_columns(format: &LineFormat, cells: Vec<Cells>, keep: &[bool]) -> Vec<(String, CellColumn)> {
     let keys = format.columns.iter().flatten().map(|(key, _): &(String, CellType)| key.clone());
     let all_kept = keep.iter().all(|keep| *keep);
     keys.zip(cells)

@@ -1,10 +1,10 @@
-//! Import: files of vertices and edges, read into columns in memory.
+//! Import: files of vertices and edges, read into tables of packed columns.
 //!
 //! ```text
 //! options ──> plan ──> source ──> lines ────────> edge_list ──> edge_list_graph ──┐
 //!                        │                                                        ├──> load
 //!                        └──────> csv_records ──> csv_rows ───> csv_graph ────────┘
-//!                                 header, layout  cell          identity, columns
+//!                                 header, layout  cell          identity, stage
 //!                      │ one thread             │ all threads │ one thread, in file order
 //! ```
 //!
@@ -12,12 +12,12 @@
 //! by file, line and column; it stops the import, or is counted, left out and told in a report.
 
 pub mod cell;
-pub mod columns;
 pub mod context;
 pub mod csv_file;
 pub mod csv_graph;
 pub mod csv_records;
 pub mod csv_rows;
+pub mod declared;
 pub mod edge_list;
 pub mod edge_list_file;
 pub mod edge_list_graph;
@@ -36,3 +36,4 @@ pub mod read;
 pub mod recognise;
 pub mod report;
 pub mod source;
+pub mod stage;

@@ -198,7 +198,7 @@ pub struct Progress<'a> {
 }
 
 /// What came of an import.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Debug)]
 pub struct Imported {
     /// The graph.
     pub load: Load,

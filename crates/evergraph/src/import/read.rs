@@ -1,4 +1,4 @@
-//! Read: the whole of an import, from options to columns in memory.
+//! Read: the whole of an import, from options to tables in memory.
 //!
 //! Order: CSV files of vertices, then of edges; lists of vertices, then of edges. Each file is read
 //! by the pipeline; the tables stand in the order in which their first rows came.
@@ -17,7 +17,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use rayon::ThreadPoolBuilder;
 
-/// Reads all files of `options` into columns, telling `progress` how far it is a few times a second
+/// Reads all files of `options` into tables of packed columns, telling `progress` how far it is a few times a second
 /// or more.
 ///
 /// Cost: memory for the columns, 4 to 20 bytes a vertex for its id besides, and some megabytes a
@@ -162,17 +162,33 @@ mod tests {
         text
     }
 
-    fn values(column: Option<&evergraph_graph::column::Column>) -> Vec<Option<Value>> {
-        let column = column.expect("the column is there");
-        (0..column.len()).map(|row| column.get(row)).collect()
+    /// The values of a property that the table has, a row.
+    trait Values {
+        fn values(&self, key: &str) -> Vec<Option<Value>>;
+    }
+
+    impl Values for VertexTable {
+        fn values(&self, key: &str) -> Vec<Option<Value>> {
+            assert!(self.properties.iter().any(|(name, _)| name == key), "{key}: {:?}", self.properties);
+            let column = self.column(key).unwrap();
+            (0..self.rows as usize).map(|row| column.as_ref()?.get(row)).collect()
+        }
+    }
+
+    impl Values for EdgeTable {
+        fn values(&self, key: &str) -> Vec<Option<Value>> {
+            assert!(self.properties.iter().any(|(name, _)| name == key), "{key}: {:?}", self.properties);
+            let column = self.column(key).unwrap();
+            (0..self.rows as usize).map(|row| column.as_ref()?.get(row)).collect()
+        }
     }
 
     fn ids(table: &VertexTable) -> Vec<i64> {
-        values(table.column("id")).into_iter().map(|id| id.unwrap().as_i64().unwrap()).collect()
+        table.values("id").into_iter().map(|id| id.unwrap().as_i64().unwrap()).collect()
     }
 
     fn edges(table: &EdgeTable) -> Vec<(u32, u32)> {
-        table.sources.iter().copied().zip(table.targets.iter().copied()).collect()
+        table.ends().unwrap()
     }
 
     #[test]
@@ -186,7 +202,7 @@ mod tests {
         assert_eq!(load.edges[0].edge_type, "EDGE");
         assert_eq!(edges(&load.edges[0]), [(1, 0), (2, 1), (1, 0)], "parallel edges are kept");
         let weights = [0.5, 1.0, 2.0].map(|weight| Some(Value::F64(weight)));
-        assert_eq!(values(load.edges[0].column("weight")), weights);
+        assert_eq!(load.edges[0].values("weight"), weights);
     }
 
     #[test]
@@ -196,10 +212,7 @@ mod tests {
         assert_eq!(edges(&load.edges[0]), [(1, 0)]);
         let load = Files::new(&[("g.e", "18446744073709551615 9223372036854775807\n")]).load();
         let big = |text| Some(Value::parse(text, ValueType::BigInteger).unwrap());
-        assert_eq!(
-            values(load.vertices[0].column("id")),
-            [big("9223372036854775807"), big("18446744073709551615")]
-        );
+        assert_eq!(load.vertices[0].values("id"), [big("9223372036854775807"), big("18446744073709551615")]);
         assert_eq!(edges(&load.edges[0]), [(1, 0)]);
         assert_eq!(
             invalid(&[("g.e", "1 2\n-1 2\n1 9223372036854775808\n")]),
@@ -211,7 +224,7 @@ mod tests {
     fn a_vertex_list_says_which_vertices_there_are_and_in_which_order() {
         let load = Files::new(&[("g.e", "5 3\n"), ("g.v", "5 10\n\n4 20\n3 30\n")]).load();
         assert_eq!(ids(&load.vertices[0]), [5, 4, 3]);
-        assert_eq!(values(load.vertices[0].column("value"))[2], Some(Value::I64(30)));
+        assert_eq!(load.vertices[0].values("value")[2], Some(Value::I64(30)));
         assert_eq!(edges(&load.edges[0]), [(0, 2)]);
         assert_eq!(
             invalid(&[("g.e", "5 3\n3 6\n"), ("g.v", "5\n3\n")]),
@@ -246,7 +259,7 @@ mod tests {
         let load = files.load();
         assert_eq!(load.vertices[0].rows, 3);
         assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 2)]);
-        assert_eq!(values(load.edges[0].column("weight")), [None, Some(Value::F64(0.5))]);
+        assert_eq!(load.edges[0].values("weight"), [None, Some(Value::F64(0.5))]);
         assert_eq!((load.edges[1].edge_type.as_str(), edges(&load.edges[1])), ("LIKES", vec![(2, 0)]));
     }
 
@@ -255,8 +268,8 @@ mod tests {
         let files = Files::new(&[("g.csv", "6,2,4,1289241911.5\n6,5,2,1289241941\n")]);
         let options = ImportOptions { edge_columns: Some("rating,time".to_owned()), ..files.options() };
         let load = files.read(&options).unwrap().load;
-        assert_eq!(values(load.edges[0].column("rating"))[1], Some(Value::I64(2)));
-        assert_eq!(values(load.edges[0].column("time"))[1], Some(Value::F64(1_289_241_941.0)));
+        assert_eq!(load.edges[0].values("rating")[1], Some(Value::I64(2)));
+        assert_eq!(load.edges[0].values("time")[1], Some(Value::F64(1_289_241_941.0)));
         assert_eq!(
             invalid(&[("g.txt", "1 2 3 4 5\n")]),
             "g.txt: 3 columns behind source and target have no names: give them, say edge columns \
@@ -272,12 +285,12 @@ mod tests {
         let load = Files::new(&[("KNOWS.csv", KNOWS), ("Person.csv", PERSONS)]).load();
         let person = load.vertex_table("Person").unwrap();
         assert_eq!((person.rows, person.unique_key.as_deref()), (2, Some("id")));
-        assert_eq!(values(person.column("id")), [Some(Value::from("17")), Some(Value::from("4"))]);
-        assert_eq!(values(person.column("name"))[1], Some(Value::from("Charles \"C\", Esq.")));
-        assert_eq!(values(person.column("born")), [Some(Value::I32(1815)), None]);
+        assert_eq!(person.values("id"), [Some(Value::from("17")), Some(Value::from("4"))]);
+        assert_eq!(person.values("name")[1], Some(Value::from("Charles \"C\", Esq.")));
+        assert_eq!(person.values("born"), [Some(Value::I32(1815)), None]);
         assert_eq!(load.edges[0].edge_type, "KNOWS");
         assert_eq!(edges(&load.edges[0]), [(0, 1)]);
-        assert_eq!(values(load.edges[0].column("since")), [Some(Value::I32(1833))]);
+        assert_eq!(load.edges[0].values("since"), [Some(Value::I32(1833))]);
     }
 
     #[test]
@@ -301,7 +314,7 @@ mod tests {
         let labels: Vec<(&str, u64)> =
             load.vertices.iter().map(|table| (table.label.as_str(), table.rows)).collect();
         assert_eq!(labels, [("Cat", 2), ("Dog", 1), ("nodes", 1)]);
-        assert_eq!(values(load.vertices[0].column("x")), [Some(Value::I32(1)), Some(Value::I32(3))]);
+        assert_eq!(load.vertices[0].values("x"), [Some(Value::I32(1)), Some(Value::I32(3))]);
         let joins = |table: &EdgeTable| (table.edge_type.clone(), table.source_label, table.target_label);
         let tables: Vec<_> = load.edges.iter().map(joins).collect();
         let expected = [("SEES", 0, 1), ("SEES", 1, 0), ("BITES", 1, 0), ("edges", 0, 2)];
@@ -321,8 +334,8 @@ mod tests {
         }
         let load = files.load();
         assert_eq!((load.vertices.len(), load.vertices[0].rows), (1, 2));
-        assert_eq!(values(load.vertices[0].column("x")), [Some(Value::I32(5)), None]);
-        assert_eq!(values(load.vertices[0].column("y")), [None, Some(Value::from("z"))]);
+        assert_eq!(load.vertices[0].values("x"), [Some(Value::I32(5)), None]);
+        assert_eq!(load.vertices[0].values("y"), [None, Some(Value::from("z"))]);
     }
 
     #[test]
@@ -331,12 +344,9 @@ mod tests {
         files.inputs[0].header = HeaderPlace::Given(":ID|name".to_owned());
         let options = ImportOptions { delimiter: Some(b'|'), quote: None, ..files.options() };
         let load = files.read(&options).unwrap().load;
-        assert_eq!(
-            values(load.vertices[0].column("name")),
-            [Some(Value::from("\"a")), Some(Value::from("b\""))]
-        );
+        assert_eq!(load.vertices[0].values("name"), [Some(Value::from("\"a")), Some(Value::from("b\""))]);
         assert_eq!(load.vertices[0].unique_key, None, "an id without a name is not kept");
-        assert_eq!(load.vertices[0].columns.len(), 1);
+        assert_eq!(load.vertices[0].properties.len(), 1);
     }
 
     #[test]
@@ -463,9 +473,9 @@ mod tests {
             ]
         );
         let load = imported.load;
-        assert_eq!(values(load.vertices[0].column("born")), [Some(Value::I32(5)), Some(Value::I32(9))]);
+        assert_eq!(load.vertices[0].values("born"), [Some(Value::I32(5)), Some(Value::I32(9))]);
         assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 0)]);
-        assert_eq!(values(load.edges[1].column("weight")), [Some(Value::F64(0.5)), Some(Value::F64(2.0))]);
+        assert_eq!(load.edges[1].values("weight"), [Some(Value::F64(0.5)), Some(Value::F64(2.0))]);
     }
 
     #[test]
@@ -644,22 +654,22 @@ mod tests {
             let table = &load.vertices[0];
             prop_assert_eq!(table.rows as usize, rows.len());
             let ids: Vec<_> = (0..rows.len()).map(|row| Some(Value::from(id(row)))).collect();
-            prop_assert_eq!(values(table.column("id")), ids);
+            prop_assert_eq!(table.values("id"), ids);
             let names: Vec<_> = rows.iter().map(|row| row.0.clone().map(Value::from)).collect();
-            prop_assert_eq!(values(table.column("name")), names);
+            prop_assert_eq!(table.values("name"), names);
             let scores: Vec<_> = rows.iter().map(|row| row.1.map(Value::F64)).collect();
-            prop_assert_eq!(values(table.column("score")), scores);
+            prop_assert_eq!(table.values("score"), scores);
             let tags: Vec<_> = rows.iter().map(|(_, _, tags)| (!tags.is_empty()).then(|| {
                 Value::List(List::new(tags.iter().map(|tag| Value::from(tag.as_str())).collect()).unwrap())
             })).collect();
-            prop_assert_eq!(values(table.column("tags")), tags);
+            prop_assert_eq!(table.values("tags"), tags);
             if !ends.is_empty() {
                 let expected: Vec<(u32, u32)> = ends.iter()
                     .map(|(source, target, _)| (source.index(rows.len()) as u32, target.index(rows.len()) as u32))
                     .collect();
                 prop_assert_eq!(edges(&load.edges[0]), expected);
                 let counts: Vec<_> = ends.iter().map(|end| Some(Value::I64(end.2))).collect();
-                prop_assert_eq!(values(load.edges[0].column("count")), counts);
+                prop_assert_eq!(load.edges[0].values("count"), counts);
             }
         }
 
@@ -696,9 +706,9 @@ mod tests {
                 // The text of a float of 32 bits, read as one of 64.
                 let weight = |weight: f32| Some(Value::F64(weight.to_string().parse().unwrap()));
                 let weights: Vec<_> = lines.iter().map(|line| weight(line.2)).collect();
-                prop_assert_eq!(values(load.edges[0].column("weight")), weights);
+                prop_assert_eq!(load.edges[0].values("weight"), weights);
                 let times: Vec<_> = lines.iter().map(|line| Some(Value::I64(line.3))).collect();
-                prop_assert_eq!(values(load.edges[0].column("time")), times);
+                prop_assert_eq!(load.edges[0].values("time"), times);
             }
         }
     }

@@ -10,7 +10,7 @@ use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
-use evergraph_graph::load::{Load, VertexTable};
+use evergraph_graph::load::{Load, VertexBlock, VertexTable};
 use evergraph_graph::transaction::Transaction as _;
 use std::path::Path;
 use std::thread;
@@ -95,8 +95,7 @@ pub fn measure(work: &Work<'_>) -> Result<Section> {
 /// A new database with `vertices` vertices of one label.
 fn open(path: &Path, durability: Durability, vertices: u32) -> Result<Database> {
     let database = Database::open_with(path, &Options { durability, ..Options::default() })?;
-    let rows = u64::from(vertices);
-    let table = VertexTable { label: "Vertex".to_owned(), rows, unique_key: None, columns: Vec::new() };
+    let table = VertexTable::new("Vertex", Vec::new(), vec![VertexBlock::bare(vertices as usize)]);
     let load = Load { vertices: vec![table], edges: Vec::new() };
     database.load(&load, &|_| (), &Default::default())?;
     Ok(database)

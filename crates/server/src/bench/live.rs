@@ -18,6 +18,7 @@ use evergraph_algorithms::control::Control;
 use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable};
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::view::Freeze;
@@ -253,15 +254,13 @@ impl Graph {
     /// Loads all but what is inserted later.
     fn load(work: &Work<'_>) -> Result<Self> {
         let mut load = rmat::generate(&work.plan.graph())?;
-        let table = &mut load.edges[0];
-        let edges = table.sources.len();
-        let batch = edges / INSERT_SHARE;
+        let pairs = load.edges[0].ends()?;
+        let batch = pairs.len() / INSERT_SHARE;
         // Four ways a round.
-        let later = edges - (batch * 4 * work.plan.rounds).min(edges);
-        let pairs: Vec<(u32, u32)> =
-            table.sources[later..].iter().copied().zip(table.targets[later..].iter().copied()).collect();
-        table.sources.truncate(later);
-        table.targets.truncate(later);
+        let later = pairs.len() - (batch * 4 * work.plan.rounds).min(pairs.len());
+        let (now, pairs) = pairs.split_at(later);
+        let blocks = now.chunks(BLOCK_ROWS).map(|pairs| EdgeBlock::bare(pairs.iter().copied()));
+        load.edges[0] = EdgeTable::new("EDGE", 0, 0, Vec::new(), blocks.collect());
         let options = Options { durability: Durability::None, ..Options::default() };
         let database = Database::open_with(work.folder.join("live"), &options)?;
         let loaded = database.load(&load, &|_| (), &work.context.cancel)?;

@@ -12,9 +12,10 @@ use crate::demo::reference::Reference;
 use clap::Args;
 use evergraph::generate::payment_stream::PaymentStream;
 use evergraph::generate::payments::{Payments, PaymentsOptions, account_id};
-use evergraph_graph::column::{Column, ColumnData};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
+use evergraph_graph::load::{VertexBlock, VertexTable};
+use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
 
@@ -86,9 +87,7 @@ impl Network {
     pub fn generate(size: NetworkSize) -> Result<Self> {
         let options = size.options();
         let mut payments = Payments::generate(&options)?;
-        let balances = vec![Some(OPENING_BALANCE_CENTS); options.accounts as usize];
-        let balances = Column { value_type: ValueType::I64, data: ColumnData::Integers(balances) };
-        payments.load.vertices[0].columns.push((BALANCE.to_owned(), balances));
+        add_balances(&mut payments.load.vertices[0])?;
         Ok(Self { payments, options })
     }
 
@@ -150,6 +149,23 @@ impl Network {
     }
 }
 
+/// Gives every account the same balance.
+fn add_balances(accounts: &mut VertexTable) -> Result<()> {
+    let mut blocks: Vec<VertexBlock> = Vec::new();
+    accounts.blocks.for_each(&mut |block| {
+        let mut balances = PackedColumnBuilder::default();
+        (0..block.rows).for_each(|_| balances.push_i64(OPENING_BALANCE_CENTS));
+        let mut block = block.clone();
+        block.columns.resize(accounts.properties.len(), None);
+        block.columns.push(balances.finish());
+        blocks.push(block);
+        Ok(())
+    })?;
+    accounts.blocks = Box::new(blocks);
+    accounts.properties.push((BALANCE.to_owned(), ValueType::I64));
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,7 +175,7 @@ mod tests {
         let network = Network::generate(NetworkSize { transfers: 20_000, seed: 5 }).unwrap();
         assert_eq!((network.accounts(), network.loaded_rings()), (2000, 10));
         let accounts = &network.payments.load.vertices[0];
-        let balances = accounts.column(BALANCE).unwrap();
+        let balances = accounts.column(BALANCE).unwrap().unwrap();
         assert_eq!((balances.len(), balances.get(1999)), (2000, Some(Value::I64(OPENING_BALANCE_CENTS))));
         let least = NetworkSize { transfers: 2000, seed: 5 }.options();
         assert_eq!((least.accounts, least.rings), (1000, 1));

@@ -1,4 +1,4 @@
-//! Loading a graph in columns into a store: one commit that writes no record.
+//! Loading a graph in blocks into a store: one commit that writes no record.
 //!
 //! ```text
 //! close the gate    other commits are refused as busy
@@ -13,7 +13,8 @@
 //! If making it durable fails the store takes no more commits, since they could build on a load that
 //! a crash would undo; reopening gives the database from before the load.
 
-use crate::bulk::bodies::{Numbers, build_groups, groups_of};
+use crate::bulk::bodies::{Numbers, build_groups};
+use crate::bulk::shape::check_shape;
 use crate::engine::{Engine, View};
 use crate::index::build::{build, for_each_value};
 use crate::index::unique::UniqueIndex;
@@ -55,7 +56,8 @@ impl Store<MemoryEngine> {
     /// Adds a whole graph. `progress` is told after each edge type and may fail to cancel;
     /// `make_durable` writes a checkpoint.
     ///
-    /// Cost: two counting sorts of each type's edges; about 30 bytes an edge of working memory.
+    /// Cost: two passes over the blocks and two counting sorts of each type's edges; about 30 bytes an
+    /// edge of the largest type of working memory, and a copy of its properties.
     ///
     /// # Errors
     /// `invalid` for a table that doesn't fit its others, a property with another type than before,
@@ -133,10 +135,10 @@ impl Store<MemoryEngine> {
             let label = schema.label(&front.names, &table.label)?;
             self.check_empty(label, &table.label)?;
             numbers.tables.push((label, GroupId(0)));
-            for (name, column) in &table.columns {
+            for (name, value_type) in &table.properties {
                 let key = schema.key(&front.names, name)?;
                 numbers.keys.insert(name.clone(), key);
-                schema.declare(Owner::Label(label), key, column.value_type)?;
+                schema.declare(Owner::Label(label), key, *value_type)?;
             }
             unique.extend(schema.base().unique_indexes().filter(|on| on.0 == label));
             if let Some(name) = &table.unique_key {
@@ -153,10 +155,10 @@ impl Store<MemoryEngine> {
             if schema.current().edge_type_definition(edge_type).is_some_and(|known| known.simple) {
                 numbers.simple.insert(edge_type);
             }
-            for (name, column) in &table.columns {
+            for (name, value_type) in &table.properties {
                 let key = schema.key(&front.names, name)?;
                 numbers.keys.insert(name.clone(), key);
-                schema.declare(Owner::EdgeType(edge_type), key, column.value_type)?;
+                schema.declare(Owner::EdgeType(edge_type), key, *value_type)?;
             }
             let (source, target) =
                 (numbers.tables[table.source_label].0, numbers.tables[table.target_label].0);
@@ -225,59 +227,4 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         self.0.hold_readable(Timestamp::MAX);
     }
-}
-
-/// Refuses a load whose tables contradict each other, naming the table.
-fn check_shape(load: &Load) -> Result<()> {
-    for (at, table) in load.vertices.iter().enumerate() {
-        if load.vertices[..at].iter().any(|other| other.label == table.label) {
-            return Err(Error::invalid(format!("label `{}` has two vertex tables", table.label)));
-        }
-        if groups_of(table.rows) > u64::from(GroupId::END) {
-            return Err(Error::invalid(format!("label `{}` has {} rows, 2^32 fit", table.label, table.rows)));
-        }
-        check_columns(&format!("label `{}`", table.label), table.rows, &table.columns)?;
-        if let Some(key) = table.unique_key.as_ref().filter(|key| table.column(key).is_none()) {
-            return Err(Error::invalid(format!(
-                "label `{}` has no column of its unique key `{key}`",
-                table.label
-            )));
-        }
-    }
-    for table in &load.edges {
-        let name = format!("edge type `{}`", table.edge_type);
-        let rows = |label: usize| {
-            let found = load.vertices.get(label).map(|table| table.rows);
-            found.ok_or_else(|| {
-                Error::invalid(format!("{name} joins vertex table {label}, which isn't there"))
-            })
-        };
-        let ends = [(&table.sources, rows(table.source_label)?), (&table.targets, rows(table.target_label)?)];
-        if table.sources.len() != table.targets.len() {
-            let (sources, targets) = (table.sources.len(), table.targets.len());
-            return Err(Error::invalid(format!("{name} has {sources} sources and {targets} targets")));
-        }
-        for (list, rows) in ends {
-            if let Some(at) = list.iter().position(|row| u64::from(*row) >= rows) {
-                return Err(Error::invalid(format!("{name}: edge {at} names row {} of {rows}", list[at])));
-            }
-        }
-        check_columns(&name, table.sources.len() as u64, &table.columns)?;
-    }
-    Ok(())
-}
-
-fn check_columns(name: &str, rows: u64, columns: &[(String, evergraph_graph::column::Column)]) -> Result<()> {
-    for (at, (key, column)) in columns.iter().enumerate() {
-        if column.len() as u64 != rows {
-            return Err(Error::invalid(format!(
-                "{name}: column `{key}` has {} of {rows} rows",
-                column.len()
-            )));
-        }
-        if columns[..at].iter().any(|other| other.0 == *key) {
-            return Err(Error::invalid(format!("{name} has two columns `{key}`")));
-        }
-    }
-    Ok(())
 }

@@ -27,11 +27,11 @@
 
 use crate::checkpoint::arrays::{put_array, take_array};
 use crate::checkpoint::column_form::{put_column, take_column};
-use crate::segment::column::StoredColumn;
 use crate::segment::edge_body::{EdgeBody, Rows};
 use crate::segment::vertex_body::VertexBody;
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::id::{GROUP_SIZE, KeyId};
+use evergraph_graph::packed_column::PackedColumn;
 use std::sync::Arc;
 
 const EDGES: u8 = 1;
@@ -44,7 +44,7 @@ const DISCRIMINATORS: u8 = 2;
 /// The most rows that a body tells apart.
 const ROWS: usize = GROUP_SIZE as usize;
 
-type Columns = Vec<(KeyId, Arc<StoredColumn>)>;
+type Columns = Vec<(KeyId, Arc<PackedColumn>)>;
 
 /// A body that has a stable form.
 pub trait StableForm: Sized {

@@ -13,15 +13,15 @@
 //!             or ends         u32 or u64 an item: where its bytes end; then the bytes
 //! ```
 //!
-//! Which layout a type has is the column's affair (`segment::column`). A byte string holds a value's
+//! Which layout a type has is the column's affair (`packed_column`). A byte string holds a value's
 //! payload (`value::binary`); in a column of type `any` with its code in front.
 //!
 //! Reading trusts nothing: once a column is read, asking it for an item cannot fail.
 
 use crate::checkpoint::arrays::{put_array, take_array};
-use crate::segment::column::{Data, Offsets, Packing, StoredColumn, packing};
 use evergraph_graph::bytes::{Decoded, Reader};
-use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::packed_column::{Ends, PackedColumn, PackedData, Packing};
+use evergraph_graph::value::ValueType;
 
 const INTEGERS: u8 = 0;
 const FLOATS: u8 = 1;
@@ -33,26 +33,26 @@ const SOME_MISSING: u8 = 4;
 ///
 /// # Panics
 /// If it has 2^32 items or more: bodies count theirs in 32 bits.
-pub fn put_column(out: &mut Vec<u8>, column: &StoredColumn) {
-    let (layout, string_bytes) = match &column.data {
-        Data::Integers(_) => (INTEGERS, 0),
-        Data::Floats(_) => (FLOATS, 0),
-        Data::Bytes { offsets: Offsets::Small(_), bytes } => (SMALL_ENDS, bytes.len() as u64),
-        Data::Bytes { offsets: Offsets::Large(_), bytes } => (LARGE_ENDS, bytes.len() as u64),
+pub fn put_column(out: &mut Vec<u8>, column: &PackedColumn) {
+    let (layout, string_bytes) = match column.data() {
+        PackedData::Integers(_) => (INTEGERS, 0),
+        PackedData::Floats(_) => (FLOATS, 0),
+        PackedData::Bytes { ends: Ends::Small(_), bytes } => (SMALL_ENDS, bytes.len() as u64),
+        PackedData::Bytes { ends: Ends::Large(_), bytes } => (LARGE_ENDS, bytes.len() as u64),
     };
-    let missing = if column.present.is_empty() { 0 } else { SOME_MISSING };
-    let items = u32::try_from(column.length).expect("bodies count items in 32 bits");
-    out.extend_from_slice(&[column.value_type.code(), layout | missing, 0, 0]);
+    let missing = if column.present().is_empty() { 0 } else { SOME_MISSING };
+    let items = u32::try_from(column.len()).expect("bodies count items in 32 bits");
+    out.extend_from_slice(&[column.value_type().code(), layout | missing, 0, 0]);
     out.extend_from_slice(&items.to_le_bytes());
     out.extend_from_slice(&string_bytes.to_le_bytes());
-    put_array(out, &column.present);
-    match &column.data {
-        Data::Integers(values) => put_array(out, values),
-        Data::Floats(values) => put_array(out, values),
-        Data::Bytes { offsets, bytes } => {
-            match offsets {
-                Offsets::Small(ends) => put_array(out, ends),
-                Offsets::Large(ends) => put_array(out, ends),
+    put_array(out, column.present());
+    match column.data() {
+        PackedData::Integers(values) => put_array(out, values),
+        PackedData::Floats(values) => put_array(out, values),
+        PackedData::Bytes { ends, bytes } => {
+            match ends {
+                Ends::Small(ends) => put_array(out, ends),
+                Ends::Large(ends) => put_array(out, ends),
             }
             out.extend_from_slice(bytes);
         }
@@ -66,7 +66,7 @@ pub fn put_column(out: &mut Vec<u8>, column: &StoredColumn) {
 ///
 /// # Errors
 /// If the bytes are not the stable form of a column whose every item can be read.
-pub fn take_column(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Decoded<StoredColumn> {
+pub fn take_column(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Decoded<PackedColumn> {
     let start = reader.clone();
     let code = reader.u8()?;
     let value_type = ValueType::from_code(code)
@@ -75,7 +75,7 @@ pub fn take_column(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Dec
     let zero = reader.u16()?;
     let length = reader.u32()? as usize;
     let string_bytes = reader.u64()?;
-    let of_type = match packing(value_type) {
+    let of_type = match Packing::of(value_type) {
         Packing::Integers => layout & !SOME_MISSING == INTEGERS,
         Packing::Floats => layout & !SOME_MISSING == FLOATS,
         Packing::Bytes => matches!(layout & !SOME_MISSING, SMALL_ENDS | LARGE_ENDS),
@@ -93,89 +93,25 @@ pub fn take_column(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Dec
     }
     let values = reader.clone();
     let data = match layout & !SOME_MISSING {
-        INTEGERS => Data::Integers(take_array(reader, length)?),
-        FLOATS => Data::Floats(take_array(reader, length)?),
+        INTEGERS => PackedData::Integers(take_array(reader, length)?),
+        FLOATS => PackedData::Floats(take_array(reader, length)?),
         packed => {
-            let offsets = match packed {
-                SMALL_ENDS => Offsets::Small(take_array(reader, length)?),
-                _ => Offsets::Large(take_array(reader, length)?),
+            let ends = match packed {
+                SMALL_ENDS => Ends::Small(take_array(reader, length)?),
+                _ => Ends::Large(take_array(reader, length)?),
             };
             let bytes = usize::try_from(string_bytes).unwrap_or(usize::MAX);
-            Data::Bytes { offsets, bytes: reader.take(bytes)?.into() }
+            PackedData::Bytes { ends, bytes: reader.take(bytes)?.into() }
         }
     };
-    let column = StoredColumn { value_type, length, present, data };
-    check_column(&column).map_err(|problem| values.error(problem))?;
-    Ok(column)
-}
-
-fn check_column(column: &StoredColumn) -> Result<(), String> {
-    let ends: &mut dyn Iterator<Item = u64> = match &column.data {
-        Data::Integers(values) => return check_integers(column.value_type, values),
-        Data::Floats(_) => return Ok(()),
-        Data::Bytes { offsets: Offsets::Small(ends), .. } => &mut ends.iter().map(|end| u64::from(*end)),
-        Data::Bytes { offsets: Offsets::Large(ends), .. } => &mut ends.iter().copied(),
-    };
-    let Data::Bytes { bytes, .. } = &column.data else { return Ok(()) };
-    let mut start = 0;
-    for (item, end) in ends.enumerate() {
-        if end < start || end > bytes.len() as u64 {
-            let all = bytes.len();
-            return Err(format!(
-                "ends that ascend to {all} expected, found {end} after {start} for item {item}"
-            ));
-        }
-        let string = &bytes[start as usize..end as usize];
-        if column.has(item) {
-            check_value(column.value_type, string)
-                .map_err(|problem| format!("the value of item {item}: {problem}"))?;
-        } else if !string.is_empty() {
-            return Err(format!("no bytes expected for item {item}, which has no value"));
-        }
-        start = end;
-    }
-    if start != bytes.len() as u64 {
-        return Err(format!("ends that ascend to {} expected, found {start} as the last", bytes.len()));
-    }
-    Ok(())
-}
-
-fn check_integers(value_type: ValueType, values: &[i64]) -> Result<(), String> {
-    let (least, most) = match value_type {
-        ValueType::Bool => (0, 1),
-        ValueType::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
-        ValueType::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        ValueType::I32 | ValueType::Date => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        _ => return Ok(()),
-    };
-    match values.iter().position(|value| !(least..=most).contains(value)) {
-        None => Ok(()),
-        Some(item) => Err(format!(
-            "a {value_type} from {least} to {most} expected for item {item}, found {}",
-            values[item]
-        )),
-    }
-}
-
-/// Whether `string` is one value and nothing else. Text and bytes are not copied for it.
-fn check_value(value_type: ValueType, string: &[u8]) -> Decoded<()> {
-    let mut reader = Reader::new(string);
-    match value_type {
-        ValueType::String => drop(reader.text()?),
-        ValueType::Bytes => drop(reader.bytes()?),
-        _ => drop(Value::decode_payload(value_type, &mut reader)?),
-    }
-    if reader.is_empty() {
-        Ok(())
-    } else {
-        Err(reader.error(format!("{} bytes too many", reader.remaining())))
-    }
+    PackedColumn::from_parts(value_type, length, present, data).map_err(|problem| values.error(problem))
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::segment::column::BuildColumn;
+    use evergraph_graph::packed_column::PackedColumnBuilder;
+    use evergraph_graph::value::Value;
     use evergraph_graph::value::date::Date;
     use proptest::prelude::*;
 
@@ -195,7 +131,7 @@ pub(crate) mod tests {
     }
 
     /// A column of `length` items; of one type, or of several if `mixed`.
-    pub(crate) fn any_column(length: usize) -> impl Strategy<Value = StoredColumn> {
+    pub(crate) fn any_column(length: usize) -> impl Strategy<Value = PackedColumn> {
         let types = [
             ValueType::Bool,
             ValueType::I8,
@@ -211,7 +147,7 @@ pub(crate) mod tests {
         let item = (proptest::bool::weighted(0.8), any::<i64>(), 0..types.len());
         let items = proptest::collection::vec(item, length);
         (items, 0..types.len(), proptest::bool::weighted(0.2)).prop_map(move |(items, one, mixed)| {
-            let mut column = BuildColumn::default();
+            let mut column = PackedColumnBuilder::default();
             for (at, (has, seed, other)) in items.into_iter().enumerate() {
                 let value = value_of(types[if mixed { other } else { one }], seed);
                 column.push((has || at == 0).then_some(&value));
@@ -251,10 +187,11 @@ pub(crate) mod tests {
 
     #[test]
     fn an_integer_outside_its_type_is_refused() {
-        let data = Data::Integers(Box::new([0, 128]));
-        let column = StoredColumn { value_type: ValueType::I8, length: 2, present: Box::default(), data };
+        let column = PackedColumn::from_values([Some(&Value::I8(0)), Some(&Value::I8(127))]);
         let mut bytes = Vec::new();
-        put_column(&mut bytes, &column);
+        put_column(&mut bytes, &column.expect("there are values"));
+        let last = bytes.len() - 8;
+        bytes[last..].copy_from_slice(&128i64.to_le_bytes());
         let error = take_column(&mut Reader::new(&bytes), |_| true).unwrap_err();
         assert!(error.expected.contains("item 1, found 128"), "{error}");
     }

@@ -1,9 +1,9 @@
 //! One frozen list a segment: a shared body, its weights, and what is fresh on top of it.
 
 use crate::engine::GroupBits;
-use crate::segment::column::StoredColumn;
 use crate::segment::edge_body::EdgeBody;
 use evergraph_graph::id::GROUP_SIZE;
+use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::topology::{Piece, Visit};
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) struct FrozenList {
 
 pub(super) enum Weights {
     None,
-    Column(Arc<StoredColumn>),
+    Column(Arc<PackedColumn>),
     Own(Box<[f64]>),
 }
 

@@ -13,10 +13,10 @@
 //! Source: GART (ATC 2023) 5.1 (SegCSR); core-protocol section 7 (dense and sparse).
 
 use crate::segment::body::{Body, BodyBytes};
-use crate::segment::column::{BuildColumn, StoredColumn};
 use crate::segment::net::{Effect, Net};
 use crate::segment::record::RecordKey;
 use evergraph_graph::id::KeyId;
+use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ pub struct EdgeBody {
     /// Empty while every discriminator is zero.
     pub(crate) discriminators: Box<[u16]>,
     /// Ascending by key.
-    pub(crate) columns: Vec<(KeyId, Arc<StoredColumn>)>,
+    pub(crate) columns: Vec<(KeyId, Arc<PackedColumn>)>,
 }
 
 /// Where the list of each row lies.
@@ -117,7 +117,7 @@ impl EdgeBody {
         degrees: &[u32],
         neighbors: Box<[u32]>,
         discriminators: Box<[u16]>,
-        columns: Vec<(KeyId, Arc<StoredColumn>)>,
+        columns: Vec<(KeyId, Arc<PackedColumn>)>,
     ) -> Self {
         debug_assert_eq!(degrees.iter().map(|degree| *degree as usize).sum::<usize>(), neighbors.len());
         let zero = discriminators.iter().all(|discriminator| *discriminator == 0);
@@ -182,7 +182,7 @@ impl EdgeBody {
 
     /// The column of a property.
     #[must_use]
-    pub fn column(&self, key: KeyId) -> Option<&Arc<StoredColumn>> {
+    pub fn column(&self, key: KeyId) -> Option<&Arc<PackedColumn>> {
         let at = self.columns.binary_search_by_key(&key, |column| column.0).ok()?;
         Some(&self.columns[at].1)
     }
@@ -226,14 +226,11 @@ enum Step<'a> {
     Change(usize, &'a Properties),
 }
 
-fn merged_column(key: KeyId, old: Option<&StoredColumn>, steps: &[Step<'_>]) -> Option<StoredColumn> {
-    let mut builder = BuildColumn::default();
+fn merged_column(key: KeyId, old: Option<&PackedColumn>, steps: &[Step<'_>]) -> Option<PackedColumn> {
+    let mut builder = PackedColumnBuilder::default();
     for step in steps {
         match step {
-            Step::Copy(range) => match old {
-                Some(old) => builder.copy(old, range.clone()),
-                None => range.clone().for_each(|_| builder.push(None)),
-            },
+            Step::Copy(range) => builder.copy(old, range.clone()),
             Step::Put(properties) => builder.push(properties.get(key).flatten()),
             Step::Change(at, changes) => match changes.get(key) {
                 Some(value) => builder.push(value),
@@ -369,8 +366,8 @@ impl Body for EdgeBody {
                 }
             };
             let columns = self.columns.iter().filter_map(|(key, column)| {
-                let mut builder = BuildColumn::default();
-                ranges.iter().for_each(|range| builder.copy(column, range.clone()));
+                let mut builder = PackedColumnBuilder::default();
+                ranges.iter().for_each(|range| builder.copy(Some(column), range.clone()));
                 Some((*key, Arc::new(builder.finish()?)))
             });
             Self::new(degrees, neighbors, discriminators, columns.collect())

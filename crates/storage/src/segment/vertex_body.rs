@@ -11,9 +11,9 @@
 
 use crate::engine::GroupBits;
 use crate::segment::body::{Body, BodyBytes};
-use crate::segment::column::{BuildColumn, StoredColumn};
 use crate::segment::net::{Effect, Net};
 use evergraph_graph::id::KeyId;
+use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::value::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ use std::sync::Arc;
 pub struct VertexBody {
     pub(crate) live: Box<GroupBits>,
     /// Ascending by key.
-    pub(crate) columns: Vec<(KeyId, Arc<StoredColumn>)>,
+    pub(crate) columns: Vec<(KeyId, Arc<PackedColumn>)>,
 }
 
 impl VertexBody {
     /// A body with these live rows and these columns, ascending by key.
     #[must_use]
-    pub fn new(live: Box<GroupBits>, columns: Vec<(KeyId, Arc<StoredColumn>)>) -> Self {
+    pub fn new(live: Box<GroupBits>, columns: Vec<(KeyId, Arc<PackedColumn>)>) -> Self {
         debug_assert!(columns.is_sorted_by(|a, b| a.0 < b.0));
         Self { live, columns }
     }
@@ -48,7 +48,7 @@ impl VertexBody {
 
     /// The column of a property.
     #[must_use]
-    pub fn column(&self, key: KeyId) -> Option<&Arc<StoredColumn>> {
+    pub fn column(&self, key: KeyId) -> Option<&Arc<PackedColumn>> {
         let at = self.columns.binary_search_by_key(&key, |column| column.0).ok()?;
         Some(&self.columns[at].1)
     }
@@ -68,12 +68,10 @@ impl VertexBody {
 /// The new values of one column, by row.
 type RowChanges<'a> = Vec<(u16, Option<&'a Value>)>;
 
-fn rewritten(old: Option<&Arc<StoredColumn>>, changes: &RowChanges<'_>) -> Option<StoredColumn> {
-    let mut builder = BuildColumn::default();
-    let copy_to = |builder: &mut BuildColumn, row: usize| match old {
-        Some(old) => builder.copy(old, builder.len()..row),
-        None => (builder.len()..row).for_each(|_| builder.push(None)),
-    };
+fn rewritten(old: Option<&Arc<PackedColumn>>, changes: &RowChanges<'_>) -> Option<PackedColumn> {
+    let mut builder = PackedColumnBuilder::default();
+    let old = old.map(Arc::as_ref);
+    let copy_to = |builder: &mut PackedColumnBuilder, row: usize| builder.copy(old, builder.len()..row);
     for (row, value) in changes {
         copy_to(&mut builder, usize::from(*row));
         builder.push(*value);
@@ -121,7 +119,7 @@ impl Body for VertexBody {
                 changes.entry(*key).or_default().push((row, value.as_ref()));
             }
         }
-        let mut columns: BTreeMap<KeyId, Arc<StoredColumn>> = self.columns.iter().cloned().collect();
+        let mut columns: BTreeMap<KeyId, Arc<PackedColumn>> = self.columns.iter().cloned().collect();
         for (key, changes) in &changes {
             match rewritten(self.column(*key), changes) {
                 Some(column) => columns.insert(*key, Arc::new(column)),

@@ -1,0 +1,310 @@
+//! Stage: the tables of a load while their files are read, block by block.
+//!
+//! ```text
+//! a.csv  id name        properties  id  name  born
+//! b.csv  id born   ──>  block 0      1  Ada
+//!                       block 1      2  -     1791
+//! ```
+//!
+//! Properties come with the files that have them: earlier blocks have no values of theirs. A column of
+//! numbers of unstated type becomes one of doubles, in all blocks, with the first block that has
+//! fractions.
+//!
+//! All blocks go through [`Stage::add`], [`Stage::rewrite`] and [`Stage::finish`] and nowhere else: this
+//! is where they may be put into a file.
+
+use crate::import::cell::{CellColumn, to_floats};
+use evergraph_graph::load::{Blocks, EdgeBlock, EdgeTable, VertexBlock, VertexTable};
+use evergraph_graph::packed_column::PackedColumn;
+use evergraph_graph::value::ValueType;
+use rayon::prelude::*;
+use std::fmt::Debug;
+
+/// A vertex table in the making.
+#[derive(Debug)]
+pub struct StagedVertices {
+    /// The label.
+    pub label: String,
+    /// The property that tells vertices apart.
+    pub unique_key: Option<String>,
+    /// The vertices so far.
+    pub stage: Stage<VertexBlock>,
+}
+
+impl StagedVertices {
+    /// A table of `label` without vertices.
+    #[must_use]
+    pub fn new(label: &str, unique_key: Option<&str>) -> Self {
+        let unique_key = unique_key.map(ToOwned::to_owned);
+        Self { label: label.to_owned(), unique_key, stage: Stage::default() }
+    }
+
+    /// Adds `rows` vertices. Properties that are not among `columns` have no values there.
+    ///
+    /// # Errors
+    /// If whole numbers meet fractions in a column of unstated type and don't survive as doubles.
+    pub fn push(&mut self, rows: usize, columns: Vec<(String, CellColumn)>) -> Result<(), String> {
+        let columns = self.stage.arrange(columns)?;
+        self.stage.add(VertexBlock { rows, columns });
+        Ok(())
+    }
+
+    /// The whole table.
+    #[must_use]
+    pub fn finish(self) -> VertexTable {
+        let rows = self.stage.rows();
+        let (properties, blocks) = self.stage.finish();
+        let (label, unique_key) = (self.label, self.unique_key);
+        VertexTable { label, rows, existing: Vec::new(), unique_key, properties, blocks }
+    }
+}
+
+/// An edge table in the making.
+#[derive(Debug)]
+pub struct StagedEdges {
+    /// The edge type.
+    pub edge_type: String,
+    /// Index of the label where the edges begin.
+    pub source_label: usize,
+    /// Index of the label where the edges end.
+    pub target_label: usize,
+    /// The edges so far.
+    pub stage: Stage<EdgeBlock>,
+}
+
+impl StagedEdges {
+    /// A table of `edge_type` without edges.
+    #[must_use]
+    pub fn new(edge_type: &str, source_label: usize, target_label: usize) -> Self {
+        Self { edge_type: edge_type.to_owned(), source_label, target_label, stage: Stage::default() }
+    }
+
+    /// Adds edges. Properties that are not among `columns` have no values there.
+    ///
+    /// # Errors
+    /// If whole numbers meet fractions in a column of unstated type and don't survive as doubles.
+    pub fn push(
+        &mut self,
+        sources: Vec<u32>,
+        targets: Vec<u32>,
+        columns: Vec<(String, CellColumn)>,
+    ) -> Result<(), String> {
+        let columns = self.stage.arrange(columns)?;
+        self.stage.add(EdgeBlock { sources, targets, columns });
+        Ok(())
+    }
+
+    /// The whole table.
+    #[must_use]
+    pub fn finish(self) -> EdgeTable {
+        let rows = self.stage.rows();
+        let (properties, blocks) = self.stage.finish();
+        let Self { edge_type, source_label, target_label, .. } = self;
+        EdgeTable { edge_type, source_label, target_label, rows, properties, blocks }
+    }
+}
+
+/// A block as a stage looks at it.
+pub trait StagedBlock: Debug + Send + Sync + 'static {
+    /// How many rows it has.
+    fn rows(&self) -> usize;
+    /// Its columns, in the order of the table's properties.
+    fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>>;
+}
+
+impl StagedBlock for VertexBlock {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
+        &mut self.columns
+    }
+}
+
+impl StagedBlock for EdgeBlock {
+    fn rows(&self) -> usize {
+        self.sources.len()
+    }
+
+    fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
+        &mut self.columns
+    }
+}
+
+/// The blocks and properties of one table.
+#[derive(Debug)]
+pub struct Stage<B> {
+    rows: u64,
+    properties: Vec<(String, ValueType)>,
+    blocks: Vec<B>,
+}
+
+impl<B> Default for Stage<B> {
+    fn default() -> Self {
+        Self { rows: 0, properties: Vec::new(), blocks: Vec::new() }
+    }
+}
+
+impl<B: StagedBlock> Stage<B> {
+    /// Rows so far.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Says of which type a property is. One that is new comes behind those that are there.
+    pub fn set_property(&mut self, key: &str, value_type: ValueType) -> usize {
+        if let Some(at) = self.properties.iter().position(|(name, _)| name == key) {
+            self.properties[at].1 = value_type;
+            return at;
+        }
+        self.properties.push((key.to_owned(), value_type));
+        self.properties.len() - 1
+    }
+
+    /// Adds a block whose columns stand in the order of the properties. One without rows is nothing.
+    pub fn add(&mut self, block: B) {
+        if block.rows() > 0 {
+            self.rows += block.rows() as u64;
+            self.blocks.push(block);
+        }
+    }
+
+    /// Changes every block on all threads of the current pool; `change` gets the row where it begins
+    /// and leaves the number of its rows as it is.
+    ///
+    /// # Errors
+    /// That of the first block that has one.
+    pub fn rewrite(
+        &mut self,
+        change: impl Fn(u64, &mut B) -> Result<(), String> + Send + Sync,
+    ) -> Result<(), String> {
+        let mut first = 0;
+        let firsts: Vec<u64> = self
+            .blocks
+            .iter()
+            .map(|block| {
+                first += block.rows() as u64;
+                first - block.rows() as u64
+            })
+            .collect();
+        let changed = self.blocks.par_iter_mut().zip(firsts).map(|(block, first)| change(first, block));
+        // All are gathered, so that it is the first error with any number of threads.
+        changed.collect::<Vec<_>>().into_iter().collect()
+    }
+
+    /// The properties and the blocks of the table.
+    fn finish(self) -> (Vec<(String, ValueType)>, Box<dyn Blocks<B>>) {
+        (self.properties, Box::new(self.blocks))
+    }
+
+    /// The columns of a block in the order of the properties.
+    fn arrange(&mut self, added: Vec<(String, CellColumn)>) -> Result<Vec<Option<PackedColumn>>, String> {
+        let mut columns = Vec::new();
+        for (key, CellColumn { value_type, mut column }) in added {
+            let known = self.properties.iter().position(|(name, _)| *name == key);
+            let at = known.unwrap_or_else(|| self.set_property(&key, value_type));
+            let in_column = |why: String| format!("column {key}: {why}");
+            let known_type = self.properties[at].1;
+            if known_type != value_type {
+                let of_numbers = [known_type, value_type];
+                let of_numbers = of_numbers.iter().all(|of| matches!(of, ValueType::I64 | ValueType::F64));
+                assert!(of_numbers, "column {key}: files that disagree are refused by `Declared`");
+                if value_type == ValueType::F64 {
+                    self.widen(at).map_err(in_column)?;
+                } else {
+                    column = column.as_ref().map(to_floats).transpose().map_err(in_column)?;
+                }
+            }
+            if columns.len() <= at {
+                columns.resize(at + 1, None);
+            }
+            columns[at] = column;
+        }
+        Ok(columns)
+    }
+
+    /// Turns whole numbers into doubles.
+    fn widen(&mut self, at: usize) -> Result<(), String> {
+        self.properties[at].1 = ValueType::F64;
+        self.rewrite(|_, block| {
+            if let Some(column) = block.columns_mut().get_mut(at).and_then(Option::as_mut) {
+                *column = to_floats(column)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::value::Value;
+
+    fn whole(numbers: &[i64]) -> CellColumn {
+        let values: Vec<Value> = numbers.iter().map(|number| Value::I64(*number)).collect();
+        CellColumn { value_type: ValueType::I64, column: PackedColumn::from_values(values.iter().map(Some)) }
+    }
+
+    fn text(word: &str) -> CellColumn {
+        let word = Value::from(word);
+        CellColumn { value_type: ValueType::String, column: PackedColumn::from_values([Some(&word)]) }
+    }
+
+    #[test]
+    fn rows_have_no_value_where_their_file_has_no_column() {
+        let mut staged = StagedVertices::new("V", None);
+        staged.push(1, vec![("id".into(), whole(&[1])), ("name".into(), text("Ada"))]).unwrap();
+        staged.push(1, vec![("born".into(), whole(&[1791])), ("id".into(), whole(&[2]))]).unwrap();
+        staged.push(1, Vec::new()).unwrap();
+        let table = staged.finish();
+        assert_eq!(table.rows, 3);
+        let keys: Vec<&str> = table.properties.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["id", "name", "born"]);
+        let columns: Vec<PackedColumn> = keys.iter().map(|key| table.column(key).unwrap().unwrap()).collect();
+        let row = |row| columns.iter().map(|column| column.get(row)).collect::<Vec<_>>();
+        assert_eq!(row(0), [Some(Value::I64(1)), Some(Value::from("Ada")), None]);
+        assert_eq!(row(1), [Some(Value::I64(2)), None, Some(Value::I64(1791))]);
+        assert_eq!(row(2), [None, None, None]);
+    }
+
+    #[test]
+    fn whole_numbers_become_doubles_where_a_block_has_fractions() {
+        let half = Some(&Value::F64(0.5));
+        let halves = CellColumn { value_type: ValueType::F64, column: PackedColumn::from_values([half]) };
+        let nothing = CellColumn { value_type: ValueType::I64, column: None };
+        for blocks in [
+            [whole(&[3]), nothing.clone(), halves.clone()],
+            [halves.clone(), nothing.clone(), whole(&[3])],
+            [nothing.clone(), halves.clone(), whole(&[3])],
+        ] {
+            let mut staged = StagedEdges::new("E", 0, 0);
+            for block in blocks {
+                staged.push(vec![0], vec![0], vec![("time".into(), block)]).unwrap();
+            }
+            let table = staged.finish();
+            assert_eq!(table.properties, [("time".to_owned(), ValueType::F64)]);
+            let column = table.column("time").unwrap().unwrap();
+            assert_eq!((column.value_type(), column.len()), (ValueType::F64, 3));
+        }
+    }
+
+    #[test]
+    fn whole_numbers_that_are_no_doubles_are_named_in_whichever_order_they_come() {
+        let half = Some(&Value::F64(0.5));
+        let halves = CellColumn { value_type: ValueType::F64, column: PackedColumn::from_values([half]) };
+        let inexact = || whole(&[9_007_199_254_740_993]);
+        for blocks in [[inexact(), halves.clone()], [halves, inexact()]] {
+            let mut staged = StagedEdges::new("E", 0, 0);
+            let pushed: Result<Vec<()>, String> = blocks
+                .into_iter()
+                .map(|block| staged.push(vec![0], vec![0], vec![("time".into(), block)]))
+                .collect();
+            assert_eq!(
+                pushed.unwrap_err(),
+                "column time: 9007199254740993 stands beside fractions and is no exact double: state the type"
+            );
+        }
+    }
+}

@@ -102,7 +102,13 @@ impl Sample {
 #[must_use]
 pub fn is_value(text: &str) -> bool {
     let text = text.trim();
-    text.is_empty() || guess([text.as_bytes()].into_iter()) != Some(ValueType::String)
+    text.is_empty() || narrowest_type(text) != ValueType::String
+}
+
+/// The narrowest type that `text` fits: of bool, long, bigint, double, date, datetime, uuid and string.
+#[must_use]
+pub fn narrowest_type(text: &str) -> ValueType {
+    guess([text.as_bytes()].into_iter()).unwrap_or(ValueType::String)
 }
 
 /// The narrowest type that all `texts` have which aren't empty.

@@ -5,26 +5,31 @@
 //! knows.csv   :START_ID(Person) ──────────^  17
 //! ```
 //!
-//! A space may hold vertices of several labels; a run says from which entry on its vertices belong to
-//! which label. Edges are gathered by their type and the labels that they join.
+//! A space may hold vertices of several labels. Edges are gathered by their type and the labels that
+//! they join. Where a vertex came twice and the last one counts, the rows before are dead: they keep
+//! their numbers until all vertices are there, and go before the first edge.
 
 use crate::import::cell::{CellColumn, CellType};
 use crate::import::context::Context;
 use crate::import::csv_file::OpenCsv;
 use crate::import::csv_records::CsvRecords;
-use crate::import::csv_rows::{CsvRows, IdCells, RowFormat, string_at};
+use crate::import::csv_rows::{CsvRows, RowFormat};
+use crate::import::csv_space::{Place, Space};
 use crate::import::declared::Declared;
 use crate::import::faults::{Fault, FaultCollector, Faults};
 use crate::import::header::{Header, Meaning};
-use crate::import::identity::{Inserted, IntegerIds, StringIds};
+use crate::import::identity::Inserted;
 use crate::import::options::IdType;
 use crate::import::pipeline;
-use crate::import::places::Places;
+use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use crate::import::stage::{StagedEdges, StagedVertices};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::value::ValueType;
 use std::collections::{HashMap, HashSet};
+
+/// The property that keeps the ids of vertices of which no file but those of edges speaks.
+const CREATED_KEY: &str = "id";
 
 /// A graph made of CSV files. All files of vertices come before those of edges.
 #[derive(Default)]
@@ -37,29 +42,22 @@ pub struct CsvGraph {
     /// Index in `edges` by type, source label and target label.
     edge_tables: HashMap<(String, usize, usize), usize>,
     declared: Declared,
+    /// Rows of vertices that a later one replaced.
+    dead: HashSet<Place>,
+    /// By edge type, for files without direction: the pairs of vertices that have an edge.
+    pairs: HashMap<String, HashSet<[Place; 2]>>,
+    settled: Settled,
 }
 
-/// Ids that are unique among each other.
-struct Space {
-    name: String,
-    /// The file that spoke of it first.
-    file: String,
-    ids: Ids,
-    /// Sorted by entry: whose rows the entries from there on are.
-    runs: Vec<Run>,
-    places: Places,
-}
-
+/// One end of the edges of a file.
 #[derive(Clone, Copy)]
-struct Run {
-    entry: u32,
-    table: usize,
-    row: u32,
-}
-
-enum Ids {
-    Integers(IntegerIds),
-    Strings(StringIds),
+struct End {
+    /// Index among the file's columns of ids.
+    ids: usize,
+    /// Index among all its columns.
+    column: usize,
+    /// Index of the space where the ids are looked up.
+    space: usize,
 }
 
 /// Rows of one block that go to one table.
@@ -101,7 +99,7 @@ impl CsvGraph {
         };
         let null = null.map(String::into_bytes);
         let format = RowFormat { header, id_types: vec![id_type], default_name: name, null };
-        let rules = context.faults.rules();
+        let (rules, on_duplicate) = (context.faults.rules(), context.options.on_duplicate);
         read_batches(records, &format, context, |mut rows, collector| {
             let tables = match (&rows.names, only_table) {
                 (_, Some(table)) => vec![table],
@@ -118,8 +116,8 @@ impl CsvGraph {
                 }
             }
             let mut duplicates = Faults::new(rules);
-            let groups =
-                self.place_vertices(space, &rows, &tables, (id_column, &id_name), &mut duplicates, &file)?;
+            let id = NodeIds { space, column: id_column, name: &id_name, on_duplicate };
+            let groups = self.place_vertices(id, &rows, &tables, &mut duplicates, &file)?;
             rows.faults.join(duplicates);
             collector.add(&file, 0, rows.faults)?;
             if let Some(key) = &key {
@@ -144,28 +142,37 @@ impl CsvGraph {
     /// As reading; `invalid` if the header names an id space without vertices or disagrees with that
     /// of another file; a bad row, if it stops the import: an unknown end is one.
     pub fn read_relationships(&mut self, file: OpenCsv, context: &mut Context<'_>) -> Result<()> {
-        let OpenCsv { records, header, name, null, .. } = file;
+        let OpenCsv { records, header, name, null, undirected } = file;
         let file = records.name().to_owned();
-        let mut end_columns = Vec::with_capacity(2);
+        self.drop_dead_rows();
+        let on_unknown = context.options.on_unknown;
+        let (mut start, mut end) = (None, None);
+        let mut id_types = Vec::with_capacity(2);
         for (column, field) in header.fields.iter().enumerate() {
-            let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
-            let space = self
-                .find_space(&end.space)
-                .ok_or_else(|| self.unknown_space(&file, column, &field.text, &end.space))?;
-            if let Some(id_type) = end.id_type {
+            let (Meaning::StartId(named) | Meaning::EndId(named)) = &field.meaning else { continue };
+            let space = match (self.find_space(&named.space), on_unknown) {
+                (Some(space), _) => space,
+                (None, OnUnknown::Create) => {
+                    self.space(&named.space, named.id_type.unwrap_or(context.options.id_type), &file)?
+                }
+                (None, _) => return Err(self.unknown_space(&file, column, &field.text, &named.space)),
+            };
+            if let Some(id_type) = named.id_type {
                 self.check_id_type(space, id_type, &file)?;
             }
-            end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_))));
+            let is_start = matches!(field.meaning, Meaning::StartId(_));
+            let found = End { ids: id_types.len(), column, space };
+            id_types.push(self.spaces[space].id_type());
+            if is_start { start = Some(found) } else { end = Some(found) }
         }
-        let [first, second] = end_columns[..] else {
+        let (Some(start), Some(end)) = (start, end) else {
             return Err(Error::invalid(format!("{file}: header: :START_ID and :END_ID are wanted")));
         };
+        let ends = [start, end];
+        let nameless = context.options.vertex_label.clone();
         let mut declared_types = HashSet::new();
-        let id_types = [first, second].iter().map(|(_, space, _)| self.spaces[*space].id_type()).collect();
         let format =
             RowFormat { header, id_types, default_name: name.clone(), null: null.map(String::into_bytes) };
-        // The ids lie from left to right; whichever is the start comes first from here on.
-        let ends = if first.2 { [(0, first), (1, second)] } else { [(1, second), (0, first)] };
         let rules = context.faults.rules();
         read_batches(records, &format, context, |mut rows, collector| {
             let types = rows.names.as_ref().map_or_else(|| vec![name.clone()], |names| names.names.clone());
@@ -174,10 +181,22 @@ impl CsvGraph {
                     self.declare(&format!("type {edge_type}"), &format.header, &file)?;
                 }
             }
+            if on_unknown == OnUnknown::Create {
+                for end in ends {
+                    self.create_unknown(end, &rows, &nameless, &file)?;
+                }
+            }
             let mut unknown = Faults::new(rules);
-            let groups = self.place_edges(&ends, &rows, &format.header, &mut unknown);
-            rows.faults.join(unknown);
+            let mut groups = self.place_edges(&ends, &rows, &format.header, &mut unknown);
+            if on_unknown == OnUnknown::Skip {
+                self.settled.unknown += unknown.count();
+            } else {
+                rows.faults.join(unknown);
+            }
             collector.add(&file, 0, rows.faults)?;
+            if undirected {
+                groups.iter_mut().for_each(|group| self.drop_repeated_pairs(&types, group));
+            }
             let mut columns = rows.columns;
             let mut placed = 0;
             for ((type_code, source, target), group) in groups {
@@ -192,47 +211,59 @@ impl CsvGraph {
         })
     }
 
-    /// Moves the graph into `load`, which must be empty.
-    pub fn finish(self, load: &mut Load) {
+    /// Moves the graph into `load`, which must be empty, and tells what was settled.
+    #[must_use]
+    pub fn finish(mut self, load: &mut Load) -> Settled {
+        self.drop_dead_rows();
         load.vertices = self.vertices.into_iter().map(StagedVertices::finish).collect();
         load.edges = self.edges.into_iter().map(StagedEdges::finish).collect();
+        self.settled
     }
 
     /// Finds the rows of new vertices and groups them by table, in order of appearance.
     fn place_vertices(
         &mut self,
-        space: usize,
+        id: NodeIds<'_>,
         rows: &CsvRows,
         tables: &[usize],
-        (id_column, id_name): (usize, &str),
         duplicates: &mut Faults,
         file: &str,
     ) -> Result<Vec<(usize, Vec<u32>)>> {
-        let space = &mut self.spaces[space];
+        let space = &mut self.spaces[id.space];
         let mut groups: Vec<(usize, Vec<u32>)> = tables.iter().map(|table| (*table, Vec::new())).collect();
         for row in 0..rows.lines.len() {
-            let entry = match space.insert(&rows.ids[0], row) {
-                Inserted::New(entry) => entry,
-                Inserted::Known(entry) => {
+            let (table, group) =
+                &mut groups[rows.names.as_ref().map_or(0, |names| names.codes[row] as usize)];
+            let table_row = self.vertices[*table].stage.rows() + group.len() as u64;
+            let place = Place { table: *table, row: table_row as u32 };
+            match space.insert(&rows.ids[0], row) {
+                // Dead rows are counted as well, so there may be more of them than ids.
+                Inserted::Full => return Err(too_many_vertices(file, space)),
+                _ if table_row >= u64::from(u32::MAX) => return Err(too_many_vertices(file, space)),
+                Inserted::New(entry) => {
+                    space.places.push(entry, rows.lines[row]);
+                    space.set_place(entry, place);
+                }
+                Inserted::Known(entry) if id.on_duplicate == OnDuplicate::Fail => {
                     duplicates.push(rows.lines[row], || {
                         let other = space.places.find(entry).unwrap_or_default();
-                        let id = rows.ids[0].show(row);
-                        let why = format!("vertex {id} of {} is there already, from {other}", space.title());
-                        Fault::of_column(id_column, id_name, why, &rows.text(row))
+                        let shown = rows.ids[0].show(row);
+                        let why =
+                            format!("vertex {shown} of {} is there already, from {other}", space.title());
+                        Fault::of_column(id.column, id.name, why, &rows.text(row))
                     });
                     continue;
                 }
-                Inserted::Full => {
-                    let text = format!("{file}: more than 4,294,967,295 vertices in {}", space.title());
-                    return Err(Error::new(ErrorKind::Limit, text));
+                Inserted::Known(_) if id.on_duplicate == OnDuplicate::First => {
+                    self.settled.duplicates += 1;
+                    continue;
                 }
-            };
-            space.places.push(entry, rows.lines[row]);
-            let (table, group) =
-                &mut groups[rows.names.as_ref().map_or(0, |names| names.codes[row] as usize)];
-            // Below the number of entries, which fits.
-            let table_row = self.vertices[*table].stage.rows() as u32 + group.len() as u32;
-            space.note_run(entry, *table, table_row);
+                Inserted::Known(entry) => {
+                    self.settled.duplicates += 1;
+                    self.dead.insert(space.place_of(entry));
+                    space.move_to(entry, place);
+                }
+            }
             group.push(row as u32);
         }
         groups.retain(|(_, rows)| !rows.is_empty());
@@ -243,7 +274,7 @@ impl CsvGraph {
     #[allow(clippy::type_complexity, reason = "a list of groups by their three parts, used once")]
     fn place_edges(
         &self,
-        ends: &[(usize, (usize, usize, bool)); 2],
+        ends: &[End; 2],
         rows: &CsvRows,
         header: &Header,
         unknown: &mut Faults,
@@ -252,10 +283,10 @@ impl CsvGraph {
         let mut group_at: HashMap<(usize, usize, usize), usize> = HashMap::new();
         let mut last = 0;
         for row in 0..rows.lines.len() {
-            let found = ends.map(|(ids, (_, space, _))| self.spaces[space].find(&rows.ids[ids], row));
-            let [Some((source_table, source)), Some((target_table, target))] = found else {
+            let found = ends.map(|end| self.spaces[end.space].find(&rows.ids[end.ids], row));
+            let [Some(source), Some(target)] = found else {
                 unknown.push(rows.lines[row], || {
-                    let (ids, (column, space, _)) = if found[0].is_none() { ends[0] } else { ends[1] };
+                    let End { ids, column, space } = if found[0].is_none() { ends[0] } else { ends[1] };
                     let (id, space) = (rows.ids[ids].show(row), self.spaces[space].title());
                     let why = format!("there is no vertex {id} in {space}");
                     Fault::of_column(column, &header.fields[column].text, why, &rows.text(row))
@@ -263,7 +294,7 @@ impl CsvGraph {
                 continue;
             };
             let type_code = rows.names.as_ref().map_or(0, |names| names.codes[row] as usize);
-            let joins = (type_code, source_table, target_table);
+            let joins = (type_code, source.table, target.table);
             if groups.get(last).is_none_or(|(other, _)| *other != joins) {
                 last = *group_at.entry(joins).or_insert_with(|| {
                     groups.push((joins, Group::default()));
@@ -272,10 +303,100 @@ impl CsvGraph {
             }
             let group = &mut groups[last].1;
             group.rows.push(row as u32);
-            group.sources.push(source);
-            group.targets.push(target);
+            group.sources.push(source.row);
+            group.targets.push(target.row);
         }
         groups
+    }
+
+    /// The table where vertices of `space` are created: that of its only label. A space without
+    /// vertices gets one with its own name, or `nameless` if it has none.
+    fn created_table(&mut self, space: usize, nameless: &str, file: &str) -> Result<usize> {
+        let name = self.spaces[space].name.clone();
+        let tables: Vec<usize> =
+            (0..self.vertices.len()).filter(|table| self.table_spaces[*table].0 == space).collect();
+        match tables[..] {
+            [table] => Ok(table),
+            [] => {
+                let label = if name.is_empty() { nameless } else { &name };
+                self.vertex_table(label, Some(CREATED_KEY), space, file)
+            }
+            _ => tables.iter().copied().find(|table| self.vertices[*table].label == name).ok_or_else(|| {
+                let labels: Vec<&str> =
+                    tables.iter().map(|table| self.vertices[*table].label.as_str()).collect();
+                Error::invalid(format!(
+                    "{file}: vertices that aren't there can't be created: {} has those of {}, and nothing tells \
+                     which label they are of",
+                    self.spaces[space].title(),
+                    labels.join(", ")
+                ))
+            }),
+        }
+    }
+
+    /// Creates the vertices at one end of edges that aren't there.
+    fn create_unknown(&mut self, end: End, rows: &CsvRows, nameless: &str, file: &str) -> Result<()> {
+        let ids = &rows.ids[end.ids];
+        let is_unknown = |row: &usize| self.spaces[end.space].find(ids, *row).is_none();
+        let unknown: Vec<usize> = (0..rows.lines.len()).filter(is_unknown).collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let table = self.created_table(end.space, nameless, file)?;
+        let space = &mut self.spaces[end.space];
+        let mut created: Vec<u32> = Vec::new();
+        for row in unknown {
+            let table_row = self.vertices[table].stage.rows() + created.len() as u64;
+            match space.insert(ids, row) {
+                // By a row before.
+                Inserted::Known(_) => {}
+                Inserted::New(entry) if table_row < u64::from(u32::MAX) => {
+                    space.set_place(entry, Place { table, row: table_row as u32 });
+                    created.push(row as u32);
+                }
+                Inserted::New(_) | Inserted::Full => return Err(too_many_vertices(file, space)),
+            }
+        }
+        let staged = &mut self.vertices[table];
+        self.settled.add_created(&staged.label, created.len() as u64);
+        let mut columns = Vec::new();
+        if let Some(key) = &staged.unique_key {
+            let mut ids = vec![(key.clone(), ids.to_column())];
+            columns = take_rows(&mut ids, &created, rows.lines.len());
+        }
+        staged.push(created.len(), columns).map_err(|why| Error::invalid(format!("{file}: {why}")))
+    }
+
+    /// Leaves out the edges of a group whose pair of vertices has one already.
+    fn drop_repeated_pairs(&mut self, types: &[String], (joins, group): &mut ((usize, usize, usize), Group)) {
+        let (type_code, source_table, target_table) = *joins;
+        let pairs = self.pairs.entry(types[type_code].clone()).or_default();
+        let mut keep = group.sources.iter().zip(&group.targets).map(|(source, target)| {
+            let source = Place { table: source_table, row: *source };
+            let target = Place { table: target_table, row: *target };
+            let is_forwards = (source.table, source.row) <= (target.table, target.row);
+            pairs.insert(if is_forwards { [source, target] } else { [target, source] })
+        });
+        let keep: Vec<bool> = keep.by_ref().collect();
+        self.settled.repeated_pairs += keep.iter().filter(|keep| !**keep).count() as u64;
+        for rows in [&mut group.rows, &mut group.sources, &mut group.targets] {
+            let mut kept = keep.iter();
+            rows.retain(|_| *kept.next().expect("one entry an edge"));
+        }
+    }
+
+    /// Takes the rows out that later ones replaced; everything behind them moves up.
+    fn drop_dead_rows(&mut self) {
+        if self.dead.is_empty() {
+            return;
+        }
+        let mut dead: Vec<Vec<u32>> = vec![Vec::new(); self.vertices.len()];
+        self.dead.drain().for_each(|place| dead[place.table].push(place.row));
+        for (staged, rows) in self.vertices.iter_mut().zip(&mut dead) {
+            rows.sort_unstable();
+            staged.stage.remove_rows(rows);
+        }
+        self.spaces.iter_mut().for_each(|space| space.renumber(&dead));
     }
 
     fn find_space(&self, name: &str) -> Option<usize> {
@@ -287,16 +408,7 @@ impl CsvGraph {
             self.check_id_type(index, id_type, file)?;
             return Ok(index);
         }
-        self.spaces.push(Space {
-            name: name.to_owned(),
-            file: file.to_owned(),
-            ids: match id_type {
-                IdType::Integer => Ids::Integers(IntegerIds::new()),
-                IdType::String => Ids::Strings(StringIds::new()),
-            },
-            runs: Vec::new(),
-            places: Places::default(),
-        });
+        self.spaces.push(Space::new(name, id_type, file));
         Ok(self.spaces.len() - 1)
     }
 
@@ -378,59 +490,18 @@ impl CsvGraph {
     }
 }
 
-impl Space {
-    fn id_type(&self) -> IdType {
-        match self.ids {
-            Ids::Integers(_) => IdType::Integer,
-            Ids::Strings(_) => IdType::String,
-        }
-    }
+/// The column of ids of a file of vertices.
+#[derive(Clone, Copy)]
+struct NodeIds<'a> {
+    space: usize,
+    column: usize,
+    name: &'a str,
+    on_duplicate: OnDuplicate,
+}
 
-    /// What errors call it.
-    fn title(&self) -> String {
-        if self.name.is_empty() {
-            "the id space without a name".to_owned()
-        } else {
-            format!("id space {}", self.name)
-        }
-    }
-
-    fn insert(&mut self, ids: &IdCells, row: usize) -> Inserted {
-        match (&mut self.ids, ids) {
-            (Ids::Integers(known), IdCells::Integers(ids)) => known.insert(ids[row]),
-            (Ids::Strings(known), IdCells::Strings { text, ends }) => {
-                known.insert(string_at(text, ends, row))
-            }
-            _ => unreachable!("a file's ids are read as its space has them"),
-        }
-    }
-
-    /// The table and row of the vertex with the id at `row` of `ids`.
-    fn find(&self, ids: &IdCells, row: usize) -> Option<(usize, u32)> {
-        let entry = match (&self.ids, ids) {
-            (Ids::Integers(known), IdCells::Integers(ids)) => known.get(ids[row])?,
-            (Ids::Strings(known), IdCells::Strings { text, ends }) => {
-                known.get(string_at(text, ends, row))?
-            }
-            _ => unreachable!("a file's ids are read as its space has them"),
-        };
-        let run = match self.runs.as_slice() {
-            [run] => run,
-            runs => &runs[runs.partition_point(|run| run.entry <= entry) - 1],
-        };
-        Some((run.table, run.row + (entry - run.entry)))
-    }
-
-    fn note_run(&mut self, entry: u32, table: usize, row: u32) {
-        // In one run entries and rows grow alike.
-        let continues = self
-            .runs
-            .last()
-            .is_some_and(|run| run.table == table && row.checked_sub(run.row) == Some(entry - run.entry));
-        if !continues {
-            self.runs.push(Run { entry, table, row });
-        }
-    }
+fn too_many_vertices(file: &str, space: &Space) -> Error {
+    let text = format!("{file}: more than 4,294,967,295 vertices in {}", space.title());
+    Error::new(ErrorKind::Limit, text)
 }
 
 /// The columns' rows at `rows`; all rows are moved, not copied.

@@ -13,18 +13,20 @@ use crate::import::cell::{CellColumn, CellType, Cells};
 use crate::import::context::Context;
 use crate::import::declared::Declared;
 use crate::import::edge_list::{LineFormat, LineRows};
-use crate::import::edge_list_file::{EdgeListFile, ListKind};
-use crate::import::faults::{Faults, OnBadRow};
+use crate::import::edge_list_file::{EdgeListFile, ListFile};
+use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
-use crate::import::source::Source;
-use crate::import::stage::{StagedEdges, StagedVertices};
+use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::stage::{StagedEdges, StagedVertices, Typing};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::value::{Value, ValueType};
 use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// The key of the property that keeps a vertex's id.
 const ID_KEY: &str = "id";
@@ -41,15 +43,18 @@ pub struct EdgeListGraph {
     vertices: StagedVertices,
     edges: Vec<StagedEdges>,
     declared: Declared,
+    /// By index in `edges`, for files without direction: the pairs of vertices that have an edge.
+    pairs: HashMap<usize, HashSet<(u32, u32)>>,
+    settled: Settled,
 }
 
 impl EdgeListGraph {
-    /// An empty graph, but for the vertices that `options` declare by a range.
+    /// An empty graph of vertices of `label`, but for the vertices that `options` declare by a range.
     ///
     /// # Errors
     /// `invalid` or `limit` if the range is empty or has too many vertices.
-    pub fn new(options: &ImportOptions) -> Result<Self> {
-        let mut vertices = StagedVertices::new(&options.vertex_label, Some(ID_KEY));
+    pub fn new(label: &str, options: &ImportOptions) -> Result<Self> {
+        let mut vertices = StagedVertices::new(label, Some(ID_KEY));
         vertices.stage.set_property(ID_KEY, ValueType::I64);
         let mut graph = Self {
             ids: IntegerIds::new(),
@@ -60,6 +65,8 @@ impl EdgeListGraph {
             vertices,
             edges: Vec::new(),
             declared: Declared::default(),
+            pairs: HashMap::new(),
+            settled: Settled::default(),
         };
         let Some(range) = options.vertices.clone() else { return Ok(graph) };
         if range.is_empty() {
@@ -74,11 +81,7 @@ impl EdgeListGraph {
         if range.start < 0 {
             graph.signs.negative = Some(RANGE.to_owned());
         }
-        graph.is_closed = true;
-        graph.ids_by_row.extend(range.map(i64::cast_unsigned));
-        for id in &graph.ids_by_row {
-            graph.ids.insert(*id);
-        }
+        graph.declare_range(range);
         Ok(graph)
     }
 
@@ -86,18 +89,19 @@ impl EdgeListGraph {
     ///
     /// # Errors
     /// As reading; a bad row, if it stops the import: an id given twice is one.
-    pub fn read_vertices(&mut self, source: Source, context: &mut Context<'_>) -> Result<()> {
-        let list = EdgeListFile::open(source, ListKind::Vertices, context)?;
+    pub fn read_vertices(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
+        let list = EdgeListFile::open(list, context)?;
         let file = list.name.clone();
         self.is_closed = true;
         self.places.enter(&file);
-        self.declare(&format!("label {}", context.options.vertex_label), &list)?;
-        let on_bad_row = context.options.on_bad_row;
-        list.read(context, |format, mut rows, first_line, bad_rows| {
+        self.declare(&format!("label {}", self.vertices.label), &list)?;
+        let (rules, on_duplicate) = (context.faults.rules(), context.options.on_duplicate);
+        list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let mut added = 0;
             let mut keep = Vec::with_capacity(rows.sources.len());
-            let mut duplicates = Faults::new(on_bad_row);
+            let mut duplicates = Faults::new(rules);
+            let mut texts = rows.texts();
             for (&id, line) in rows.sources.iter().zip(rows.row_lines()) {
                 let inserted = self.ids.insert(id);
                 keep.push(matches!(inserted, Inserted::New(_)));
@@ -107,55 +111,85 @@ impl EdgeListGraph {
                         added += 1;
                         self.places.push(row, first_line + line);
                     }
+                    // Nothing but the id: whichever counts, it is the same.
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::Last && rows.columns.is_empty() => {
+                        self.settled.duplicates += 1;
+                    }
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::Last => {
+                        let id = self.signs.show(id);
+                        return Err(Error::invalid(format!(
+                            "{file}:{}: vertex {id} is there already: that the last one counts is for CSV files; \
+                             in lists of vertices with columns the first one can",
+                            first_line + line
+                        )));
+                    }
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::First => self.settled.duplicates += 1,
                     Inserted::Known(row) => duplicates.push(line, || {
                         let other = self.places.find(row).unwrap_or_else(|| RANGE.to_owned());
                         let id = self.signs.show(id);
-                        format!("column 1 (id): vertex {id} is there already, from {other}")
+                        let why = format!("vertex {id} is there already, from {other}");
+                        Fault::of_column(0, "id", why, texts.get(line))
                     }),
                     Inserted::Full => return Err(too_many_vertices(&file)),
                 }
             }
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
             rows.faults.join(duplicates);
-            bad_rows.add(&file, first_line, rows.faults, on_bad_row)?;
-            self.vertices.push(added, columns).map_err(|why| in_file(&file, &why))?;
+            collector.add(&file, first_line, rows.faults)?;
+            self.vertices.push(added, columns, Typing::Declared).map_err(|why| in_file(&file, &why))?;
             Ok(added as u64)
         })
     }
 
-    /// Adds the edges of an edge list, of type `edge_type`.
+    /// Adds the edges of an edge list.
     ///
     /// # Errors
     /// As reading; a bad row, if it stops the import: in a closed world, an unknown end is one.
-    pub fn read_edges(&mut self, source: Source, edge_type: &str, context: &mut Context<'_>) -> Result<()> {
-        let list = EdgeListFile::open(source, ListKind::Edges, context)?;
+    pub fn read_edges(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
+        let edge_type = list.rule.edge_type.as_deref().unwrap_or(&context.options.edge_type);
+        let undirected = list.rule.undirected;
+        let list = EdgeListFile::open(list, context)?;
         let file = list.name.clone();
+        if let Some(header) = &list.header {
+            if header.vertices_count >= u64::from(u32::MAX) {
+                return Err(too_many_vertices(&file));
+            }
+            self.declare_range(1..header.vertices_count as i64 + 1);
+        }
         self.declare(&format!("type {edge_type}"), &list)?;
         let table = self.edge_table(edge_type);
-        let on_bad_row = context.options.on_bad_row;
-        list.read(context, |format, mut rows, first_line, bad_rows| {
+        let (rules, on_unknown) = (context.faults.rules(), context.options.on_unknown);
+        list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
-            let ends = if self.is_closed {
-                self.find_ends(&rows, on_bad_row)
+            let mut ends = if self.is_closed && on_unknown != OnUnknown::Create {
+                self.find_ends(&rows, rules)
             } else {
-                self.insert_ends(&rows, &file, on_bad_row)?
+                self.insert_ends(&rows, &file, rules)?
             };
+            if undirected {
+                let pairs = self.pairs.entry(table).or_default();
+                self.settled.repeated_pairs += ends.drop_repeated(pairs, rows.sources.len());
+            }
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &ends.keep);
-            rows.faults.join(ends.unknown);
-            bad_rows.add(&file, first_line, rows.faults, on_bad_row)?;
+            if on_unknown == OnUnknown::Skip {
+                self.settled.unknown += ends.unknown.count();
+            } else {
+                rows.faults.join(ends.unknown);
+            }
+            collector.add(&file, first_line, rows.faults)?;
             let added = ends.sources.len() as u64;
             self.edges[table]
-                .push(ends.sources, ends.targets, columns)
+                .push(ends.sources, ends.targets, columns, Typing::Declared)
                 .map_err(|why| in_file(&file, &why))?;
             Ok(added)
         })
     }
 
-    /// Moves the graph into `load`, on the threads of the current pool.
+    /// Moves the graph into `load`, on the threads of the current pool, and tells what was settled.
     ///
     /// # Errors
     /// `invalid` if `load` has the label already.
-    pub fn finish(mut self, load: &mut Load) -> Result<()> {
+    pub fn finish(mut self, load: &mut Load) -> Result<Settled> {
         let label = &self.vertices.label;
         if load.vertex_table(label).is_some() {
             return Err(Error::invalid(format!(
@@ -172,7 +206,7 @@ impl EdgeListGraph {
             (table.source_label, table.target_label) = (label, label);
             load.edges.push(table.finish());
         }
-        Ok(())
+        Ok(self.settled)
     }
 
     fn declare(&mut self, owner: &str, list: &EdgeListFile) -> Result<()> {
@@ -194,25 +228,31 @@ impl EdgeListGraph {
         self.edges.len() - 1
     }
 
-    fn insert_ends(&mut self, rows: &LineRows, file: &str, on_bad_row: OnBadRow) -> Result<Ends> {
+    fn insert_ends(&mut self, rows: &LineRows, file: &str, rules: FaultRules) -> Result<Ends> {
+        let mut created = 0;
         let mut insert = |id: u64| match self.ids.insert(id) {
             Inserted::New(row) => {
                 self.ids_by_row.push(id);
+                created += 1;
                 Ok(row)
             }
             Inserted::Known(row) => Ok(row),
             Inserted::Full => Err(too_many_vertices(file)),
         };
-        let mut ends = Ends::with_capacity(rows.sources.len(), on_bad_row);
+        let mut ends = Ends::with_capacity(rows.sources.len(), rules);
         for (&source, &target) in rows.sources.iter().zip(&rows.targets) {
             ends.sources.push(insert(source)?);
             ends.targets.push(insert(target)?);
         }
+        if self.is_closed {
+            self.settled.add_created(&self.vertices.label, created);
+        }
         Ok(ends)
     }
 
-    fn find_ends(&self, rows: &LineRows, on_bad_row: OnBadRow) -> Ends {
-        let mut ends = Ends::with_capacity(rows.sources.len(), on_bad_row);
+    fn find_ends(&self, rows: &LineRows, rules: FaultRules) -> Ends {
+        let mut ends = Ends::with_capacity(rows.sources.len(), rules);
+        let mut texts = rows.texts();
         for (row, (&source, &target)) in rows.sources.iter().zip(&rows.targets).enumerate() {
             let (known_source, known_target) = (self.ids.get(source), self.ids.get(target));
             if let (Some(known_source), Some(known_target)) = (known_source, known_target) {
@@ -222,16 +262,26 @@ impl EdgeListGraph {
             }
             ends.keep.resize(rows.sources.len(), true);
             ends.keep[row] = false;
-            ends.unknown.push(rows.line_of(row), || {
-                let (column, id) =
-                    if known_source.is_none() { ("1 (source)", source) } else { ("2 (target)", target) };
-                format!(
-                    "column {column}: there is no vertex {} in the vertex lists or {RANGE}",
-                    self.signs.show(id)
-                )
+            let line = rows.line_of(row);
+            ends.unknown.push(line, || {
+                let (column, name, id) =
+                    if known_source.is_none() { (0, "source", source) } else { (1, "target", target) };
+                let id = self.signs.show(id);
+                let why = format!("there is no vertex {id} in the vertex lists or {RANGE}");
+                Fault::of_column(column, name, why, texts.get(line))
             });
         }
         ends
+    }
+
+    /// Says that there are the vertices of `range`.
+    fn declare_range(&mut self, range: Range<i64>) {
+        self.is_closed = true;
+        for id in range.map(i64::cast_unsigned) {
+            if let Inserted::New(_) = self.ids.insert(id) {
+                self.ids_by_row.push(id);
+            }
+        }
     }
 
     /// Renumbers rows so that ids ascend.
@@ -263,11 +313,9 @@ impl EdgeListGraph {
         let value_type = if self.signs.beyond.is_none() { ValueType::I64 } else { ValueType::BigInteger };
         let stage = &mut self.vertices.stage;
         let at = stage.set_property(ID_KEY, value_type);
-        if stage.rows() == 0 {
-            // No vertex list has spoken of them.
-            for ids in self.ids_by_row.chunks(BLOCK_ROWS) {
-                stage.add(VertexBlock::bare(ids.len()));
-            }
+        // Vertex lists come first: of those behind, none has spoken.
+        for ids in self.ids_by_row[stage.rows() as usize..].chunks(BLOCK_ROWS) {
+            stage.add(VertexBlock::bare(ids.len()));
         }
         let ids_by_row = &self.ids_by_row;
         let added = stage.rewrite(|first, block| {
@@ -307,13 +355,36 @@ struct Ends {
 }
 
 impl Ends {
-    fn with_capacity(rows: usize, on_bad_row: OnBadRow) -> Self {
+    fn with_capacity(rows: usize, rules: FaultRules) -> Self {
         Self {
             sources: Vec::with_capacity(rows),
             targets: Vec::with_capacity(rows),
             keep: Vec::new(),
-            unknown: Faults::new(on_bad_row),
+            unknown: Faults::new(rules),
         }
+    }
+}
+
+impl Ends {
+    /// Leaves out the edges whose pair of vertices is among `pairs`, of the `rows` of a block that are
+    /// edges; how many these were.
+    fn drop_repeated(&mut self, pairs: &mut HashSet<(u32, u32)>, rows: usize) -> u64 {
+        self.keep.resize(rows, true);
+        let mut dropped = 0;
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        let mut ends = self.sources.iter().zip(&self.targets);
+        for keep in self.keep.iter_mut().filter(|keep| **keep) {
+            let (source, target) = ends.next().expect("an edge for each row that is kept");
+            if pairs.insert((*source.min(target), *source.max(target))) {
+                sources.push(*source);
+                targets.push(*target);
+            } else {
+                *keep = false;
+                dropped += 1;
+            }
+        }
+        (self.sources, self.targets) = (sources, targets);
+        dropped
     }
 }
 

@@ -3,15 +3,17 @@
 //! Order: CSV files of vertices, then of edges; lists of vertices, then of edges. Each file is read
 //! by the pipeline; the tables stand in the order in which their first rows came.
 
+use crate::import::assembly::graph::Assembly;
 use crate::import::context::Context;
-use crate::import::csv_graph::CsvGraph;
+use crate::import::csv_graph::{read_nodes, read_relationships};
+use crate::import::edge_list_file::{ListFile, ListKind};
 use crate::import::edge_list_graph::EdgeListGraph;
-use crate::import::faults::BadRows;
+use crate::import::faults::FaultCollector;
 use crate::import::lines::BLOCK_BYTES;
 use crate::import::meter::Meter;
 use crate::import::options::{ImportOptions, Imported, Progress};
 use crate::import::plan::Plan;
-use crate::import::source::Source;
+use crate::import::report::ReportFile;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use rayon::ThreadPoolBuilder;
@@ -39,8 +41,8 @@ pub(crate) fn read_in_blocks(
     options.check()?;
     options.cancel.check()?;
     let plan = Plan::new(options)?;
-    let lists = plan.vertex_lists.len() + plan.edge_lists.len();
-    if options.vertices.is_some() && (lists == 0 || !plan.vertex_lists.is_empty()) {
+    let has_vertex_lists = plan.lists.iter().any(|list| list.kind == ListKind::Vertices);
+    if options.vertices.is_some() && (plan.lists.is_empty() || has_vertex_lists) {
         return Err(Error::invalid(
             "a range of vertices declares those of edge lists: give it with edge lists and without vertex lists",
         ));
@@ -50,43 +52,62 @@ pub(crate) fn read_in_blocks(
         .thread_name(|index| format!("import-{index}"))
         .build()
         .map_err(|error| Error::new(ErrorKind::Io, "start the import's threads").because(error))?;
+    let report = options.bad_rows_report.as_deref().map(ReportFile::create).transpose()?;
     let mut context = Context {
         options,
         pool: &pool,
         meter: Meter::new(progress, options.cancel.clone(), plan.bytes_total),
-        bad_rows: BadRows::default(),
+        faults: FaultCollector::new(options.on_bad_row, report),
         block_bytes,
     };
     let mut load = Load::default();
-    let mut csv = CsvGraph::default();
+    let mut assembly = Assembly::new(options);
     for file in &plan.nodes {
-        let (records, header) = file.open(options)?;
-        csv.read_nodes(records, header, file.name.as_deref(), &mut context)?;
+        read_nodes(&mut assembly, file.open(options)?, &mut context)?;
     }
     for file in &plan.relationships {
-        let (records, header) = file.open(options)?;
-        csv.read_relationships(records, header, file.name.as_deref(), &mut context)?;
+        read_relationships(&mut assembly, file.open(options)?, &mut context)?;
     }
-    csv.finish(&mut load);
-    if lists > 0 {
-        let mut graph = EdgeListGraph::new(options)?;
-        for path in &plan.vertex_lists {
-            graph.read_vertices(Source::open(path)?, &mut context)?;
+    let mut settled = assembly.finish(&mut load);
+    for (label, lists) in lists_by_label(&plan, options) {
+        let mut graph = EdgeListGraph::new(label, options)?;
+        for list in lists {
+            match list.kind {
+                ListKind::Vertices => graph.read_vertices(list, &mut context)?,
+                _ => graph.read_edges(list, &mut context)?,
+            }
         }
-        for (path, edge_type) in &plan.edge_lists {
-            let edge_type = edge_type.as_deref().unwrap_or(&options.edge_type);
-            graph.read_edges(Source::open(path)?, edge_type, &mut context)?;
-        }
-        pool.install(|| graph.finish(&mut load))?;
+        settled.join(pool.install(|| graph.finish(&mut load))?);
     }
-    Ok(Imported { load, bad_rows: context.bad_rows, ignored_files: plan.ignored_files })
+    Ok(Imported {
+        load,
+        bad_rows: context.faults.finish(),
+        settled,
+        ignored_files: plan.ignored_files,
+        guessed_files: plan.guessed_files,
+    })
+}
+
+/// The lists whose vertices are of one label, in the order of the plan.
+fn lists_by_label<'a>(plan: &'a Plan, options: &'a ImportOptions) -> Vec<(&'a str, Vec<&'a ListFile>)> {
+    let mut graphs: Vec<(&str, Vec<&ListFile>)> = Vec::new();
+    for list in &plan.lists {
+        let label = list.rule.label.as_ref().unwrap_or(&options.vertex_label);
+        match graphs.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, lists)) => lists.push(list),
+            None => graphs.push((label, vec![list])),
+        }
+    }
+    graphs
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::import::faults::OnBadRow;
+    use crate::import::mapping::document::Mapping;
     use crate::import::options::{HeaderPlace, IdType, InputFile, Role};
+    use crate::import::policy::{OnDuplicate, OnUnknown};
     use evergraph_graph::load::{EdgeTable, VertexTable};
     use evergraph_graph::value::collection::List;
     use evergraph_graph::value::{Value, ValueType};
@@ -238,7 +259,7 @@ mod tests {
     #[test]
     fn several_edge_lists_share_their_vertices_and_keep_their_types() {
         let mut files = Files::new(&[("a.txt", "1 2\n"), ("b.txt", "2 3 0.5\n"), ("c.txt", "3 1\n")]);
-        files.inputs[2].name = Some("LIKES".to_owned());
+        files.inputs[2].edge_type = Some("LIKES".to_owned());
         let load = files.load();
         assert_eq!(load.vertices[0].rows, 3);
         assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 2)]);
@@ -313,7 +334,7 @@ mod tests {
     fn several_files_feed_one_label() {
         let mut files = Files::new(&[("a.csv", "id:ID,x:int\n1,5\n"), ("b.csv", "id:ID,y\n2,z\n")]);
         for input in &mut files.inputs {
-            input.name = Some("T".to_owned());
+            input.label = Some("T".to_owned());
         }
         let load = files.load();
         assert_eq!((load.vertices.len(), load.vertices[0].rows), (1, 2));
@@ -342,7 +363,7 @@ mod tests {
             ),
             (
                 &[("a.csv", "id:ID\n1\n2\n1\n")],
-                "a.csv:4: vertex \"1\" of the id space without a name is there already, from a.csv:2",
+                "a.csv:4: column 1 (id:ID): vertex \"1\" of the id space without a name is there already, from a.csv:2",
             ),
             (
                 &[nodes, ("KNOWS.csv", ":START_ID(Person),:END_ID(Person)\n17,4\n17,9\n")],
@@ -403,8 +424,8 @@ mod tests {
         let mut files = Files::new(&[("a.dat", "1 2\n")]);
         assert_eq!(
             files.error(&files.options()).1,
-            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt, each \
-             also with .gz): state its role"
+            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each \
+             also with .gz or .zst): state its role"
         );
         files.inputs[0].role = Some(Role::EdgeList);
         assert_eq!(files.load().edges_count(), 1);
@@ -415,7 +436,10 @@ mod tests {
         );
         files.inputs[0] = InputFile::new(files.folder.path());
         let error = read(&files.options(), &|_| ()).unwrap_err().to_string();
-        assert!(error.ends_with("known are .csv .tsv .v .e .edges .el .txt, each also with .gz"), "{error}");
+        assert!(
+            error.ends_with("known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each also with .gz or .zst"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -436,25 +460,364 @@ mod tests {
             ("KNOWS.csv", ":START_ID,:END_ID\n2,4\n1,2\n4,2\n"),
             ("g.e", "1 2 0.5\nx 2 1\n3 1 2\n"),
         ]);
-        let options = ImportOptions { on_bad_row: OnBadRow::Skip { report: 4 }, ..files.options() };
+        let options = ImportOptions { on_bad_row: OnBadRow::Skip { at_most: None }, ..files.options() };
         let imported = files.read(&options).unwrap();
         assert_eq!(imported.bad_rows.count, 5);
         let folder = format!("{}/", files.folder.path().display());
         let first: Vec<String> =
-            imported.bad_rows.first.iter().map(|text| text.replace(&folder, "")).collect();
+            imported.bad_rows.first.iter().map(|row| row.to_string().replace(&folder, "")).collect();
         assert_eq!(
             first,
             [
                 "Person.csv:2: column 2 (born:int): \"x\" is no int: expected digits with an optional sign",
-                "Person.csv:4: vertex \"2\" of the id space without a name is there already, from Person.csv:3",
+                "Person.csv:4: column 1 (id:ID): vertex \"2\" of the id space without a name is there already, from Person.csv:3",
                 "Person.csv:5: 2 fields expected, as in the header, 3 found",
                 "KNOWS.csv:3: column 1 (:START_ID): there is no vertex \"1\" in the id space without a name",
+                "g.e:2: column 1 (source): \"x\" is no whole number",
             ]
         );
         let load = imported.load;
         assert_eq!(load.vertices[0].values("born"), [Some(Value::I32(5)), Some(Value::I32(9))]);
         assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 0)]);
         assert_eq!(load.edges[1].values("weight"), [Some(Value::F64(0.5)), Some(Value::F64(2.0))]);
+    }
+
+    #[test]
+    fn the_report_is_the_same_with_any_number_of_threads_and_size_of_blocks() {
+        let numbers = |bad: i64| {
+            let row = |number: i64| {
+                if number % bad == 0 { format!("{number},x\n") } else { format!("{number},1\n") }
+            };
+            (1..200).map(row).collect::<String>()
+        };
+        let knows: String = (1..200).map(|number| format!("{},{}\n", number, number * 3)).collect();
+        let files = Files::new(&[
+            ("Person.csv", &format!("id:ID,born:int\n{}7,1\n", numbers(9))),
+            ("KNOWS.csv", &format!(":START_ID,:END_ID\n{knows}1\n")),
+        ]);
+        let report = files.path("report");
+        let read = |threads, block_bytes, at_most| {
+            let options = ImportOptions {
+                threads,
+                on_bad_row: OnBadRow::Skip { at_most },
+                bad_rows_report: Some(report.clone()),
+                ..files.options()
+            };
+            let result = read_in_blocks(&options, &|_| (), block_bytes).map(|imported| imported.bad_rows);
+            (result.map_err(|error| error.to_string()), fs::read_to_string(&report).unwrap())
+        };
+        let (bad_rows, whole) = read(1, 1 << 20, None);
+        let count = bad_rows.as_ref().unwrap().count;
+        assert_eq!(whole.lines().count() as u64, count + 1, "a line each, and the header");
+        let lines: Vec<&str> = whole.lines().collect();
+        assert!(lines[1].ends_with("Person.csv,10,2,born:int,\"\"\"x\"\" is no int: expected digits with an optional sign\",\"9,x\""), "{}", lines[1]);
+        assert!(
+            lines[23].ends_with(
+                "is there already, from {}/Person.csv:8\",\"7,1\""
+                    .replace("{}", &files.folder.path().display().to_string())
+                    .as_str()
+            ),
+            "{}",
+            lines[23]
+        );
+        assert!(
+            lines
+                .last()
+                .unwrap()
+                .ends_with("KNOWS.csv,201,,,\"2 fields expected, as in the header, 1 found\",1")
+        );
+        let (stopped, cut_off) = read(1, 1 << 20, Some(30));
+        assert_eq!(cut_off.lines().count(), 32, "the one too many is told as well");
+        assert!(stopped.as_ref().unwrap_err().contains("(bad row 31; at most 30 bad rows may be left out)"));
+        for (threads, block_bytes) in [(1, 7), (2, 100), (4, 33), (3, 1)] {
+            assert_eq!(read(threads, block_bytes, None), (bad_rows.clone(), whole.clone()));
+            assert_eq!(read(threads, block_bytes, Some(30)), (stopped.clone(), cut_off.clone()));
+        }
+    }
+
+    #[test]
+    fn the_report_of_an_import_that_stops_has_the_row_and_is_no_input_of_the_next_one() {
+        let files = Files::new(&[("Person.csv", "id:ID,born:int\n1,x\n2,y\n")]);
+        let report = files.path("bad.csv");
+        let folder = InputFile::new(files.folder.path());
+        let options = ImportOptions { bad_rows_report: Some(report.clone()), ..ImportOptions::new([folder]) };
+        for _ in 0..2 {
+            assert!(
+                files.error(&options).1.starts_with("Person.csv:2: column 2 (born:int): \"x\" is no int")
+            );
+            assert_eq!(fs::read_to_string(&report).unwrap().lines().count(), 2);
+        }
+        let options = ImportOptions { bad_rows_report: Some(files.path("Person.csv")), ..files.options() };
+        assert_eq!(
+            files.error(&options).1,
+            "Person.csv: is to be read, and overwritten by the report of bad rows: name another report"
+        );
+        assert_eq!(fs::read_to_string(files.path("Person.csv")).unwrap().lines().count(), 3);
+    }
+
+    #[test]
+    fn a_vertex_that_comes_twice_is_the_first_or_the_last_one_if_told() {
+        let files = Files::new(&[
+            ("A.csv", "id:ID(S),n\n1,a\n2,b\n3,c\n2,d\n"),
+            ("B.csv", "id:ID(S),n\n4,e\n1,f\n"),
+            ("E.csv", ":START_ID(S),:END_ID(S)\n1,2\n3,4\n2,1\n"),
+        ]);
+        let read = |on_duplicate| files.read(&ImportOptions { on_duplicate, ..files.options() });
+        let ends = |load: &Load| -> Vec<String> {
+            let names: Vec<Vec<Option<Value>>> =
+                load.vertices.iter().map(|table| table.values("n")).collect();
+            let name = |table: usize, row: u32| names[table][row as usize].as_ref().unwrap().to_string();
+            let tables = load.edges.iter();
+            let mut ends: Vec<String> = tables
+                .flat_map(|table| {
+                    edges(table).into_iter().map(move |(source, target)| (table, source, target))
+                })
+                .map(|(table, source, target)| {
+                    name(table.source_label, source) + &name(table.target_label, target)
+                })
+                .collect();
+            ends.sort();
+            ends
+        };
+        let error = read(OnDuplicate::Fail).unwrap_err().to_string();
+        assert!(error.contains("A.csv:5: column 1 (id:ID(S)): vertex \"2\" of id space S"), "{error}");
+        let first = read(OnDuplicate::First).unwrap();
+        assert_eq!((first.settled.duplicates, first.load.vertices_count()), (2, 4));
+        assert_eq!(ends(&first.load), ["ab", "ba", "ce"]);
+        let last = read(OnDuplicate::Last).unwrap();
+        assert_eq!((last.settled.duplicates, last.load.vertices_count()), (2, 4));
+        assert_eq!(ends(&last.load), ["ce", "df", "fd"]);
+        let rows: Vec<u64> = last.load.vertices.iter().map(|table| table.rows).collect();
+        assert_eq!(rows, [2, 2], "the last one tells the label as well");
+    }
+
+    #[test]
+    fn edges_to_vertices_that_are_not_there_are_skipped_or_make_them_if_told() {
+        let files = Files::new(&[
+            ("Person.csv", "id:ID(Person),n\n1,a\n"),
+            ("LIKES.csv", ":START_ID(Person),:END_ID(Post){id-type:long}\n1,7\n2,8\n3,7\n"),
+            ("KNOWS.csv", ":START_ID(Person),:END_ID(Person)\n1,4\n4,1\n"),
+        ]);
+        let read = |on_unknown| files.read(&ImportOptions { on_unknown, ..files.options() });
+        assert!(
+            read(OnUnknown::Skip)
+                .unwrap_err()
+                .to_string()
+                .contains("no file of vertices has the id space \"Post\"")
+        );
+        let imported = read(OnUnknown::Create).unwrap();
+        assert_eq!(imported.settled.created, [("Person".to_owned(), 3), ("Post".to_owned(), 2)]);
+        let load = imported.load;
+        let person = load.vertex_table("Person").unwrap();
+        assert_eq!(person.values("id"), ["1", "2", "3", "4"].map(|id| Some(Value::from(id))));
+        assert_eq!(person.values("n"), [Some(Value::from("a")), None, None, None]);
+        let post = load.vertex_table("Post").unwrap();
+        assert_eq!(
+            (post.unique_key.as_deref(), post.values("id")),
+            (Some("id"), vec![Some(Value::I64(7)), Some(Value::I64(8))])
+        );
+        let likes = load.edges.iter().find(|table| table.edge_type == "LIKES").unwrap();
+        assert_eq!(edges(likes), [(0, 0), (1, 1), (2, 0)]);
+
+        let files = Files::new(&[
+            ("Person.csv", "id:ID,n\n1,a\n2,b\n"),
+            ("KNOWS.csv", ":START_ID,:END_ID\n1,2\n1,9\n"),
+        ]);
+        let options = ImportOptions { on_unknown: OnUnknown::Skip, ..files.options() };
+        let imported = files.read(&options).unwrap();
+        assert_eq!((imported.settled.unknown, imported.load.edges_count()), (1, 1));
+    }
+
+    #[test]
+    fn lists_settle_what_is_told_as_csv_files_do() {
+        let files = Files::new(&[("g.v", "5 1\n7 2\n5 3\n"), ("g.e", "5 7\n7 6\n")]);
+        let options = ImportOptions {
+            on_duplicate: OnDuplicate::First,
+            on_unknown: OnUnknown::Create,
+            ..files.options()
+        };
+        let imported = files.read(&options).unwrap();
+        assert_eq!(
+            (imported.settled.duplicates, imported.settled.created.as_slice()),
+            (1, [("Vertex".to_owned(), 1)].as_slice())
+        );
+        assert_eq!(ids(&imported.load.vertices[0]), [5, 7, 6]);
+        assert_eq!(imported.load.vertices[0].values("value")[2], None);
+        assert_eq!(edges(&imported.load.edges[0]), [(0, 1), (1, 2)]);
+        let skip = ImportOptions { on_unknown: OnUnknown::Skip, ..options.clone() };
+        let imported = files.read(&skip).unwrap();
+        assert_eq!((imported.settled.unknown, imported.load.edges_count()), (1, 1));
+        let last = ImportOptions { on_duplicate: OnDuplicate::Last, ..options };
+        assert!(
+            files.error(&last).1.starts_with("g.v:3: vertex 5 is there already: that the last one counts")
+        );
+    }
+
+    fn mapped(files: &Files, mapping: &str) -> Result<Imported> {
+        let mapping = Mapping::parse("m.toml", mapping, files.folder.path())?;
+        let folder = InputFile::new(files.folder.path());
+        files.read(&ImportOptions { mapping: Some(mapping), threads: 2, ..ImportOptions::new([folder]) })
+    }
+
+    #[test]
+    fn a_mapping_says_how_files_without_headers_are_read() {
+        let files = Files::new(&[
+            ("people.csv", "7|Ada|1815|NULL\n8|Mary|NULL|[[1,2],[3]]\n"),
+            ("knows.txt", "7;8;3 years\n8;7;1 day\n7;7;\n"),
+            ("more.e", "1 2\n2 1\n"),
+            ("notes.csv", "a,b\n"),
+        ]);
+        let imported = mapped(
+            &files,
+            r#"
+            [[file]]
+            path = "people.csv"
+            label = "Person"
+            header = false
+            columns = ["pid:long", "name", "born:int", "scores:int[][]"]
+            id = "pid"
+            delimiter = "|"
+            null = "NULL"
+            [[file]]
+            path = "knows.*"
+            type = "KNOWS"
+            header = false
+            columns = ["a", "b", "since:duration"]
+            start = { column = "a", space = "Person" }
+            end = { column = 2, space = "Person", type = "long" }
+            undirected = true
+            [[file]]
+            path = "*.e"
+            format = "edge-list"
+            label = "Page"
+            type = "LINK"
+            undirected = true
+            "#,
+        )
+        .unwrap();
+        let load = imported.load;
+        let person = load.vertex_table("Person").unwrap();
+        assert_eq!(person.values("pid"), [7, 8].map(|id| Some(Value::I64(id))));
+        assert_eq!(person.values("born"), [Some(Value::I32(1815)), None]);
+        assert_eq!(person.values("scores")[1].as_ref().unwrap().to_string(), "[[1, 2], [3]]");
+        let knows = load.edges.iter().find(|table| table.edge_type == "KNOWS").unwrap();
+        assert_eq!(edges(knows), [(0, 1), (0, 0)]);
+        assert_eq!(load.vertex_table("Page").unwrap().rows, 2);
+        assert_eq!(imported.settled.repeated_pairs, 2);
+        assert_eq!(imported.ignored_files, [files.path("notes.csv")]);
+    }
+
+    #[test]
+    fn a_mapping_that_does_not_fit_is_blamed_by_its_line() {
+        let files = Files::new(&[("people.csv", "id,name\n1,Ada\n")]);
+        let prefix = format!("{}/", files.folder.path().display());
+        for (rule, expected) in [
+            (
+                "path = 'people.csv'\nid = 'pid'",
+                "m.toml:1: people.csv: id: there is no column \"pid\"; there are id, name",
+            ),
+            ("path = 'peple.csv'", "m.toml:1: path: no file that is imported is \"peple.csv\""),
+            (
+                "path = '*.csv'\ncolumns = ['a:ID']",
+                "m.toml:1: people.csv: its first line has 2 columns, the header that replaces it has 1",
+            ),
+            ("path = '*.csv'\nheader = false", "m.toml:1: people.csv: has no header: `columns` is wanted"),
+        ] {
+            let error =
+                mapped(&files, &format!("[[file]]\n{rule}\n")).unwrap_err().to_string().replace(&prefix, "");
+            assert!(error.starts_with(expected), "got {error}");
+        }
+    }
+
+    /// What recognition finds is what it proposes: both ways give one graph.
+    #[test]
+    fn importing_a_folder_is_importing_it_by_the_mapping_that_is_proposed() {
+        let files = Files::new(&[
+            ("person_0_0.csv", "id|firstName|birthday\n1|Ada|0\n2|Mary|86400000\n"),
+            ("person_knows_person_0_0.csv", "Person.id|Person.id|creationDate\n1|2|5\n"),
+            ("City.csv", "id:ID(City)|name\n1|London\n"),
+            ("Person_livesIn_City.csv", ":START_ID(Person){id-type:long}|:END_ID(City)\n1|1\n"),
+            ("companies.csv", "company_id,name,founded\n5,Acme,1999-01-01\n"),
+            ("works.csv", "from,to\n"),
+            ("g.e", "1 2 0.5\n"),
+            ("pairs.csv", "1,2\n"),
+            ("headerless.tsv", "7\tx\t1.5\n8\ty\t2\n"),
+            ("roads.gr", "p sp 3 1\na 1 2 9\n"),
+            ("readme.md", "x"),
+        ]);
+        fs::remove_file(files.path("works.csv")).unwrap();
+        let options = ImportOptions::new([InputFile::new(files.folder.path())]);
+        let recognised = files.read(&options).unwrap();
+        let text = crate::import::plan::propose(&options).unwrap();
+        assert!(text.ends_with("# Left out, for nothing tells what they hold:\n#   readme.md\n"), "{text}");
+        let by_mapping = mapped(&files, &text).unwrap();
+        let shown = |imported: &Imported| {
+            let vertices = imported.load.vertices.iter().map(|table| {
+                let keys: Vec<&str> = table.properties.iter().map(|(key, _)| key.as_str()).collect();
+                let values: Vec<_> = keys.iter().map(|key| table.values(key)).collect();
+                format!("{} {:?} {:?} {values:?}", table.label, table.unique_key, table.properties)
+            });
+            let edges = imported.load.edges.iter().map(|table| {
+                let ends = (table.source_label, table.target_label, edges(table));
+                format!("{} {ends:?} {:?}", table.edge_type, table.properties)
+            });
+            vertices.chain(edges).collect::<Vec<String>>()
+        };
+        assert_eq!(shown(&recognised), shown(&by_mapping));
+        let types: Vec<&str> = recognised.load.edges.iter().map(|table| table.edge_type.as_str()).collect();
+        assert_eq!(types, ["LIVES_IN", "KNOWS", "EDGE"]);
+        let labels: Vec<&str> = recognised.load.vertices.iter().map(|table| table.label.as_str()).collect();
+        assert_eq!(labels, ["City", "companies", "headerless", "Person", "Vertex"]);
+        assert_eq!(recognised.load.edges[2].rows, 3);
+        assert_eq!(recognised.guessed_files, [files.path("companies.csv"), files.path("headerless.tsv")]);
+    }
+
+    #[test]
+    fn csv_with_names_only_is_vertices_and_edges_by_what_it_looks_like() {
+        let load = Files::new(&[
+            ("person.csv", "id;name;born\n1;Ada;1815\n2;Mary;1780\n"),
+            ("knows.csv", "from;to;since\n1;2;1833-06-05\n"),
+        ])
+        .load();
+        let person = load.vertex_table("person").unwrap();
+        assert_eq!((ids(person), person.values("born")[0].clone()), (vec![1, 2], Some(Value::I64(1815))));
+        assert_eq!((load.edges[0].edge_type.as_str(), edges(&load.edges[0])), ("knows", vec![(0, 1)]));
+        assert_eq!(load.edges[0].values("since")[0].as_ref().unwrap().to_string(), "1833-06-05");
+        assert_eq!(
+            invalid(&[("a.csv", "town,street\nA,x\nA,y\n")]),
+            "a.csv: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are \
+             there :START_ID and :END_ID of edges: the first line is town street; a mapping file can say how it is \
+             read, `evergraph import --propose` writes one to begin with"
+        );
+    }
+
+    #[test]
+    fn dimacs_and_matrix_market_declare_their_vertices_and_count_their_edges() {
+        let load = Files::new(&[("r.gr", "c x\np sp 4 2\nc y\na 1 2 57\na 2 1 3\n")]).load();
+        assert_eq!(ids(&load.vertices[0]), [1, 2, 3, 4]);
+        assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 0)]);
+        assert_eq!(load.edges[0].values("weight"), [Some(Value::F64(57.0)), Some(Value::F64(3.0))]);
+        let matrix = "%%MatrixMarket matrix coordinate integer symmetric\n% x\n3 3 2\n2 1 -5\n3 3 1\n";
+        let load = Files::new(&[("m.mtx", matrix)]).load();
+        assert_eq!((load.vertices[0].rows, edges(&load.edges[0])), (3, vec![(1, 0), (2, 2)]));
+        assert_eq!(load.edges[0].values("weight"), [Some(Value::I64(-5)), Some(Value::I64(1))]);
+        for (text, expected) in [
+            (
+                "p sp 2 1\na 1 3 5\n",
+                "r.gr:2: column 2 (target): there is no vertex 3 in the vertex lists or the range of vertices",
+            ),
+            ("p sp 2 1\nb 1 2 5\n", "r.gr:2: a line begins with 'a' here, or with 'c' if it is a comment"),
+            (
+                "p sp 2 1\na 1 2\n",
+                "r.gr:2: 3 fields expected (source target weight:double), 2 found between blanks or tabs",
+            ),
+            (
+                "p sp 2 2\na 1 2 5\n",
+                "r.gr: line 1 announces 2 edges, and 1 are there: the file is cut off, or not what it says",
+            ),
+        ] {
+            assert_eq!(invalid(&[("r.gr", text)]), expected);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! import         the columns read from the files, with the counts that are known of them
+//! mapped         sets read as recognised, and by mapping files with every kind of value
 //! snb            LDBC SNB Interactive sample: 31 files, 6,920 operations, one transaction each
 //! lsqb           nine counting queries on LDBC's networks, before and after the operations
 //! finbench       LDBC FinBench: 55,378 writes of a bank in the order of time, and by many threads
@@ -23,6 +24,7 @@ mod finbench;
 mod import;
 mod imported;
 mod lsqb;
+mod mapped;
 mod p2p;
 mod published;
 mod rome;

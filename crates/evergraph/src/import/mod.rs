@@ -2,22 +2,22 @@
 //!
 //! ```text
 //! options ──> plan ──> source ──> lines ────────> edge_list ──> edge_list_graph ──┐
-//!                        │                                                        ├──> load
-//!                        └──────> csv_records ──> csv_rows ───> csv_graph ────────┘
-//!                                 header, layout  cell          identity, stage
+//!              │          │                                                       ├──> load
+//!  recognise, mapping     └─────> csv_records ──> csv_rows ───> csv_graph ────────┘
+//!                                 header          cell          assembly, stage
 //!                      │ one thread             │ all threads │ one thread, in file order
 //! ```
 //!
 //! [`read::read`] does it all. The result is the same with any number of threads. A bad row is named
 //! by file, line and column; it stops the import, or is counted, left out and told in a report.
 
+pub mod assembly;
 pub mod cell;
 pub mod context;
 pub mod csv_file;
 pub mod csv_graph;
 pub mod csv_records;
 pub mod csv_rows;
-pub mod csv_space;
 pub mod declared;
 pub mod edge_list;
 pub mod edge_list_file;

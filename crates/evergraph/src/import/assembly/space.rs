@@ -1,27 +1,27 @@
-//! CSV space: the ids of one id space, and where the vertex of each is.
+//! Space: ids that are unique among each other, and the vertices that they name.
 //!
 //! ```text
-//! id 17 ──> entry 0 ──> run: entries from 0 on are rows from 0 on of label Person
+//! id 17 ──> entry 0 ──> run: entries from 0 on are rows from 0 on of table Person
 //! id 4  ──> entry 1     moved: entry 1 came again, and is row 7 now
 //! ```
 //!
-//! Entries count ids in the order in which they come. Entries that follow one another in one table
-//! share a run: a file of one label costs a few bytes in all.
+//! Entries count ids in the order in which they come. A space may hold vertices of several labels; a run
+//! says from which entry on its vertices belong to which table.
 
-use crate::import::csv_rows::{IdCells, string_at};
+use crate::import::assembly::id_column::{IdColumn, IdKind};
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
-use crate::import::options::IdType;
 use crate::import::places::Places;
 use std::collections::HashMap;
 
 /// Ids that are unique among each other.
 pub struct Space {
-    /// The space's name; empty for the one without.
+    /// What files call it.
     pub name: String,
     /// The file that spoke of it first.
     pub file: String,
-    /// The line of each entry.
+    /// Where each vertex came from.
     pub places: Places,
+    kind: IdKind,
     ids: Ids,
     /// Sorted by entry: whose rows the entries from there on are.
     runs: Vec<Run>,
@@ -32,7 +32,7 @@ pub struct Space {
 /// Where a vertex is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Place {
-    /// Index of the label's table.
+    /// Number of the label's table.
     pub table: usize,
     /// Row of the table.
     pub row: u32,
@@ -46,33 +46,33 @@ struct Run {
 
 enum Ids {
     Integers(IntegerIds),
-    Strings(StringIds),
+    /// Texts, or values by their bytes.
+    Bytes(StringIds),
 }
 
 impl Space {
-    /// A space without ids.
+    /// A space without ids, which are of `kind`.
     #[must_use]
-    pub fn new(name: &str, id_type: IdType, file: &str) -> Self {
+    pub fn new(name: &str, kind: IdKind, file: &str) -> Self {
+        let ids = match kind {
+            IdKind::Integers => Ids::Integers(IntegerIds::new()),
+            IdKind::Strings | IdKind::Values => Ids::Bytes(StringIds::new()),
+        };
         Self {
             name: name.to_owned(),
             file: file.to_owned(),
             places: Places::default(),
-            ids: match id_type {
-                IdType::Integer => Ids::Integers(IntegerIds::new()),
-                IdType::String => Ids::Strings(StringIds::new()),
-            },
+            kind,
+            ids,
             runs: Vec::new(),
             moved: HashMap::new(),
         }
     }
 
-    /// The type of its ids.
+    /// What its ids are.
     #[must_use]
-    pub fn id_type(&self) -> IdType {
-        match self.ids {
-            Ids::Integers(_) => IdType::Integer,
-            Ids::Strings(_) => IdType::String,
-        }
+    pub fn kind(&self) -> IdKind {
+        self.kind
     }
 
     /// What errors call it.
@@ -85,31 +85,27 @@ impl Space {
         }
     }
 
-    /// The entry of the id at `row` of `ids`, which gets the next one if it is new.
+    /// Gives the id at `row` of `ids` an entry, if it has none.
     ///
     /// # Panics
-    /// If the ids are not of the space's type.
-    pub fn insert(&mut self, ids: &IdCells, row: usize) -> Inserted {
+    /// If `ids` are not of the space's kind.
+    pub fn insert(&mut self, ids: &IdColumn, row: usize) -> Inserted {
         match (&mut self.ids, ids) {
-            (Ids::Integers(known), IdCells::Integers(ids)) => known.insert(ids[row]),
-            (Ids::Strings(known), IdCells::Strings { text, ends }) => {
-                known.insert(string_at(text, ends, row))
-            }
+            (Ids::Integers(known), IdColumn::Integers(ids)) => known.insert(ids[row]),
+            (Ids::Bytes(known), IdColumn::Strings(ids) | IdColumn::Values(ids)) => known.insert(ids.get(row)),
             _ => unreachable!("a file's ids are read as its space has them"),
         }
     }
 
-    /// Where the vertex with the id at `row` of `ids` is.
+    /// Where the vertex with the id at `row` of `ids`.
     ///
     /// # Panics
-    /// If the ids are not of the space's type.
+    /// If `ids` are not of the space's kind.
     #[must_use]
-    pub fn find(&self, ids: &IdCells, row: usize) -> Option<Place> {
+    pub fn find(&self, ids: &IdColumn, row: usize) -> Option<Place> {
         let entry = match (&self.ids, ids) {
-            (Ids::Integers(known), IdCells::Integers(ids)) => known.get(ids[row])?,
-            (Ids::Strings(known), IdCells::Strings { text, ends }) => {
-                known.get(string_at(text, ends, row))?
-            }
+            (Ids::Integers(known), IdColumn::Integers(ids)) => known.get(ids[row])?,
+            (Ids::Bytes(known), IdColumn::Strings(ids) | IdColumn::Values(ids)) => known.get(ids.get(row))?,
             _ => unreachable!("a file's ids are read as its space has them"),
         };
         Some(self.place_of(entry))
@@ -144,6 +140,11 @@ impl Space {
         }
     }
 
+    /// Says that the vertex of `entry` is at `place` from now on.
+    pub fn move_to(&mut self, entry: u32, place: Place) {
+        self.moved.insert(entry, place);
+    }
+
     /// Takes notice that the rows of `dead`, by table and sorted, are gone: those behind move up.
     ///
     /// Cost: a pass over the runs, and one more for each row that is gone.
@@ -171,11 +172,6 @@ impl Space {
         }
         self.runs = runs;
     }
-
-    /// Says that the vertex of `entry` is at `place` from now on.
-    pub fn move_to(&mut self, entry: u32, place: Place) {
-        self.moved.insert(entry, place);
-    }
 }
 
 #[cfg(test)]
@@ -184,8 +180,8 @@ mod tests {
 
     #[test]
     fn every_id_leads_to_its_row_and_to_the_new_one_after_it_moved() {
-        let mut space = Space::new("", IdType::Integer, "a.csv");
-        let ids = IdCells::Integers(vec![7, 8, 9, 10]);
+        let mut space = Space::new("", IdKind::Integers, "a.csv");
+        let ids = IdColumn::Integers(vec![7, 8, 9, 10]);
         let places = [(0, 5), (0, 6), (1, 0), (0, 7)].map(|(table, row)| Place { table, row });
         for (row, place) in places.into_iter().enumerate() {
             assert_eq!(space.insert(&ids, row), Inserted::New(row as u32));
@@ -196,7 +192,7 @@ mod tests {
         assert_eq!(space.insert(&ids, 1), Inserted::Known(1));
         space.move_to(1, Place { table: 1, row: 4 });
         assert_eq!(space.find(&ids, 1), Some(Place { table: 1, row: 4 }));
-        assert_eq!(space.find(&IdCells::Integers(vec![6]), 0), None);
+        assert_eq!(space.find(&IdColumn::Integers(vec![6]), 0), None);
         space.renumber(&[vec![6], Vec::new()]);
         let expected = [(0, 5), (1, 4), (1, 0), (0, 6)].map(|(table, row)| Place { table, row });
         assert_eq!([0, 1, 2, 3].map(|row| space.find(&ids, row).unwrap()), expected);

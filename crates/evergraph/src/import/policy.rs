@@ -28,17 +28,6 @@ pub enum OnUnknown {
     Create,
 }
 
-/// What to do about vertices that come twice and edges whose ends nobody knows.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Policy {
-    /// About the vertices.
-    pub on_duplicate: OnDuplicate,
-    /// About the edges.
-    pub on_unknown: OnUnknown,
-    /// The label of vertices that are created in a space without a name and without vertices.
-    pub nameless_label: String,
-}
-
 /// What was settled.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Settled {

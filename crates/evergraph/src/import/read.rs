@@ -13,7 +13,6 @@ use crate::import::lines::BLOCK_BYTES;
 use crate::import::meter::Meter;
 use crate::import::options::{ImportOptions, Imported, Progress};
 use crate::import::plan::Plan;
-use crate::import::policy::Policy;
 use crate::import::report::ReportFile;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
@@ -62,11 +61,7 @@ pub(crate) fn read_in_blocks(
         block_bytes,
     };
     let mut load = Load::default();
-    let mut assembly = Assembly::new(Policy {
-        on_duplicate: options.on_duplicate,
-        on_unknown: options.on_unknown,
-        nameless_label: options.vertex_label.clone(),
-    });
+    let mut assembly = Assembly::new(options);
     for file in &plan.nodes {
         read_nodes(&mut assembly, file.open(options)?, &mut context)?;
     }

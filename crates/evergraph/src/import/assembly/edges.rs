@@ -1,4 +1,4 @@
-//! Edges: batches of them find the rows of their ends; an end that is no vertex is a fault, or settled.
+//! Edges: batches of them find the rows of their ends. An end that is no vertex is a fault, or settled.
 
 use crate::import::assembly::batch::{Batch, Describe, Ends, Group, Grouping, IdPart};
 use crate::import::assembly::graph::Assembly;
@@ -7,80 +7,60 @@ use crate::import::policy::OnUnknown;
 use evergraph_graph::error::{Error, Result};
 use std::collections::HashMap;
 
-/// Edges of a batch that go to one table.
-#[derive(Default)]
-struct EdgeGroup {
-    group: Group,
-    sources: Vec<u32>,
-    targets: Vec<u32>,
+/// What the edges of a file have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgeRule {
+    /// The space where the ids of sources are looked up.
+    pub source_space: usize,
+    /// The space where the ids of targets are looked up.
+    pub target_space: usize,
+    /// Whether a pair of vertices has one edge of a type at most, whichever way round.
+    pub undirected: bool,
 }
 
-/// Whether it matters at which end an edge begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    OneWay,
-    None,
+/// Edges of a batch that go to one table.
+#[derive(Default)]
+pub(super) struct EdgeGroup {
+    pub group: Group,
+    pub sources: Vec<u32>,
+    pub targets: Vec<u32>,
 }
 
 /// What the edges of a table have in common: index of the type, tables of source and target.
-type Joins = (usize, usize, usize);
+pub(super) type Joins = (usize, usize, usize);
 
 impl Assembly {
-    /// Adds the edges of `batch`, whose sources and targets have their ids in `spaces`. Gives how many
-    /// there were.
+    /// Adds the edges of `batch` as `rule` says. Gives how many there were.
     ///
     /// # Errors
-    /// A bad row, if it stops the import: an unknown end is one; `invalid` for numbers of unstated
+    /// A bad row, if it stops the import: an unknown end may be one; `invalid` for unknown ends that can't be created and for numbers of unstated
     /// type that don't survive as doubles.
     pub fn add_edges(
         &mut self,
         file: &str,
-        spaces: [usize; 2],
-        batch: Batch<Ends>,
-        describe: Describe<'_>,
-        collector: &mut FaultCollector,
-    ) -> Result<u64> {
-        self.add(file, (spaces, Direction::OneWay), batch, describe, collector)
-    }
-
-    /// As [`Assembly::add_edges`], for edges without direction: a pair of vertices has one of a type,
-    /// the first one, whichever way round it is written.
-    ///
-    /// # Errors
-    /// As [`Assembly::add_edges`].
-    pub fn add_undirected_edges(
-        &mut self,
-        file: &str,
-        spaces: [usize; 2],
-        batch: Batch<Ends>,
-        describe: Describe<'_>,
-        collector: &mut FaultCollector,
-    ) -> Result<u64> {
-        self.add(file, (spaces, Direction::None), batch, describe, collector)
-    }
-
-    fn add(
-        &mut self,
-        file: &str,
-        (spaces, direction): ([usize; 2], Direction),
+        rule: EdgeRule,
         mut batch: Batch<Ends>,
         describe: Describe<'_>,
         collector: &mut FaultCollector,
     ) -> Result<u64> {
         self.drop_dead_rows();
-        let on_unknown = self.policy.on_unknown;
-        if on_unknown == OnUnknown::Create {
-            self.create_unknown(file, spaces[0], &batch.ids.sources)?;
-            self.create_unknown(file, spaces[1], &batch.ids.targets)?;
+        if self.on_unknown == OnUnknown::Create {
+            self.create_unknown(file, rule.source_space, &batch.ids.sources)?;
+            self.create_unknown(file, rule.target_space, &batch.ids.targets)?;
         }
         let mut unknown = Faults::new(collector.rules());
-        let groups = self.place_edges((spaces, direction), &batch, describe, &mut unknown);
-        if on_unknown == OnUnknown::Skip {
+        let mut groups = self.place_edges(rule, &batch, describe, &mut unknown);
+        if self.on_unknown == OnUnknown::Skip {
             self.settled.unknown += unknown.count();
         } else {
             batch.faults.join(unknown);
         }
         collector.add(file, 0, batch.faults)?;
+        if rule.undirected {
+            for (joins, group) in &mut groups {
+                self.drop_repeated_pairs(&batch.names.names[joins.0], *joins, group);
+            }
+        }
         let rows = batch.lines.len();
         let typing = batch.columns.typing();
         let mut added = 0;
@@ -97,13 +77,13 @@ impl Assembly {
 
     /// Looks the ends of edges up and groups edges by type and labels, in order of appearance.
     fn place_edges(
-        &mut self,
-        ([source_space, target_space], direction): ([usize; 2], Direction),
+        &self,
+        rule: EdgeRule,
         batch: &Batch<Ends>,
         describe: Describe<'_>,
         unknown: &mut Faults,
     ) -> Vec<(Joins, EdgeGroup)> {
-        let (source_space, target_space) = (&self.spaces[source_space], &self.spaces[target_space]);
+        let (source_space, target_space) = (&self.spaces[rule.source_space], &self.spaces[rule.target_space]);
         let Ends { sources, targets } = &batch.ids;
         let mut groups: Vec<(Joins, EdgeGroup)> = Vec::new();
         let mut group_at: HashMap<Joins, usize> = HashMap::new();
@@ -124,15 +104,6 @@ impl Assembly {
                 });
                 continue;
             };
-            if direction == Direction::None {
-                let pairs = self.pairs.entry(batch.names.names[code].clone()).or_default();
-                let is_forwards = (source.table, source.row) <= (target.table, target.row);
-                if !pairs.insert(if is_forwards { [source, target] } else { [target, source] }) {
-                    grouping.step(row, code, None);
-                    self.settled.repeated_pairs += 1;
-                    continue;
-                }
-            }
             let joins = (code, source.table, target.table);
             if groups.get(last).is_none_or(|(other, _)| *other != joins) {
                 last = *group_at.entry(joins).or_insert_with(|| {

@@ -4,7 +4,8 @@ use crate::import::assembly::id_column::IdKind;
 use crate::import::assembly::space::{Place, Space};
 use crate::import::cell::CellType;
 use crate::import::declared::Declared;
-use crate::import::policy::{Policy, Settled};
+use crate::import::options::ImportOptions;
+use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use crate::import::stage::{StagedEdges, StagedVertices};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
@@ -12,35 +13,44 @@ use evergraph_graph::value::ValueType;
 use std::collections::{HashMap, HashSet};
 
 /// A graph that is put together. All vertices come before the edges that name them.
-#[derive(Default)]
 pub struct Assembly {
+    pub(super) on_duplicate: OnDuplicate,
+    pub(super) on_unknown: OnUnknown,
+    /// The label of vertices that are created in the space without a name.
+    pub(super) nameless_label: String,
     pub(super) spaces: Vec<Space>,
     pub(super) vertices: Vec<StagedVertices>,
     /// The space of each table's ids, and the file that said so first.
-    table_spaces: Vec<(usize, String)>,
+    pub(super) table_spaces: Vec<(usize, String)>,
     pub(super) edges: Vec<StagedEdges>,
     /// Index in `edges` by type, source label and target label.
     edge_tables: HashMap<(String, usize, usize), usize>,
     declared: Declared,
-    pub(super) policy: Policy,
-    pub(super) settled: Settled,
-    /// Vertices that a later one replaced. They keep their rows until all vertices are there.
+    /// Rows of vertices that a later one replaced.
     pub(super) dead: HashSet<Place>,
-    /// By edge type: the pairs of vertices that have an edge without direction.
+    /// By edge type, for files without direction: the pairs of vertices that have an edge.
     pub(super) pairs: HashMap<String, HashSet<[Place; 2]>>,
+    pub(super) settled: Settled,
 }
 
 impl Assembly {
-    /// An empty graph, which settles by `policy` what can be settled.
+    /// An empty graph, in which `options` settle what is there twice or not at all.
     #[must_use]
-    pub fn new(policy: Policy) -> Self {
-        Self { policy, ..Self::default() }
-    }
-
-    /// The policy that it goes by.
-    #[must_use]
-    pub fn policy(&self) -> &Policy {
-        &self.policy
+    pub fn new(options: &ImportOptions) -> Self {
+        Self {
+            on_duplicate: options.on_duplicate,
+            on_unknown: options.on_unknown,
+            nameless_label: options.vertex_label.clone(),
+            spaces: Vec::new(),
+            vertices: Vec::new(),
+            table_spaces: Vec::new(),
+            edges: Vec::new(),
+            edge_tables: HashMap::new(),
+            declared: Declared::default(),
+            dead: HashSet::new(),
+            pairs: HashMap::new(),
+            settled: Settled::default(),
+        }
     }
 
     /// The number of the space `name`, if there is one.
@@ -60,25 +70,47 @@ impl Assembly {
     /// # Errors
     /// `invalid` if its ids are of another kind elsewhere.
     pub fn enter_space(&mut self, name: &str, kind: IdKind, file: &str) -> Result<usize> {
-        let space = match self.find_space(name) {
-            Some(space) => {
-                self.check_kind(space, kind, file)?;
-                space
-            }
-            None => {
-                self.spaces.push(Space::new(name, kind, file));
-                self.spaces.len() - 1
-            }
-        };
+        let space = self.space(name, kind, file)?;
         self.spaces[space].places.enter(file);
         Ok(space)
     }
 
-    /// Complains if the ids of `space`, which are of `kind` in `file`, are of another elsewhere.
+    /// The number of the space `name`, where the edges of `file` have an end whose ids are of `kind`
+    /// (`None`: whatever they are elsewhere, or else `default`); `None` if no file has vertices of it
+    /// and none may be created.
     ///
     /// # Errors
-    /// `invalid`, with both files.
-    pub fn check_kind(&self, space: usize, kind: IdKind, file: &str) -> Result<()> {
+    /// `invalid` if its ids are of another kind elsewhere.
+    pub fn end_space(
+        &mut self,
+        name: &str,
+        kind: Option<IdKind>,
+        default: IdKind,
+        file: &str,
+    ) -> Result<Option<usize>> {
+        match self.find_space(name) {
+            Some(space) => {
+                kind.map_or(Ok(()), |kind| self.check_kind(space, kind, file))?;
+                Ok(Some(space))
+            }
+            None if self.on_unknown == OnUnknown::Create => {
+                self.space(name, kind.unwrap_or(default), file).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn space(&mut self, name: &str, kind: IdKind, file: &str) -> Result<usize> {
+        if let Some(space) = self.find_space(name) {
+            self.check_kind(space, kind, file)?;
+            return Ok(space);
+        }
+        self.spaces.push(Space::new(name, kind, file));
+        Ok(self.spaces.len() - 1)
+    }
+
+    /// Complains if the ids of `space`, which are of `kind` in `file`, are of another elsewhere.
+    fn check_kind(&self, space: usize, kind: IdKind, file: &str) -> Result<()> {
         let space = &self.spaces[space];
         if space.kind() == kind {
             return Ok(());
@@ -165,11 +197,6 @@ impl Assembly {
         file: &str,
     ) -> Result<()> {
         self.declare(&format!("type {edge_type}"), properties, file)
-    }
-
-    /// The numbers of the vertex tables whose ids are in `space`.
-    pub(super) fn tables_of(&self, space: usize) -> Vec<usize> {
-        (0..self.vertices.len()).filter(|table| self.table_spaces[*table].0 == space).collect()
     }
 
     /// Moves the graph into `load`, which must be empty, and tells what was settled.

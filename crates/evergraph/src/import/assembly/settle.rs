@@ -1,10 +1,11 @@
-//! Settle: what a policy says about vertices that come twice or not at all.
+//! Settle: what is there twice or not at all, where options say that it is no fault.
 //!
-//! A vertex that a later one replaced keeps its row until all vertices are there; then these rows go,
-//! and those behind them move up. Vertices that only edges speak of come behind all others.
+//! Where a vertex came twice and the last one counts, the rows before are dead: they keep their numbers
+//! until all vertices are there, and go before the first edge.
 
+use crate::import::assembly::edges::{EdgeGroup, Joins};
 use crate::import::assembly::graph::Assembly;
-use crate::import::assembly::id_column::IdColumn;
+use crate::import::assembly::id_column::{IdColumn, IdKind};
 use crate::import::assembly::space::{Place, Space};
 use crate::import::identity::Inserted;
 use crate::import::stage::Typing;
@@ -14,7 +15,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 const CREATED_KEY: &str = "id";
 
 impl Assembly {
-    /// Takes out the rows that later ones replaced.
+    /// Takes the rows out that later ones replaced; everything behind them moves up.
     pub(super) fn drop_dead_rows(&mut self) {
         if self.dead.is_empty() {
             return;
@@ -28,10 +29,7 @@ impl Assembly {
         self.spaces.iter_mut().for_each(|space| space.renumber(&dead));
     }
 
-    /// Creates the vertices of `ids` that aren't in `space`.
-    ///
-    /// # Errors
-    /// `invalid` if nothing tells which label they are of; `limit` beyond 4,294,967,295.
+    /// Creates the vertices of `space` that `ids` name and that aren't there.
     pub(super) fn create_unknown(&mut self, file: &str, space: usize, ids: &IdColumn) -> Result<()> {
         let is_unknown = |row: &usize| self.spaces[space].find(ids, *row).is_none();
         let unknown: Vec<usize> = (0..ids.len()).filter(is_unknown).collect();
@@ -55,25 +53,24 @@ impl Assembly {
         }
         let staged = &mut self.vertices[table];
         self.settled.add_created(&staged.label, created.len() as u64);
-        let key = staged.unique_key.clone();
-        let columns = key.map(|key| (key, ids.to_column(Some(&created)))).into_iter().collect();
-        staged
-            .push(created.len(), columns, Typing::Declared)
-            .map_err(|why| Error::invalid(format!("{file}: {why}")))
+        let id_column = |key: &String| (key.clone(), ids.to_column(Some(&created)));
+        let columns = staged.unique_key.iter().map(id_column).collect();
+        let typing = if ids.kind() == IdKind::Values { Typing::Learned } else { Typing::Declared };
+        staged.push(created.len(), columns, typing).map_err(|why| Error::invalid(format!("{file}: {why}")))
     }
 
-    /// The table where vertices of `space` are created: that of its only label, or of the label called as
-    /// the space. A space without vertices gets one with its own name.
+    /// The table where vertices of `space` are created: that of its only label. A space without
+    /// vertices gets one with its own name, or the label for those without, if it has none.
     fn created_table(&mut self, file: &str, space: usize) -> Result<usize> {
         let name = self.spaces[space].name.clone();
-        let tables = self.tables_of(space);
+        let tables: Vec<usize> =
+            (0..self.vertices.len()).filter(|table| self.table_spaces[*table].0 == space).collect();
         match tables[..] {
             [table] => Ok(table),
-            [] if name.is_empty() => {
-                let label = self.policy.nameless_label.clone();
+            [] => {
+                let label = if name.is_empty() { self.nameless_label.clone() } else { name };
                 self.vertex_table(&label, Some(CREATED_KEY), space, file)
             }
-            [] => self.vertex_table(&name, Some(CREATED_KEY), space, file),
             _ => tables.iter().copied().find(|table| self.vertices[*table].label == name).ok_or_else(|| {
                 let labels: Vec<&str> =
                     tables.iter().map(|table| self.vertices[*table].label.as_str()).collect();
@@ -86,9 +83,28 @@ impl Assembly {
             }),
         }
     }
+
+    /// Leaves out the edges of a group whose pair of vertices has one of `edge_type` already.
+    pub(super) fn drop_repeated_pairs(&mut self, edge_type: &str, joins: Joins, edges: &mut EdgeGroup) {
+        let (_, source_table, target_table) = joins;
+        let pairs = self.pairs.entry(edge_type.to_owned()).or_default();
+        let is_new = |(source, target): (&u32, &u32)| {
+            let source = Place { table: source_table, row: *source };
+            let target = Place { table: target_table, row: *target };
+            let is_forwards = (source.table, source.row) <= (target.table, target.row);
+            pairs.insert(if is_forwards { [source, target] } else { [target, source] })
+        };
+        let keep: Vec<bool> = edges.sources.iter().zip(&edges.targets).map(is_new).collect();
+        self.settled.repeated_pairs += keep.iter().filter(|keep| !**keep).count() as u64;
+        edges.group.retain(&keep);
+        for ends in [&mut edges.sources, &mut edges.targets] {
+            let mut kept = keep.iter();
+            ends.retain(|_| *kept.next().expect("one entry an edge"));
+        }
+    }
 }
 
-/// A space or table of `file` is full.
+/// The error of a space or table that is full.
 pub(super) fn too_many_vertices(file: &str, space: &Space) -> Error {
     let text = format!("{file}: more than 4,294,967,295 vertices in {}", space.title());
     Error::new(ErrorKind::Limit, text)

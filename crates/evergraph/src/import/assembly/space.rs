@@ -1,12 +1,12 @@
-//! Space: ids that are unique among each other, and the vertices that they name.
+//! Space: ids that are unique among each other, and where the vertex of each is.
 //!
 //! ```text
-//! id 17 ──> entry 0 ──> run: entries from 0 on are rows from 0 on of table Person
+//! id 17 ──> entry 0 ──> run: entries from 0 on are rows from 0 on of label Person
 //! id 4  ──> entry 1     moved: entry 1 came again, and is row 7 now
 //! ```
 //!
-//! Entries count ids in the order in which they come. A space may hold vertices of several labels; a run
-//! says from which entry on its vertices belong to which table.
+//! Entries count ids in the order in which they come. Entries that follow one another in one table
+//! share a run: a file of one label costs a few bytes in all.
 
 use crate::import::assembly::id_column::{IdColumn, IdKind};
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
@@ -15,11 +15,11 @@ use std::collections::HashMap;
 
 /// Ids that are unique among each other.
 pub struct Space {
-    /// What files call it.
+    /// The space's name; empty for the one without.
     pub name: String,
     /// The file that spoke of it first.
     pub file: String,
-    /// Where each vertex came from.
+    /// The line of each entry.
     pub places: Places,
     kind: IdKind,
     ids: Ids,
@@ -32,7 +32,7 @@ pub struct Space {
 /// Where a vertex is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Place {
-    /// Number of the label's table.
+    /// Index of the label's table.
     pub table: usize,
     /// Row of the table.
     pub row: u32,
@@ -54,16 +54,15 @@ impl Space {
     /// A space without ids, which are of `kind`.
     #[must_use]
     pub fn new(name: &str, kind: IdKind, file: &str) -> Self {
-        let ids = match kind {
-            IdKind::Integers => Ids::Integers(IntegerIds::new()),
-            IdKind::Strings | IdKind::Values => Ids::Bytes(StringIds::new()),
-        };
         Self {
             name: name.to_owned(),
             file: file.to_owned(),
             places: Places::default(),
             kind,
-            ids,
+            ids: match kind {
+                IdKind::Integers => Ids::Integers(IntegerIds::new()),
+                IdKind::Strings | IdKind::Values => Ids::Bytes(StringIds::new()),
+            },
             runs: Vec::new(),
             moved: HashMap::new(),
         }
@@ -85,10 +84,10 @@ impl Space {
         }
     }
 
-    /// Gives the id at `row` of `ids` an entry, if it has none.
+    /// The entry of the id at `row` of `ids`, which gets the next one if it is new.
     ///
     /// # Panics
-    /// If `ids` are not of the space's kind.
+    /// If the ids are not of the space's kind.
     pub fn insert(&mut self, ids: &IdColumn, row: usize) -> Inserted {
         match (&mut self.ids, ids) {
             (Ids::Integers(known), IdColumn::Integers(ids)) => known.insert(ids[row]),
@@ -97,10 +96,10 @@ impl Space {
         }
     }
 
-    /// Where the vertex with the id at `row` of `ids`.
+    /// Where the vertex with the id at `row` of `ids` is.
     ///
     /// # Panics
-    /// If `ids` are not of the space's kind.
+    /// If the ids are not of the space's kind.
     #[must_use]
     pub fn find(&self, ids: &IdColumn, row: usize) -> Option<Place> {
         let entry = match (&self.ids, ids) {
@@ -140,11 +139,6 @@ impl Space {
         }
     }
 
-    /// Says that the vertex of `entry` is at `place` from now on.
-    pub fn move_to(&mut self, entry: u32, place: Place) {
-        self.moved.insert(entry, place);
-    }
-
     /// Takes notice that the rows of `dead`, by table and sorted, are gone: those behind move up.
     ///
     /// Cost: a pass over the runs, and one more for each row that is gone.
@@ -171,6 +165,11 @@ impl Space {
             }
         }
         self.runs = runs;
+    }
+
+    /// Says that the vertex of `entry` is at `place` from now on.
+    pub fn move_to(&mut self, entry: u32, place: Place) {
+        self.moved.insert(entry, place);
     }
 }
 

@@ -1,4 +1,5 @@
-//! Vertices: batches of them get rows in the tables of their labels; an id given twice is a fault, or settled.
+//! Vertices: batches of them get rows in the tables of their labels. An id given twice is a fault, or
+//! settled.
 
 use crate::import::assembly::batch::{Batch, Columns, Describe, Group, Grouping, IdPart};
 use crate::import::assembly::graph::Assembly;
@@ -16,7 +17,7 @@ impl Assembly {
     /// Gives how many there were.
     ///
     /// # Errors
-    /// A bad row, if it stops the import: an id given twice is one; `limit` beyond 4,294,967,295 ids
+    /// A bad row, if it stops the import: an id given twice may be one; `limit` beyond 4,294,967,295 ids
     /// of a space; `invalid` for numbers of unstated type that don't survive as doubles.
     pub fn add_vertices(
         &mut self,
@@ -58,24 +59,23 @@ impl Assembly {
         describe: Describe<'_>,
         duplicates: &mut Faults,
     ) -> Result<Vec<Group>> {
-        let on_duplicate = self.policy.on_duplicate;
         let space = &mut self.spaces[space];
         let mut groups: Vec<Group> = tables.iter().map(|_| Group::default()).collect();
         let mut grouping = Grouping::new(&batch.columns);
         for row in 0..batch.lines.len() {
             let code = batch.names.code(row);
-            let group = &mut groups[code];
-            let table_row = self.vertices[tables[code]].stage.rows() + group.rows.len() as u64;
-            let place = Place { table: tables[code], row: table_row as u32 };
+            let (table, group) = (tables[code], &mut groups[code]);
+            let table_row = self.vertices[table].stage.rows() + group.rows.len() as u64;
+            let place = Place { table, row: table_row as u32 };
             match space.insert(&batch.ids, row) {
+                // Dead rows are counted as well, so there may be more of them than ids.
                 Inserted::Full => return Err(too_many_vertices(file, space)),
-                // Vertices that later ones replaced count as well, so there may be more rows than ids.
                 _ if table_row >= u64::from(u32::MAX) => return Err(too_many_vertices(file, space)),
                 Inserted::New(entry) => {
                     space.places.push(entry, batch.lines[row]);
                     space.set_place(entry, place);
                 }
-                Inserted::Known(entry) if on_duplicate == OnDuplicate::Fail => {
+                Inserted::Known(entry) if self.on_duplicate == OnDuplicate::Fail => {
                     grouping.step(row, code, None);
                     duplicates.push(batch.lines[row], || {
                         let other = space.places.find(entry).unwrap_or_default();
@@ -85,7 +85,7 @@ impl Assembly {
                     });
                     continue;
                 }
-                Inserted::Known(_) if on_duplicate == OnDuplicate::First => {
+                Inserted::Known(_) if self.on_duplicate == OnDuplicate::First => {
                     grouping.step(row, code, None);
                     self.settled.duplicates += 1;
                     continue;

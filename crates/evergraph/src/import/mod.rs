@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! options ──> plan ──> source ──> lines ────────> edge_list ──> edge_list_graph ──┐
-//!                        │                                                        ├──> load
-//!                        └──────> csv_records ──> csv_rows ───> csv_graph ────────┘
-//!                                 header, layout  cell          identity, stage
+//!              │          │                                                       ├──> load
+//!  recognise, mapping     └─────> csv_records ──> csv_rows ───> csv_graph ────────┘
+//!                                 header          cell          assembly, stage
 //!                      │ one thread             │ all threads │ one thread, in file order
 //! ```
 //!

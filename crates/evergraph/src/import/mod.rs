@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! options ──> plan ──> source ──> lines ────────> edge_list ──> edge_list_graph ──┐
-//!                        │                                                        ├──> load
-//!                        └──────> csv_records ──> csv_rows ───> csv_graph ────────┘
-//!                                 header, layout  cell          identity, stage
+//!                        ├──────> csv_records ──> csv_rows ──┐                    ├──> load
+//!                        │        header          cell       ├─> assembly ────────┘
+//!                        └──────> elements ─────> rows ──────┘   identity, stage
 //!                      │ one thread             │ all threads │ one thread, in file order
 //! ```
 //!
@@ -22,6 +22,7 @@ pub mod declared;
 pub mod edge_list;
 pub mod edge_list_file;
 pub mod edge_list_graph;
+pub mod elements;
 pub mod epoch;
 pub mod faults;
 pub mod header;

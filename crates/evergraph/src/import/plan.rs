@@ -10,6 +10,7 @@
 
 use crate::import::csv_file::CsvFile;
 use crate::import::edge_list_file::{ListFile, ListKind};
+use crate::import::elements::element_graph::{ElementFile, ElementFormat};
 use crate::import::mapping::document::Mapping;
 use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
@@ -29,6 +30,8 @@ pub struct Plan {
     pub nodes: Vec<CsvFile>,
     /// CSV files of edges.
     pub relationships: Vec<CsvFile>,
+    /// Files of vertices and edges together.
+    pub elements: Vec<ElementFile>,
     /// Files in folders that nothing tells how to read.
     pub ignored_files: Vec<PathBuf>,
     /// Files of which something was guessed.
@@ -116,7 +119,7 @@ impl Plan {
                 }
             }
         }
-        if in_folders && self.lists.is_empty() && self.nodes.is_empty() && self.relationships.is_empty() {
+        if in_folders && self.is_empty() {
             let folders = options.files.iter().map(|file| display_name(&file.path));
             return Err(Error::invalid(format!(
                 "{}: no file in this folder has a name that tells what it holds: {KNOWN_ENDINGS}",
@@ -126,23 +129,34 @@ impl Plan {
         Ok(())
     }
 
+    fn is_empty(&self) -> bool {
+        let Self { lists, nodes, relationships, elements, .. } = self;
+        lists.is_empty() && nodes.is_empty() && relationships.is_empty() && elements.is_empty()
+    }
+
     fn add(&mut self, candidate: Candidate, rule: FileRule, options: &ImportOptions) -> Result<()> {
         let Candidate { input, bytes, .. } = candidate;
-        let kind = match rule.format {
-            FileFormat::Ignore => {
-                self.ignored_files.push(input.path);
-                return Ok(());
-            }
-            FileFormat::Csv => None,
-            FileFormat::VertexList => Some(ListKind::Vertices),
-            FileFormat::EdgeList => Some(ListKind::Edges),
-            FileFormat::Dimacs => Some(ListKind::Dimacs),
-            FileFormat::MatrixMarket => Some(ListKind::MatrixMarket),
-        };
-        self.bytes_total = self.bytes_total.zip(bytes).map(|(total, bytes)| total + bytes);
-        if let Some(kind) = kind {
-            self.lists.push(ListFile { path: input.path, kind, rule });
+        if rule.format == FileFormat::Ignore {
+            self.ignored_files.push(input.path);
             return Ok(());
+        }
+        self.bytes_total = self.bytes_total.zip(bytes).map(|(total, bytes)| total + bytes);
+        let mut add_list = |kind| {
+            self.lists.push(ListFile { path: input.path.clone(), kind, rule: rule.clone() });
+            Ok(())
+        };
+        let mut add_elements = |format| {
+            self.elements.push(ElementFile { path: input.path.clone(), format, rule: rule.clone() });
+            Ok(())
+        };
+        match rule.format {
+            FileFormat::VertexList => return add_list(ListKind::Vertices),
+            FileFormat::EdgeList => return add_list(ListKind::Edges),
+            FileFormat::Dimacs => return add_list(ListKind::Dimacs),
+            FileFormat::MatrixMarket => return add_list(ListKind::MatrixMarket),
+            FileFormat::GraphSon => return add_elements(ElementFormat::GraphSon),
+            FileFormat::GraphMl => return add_elements(ElementFormat::GraphMl),
+            FileFormat::Csv | FileFormat::Ignore => {}
         }
         let is_stream = bytes.is_none();
         let file = CsvFile { path: input.path, rule };

@@ -1,13 +1,14 @@
 //! Read: the whole of an import, from options to tables in memory.
 //!
-//! Order: CSV files of vertices, then of edges; lists of vertices, then of edges. Each file is read
-//! by the pipeline; the tables stand in the order in which their first rows came.
+//! Order: CSV files of vertices; files of both, but for their edges; CSV files of edges; the edges of
+//! files of both; lists of vertices, then of edges. Each file is read by the pipeline; the tables stand in the order in which their first rows came.
 
 use crate::import::assembly::graph::Assembly;
 use crate::import::context::Context;
 use crate::import::csv_graph::{read_nodes, read_relationships};
 use crate::import::edge_list_file::{ListFile, ListKind};
 use crate::import::edge_list_graph::EdgeListGraph;
+use crate::import::elements::element_graph::ElementGraph;
 use crate::import::faults::FaultCollector;
 use crate::import::lines::BLOCK_BYTES;
 use crate::import::meter::Meter;
@@ -65,9 +66,16 @@ pub(crate) fn read_in_blocks(
     for file in &plan.nodes {
         read_nodes(&mut assembly, file.open(options)?, &mut context)?;
     }
+    let mut elements = ElementGraph::default();
+    for file in &plan.elements {
+        elements.read(file, &mut assembly, &mut context)?;
+    }
     for file in &plan.relationships {
         read_relationships(&mut assembly, file.open(options)?, &mut context)?;
     }
+    elements.finish(&mut assembly, &mut context)?;
+    let mut notes = elements.notes;
+    notes.extend(assembly.settle_types());
     let mut settled = assembly.finish(&mut load);
     for (label, lists) in lists_by_label(&plan, options) {
         let mut graph = EdgeListGraph::new(label, options)?;
@@ -83,6 +91,7 @@ pub(crate) fn read_in_blocks(
         load,
         bad_rows: context.faults.finish(),
         settled,
+        notes,
         ignored_files: plan.ignored_files,
         guessed_files: plan.guessed_files,
     })
@@ -424,7 +433,7 @@ mod tests {
         let mut files = Files::new(&[("a.dat", "1 2\n")]);
         assert_eq!(
             files.error(&files.options()).1,
-            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each \
+            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each \
              also with .gz or .zst): state its role"
         );
         files.inputs[0].role = Some(Role::EdgeList);
@@ -437,7 +446,7 @@ mod tests {
         files.inputs[0] = InputFile::new(files.folder.path());
         let error = read(&files.options(), &|_| ()).unwrap_err().to_string();
         assert!(
-            error.ends_with("known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each also with .gz or .zst"),
+            error.ends_with("known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst"),
             "{error}"
         );
     }

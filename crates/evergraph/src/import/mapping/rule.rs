@@ -53,6 +53,10 @@ pub enum FileFormat {
     Dimacs,
     /// Matrix Market coordinates: a row, a column, an entry.
     MatrixMarket,
+    /// GraphSON: a vertex a line with its edges, or all of them wrapped.
+    GraphSon,
+    /// GraphML.
+    GraphMl,
     /// Nothing of interest.
     Ignore,
 }
@@ -79,8 +83,16 @@ pub enum ColumnName {
 
 impl FileFormat {
     /// All formats.
-    pub const ALL: [Self; 6] =
-        [Self::Csv, Self::EdgeList, Self::VertexList, Self::Dimacs, Self::MatrixMarket, Self::Ignore];
+    pub const ALL: [Self; 8] = [
+        Self::Csv,
+        Self::EdgeList,
+        Self::VertexList,
+        Self::Dimacs,
+        Self::MatrixMarket,
+        Self::GraphSon,
+        Self::GraphMl,
+        Self::Ignore,
+    ];
 
     /// What mapping files call it.
     #[must_use]
@@ -91,6 +103,8 @@ impl FileFormat {
             Self::VertexList => "vertex-list",
             Self::Dimacs => "dimacs",
             Self::MatrixMarket => "matrix-market",
+            Self::GraphSon => "graphson",
+            Self::GraphMl => "graphml",
             Self::Ignore => "ignore",
         }
     }

@@ -4,6 +4,7 @@ use crate::import::csv_records::{CsvFormat, CsvRecords};
 use crate::import::integer::parse_i64;
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
+use crate::import::recognise::elements::{looks_like_graphml, looks_like_graphson};
 use crate::import::recognise::ldbc;
 use crate::import::recognise::plain::{KnownLabel, PlainCsv, Settled};
 use crate::import::recognise::sample::{Sample, detect_delimiter, detect_in};
@@ -12,8 +13,7 @@ use evergraph_graph::error::{Error, Result};
 use std::path::Path;
 
 /// The endings that tell what a file holds.
-pub const KNOWN_ENDINGS: &str =
-    "known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each also with .gz or .zst";
+pub const KNOWN_ENDINGS: &str = "known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst";
 
 /// What a file was found to be.
 #[derive(Debug)]
@@ -142,6 +142,10 @@ fn look(file: &InputFile, options: &ImportOptions) -> Result<Look> {
         (Some(Role::VertexList), _) | (None, "v") => list(FileFormat::VertexList),
         (None | Some(Role::Edges | Role::EdgeList), "gr") => list(FileFormat::Dimacs),
         (None | Some(Role::Edges | Role::EdgeList), "mtx") => list(FileFormat::MatrixMarket),
+        (None, "graphson") => list(FileFormat::GraphSon),
+        (None, "graphml") => list(FileFormat::GraphMl),
+        (None, "json") if looks_like_graphson(&file.path)? => list(FileFormat::GraphSon),
+        (None, "xml") if looks_like_graphml(&file.path)? => list(FileFormat::GraphMl),
         (None, "e" | "edges" | "el" | "txt") | (Some(Role::EdgeList), _) => list(FileFormat::EdgeList),
         (Some(Role::Nodes | Role::Relationships), _) | (None | Some(Role::Edges), "csv" | "tsv") => {
             look_at_csv(file, options)

@@ -4,7 +4,8 @@
 //! options ──> plan ──> source ──> lines ────────> edge_list ──> edge_list_graph ──┐
 //!                        ├──────> csv_records ──> csv_rows ──┐                    ├──> load
 //!                        │        header          cell       ├─> assembly ────────┘
-//!                        └──────> elements ─────> rows ──────┘   identity, stage
+//!                        ├──────> elements ─────> rows ──────┤   identity, stage
+//!                        └──────> parquet ──────> cells ─────┘
 //!                      │ one thread             │ all threads │ one thread, in file order
 //! ```
 //!
@@ -35,6 +36,7 @@ pub mod literal;
 pub mod mapping;
 pub mod meter;
 pub mod options;
+pub mod parquet;
 pub mod pipeline;
 pub mod places;
 pub mod plan;

@@ -15,6 +15,7 @@ use crate::import::mapping::document::Mapping;
 use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{ImportOptions, InputFile, Role};
+use crate::import::parquet::file::ParquetFile;
 use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise};
 use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
@@ -32,6 +33,8 @@ pub struct Plan {
     pub relationships: Vec<CsvFile>,
     /// Files of vertices and edges together.
     pub elements: Vec<ElementFile>,
+    /// Parquet files, of vertices or of edges.
+    pub parquet: Vec<ParquetFile>,
     /// Files in folders that nothing tells how to read.
     pub ignored_files: Vec<PathBuf>,
     /// Files of which something was guessed.
@@ -130,8 +133,9 @@ impl Plan {
     }
 
     fn is_empty(&self) -> bool {
-        let Self { lists, nodes, relationships, elements, .. } = self;
-        lists.is_empty() && nodes.is_empty() && relationships.is_empty() && elements.is_empty()
+        let Self { lists, nodes, relationships, elements, parquet, .. } = self;
+        let no_csv = nodes.is_empty() && relationships.is_empty();
+        no_csv && lists.is_empty() && elements.is_empty() && parquet.is_empty()
     }
 
     fn add(&mut self, candidate: Candidate, rule: FileRule, options: &ImportOptions) -> Result<()> {
@@ -156,26 +160,25 @@ impl Plan {
             FileFormat::MatrixMarket => return add_list(ListKind::MatrixMarket),
             FileFormat::GraphSon => return add_elements(ElementFormat::GraphSon),
             FileFormat::GraphMl => return add_elements(ElementFormat::GraphMl),
+            FileFormat::Parquet => {
+                let file = ParquetFile { path: input.path, rule };
+                let found = file.open()?.role;
+                check_role(&file.path, found, input.role)?;
+                self.parquet.push(file);
+                return Ok(());
+            }
             FileFormat::Csv | FileFormat::Ignore => {}
         }
         let is_stream = bytes.is_none();
         let file = CsvFile { path: input.path, rule };
-        let told = input.role.map(|role| if role == Role::Edges { Role::Relationships } else { role });
         // A stream is opened once: what it holds has to be believed.
-        let found = match (is_stream, told) {
+        let found = match (is_stream, input.role.map(csv_role)) {
             (true, Some(role)) => role,
             (true, None) if file.rule.edge_type.is_some() || file.rule.start.is_some() => Role::Relationships,
             (true, None) => Role::Nodes,
             (false, _) => file.open(options)?.header.role,
         };
-        if let Some(told) = told.filter(|told| *told != found) {
-            return Err(Error::invalid(format!(
-                "{}: the header is that of {}, not of {}",
-                file.path.display(),
-                role_name(found),
-                role_name(told)
-            )));
-        }
+        check_role(&file.path, found, input.role)?;
         if found == Role::Nodes {
             self.nodes.push(file)
         } else {
@@ -278,6 +281,24 @@ fn check_report(path: &Path, options: &ImportOptions) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// The role that `role` is of a file with columns.
+fn csv_role(role: Role) -> Role {
+    if role == Role::Edges { Role::Relationships } else { role }
+}
+
+/// Complains if somebody told another role than the columns show.
+fn check_role(path: &Path, found: Role, told: Option<Role>) -> Result<()> {
+    match told.map(csv_role).filter(|told| *told != found) {
+        None => Ok(()),
+        Some(told) => Err(Error::invalid(format!(
+            "{}: the header is that of {}, not of {}",
+            path.display(),
+            role_name(found),
+            role_name(told)
+        ))),
+    }
 }
 
 fn role_name(role: Role) -> &'static str {

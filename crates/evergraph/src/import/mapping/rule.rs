@@ -57,6 +57,8 @@ pub enum FileFormat {
     GraphSon,
     /// GraphML.
     GraphMl,
+    /// Parquet, of vertices or of edges.
+    Parquet,
     /// Nothing of interest.
     Ignore,
 }
@@ -83,7 +85,7 @@ pub enum ColumnName {
 
 impl FileFormat {
     /// All formats.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Csv,
         Self::EdgeList,
         Self::VertexList,
@@ -91,6 +93,7 @@ impl FileFormat {
         Self::MatrixMarket,
         Self::GraphSon,
         Self::GraphMl,
+        Self::Parquet,
         Self::Ignore,
     ];
 
@@ -105,6 +108,7 @@ impl FileFormat {
             Self::MatrixMarket => "matrix-market",
             Self::GraphSon => "graphson",
             Self::GraphMl => "graphml",
+            Self::Parquet => "parquet",
             Self::Ignore => "ignore",
         }
     }

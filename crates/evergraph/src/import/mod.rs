@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! options ──> plan ──> source ──> lines ────────> edge_list ──> edge_list_graph ──┐
-//!                        ├──────> csv_records ──> csv_rows ──┐                    ├──> load
-//!                        │        header          cell       ├─> assembly ────────┘
-//!                        ├──────> elements ─────> rows ──────┤   identity, stage
+//!              │         ├──────> csv_records ──> csv_rows ──┐                    ├──> load
+//!  recognise, mapping    │        header          cell       ├─> assembly ────────┘
+//!                        ├──────> elements ─────> rows ──────┤   stage
 //!                        └──────> parquet ──────> cells ─────┘
 //!                      │ one thread             │ all threads │ one thread, in file order
 //! ```

@@ -416,7 +416,7 @@ mod tests {
                 ("name", ValueType::String, ["Ada", "-", ""]),
                 ("colour", ValueType::String, ["red", "-", "red"]),
                 ("list", ValueType::List, ["[1, 2]", "-", "[]"]),
-                ("map", ValueType::Map, ["{\"k\": 7}", "-", "{}"]),
+                ("map", ValueType::Map, ["{\"k\": 7}", "-", "{:}"]),
                 (
                     "struct",
                     ValueType::Map,

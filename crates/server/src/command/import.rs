@@ -69,15 +69,15 @@ pub struct ImportArguments {
         help_heading = "Files"
     )]
     pub mapping: Option<PathBuf>,
-    /// CSV files of vertices, and their label if no column tells it. Further files have the first one's
+    /// A CSV file of vertices, and their label if no column tells it. Further files behind commas have its
     /// header.
-    #[arg(long, value_name = "[LABEL=]FILE[,FILE...]", value_parser = named_files, help_heading = "Files")]
+    #[arg(long, value_name = "[LABEL=]FILE", value_parser = named_files, help_heading = "Files")]
     pub nodes: Vec<NamedFiles>,
-    /// Files of edges, as CSV or lists, and their type if no column tells it.
-    #[arg(long, value_name = "[TYPE=]FILE[,FILE...]", value_parser = named_files, help_heading = "Files")]
+    /// A file of edges, as CSV or list, and their type if no column tells it; further ones behind commas.
+    #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub edges: Vec<NamedFiles>,
-    /// CSV files of edges, and their type if no column tells it; also from standard input.
-    #[arg(long, value_name = "[TYPE=]FILE[,FILE...]", value_parser = named_files, help_heading = "Files")]
+    /// The same of CSV files only, which may come from standard input.
+    #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub relationships: Vec<NamedFiles>,
     /// A list of vertices, an id a line.
     #[arg(long = "vertex-list", value_name = "FILE", help_heading = "Files")]
@@ -100,13 +100,13 @@ pub struct ImportArguments {
     /// The header of CSV files that have none: its text, or a file whose first line it is.
     #[arg(
         long,
-        value_name = "HEADER|FILE",
+        value_name = "HEADER",
         conflicts_with = "replace_header",
         help_heading = "CSV files and lists"
     )]
     pub header: Option<String>,
     /// The header to read instead of the first line of CSV files, or a file whose first line it is.
-    #[arg(long, value_name = "HEADER|FILE", help_heading = "CSV files and lists")]
+    #[arg(long, value_name = "HEADER", help_heading = "CSV files and lists")]
     pub replace_header: Option<String>,
     /// The type of ids in CSV files whose header doesn't say.
     #[arg(long, value_enum, default_value_t, value_name = "TYPE", help_heading = "CSV files and lists")]

@@ -35,6 +35,7 @@ pub mod options;
 pub mod pipeline;
 pub mod places;
 pub mod plan;
+pub mod quoted_name;
 pub mod read;
 pub mod recognise;
 pub mod report;

@@ -96,7 +96,7 @@ pub fn run<V: Freeze>(
     control: &Control<'_>,
 ) -> Result<Betweenness> {
     parameters.sources.check()?;
-    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    let topology = scope.freeze(view, Direction::Both, None, control)?;
     betweenness(&topology, parameters, &control.on_budget(view.budget()))
 }
 
@@ -490,7 +490,7 @@ mod tests {
         let view = FrozenOnly::new(graph.clone(), bytes);
         let found = run(&view, &scope, &parameters, &Control::default()).unwrap();
         assert_eq!((found.scores.clone(), found.score(VertexId(1))), (vec![0.0, 1.0, 0.0], Some(1.0)));
-        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let poor = FrozenOnly::new(graph, bytes - 1);
         let error = run(&poor, &scope, &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);

@@ -105,7 +105,7 @@ pub fn run<V: Freeze>(
     parameters: &CdlpParameters,
     control: &Control<'_>,
 ) -> Result<Cdlp> {
-    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    let topology = scope.freeze(view, Direction::Both, None, control)?;
     cdlp(&topology, parameters, &control.on_budget(view.budget()))
 }
 
@@ -478,7 +478,7 @@ mod tests {
             (Graph::new(3, &[(1, 0), (1, 2), (2, 0)]), Scope::default(), CdlpParameters::default());
         let view = FrozenOnly::new(graph.clone(), 3 * 16);
         assert_eq!(run(&view, &scope, &parameters, &Control::default()).unwrap().labels(), [0, 0, 0]);
-        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let poor = FrozenOnly::new(graph, 3 * 16 - 1);
         let error = run(&poor, &scope, &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);

@@ -87,7 +87,7 @@ pub fn run<V: Freeze>(
     control: &Control<'_>,
 ) -> Result<Closeness> {
     parameters.pivots.check()?;
-    let topology = view.freeze(&scope.projection(parameters.direction.reversed(), None))?;
+    let topology = scope.freeze(view, parameters.direction.reversed(), None, control)?;
     closeness(&topology, parameters, &control.on_budget(view.budget()))
 }
 
@@ -439,7 +439,7 @@ mod tests {
         let bytes = 3 * (rayon::current_num_threads() * SEARCH_BYTES) as u64;
         let view = FrozenOnly::new(graph.clone(), bytes);
         run(&view, &scope, &parameters, &Control::default()).unwrap();
-        assert_eq!(view.asked(), scope.projection(Direction::Out, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Out, None, None));
         let poor = FrozenOnly::new(graph, bytes - 1);
         let error = run(&poor, &scope, &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);

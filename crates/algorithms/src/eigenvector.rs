@@ -92,7 +92,7 @@ pub fn run<V: Freeze>(
     control: &Control<'_>,
 ) -> Result<Eigenvector> {
     parameters.check()?;
-    let topology = view.freeze(&scope.projection(parameters.direction.reversed(), weight.cloned()))?;
+    let topology = scope.freeze(view, parameters.direction.reversed(), weight.cloned(), control)?;
     eigenvector(&topology, parameters, &control.on_budget(view.budget()))
 }
 
@@ -331,11 +331,11 @@ mod tests {
         let parameters = EigenvectorParameters::default();
         let view = FrozenOnly::new(graph.clone(), 3 * 16);
         run(&view, &scope, None, &parameters, &Control::default()).unwrap();
-        assert_eq!(view.asked(), scope.projection(Direction::In, None));
+        assert_eq!(view.asked(), scope.projection(Direction::In, None, None));
         let weight = Weight { key: KeyId(3), missing: Some(1.0) };
         let view = FrozenOnly::new(graph.clone(), 3 * 16);
         run(&view, &scope, Some(&weight), &parameters, &Control::default()).unwrap();
-        assert_eq!(view.asked(), scope.projection(Direction::In, Some(weight)));
+        assert_eq!(view.asked(), scope.projection(Direction::In, Some(weight), None));
         let poor = FrozenOnly::new(graph, 3 * 16 - 1);
         let error = run(&poor, &scope, None, &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);

@@ -70,7 +70,7 @@ impl KCore {
 /// # Errors
 /// Those of [`kcore`], and of [`Freeze::freeze`].
 pub fn run<V: Freeze>(view: &V, scope: &Scope, control: &Control<'_>) -> Result<KCore> {
-    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    let topology = scope.freeze(view, Direction::Both, None, control)?;
     kcore(&topology, &control.on_budget(view.budget()))
 }
 
@@ -304,7 +304,7 @@ mod tests {
         let bytes = 4 * 4 + 3 * 12;
         let view = FrozenOnly::new(graph.clone(), bytes);
         assert_eq!(run(&view, &scope, &Control::default()).unwrap().cores(), [1, 1, 1]);
-        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let error = run(&FrozenOnly::new(graph, bytes - 1), &scope, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
     }

@@ -70,7 +70,7 @@ pub fn run<V: Freeze>(
     parameters: &LccParameters,
     control: &Control<'_>,
 ) -> Result<Lcc> {
-    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    let topology = scope.freeze(view, Direction::Both, None, control)?;
     lcc(&topology, parameters, &control.on_budget(view.budget()))
 }
 
@@ -194,7 +194,7 @@ mod tests {
         let view = FrozenOnly::new(graph.clone(), 1000);
         let found = run(&view, &scope, &parameters, &Control::default()).unwrap();
         assert_eq!(found.coefficients, [1.0; 3]);
-        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let poor = FrozenOnly::new(graph, 3 * 20 - 1);
         assert_eq!(
             run(&poor, &scope, &parameters, &Control::default()).unwrap_err().kind(),

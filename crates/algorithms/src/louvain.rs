@@ -13,7 +13,7 @@
 //! inside of the community of its vertex.
 //!
 //! It has no seed, and the answer is the same for any number of threads. A level that made
-//! modularity smaller, which moving in groups can do, is dropped.
+//! modularity smaller, which moving many at once can do, is dropped.
 //!
 //! Why not Leiden: its refinement, which keeps communities connected, merges by random draws one
 //! after the other; in parallel and without draws it is another algorithm, with a proof of its own.
@@ -124,7 +124,7 @@ pub fn run<V: Freeze>(
     control: &Control<'_>,
 ) -> Result<Louvain> {
     parameters.check()?;
-    let topology = view.freeze(&scope.projection(Direction::Both, weight.cloned()))?;
+    let topology = scope.freeze(view, Direction::Both, weight.cloned(), control)?;
     louvain(&topology, parameters, &control.on_budget(view.budget()))
 }
 
@@ -410,7 +410,7 @@ mod tests {
         for weight in [None, Some(weight)] {
             let view = FrozenOnly::new(graph.clone(), 3 * 40);
             run(&view, &scope, weight.as_ref(), &parameters, &Control::default()).unwrap();
-            assert_eq!(view.asked(), scope.projection(Direction::Both, weight));
+            assert_eq!(view.asked(), scope.projection(Direction::Both, weight, None));
         }
         let poor = FrozenOnly::new(graph, 3 * 40 - 1);
         let error = run(&poor, &scope, None, &parameters, &Control::default()).unwrap_err();

@@ -98,7 +98,7 @@ pub fn run<V: Freeze>(
     control: &Control<'_>,
 ) -> Result<PageRank> {
     parameters.check()?;
-    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    let topology = scope.freeze(view, Direction::Both, None, control)?;
     pagerank(&topology, parameters, &control.on_budget(view.budget()))
 }
 
@@ -422,12 +422,12 @@ mod tests {
     #[test]
     fn a_view_is_frozen_both_ways_and_its_budget_is_asked() {
         let graph = Graph::new(3, &[(0, 1), (1, 2)]);
-        let scope = Scope { labels: Some(vec![LabelId(4)]), types: None };
+        let scope = Scope { labels: Some(vec![LabelId(4)]), ..Scope::default() };
         let parameters = PageRankParameters::default();
         let view = FrozenOnly::new(graph.clone(), 3 * 32);
         let ranks = run(&view, &scope, &parameters, &Control::default()).unwrap();
         assert_eq!(ranks.scores, scores(&graph, &parameters));
-        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let poor = FrozenOnly::new(graph, 3 * 32 - 1);
         let error = run(&poor, &scope, &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);

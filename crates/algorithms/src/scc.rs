@@ -83,7 +83,7 @@ impl Scc {
 /// # Errors
 /// Those of [`scc`], and of [`Freeze::freeze`].
 pub fn run<V: Freeze>(view: &V, scope: &Scope, control: &Control<'_>) -> Result<Scc> {
-    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    let topology = scope.freeze(view, Direction::Both, None, control)?;
     scc(&topology, &control.on_budget(view.budget()))
 }
 
@@ -530,7 +530,7 @@ mod tests {
         let (graph, scope) = (Graph::new(3, &[(1, 0), (0, 1), (1, 2)]), Scope::default());
         let view = FrozenOnly::new(graph.clone(), 1000);
         assert_eq!(run(&view, &scope, &Control::default()).unwrap().labels(), [0, 0, 2]);
-        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let error = run(&FrozenOnly::new(graph, 3 * 12), &scope, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
     }

@@ -53,7 +53,7 @@ impl Triangles {
 /// # Errors
 /// Those of [`triangles`], and of [`Freeze::freeze`].
 pub fn run<V: Freeze>(view: &V, scope: &Scope, control: &Control<'_>) -> Result<Triangles> {
-    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    let topology = scope.freeze(view, Direction::Both, None, control)?;
     triangles(&topology, &control.on_budget(view.budget()))
 }
 
@@ -154,7 +154,7 @@ mod tests {
         let (graph, scope) = (Graph::new(3, &[(1, 0), (1, 2), (2, 0)]), Scope::default());
         let view = FrozenOnly::new(graph.clone(), 1000);
         assert_eq!(run(&view, &scope, &Control::default()).unwrap().counts(), [1, 1, 1]);
-        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let error = run(&FrozenOnly::new(graph, 3 * 8), &scope, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
     }

@@ -18,12 +18,15 @@ use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
-use crate::import::stage::{StagedEdges, StagedVertices};
+use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::stage::{StagedEdges, StagedVertices, Typing};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::value::{Value, ValueType};
 use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// The key of the property that keeps a vertex's id.
 const ID_KEY: &str = "id";
@@ -40,6 +43,9 @@ pub struct EdgeListGraph {
     vertices: StagedVertices,
     edges: Vec<StagedEdges>,
     declared: Declared,
+    /// By index in `edges`, for files without direction: the pairs of vertices that have an edge.
+    pairs: HashMap<usize, HashSet<(u32, u32)>>,
+    settled: Settled,
 }
 
 impl EdgeListGraph {
@@ -59,6 +65,8 @@ impl EdgeListGraph {
             vertices,
             edges: Vec::new(),
             declared: Declared::default(),
+            pairs: HashMap::new(),
+            settled: Settled::default(),
         };
         let Some(range) = options.vertices.clone() else { return Ok(graph) };
         if range.is_empty() {
@@ -73,11 +81,7 @@ impl EdgeListGraph {
         if range.start < 0 {
             graph.signs.negative = Some(RANGE.to_owned());
         }
-        graph.is_closed = true;
-        graph.ids_by_row.extend(range.map(i64::cast_unsigned));
-        for id in &graph.ids_by_row {
-            graph.ids.insert(*id);
-        }
+        graph.declare_range(range);
         Ok(graph)
     }
 
@@ -91,7 +95,7 @@ impl EdgeListGraph {
         self.is_closed = true;
         self.places.enter(&file);
         self.declare(&format!("label {}", self.vertices.label), &list)?;
-        let rules = context.faults.rules();
+        let (rules, on_duplicate) = (context.faults.rules(), context.options.on_duplicate);
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let mut added = 0;
@@ -107,6 +111,19 @@ impl EdgeListGraph {
                         added += 1;
                         self.places.push(row, first_line + line);
                     }
+                    // Nothing but the id: whichever counts, it is the same.
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::Last && rows.columns.is_empty() => {
+                        self.settled.duplicates += 1;
+                    }
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::Last => {
+                        let id = self.signs.show(id);
+                        return Err(Error::invalid(format!(
+                            "{file}:{}: vertex {id} is there already: that the last one counts is for CSV files; \
+                             in lists of vertices with columns the first one can",
+                            first_line + line
+                        )));
+                    }
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::First => self.settled.duplicates += 1,
                     Inserted::Known(row) => duplicates.push(line, || {
                         let other = self.places.find(row).unwrap_or_else(|| RANGE.to_owned());
                         let id = self.signs.show(id);
@@ -119,7 +136,7 @@ impl EdgeListGraph {
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
             rows.faults.join(duplicates);
             collector.add(&file, first_line, rows.faults)?;
-            self.vertices.push(added, columns).map_err(|why| in_file(&file, &why))?;
+            self.vertices.push(added, columns, Typing::Declared).map_err(|why| in_file(&file, &why))?;
             Ok(added as u64)
         })
     }
@@ -130,34 +147,49 @@ impl EdgeListGraph {
     /// As reading; a bad row, if it stops the import: in a closed world, an unknown end is one.
     pub fn read_edges(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
         let edge_type = list.rule.edge_type.as_deref().unwrap_or(&context.options.edge_type);
+        let undirected = list.rule.undirected;
         let list = EdgeListFile::open(list, context)?;
         let file = list.name.clone();
+        if let Some(header) = &list.header {
+            if header.vertices_count >= u64::from(u32::MAX) {
+                return Err(too_many_vertices(&file));
+            }
+            self.declare_range(1..header.vertices_count as i64 + 1);
+        }
         self.declare(&format!("type {edge_type}"), &list)?;
         let table = self.edge_table(edge_type);
-        let rules = context.faults.rules();
+        let (rules, on_unknown) = (context.faults.rules(), context.options.on_unknown);
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
-            let ends = if self.is_closed {
+            let mut ends = if self.is_closed && on_unknown != OnUnknown::Create {
                 self.find_ends(&rows, rules)
             } else {
                 self.insert_ends(&rows, &file, rules)?
             };
+            if undirected {
+                let pairs = self.pairs.entry(table).or_default();
+                self.settled.repeated_pairs += ends.drop_repeated(pairs, rows.sources.len());
+            }
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &ends.keep);
-            rows.faults.join(ends.unknown);
+            if on_unknown == OnUnknown::Skip {
+                self.settled.unknown += ends.unknown.count();
+            } else {
+                rows.faults.join(ends.unknown);
+            }
             collector.add(&file, first_line, rows.faults)?;
             let added = ends.sources.len() as u64;
             self.edges[table]
-                .push(ends.sources, ends.targets, columns)
+                .push(ends.sources, ends.targets, columns, Typing::Declared)
                 .map_err(|why| in_file(&file, &why))?;
             Ok(added)
         })
     }
 
-    /// Moves the graph into `load`, on the threads of the current pool.
+    /// Moves the graph into `load`, on the threads of the current pool, and tells what was settled.
     ///
     /// # Errors
     /// `invalid` if `load` has the label already.
-    pub fn finish(mut self, load: &mut Load) -> Result<()> {
+    pub fn finish(mut self, load: &mut Load) -> Result<Settled> {
         let label = &self.vertices.label;
         if load.vertex_table(label).is_some() {
             return Err(Error::invalid(format!(
@@ -174,7 +206,7 @@ impl EdgeListGraph {
             (table.source_label, table.target_label) = (label, label);
             load.edges.push(table.finish());
         }
-        Ok(())
+        Ok(self.settled)
     }
 
     fn declare(&mut self, owner: &str, list: &EdgeListFile) -> Result<()> {
@@ -197,9 +229,11 @@ impl EdgeListGraph {
     }
 
     fn insert_ends(&mut self, rows: &LineRows, file: &str, rules: FaultRules) -> Result<Ends> {
+        let mut created = 0;
         let mut insert = |id: u64| match self.ids.insert(id) {
             Inserted::New(row) => {
                 self.ids_by_row.push(id);
+                created += 1;
                 Ok(row)
             }
             Inserted::Known(row) => Ok(row),
@@ -209,6 +243,9 @@ impl EdgeListGraph {
         for (&source, &target) in rows.sources.iter().zip(&rows.targets) {
             ends.sources.push(insert(source)?);
             ends.targets.push(insert(target)?);
+        }
+        if self.is_closed {
+            self.settled.add_created(&self.vertices.label, created);
         }
         Ok(ends)
     }
@@ -235,6 +272,16 @@ impl EdgeListGraph {
             });
         }
         ends
+    }
+
+    /// Says that there are the vertices of `range`.
+    fn declare_range(&mut self, range: Range<i64>) {
+        self.is_closed = true;
+        for id in range.map(i64::cast_unsigned) {
+            if let Inserted::New(_) = self.ids.insert(id) {
+                self.ids_by_row.push(id);
+            }
+        }
     }
 
     /// Renumbers rows so that ids ascend.
@@ -266,11 +313,9 @@ impl EdgeListGraph {
         let value_type = if self.signs.beyond.is_none() { ValueType::I64 } else { ValueType::BigInteger };
         let stage = &mut self.vertices.stage;
         let at = stage.set_property(ID_KEY, value_type);
-        if stage.rows() == 0 {
-            // No vertex list has spoken of them.
-            for ids in self.ids_by_row.chunks(BLOCK_ROWS) {
-                stage.add(VertexBlock::bare(ids.len()));
-            }
+        // Vertex lists come first: of those behind, none has spoken.
+        for ids in self.ids_by_row[stage.rows() as usize..].chunks(BLOCK_ROWS) {
+            stage.add(VertexBlock::bare(ids.len()));
         }
         let ids_by_row = &self.ids_by_row;
         let added = stage.rewrite(|first, block| {
@@ -317,6 +362,29 @@ impl Ends {
             keep: Vec::new(),
             unknown: Faults::new(rules),
         }
+    }
+}
+
+impl Ends {
+    /// Leaves out the edges whose pair of vertices is among `pairs`, of the `rows` of a block that are
+    /// edges; how many these were.
+    fn drop_repeated(&mut self, pairs: &mut HashSet<(u32, u32)>, rows: usize) -> u64 {
+        self.keep.resize(rows, true);
+        let mut dropped = 0;
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        let mut ends = self.sources.iter().zip(&self.targets);
+        for keep in self.keep.iter_mut().filter(|keep| **keep) {
+            let (source, target) = ends.next().expect("an edge for each row that is kept");
+            if pairs.insert((*source.min(target), *source.max(target))) {
+                sources.push(*source);
+                targets.push(*target);
+            } else {
+                *keep = false;
+                dropped += 1;
+            }
+        }
+        (self.sources, self.targets) = (sources, targets);
+        dropped
     }
 }
 

@@ -11,6 +11,7 @@
 //! [`read::read`] does it all. The result is the same with any number of threads. A bad row is named
 //! by file, line and column; it stops the import, or is counted, left out and told in a report.
 
+pub mod assembly;
 pub mod cell;
 pub mod context;
 pub mod csv_file;
@@ -28,6 +29,7 @@ pub mod identity;
 pub mod integer;
 pub mod lenient;
 pub mod lines;
+pub mod list_header;
 pub mod literal;
 pub mod mapping;
 pub mod meter;
@@ -35,6 +37,7 @@ pub mod options;
 pub mod pipeline;
 pub mod places;
 pub mod plan;
+pub mod policy;
 pub mod quoted_name;
 pub mod read;
 pub mod recognise;

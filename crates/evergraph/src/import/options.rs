@@ -2,6 +2,7 @@
 
 use crate::import::faults::{BadRows, OnBadRow};
 use crate::import::mapping::document::Mapping;
+use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
@@ -21,6 +22,8 @@ pub struct ImportOptions {
     /// What encloses fields with delimiters or line breaks in CSV files, doubled inside; `None` makes
     /// it an ordinary character.
     pub quote: Option<u8>,
+    /// What stands before a quote inside quotes in CSV files, besides doubling it.
+    pub escape: Option<u8>,
     /// The text that stands for no value, besides an empty one.
     pub null: Option<String>,
     /// What stands between the elements of an array in CSV files.
@@ -40,6 +43,10 @@ pub struct ImportOptions {
     pub edge_columns: Option<String>,
     /// Names of the columns behind the id in vertex lists. `None`: `value`, if there is one column.
     pub vertex_columns: Option<String>,
+    /// What to do about vertices whose id was there before.
+    pub on_duplicate: OnDuplicate,
+    /// What to do about edges to vertices that aren't there.
+    pub on_unknown: OnUnknown,
     /// What to do about rows that can't be loaded.
     pub on_bad_row: OnBadRow,
     /// The file that describes every bad row, also if the import stops; an older one is overwritten.
@@ -60,6 +67,7 @@ impl ImportOptions {
             mapping: None,
             delimiter: None,
             quote: Some(b'"'),
+            escape: None,
             null: None,
             array_delimiter: b';',
             id_type: IdType::String,
@@ -68,6 +76,8 @@ impl ImportOptions {
             vertices: None,
             edge_columns: None,
             vertex_columns: None,
+            on_duplicate: OnDuplicate::Fail,
+            on_unknown: OnUnknown::Fail,
             on_bad_row: OnBadRow::Stop,
             bad_rows_report: None,
             threads: 0,
@@ -80,7 +90,7 @@ impl ImportOptions {
         if self.files.is_empty() {
             return Err(Error::invalid("no files to import: name some, or a folder"));
         }
-        let separators = [("delimiter", self.delimiter), ("quote", self.quote)];
+        let separators = [("delimiter", self.delimiter), ("quote", self.quote), ("escape", self.escape)];
         for (what, byte) in separators.into_iter().chain([("array delimiter", Some(self.array_delimiter))]) {
             let allowed = |byte: u8| byte == b'\t' || byte == b' ' || byte.is_ascii_punctuation();
             if let Some(byte) = byte.filter(|byte| !allowed(*byte)) {
@@ -204,6 +214,8 @@ pub struct Imported {
     pub load: Load,
     /// Rows that were left out.
     pub bad_rows: BadRows,
+    /// Rows of which the options said what is to be done.
+    pub settled: Settled,
     /// Files in given folders that were left out, for nothing tells what they hold.
     pub ignored_files: Vec<PathBuf>,
     /// CSV files whose columns don't say what they hold: it was guessed.

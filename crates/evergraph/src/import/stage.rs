@@ -8,7 +8,8 @@
 //!
 //! Properties come with the files that have them: earlier blocks have no values of theirs. A column of
 //! numbers of unstated type becomes one of doubles, in all blocks, with the first block that has
-//! fractions.
+//! fractions. A property whose type is learned becomes one of any values with the first block of
+//! another type: its blocks stay as they are.
 //!
 //! All blocks go through [`Stage::add`], [`Stage::rewrite`] and [`Stage::finish`] and nowhere else: this
 //! is where they may be put into a file.
@@ -19,6 +20,15 @@ use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::ValueType;
 use rayon::prelude::*;
 use std::fmt::Debug;
+
+/// How the types of properties come about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Typing {
+    /// Somebody declares them; only numbers of unstated type may be of two.
+    Declared,
+    /// The values show them.
+    Learned,
+}
 
 /// A vertex table in the making.
 #[derive(Debug)]
@@ -43,8 +53,13 @@ impl StagedVertices {
     ///
     /// # Errors
     /// If whole numbers meet fractions in a column of unstated type and don't survive as doubles.
-    pub fn push(&mut self, rows: usize, columns: Vec<(String, CellColumn)>) -> Result<(), String> {
-        let columns = self.stage.arrange(columns)?;
+    pub fn push(
+        &mut self,
+        rows: usize,
+        columns: Vec<(String, CellColumn)>,
+        typing: Typing,
+    ) -> Result<(), String> {
+        let columns = self.stage.arrange(columns, typing)?;
         self.stage.add(VertexBlock { rows, columns });
         Ok(())
     }
@@ -88,8 +103,9 @@ impl StagedEdges {
         sources: Vec<u32>,
         targets: Vec<u32>,
         columns: Vec<(String, CellColumn)>,
+        typing: Typing,
     ) -> Result<(), String> {
-        let columns = self.stage.arrange(columns)?;
+        let columns = self.stage.arrange(columns, typing)?;
         self.stage.add(EdgeBlock { sources, targets, columns });
         Ok(())
     }
@@ -110,6 +126,14 @@ pub trait StagedBlock: Debug + Send + Sync + 'static {
     fn rows(&self) -> usize;
     /// Its columns, in the order of the table's properties.
     fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>>;
+    /// Drops the rows for which `keep` is false.
+    fn retain(&mut self, keep: &[bool]);
+}
+
+fn retain_columns(columns: &mut [Option<PackedColumn>], keep: &[bool]) {
+    for column in columns {
+        *column = column.as_ref().and_then(|all| all.select((0..keep.len()).filter(|row| keep[*row])));
+    }
 }
 
 impl StagedBlock for VertexBlock {
@@ -120,6 +144,11 @@ impl StagedBlock for VertexBlock {
     fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
         &mut self.columns
     }
+
+    fn retain(&mut self, keep: &[bool]) {
+        retain_columns(&mut self.columns, keep);
+        self.rows = keep.iter().filter(|keep| **keep).count();
+    }
 }
 
 impl StagedBlock for EdgeBlock {
@@ -129,6 +158,14 @@ impl StagedBlock for EdgeBlock {
 
     fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
         &mut self.columns
+    }
+
+    fn retain(&mut self, keep: &[bool]) {
+        retain_columns(&mut self.columns, keep);
+        for ends in [&mut self.sources, &mut self.targets] {
+            let mut kept = keep.iter();
+            ends.retain(|_| *kept.next().expect("one entry an edge"));
+        }
     }
 }
 
@@ -151,6 +188,12 @@ impl<B: StagedBlock> Stage<B> {
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// The properties so far, each with its type.
+    #[must_use]
+    pub fn properties(&self) -> &[(String, ValueType)] {
+        &self.properties
     }
 
     /// Says of which type a property is. One that is new comes behind those that are there.
@@ -194,20 +237,50 @@ impl<B: StagedBlock> Stage<B> {
         changed.collect::<Vec<_>>().into_iter().collect()
     }
 
+    /// Takes out `rows`, which are sorted; those behind them move up.
+    pub fn remove_rows(&mut self, rows: &[u32]) {
+        let mut first = 0;
+        let mut gone = rows.iter().map(|row| u64::from(*row)).peekable();
+        for block in &mut self.blocks {
+            let count = block.rows() as u64;
+            let mut keep = vec![true; block.rows()];
+            while let Some(row) = gone.next_if(|row| *row < first + count) {
+                keep[(row - first) as usize] = false;
+            }
+            first += count;
+            if keep.contains(&false) {
+                block.retain(&keep);
+            }
+        }
+        self.blocks.retain(|block| block.rows() > 0);
+        self.rows = self.blocks.iter().map(|block| block.rows() as u64).sum();
+    }
+
     /// The properties and the blocks of the table.
     fn finish(self) -> (Vec<(String, ValueType)>, Box<dyn Blocks<B>>) {
         (self.properties, Box::new(self.blocks))
     }
 
     /// The columns of a block in the order of the properties.
-    fn arrange(&mut self, added: Vec<(String, CellColumn)>) -> Result<Vec<Option<PackedColumn>>, String> {
+    fn arrange(
+        &mut self,
+        added: Vec<(String, CellColumn)>,
+        typing: Typing,
+    ) -> Result<Vec<Option<PackedColumn>>, String> {
         let mut columns = Vec::new();
-        for (key, CellColumn { value_type, mut column }) in added {
+        for (key, CellColumn { mut value_type, mut column }) in added {
+            if typing == Typing::Learned {
+                // Without a value there is nothing to be learned.
+                let Some(learned) = &column else { continue };
+                value_type = learned.value_type();
+            }
             let known = self.properties.iter().position(|(name, _)| *name == key);
             let at = known.unwrap_or_else(|| self.set_property(&key, value_type));
             let in_column = |why: String| format!("column {key}: {why}");
             let known_type = self.properties[at].1;
-            if known_type != value_type {
+            if known_type != value_type && typing == Typing::Learned {
+                self.properties[at].1 = ValueType::Any;
+            } else if known_type != value_type {
                 let of_numbers = [known_type, value_type];
                 let of_numbers = of_numbers.iter().all(|of| matches!(of, ValueType::I64 | ValueType::F64));
                 assert!(of_numbers, "column {key}: files that disagree are refused by `Declared`");
@@ -255,9 +328,10 @@ mod tests {
     #[test]
     fn rows_have_no_value_where_their_file_has_no_column() {
         let mut staged = StagedVertices::new("V", None);
-        staged.push(1, vec![("id".into(), whole(&[1])), ("name".into(), text("Ada"))]).unwrap();
-        staged.push(1, vec![("born".into(), whole(&[1791])), ("id".into(), whole(&[2]))]).unwrap();
-        staged.push(1, Vec::new()).unwrap();
+        let declared = Typing::Declared;
+        staged.push(1, vec![("id".into(), whole(&[1])), ("name".into(), text("Ada"))], declared).unwrap();
+        staged.push(1, vec![("born".into(), whole(&[1791])), ("id".into(), whole(&[2]))], declared).unwrap();
+        staged.push(1, Vec::new(), declared).unwrap();
         let table = staged.finish();
         assert_eq!(table.rows, 3);
         let keys: Vec<&str> = table.properties.iter().map(|(key, _)| key.as_str()).collect();
@@ -267,6 +341,19 @@ mod tests {
         assert_eq!(row(0), [Some(Value::I64(1)), Some(Value::from("Ada")), None]);
         assert_eq!(row(1), [Some(Value::I64(2)), None, Some(Value::I64(1791))]);
         assert_eq!(row(2), [None, None, None]);
+    }
+
+    #[test]
+    fn rows_are_taken_out_of_the_blocks_that_have_them() {
+        let mut staged = StagedVertices::new("V", None);
+        for numbers in [[0, 1, 2].as_slice(), &[3], &[4, 5]] {
+            staged.push(numbers.len(), vec![("n".into(), whole(numbers))], Typing::Declared).unwrap();
+        }
+        staged.stage.remove_rows(&[0, 2, 3, 5]);
+        let table = staged.finish();
+        assert_eq!(table.rows, 2);
+        let column = table.column("n").unwrap().unwrap();
+        assert_eq!([0, 1].map(|row| column.get(row)), [Some(Value::I64(1)), Some(Value::I64(4))]);
     }
 
     #[test]
@@ -281,7 +368,7 @@ mod tests {
         ] {
             let mut staged = StagedEdges::new("E", 0, 0);
             for block in blocks {
-                staged.push(vec![0], vec![0], vec![("time".into(), block)]).unwrap();
+                staged.push(vec![0], vec![0], vec![("time".into(), block)], Typing::Declared).unwrap();
             }
             let table = staged.finish();
             assert_eq!(table.properties, [("time".to_owned(), ValueType::F64)]);
@@ -299,12 +386,25 @@ mod tests {
             let mut staged = StagedEdges::new("E", 0, 0);
             let pushed: Result<Vec<()>, String> = blocks
                 .into_iter()
-                .map(|block| staged.push(vec![0], vec![0], vec![("time".into(), block)]))
+                .map(|block| staged.push(vec![0], vec![0], vec![("time".into(), block)], Typing::Declared))
                 .collect();
             assert_eq!(
                 pushed.unwrap_err(),
                 "column time: 9007199254740993 stands beside fractions and is no exact double: state the type"
             );
         }
+    }
+
+    #[test]
+    fn a_learned_property_of_two_types_is_one_of_any_values_and_one_without_values_is_none() {
+        let mut staged = StagedVertices::new("V", None);
+        let nothing = CellColumn { value_type: ValueType::F64, column: None };
+        for (cells, other) in [(whole(&[7]), nothing.clone()), (text("seven"), nothing)] {
+            staged.push(1, vec![("x".into(), cells), ("y".into(), other)], Typing::Learned).unwrap();
+        }
+        let table = staged.finish();
+        assert_eq!(table.properties, [("x".to_owned(), ValueType::Any)]);
+        let column = table.column("x").unwrap().unwrap();
+        assert_eq!([0, 1].map(|row| column.get(row).unwrap()), [Value::I64(7), Value::from("seven")]);
     }
 }

@@ -8,6 +8,7 @@ pub mod demo;
 pub mod export;
 pub mod generate;
 pub mod import;
+pub mod index;
 pub mod man;
 pub mod run;
 pub mod stats;

@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something is missing")]
 
+mod algorithms;
 mod bad_input;
 mod commands;
 mod data_sets;
 mod databases;
 mod help;
+mod indexes;
 mod interrupts;
 mod output;
 mod settings;

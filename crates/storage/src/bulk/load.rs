@@ -4,7 +4,7 @@
 //! close the gate    other commits are refused as busy
 //! names, ids        labels, types, keys; consecutive new groups for each table
 //! bodies            of every new group, exact at ts = W + 1, in a staging engine nobody reads
-//! unique indexes    built from the staging engine: duplicates are named, nothing has happened yet
+//! indexes           take in the staging engine's rows: duplicates are named, nothing has happened yet
 //! latch             attach groups, indexes, catalogue; an empty frame takes the timestamp; publish
 //! make durable      a checkpoint: the bodies are in its files before its manifest names them
 //! ```
@@ -16,23 +16,20 @@
 use crate::bulk::bodies::{Numbers, build_groups};
 use crate::bulk::shape::check_shape;
 use crate::engine::{Engine, View};
-use crate::index::build::{build, for_each_value};
-use crate::index::unique::UniqueIndex;
 use crate::log::frame::payload_crc;
 use crate::memory::engine::MemoryEngine;
 use crate::store::Store;
 use crate::timeline::clock::Timeline;
 use crate::transaction::latch::{LoadingGate, check_healthy, under_latch};
-use crate::transaction::schema_writes::{SchemaWrites, property_name};
+use crate::transaction::schema_writes::SchemaWrites;
 use evergraph_graph::catalogue::{Owner, SchemaChange};
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{GroupId, KeyId, LabelId, VertexId};
+use evergraph_graph::id::{GroupId, LabelId, VertexId};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
+use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// A unique index and what it is on.
-type IndexOn = ((LabelId, KeyId), Arc<UniqueIndex>);
 
 /// What a load did.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,7 +73,7 @@ impl Store<MemoryEngine> {
         let timestamp = front.timeline.published().next();
         let mut schema = SchemaWrites::new(self.catalogue());
         let mut numbers = Numbers { base: timestamp, ..Numbers::default() };
-        let unique = self.name_everything(load, &mut schema, &mut numbers)?;
+        let indexed = self.name_everything(load, &mut schema, &mut numbers)?;
         for (table, (label, first)) in load.vertices.iter().zip(&mut numbers.tables) {
             *first = front.ids.take_groups(*label, table.rows)?;
         }
@@ -92,22 +89,21 @@ impl Store<MemoryEngine> {
         for group in &groups {
             staging.groups().insert(Arc::clone(group));
         }
-        let indexes = self.build_indexes(&staging, timestamp, &unique, &schema)?;
+        let indexes = self.index_load(&staging.view(&(), timestamp), &indexed, schema.current())?;
 
         let space = front.log.reserve(0).map_err(Error::from)?;
         // Snapshots see the load once it is durable: the empty frame alone says nothing of it.
         let held = Held::back(&front.timeline, front.timeline.published());
-        under_latch(&front.timeline, |latch| {
+        let displaced = under_latch(&front.timeline, |latch| {
             check_healthy(latch)?;
             groups.iter().for_each(|group| front.engine.attach(Arc::clone(group)));
-            for ((label, key), index) in &indexes {
-                front.indexes.add(*label, *key, Arc::clone(index));
-            }
-            front.catalogue.swap(Arc::clone(schema.current()));
+            let old_indexes = front.indexes.change(|all| all.extend(indexes));
+            let old_catalogue = front.catalogue.swap(Arc::clone(schema.current()));
             front.log.append(space, timestamp.0, &[], payload_crc(&[]));
             front.timeline.publish(timestamp, latch);
-            Ok::<(), Error>(())
+            Ok::<_, Error>((old_indexes, old_catalogue))
         })?;
+        drop(displaced);
         if let Err(error) = make_durable() {
             let cause = format!("a bulk load could not be made durable ({error}): reopen the database");
             // What is in memory only must not be seen either.
@@ -122,15 +118,15 @@ impl Store<MemoryEngine> {
         Ok(Loaded { timestamp, first_vertices })
     }
 
-    /// Gives numbers to the names of `load`; the unique indexes on its labels, there or asked for.
+    /// Gives numbers to the names of `load`; the indexes on its labels and types, there or asked for.
     fn name_everything(
         &self,
         load: &Load,
         schema: &mut SchemaWrites,
         numbers: &mut Numbers,
-    ) -> Result<Vec<(LabelId, KeyId)>> {
+    ) -> Result<Vec<IndexDefinition>> {
         let front = self.front();
-        let mut unique = Vec::new();
+        let mut asked_for = Vec::new();
         for table in &load.vertices {
             let label = schema.label(&front.names, &table.label)?;
             self.check_empty(label, &table.label)?;
@@ -140,12 +136,14 @@ impl Store<MemoryEngine> {
                 numbers.keys.insert(name.clone(), key);
                 schema.declare(Owner::Label(label), key, *value_type)?;
             }
-            unique.extend(schema.base().unique_indexes().filter(|on| on.0 == label));
             if let Some(name) = &table.unique_key {
                 let key = schema.key(&front.names, name)?;
-                if !schema.current().is_unique(label, key) {
-                    schema.make(SchemaChange::AddUniqueIndex { label, key });
-                    unique.push((label, key));
+                let owner = Owner::Label(label);
+                if !schema.current().is_unique(owner, key) {
+                    let id = IndexId { owner, key, kind: IndexKind::Hash };
+                    let index = IndexDefinition { id, unique: true };
+                    schema.make(SchemaChange::AddIndex(index));
+                    asked_for.push(index);
                 }
             }
         }
@@ -164,7 +162,11 @@ impl Store<MemoryEngine> {
                 (numbers.tables[table.source_label].0, numbers.tables[table.target_label].0);
             schema.make(SchemaChange::Join { edge_type, source, target });
         }
-        Ok(unique)
+        let labels = numbers.tables.iter().map(|(label, _)| Owner::Label(*label));
+        let owners: BTreeSet<Owner> =
+            labels.chain(numbers.types.iter().map(|edge_type| Owner::EdgeType(*edge_type))).collect();
+        let known = schema.base().indexes().filter(|index| owners.contains(&index.id.owner));
+        Ok(known.chain(asked_for).collect())
     }
 
     fn check_empty(&self, label: LabelId, name: &str) -> Result<()> {
@@ -180,36 +182,6 @@ impl Store<MemoryEngine> {
             }
         }
         Ok(())
-    }
-
-    fn build_indexes(
-        &self,
-        staging: &MemoryEngine,
-        timestamp: Timestamp,
-        unique: &[(LabelId, KeyId)],
-        schema: &SchemaWrites,
-    ) -> Result<Vec<IndexOn>> {
-        let mut indexes = Vec::new();
-        for &(label, key) in unique {
-            let view = staging.view(&(), timestamp);
-            let built = build(&view, label, key, self.random_u64())?;
-            if built.duplicates_count > 0 {
-                let property = property_name(schema.current(), Owner::Label(label), key);
-                return Err(Error::invalid(format!(
-                    "{property} is not unique: {}",
-                    built.describe_duplicates()
-                )));
-            }
-            // An index that is there keeps what older snapshots look up; readers check what they find.
-            match self.front().indexes.get(label, key) {
-                Some(index) => for_each_value(&view, label, key, |vertex, value| {
-                    index.insert(timestamp, index.hash(&value), vertex);
-                    Ok(())
-                })?,
-                None => indexes.push(((label, key), Arc::new(built.index))),
-            }
-        }
-        Ok(indexes)
     }
 }
 

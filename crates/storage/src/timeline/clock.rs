@@ -39,6 +39,8 @@ pub struct LatchState {
     pub poisoned: Option<String>,
     /// Whether a bulk load holds the store: commits are refused as busy meanwhile.
     pub loading: bool,
+    /// Indexes that are being built: a bulk load is refused as busy meanwhile.
+    pub index_builds: u32,
 }
 
 /// Time in one store; shared by its front and its engine.

@@ -1,0 +1,121 @@
+//! Edges: batches of them find the rows of their ends. An end that is no vertex is a fault, or settled.
+
+use crate::import::assembly::batch::{Batch, Describe, Ends, Group, Grouping, IdPart};
+use crate::import::assembly::graph::Assembly;
+use crate::import::faults::{FaultCollector, Faults};
+use crate::import::policy::OnUnknown;
+use evergraph_graph::error::{Error, Result};
+use std::collections::HashMap;
+
+/// What the edges of a file have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgeRule {
+    /// The space where the ids of sources are looked up.
+    pub source_space: usize,
+    /// The space where the ids of targets are looked up.
+    pub target_space: usize,
+    /// Whether a pair of vertices has one edge of a type at most, whichever way round.
+    pub undirected: bool,
+}
+
+/// Edges of a batch that go to one table.
+#[derive(Default)]
+pub(super) struct EdgeGroup {
+    pub group: Group,
+    pub sources: Vec<u32>,
+    pub targets: Vec<u32>,
+}
+
+/// What the edges of a table have in common: index of the type, tables of source and target.
+pub(super) type Joins = (usize, usize, usize);
+
+impl Assembly {
+    /// Adds the edges of `batch` as `rule` says. Gives how many there were.
+    ///
+    /// # Errors
+    /// A bad row, if it stops the import: an unknown end may be one; `invalid` for unknown ends that can't be created and for numbers of unstated
+    /// type that don't survive as doubles.
+    pub fn add_edges(
+        &mut self,
+        file: &str,
+        rule: EdgeRule,
+        mut batch: Batch<Ends>,
+        describe: Describe<'_>,
+        collector: &mut FaultCollector,
+    ) -> Result<u64> {
+        self.drop_dead_rows();
+        if self.on_unknown == OnUnknown::Create {
+            self.create_unknown(file, rule.source_space, &batch.ids.sources)?;
+            self.create_unknown(file, rule.target_space, &batch.ids.targets)?;
+        }
+        let mut unknown = Faults::new(collector.rules());
+        let mut groups = self.place_edges(rule, &batch, describe, &mut unknown);
+        if self.on_unknown == OnUnknown::Skip {
+            self.settled.unknown += unknown.count();
+        } else {
+            batch.faults.join(unknown);
+        }
+        collector.add(file, 0, batch.faults)?;
+        if rule.undirected {
+            for (joins, group) in &mut groups {
+                self.drop_repeated_pairs(&batch.names.names[joins.0], *joins, group);
+            }
+        }
+        let rows = batch.lines.len();
+        let typing = batch.columns.typing();
+        let mut added = 0;
+        for ((code, source, target), EdgeGroup { group, sources, targets }) in groups {
+            let columns = batch.columns.take(code, &group, rows);
+            let table = self.edge_table(&batch.names.names[code], source, target);
+            self.edges[table]
+                .push(sources, targets, columns, typing)
+                .map_err(|why| Error::invalid(format!("{file}: {why}")))?;
+            added += group.rows.len() as u64;
+        }
+        Ok(added)
+    }
+
+    /// Looks the ends of edges up and groups edges by type and labels, in order of appearance.
+    fn place_edges(
+        &self,
+        rule: EdgeRule,
+        batch: &Batch<Ends>,
+        describe: Describe<'_>,
+        unknown: &mut Faults,
+    ) -> Vec<(Joins, EdgeGroup)> {
+        let (source_space, target_space) = (&self.spaces[rule.source_space], &self.spaces[rule.target_space]);
+        let Ends { sources, targets } = &batch.ids;
+        let mut groups: Vec<(Joins, EdgeGroup)> = Vec::new();
+        let mut group_at: HashMap<Joins, usize> = HashMap::new();
+        let mut grouping = Grouping::new(&batch.columns);
+        let mut last = 0;
+        for row in 0..batch.lines.len() {
+            let code = batch.names.code(row);
+            let found = (source_space.find(sources, row), target_space.find(targets, row));
+            let (Some(source), Some(target)) = found else {
+                grouping.step(row, code, None);
+                unknown.push(batch.lines[row], || {
+                    let (part, ids, space) = match found {
+                        (None, _) => (IdPart::Source, sources, source_space),
+                        _ => (IdPart::Target, targets, target_space),
+                    };
+                    let why = format!("there is no vertex {} in {}", ids.show(row), space.title());
+                    describe(row, part, why)
+                });
+                continue;
+            };
+            let joins = (code, source.table, target.table);
+            if groups.get(last).is_none_or(|(other, _)| *other != joins) {
+                last = *group_at.entry(joins).or_insert_with(|| {
+                    groups.push((joins, EdgeGroup::default()));
+                    groups.len() - 1
+                });
+            }
+            let edges = &mut groups[last].1;
+            grouping.step(row, code, Some(&mut edges.group));
+            edges.sources.push(source.row);
+            edges.targets.push(target.row);
+        }
+        groups
+    }
+}

@@ -9,6 +9,7 @@
 use crate::export::facts::Facts;
 use crate::export::pages;
 use crate::export::survey::{LabelSurvey, Survey};
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
@@ -32,7 +33,7 @@ impl Identity {
     #[must_use]
     pub fn of_label(survey: &Survey, label: &LabelSurvey) -> Self {
         let catalogue = &survey.catalogue;
-        let usable = label.facts.iter().filter(|(key, _)| catalogue.is_unique(label.label, **key));
+        let usable = label.facts.iter().filter(|(key, _)| catalogue.is_unique(Owner::Label(label.label), **key));
         let mut usable = usable.filter_map(|(key, facts)| Some((*key, id_type(facts, label.count)?)));
         let first = usable.next();
         // Of several the one that is called so.
@@ -48,7 +49,7 @@ impl Identity {
     pub fn of_graph(view: &dyn GraphView, survey: &Survey) -> Result<Self> {
         let Some(key) = survey.catalogue.key(ID_KEY) else { return Ok(Self::Number) };
         let id_type = |label: &LabelSurvey| {
-            let is_unique = survey.catalogue.is_unique(label.label, key);
+            let is_unique = survey.catalogue.is_unique(Owner::Label(label.label), key);
             label.facts.get(&key).filter(|_| is_unique).and_then(|facts| id_type(facts, label.count))
         };
         let mut id_types = survey.labels.iter().map(id_type);

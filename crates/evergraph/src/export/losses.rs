@@ -8,6 +8,7 @@ use crate::export::scope::ExportScope;
 use crate::export::survey::Survey;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::LabelId;
+use evergraph_graph::index::IndexKind;
 use evergraph_graph::value::ValueType;
 
 /// What an import of the export of `survey` doesn't give back, a sentence each.
@@ -24,7 +25,7 @@ pub fn losses(
         (_, Some(reader)) => reader.identity,
         _ => survey.label(label).map_or(Identity::Number, |label| Identity::of_label(survey, label)),
     };
-    unique_indexes(survey, scope, identity, &mut losses);
+    indexes(survey, scope, identity, &mut losses);
     names_without_elements(survey, scope, &mut losses);
     property_types(survey, scope, &mut losses);
     if let Some(reader) = reader
@@ -43,17 +44,25 @@ pub fn losses(
     losses
 }
 
-fn unique_indexes(
+fn indexes(
     survey: &Survey,
     scope: &ExportScope,
     identity: impl Fn(LabelId) -> Identity,
     losses: &mut Vec<String>,
 ) {
     let catalogue = &survey.catalogue;
-    for (label, key) in catalogue.unique_indexes().filter(|(label, _)| scope.has_label(*label)) {
-        if identity(label).key() != Some(key) {
-            let (label, key) = (catalogue.label_name(label), catalogue.key_name(key));
-            losses.push(format!("that `{key}` is unique among vertices of `{label}`: create the index again"));
+    for index in catalogue.indexes() {
+        let (is_in_scope, is_carried) = match index.id.owner {
+            Owner::Label(label) => {
+                let is_id = survey.label(label).is_some() && identity(label).key() == Some(index.id.key);
+                (scope.has_label(label), is_id && index.unique && index.id.kind == IndexKind::Hash)
+            }
+            Owner::EdgeType(edge_type) => (scope.types.contains(&edge_type), false),
+        };
+        if is_in_scope && !is_carried {
+            let unique = if index.unique { "unique " } else { "" };
+            let on = catalogue.property_name(index.id.owner, index.id.key);
+            losses.push(format!("the {unique}{} index on `{on}`: create it again", index.id.kind));
         }
     }
 }

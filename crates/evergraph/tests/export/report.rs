@@ -36,7 +36,7 @@ fn what_is_not_carried_is_told() {
     assert_eq!(
         report.losses,
         [
-            "that `email` is unique among vertices of `Person`: create the index again",
+            "the unique hash index on `Person.email`: create it again",
             "the label `City`: it has no vertices",
             "that the edge type `KNOWS` is simple: one edge from a vertex to another",
             "the edge type `LIKES`: no edges of it are among what is written",

@@ -119,7 +119,7 @@ pub struct Global {
 pub enum Command {
     /// Read CSV files and edge lists into a new database.
     Import(ImportArguments),
-    /// Write what is in a database now as CSV, GraphSON, GraphML or edge lists.
+    /// Write what is in a database now as CSV, Parquet, GraphSON, GraphML or edge lists.
     Export(ExportArguments),
     /// Run an algorithm on what is in a database now.
     Run(RunArguments),

@@ -56,11 +56,16 @@ impl CellForm {
     /// The word of a header for the property `key`.
     #[must_use]
     pub fn header_word(self, key: &str) -> String {
-        let key = quoted_name::write(key);
+        format!("{}:{}", quoted_name::write(key), self.type_word())
+    }
+
+    /// What stands in a header behind the name.
+    #[must_use]
+    pub fn type_word(self) -> String {
         match self {
-            Self::Scalar(value_type) => format!("{key}:{value_type}"),
-            Self::Array(value_type) => format!("{key}:{value_type}[]"),
-            Self::GraphSon(value_type) => format!("{key}:{value_type}{{form:graphson}}"),
+            Self::Scalar(value_type) => value_type.to_string(),
+            Self::Array(value_type) => format!("{value_type}[]"),
+            Self::GraphSon(value_type) => format!("{value_type}{{form:graphson}}"),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Facts: what a survey learns of one property, as much as headers and schemas need.
 
+use evergraph_graph::value::datetime::DateTime;
 use evergraph_graph::value::{Value, ValueType};
 
 /// Some value types.
@@ -20,6 +21,8 @@ pub struct Facts {
     pub texts_are_plain: bool,
     /// Whether lists have elements and all of these are scalars that `;` may stand between.
     pub lists_are_plain: bool,
+    /// Whether each datetime is one that [`utc_nanoseconds`] holds, those in lists among them.
+    pub moments_are_utc: bool,
 }
 
 impl Default for Facts {
@@ -31,6 +34,7 @@ impl Default for Facts {
             elements: TypeSet::default(),
             texts_are_plain: true,
             lists_are_plain: true,
+            moments_are_utc: true,
         }
     }
 }
@@ -63,10 +67,19 @@ impl Facts {
             Value::Char(letter) => self.texts_are_plain &= *letter != '\0',
             Value::List(list) => {
                 let elements = list.as_slice();
-                elements.iter().for_each(|element| self.elements.insert(element.value_type()));
+                for element in elements {
+                    self.elements.insert(element.value_type());
+                    self.note_moment(element);
+                }
                 self.lists_are_plain &= !elements.is_empty() && elements.iter().all(is_plain_element);
             }
-            _ => {}
+            other => self.note_moment(other),
+        }
+    }
+
+    fn note_moment(&mut self, value: &Value) {
+        if let Value::DateTime(moment) = value {
+            self.moments_are_utc &= utc_nanoseconds(*moment).is_some();
         }
     }
 
@@ -75,6 +88,16 @@ impl Facts {
     pub fn value_type(&self) -> ValueType {
         self.types.only().unwrap_or(ValueType::Any)
     }
+}
+
+/// The moment as nanoseconds since 1970, if it is stated in UTC and they are within 64 bits.
+#[must_use]
+pub fn utc_nanoseconds(moment: DateTime) -> Option<i64> {
+    if moment.offset_seconds() != 0 {
+        return None;
+    }
+    let nanoseconds = i128::from(moment.seconds()) * 1_000_000_000 + i128::from(moment.nanoseconds());
+    i64::try_from(nanoseconds).ok()
 }
 
 fn is_plain(text: &str) -> bool {

@@ -29,6 +29,7 @@ pub mod meter;
 pub mod options;
 pub mod packed_file;
 pub mod pages;
+pub mod parquet;
 pub mod run;
 pub mod scope;
 pub mod survey;

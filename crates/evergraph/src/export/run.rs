@@ -6,7 +6,7 @@ use crate::export::meter::Meter;
 use crate::export::options::{ExportFormat, ExportOptions, ExportProgress, Exported};
 use crate::export::scope::ExportScope;
 use crate::export::survey::Survey;
-use crate::export::{csv, edge_list, graphml, graphson};
+use crate::export::{csv, edge_list, graphml, graphson, parquet};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::view::GraphView;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub fn export(
     let mut reader = None;
     let files = match options.format {
         ExportFormat::Csv => csv::write(view, &survey, options, &meter)?,
-        ExportFormat::Parquet => return Err(Error::invalid("Parquet is not there yet")),
+        ExportFormat::Parquet => parquet::write(view, &survey, options, &meter)?,
         ExportFormat::GraphSon => {
             let mut named = ElementReader::new(view, &survey, &scope)?;
             named.names_edges = true;

@@ -258,6 +258,18 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     }
 }
 
+/// The type that a word of a header states behind its name, such as `int`, `string[]` or
+/// `any{form:graphson}`.
+///
+/// # Errors
+/// What is allowed.
+pub fn parse_type(word: &str, array_delimiter: u8) -> std::result::Result<CellType, String> {
+    match parse_meaning(&format!("name:{word}"), array_delimiter)? {
+        Meaning::Property { cell_type, .. } => Ok(cell_type),
+        _ => Err(format!("{word:?} is no type of properties")),
+    }
+}
+
 fn parse_id_type(options: &[(String, String)]) -> std::result::Result<Option<IdType>, String> {
     let mut id_type = None;
     for (option, value) in options {

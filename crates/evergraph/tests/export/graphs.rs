@@ -54,15 +54,12 @@ pub fn graph(letters: Letters) -> impl Strategy<Value = Graph> {
                 _ => vec![],
             })
             .collect();
-        let values = |keys: &[(String, Kind)]| -> Vec<BoxedStrategy<Option<Value>>> {
-            keys.iter().map(|(_, kind)| weighted(0.7, kind.values(letters)).boxed()).collect()
-        };
-        let vertices = vec((0..labels.len(), values(&keys)), 0..10);
+        let vertices = vec((0..labels.len(), values(&keys, letters)), 0..10);
         (Just((labels, unique, types, keys.clone())), vertices).prop_flat_map(
             move |((labels, unique, types, keys), vertices)| {
                 let ends = 0..vertices.len().max(1);
                 let most = if vertices.is_empty() { 1 } else { 16 };
-                let edges = vec((0..types.len(), ends.clone(), ends, values(&keys)), 0..most);
+                let edges = vec((0..types.len(), ends.clone(), ends, values(&keys, letters)), 0..most);
                 edges.prop_map(move |edges| Graph {
                     labels: labels.clone(),
                     unique: unique.clone(),
@@ -74,6 +71,11 @@ pub fn graph(letters: Letters) -> impl Strategy<Value = Graph> {
             },
         )
     })
+}
+
+/// A value for each of `keys`, or none.
+fn values(keys: &[(String, Kind)], letters: Letters) -> Vec<BoxedStrategy<Option<Value>>> {
+    keys.iter().map(|(_, kind)| weighted(0.7, kind.values(letters)).boxed()).collect()
 }
 
 impl Graph {

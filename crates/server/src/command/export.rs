@@ -20,16 +20,22 @@ const AFTER_HELP: &str = "\
 Examples:
   evergraph export social.eg --output social/              CSV, a file a label and a file a type
   evergraph import copy.eg social/                         ... and a database of it again
+  evergraph export social.eg --format parquet --output tables/
   evergraph export social.eg --output social.json.gz       GraphSON, one file, packed
   evergraph export social.eg --output social.graphml       GraphML, for Gephi and others
   evergraph export roads.eg --format edgelist --output roads/ --columns length
   evergraph export social.eg --format edgelist --output - --type KNOWS | sort -n | head
 
-Formats: csv (a folder; Neo4j's headers), graphson (.json: a vertex a line, as TinkerPop reads),
-graphml (.graphml .xml), edgelist (.e .el .edges .txt: pairs of ids; a folder has vertices too).
+Formats:
+  csv       a folder: a file a label and a file a type, with Neo4j's headers
+  parquet   a folder: the same files with typed columns
+  graphson  .json .jsonl .graphson: GraphSON 3, a vertex a line, as TinkerPop reads
+  graphml   .graphml .xml
+  edgelist  .e .el .edges .txt: pairs of ids; as a folder with a list of vertices
 Without --format the ending of the output decides, and a name without one is a folder of CSV.
-It is the state of one moment: others may go on writing. Files appear in whole or not at all.
-What the files don't carry is said in the end, and in docs/guide/export.md.";
+
+The files show one moment: others may go on writing. They appear in whole or not at all.
+What they don't carry is said in the end, and in docs/guide/export.md.";
 
 /// What `evergraph export` is told.
 #[derive(Args, Debug)]
@@ -69,6 +75,8 @@ pub struct ExportArguments {
 pub enum FormatArgument {
     /// A folder of CSV files with Neo4j's headers.
     Csv,
+    /// A folder of Parquet files with the same columns.
+    Parquet,
     /// One file of GraphSON 3.
     Graphson,
     /// One file of GraphML.
@@ -136,6 +144,7 @@ impl ExportArguments {
     fn options(&self, context: &Context) -> Result<ExportOptions> {
         let format = match self.format {
             Some(FormatArgument::Csv) => ExportFormat::Csv,
+            Some(FormatArgument::Parquet) => ExportFormat::Parquet,
             Some(FormatArgument::Graphson) => ExportFormat::GraphSon,
             Some(FormatArgument::Graphml) => ExportFormat::GraphMl,
             Some(FormatArgument::Edgelist) => ExportFormat::EdgeList,
@@ -165,8 +174,8 @@ impl ExportArguments {
         known.or_else(|| self.output.is_dir().then_some(ExportFormat::Csv)).ok_or_else(|| {
             let output = self.output.display();
             Error::invalid(format!(
-                "--output {output}: the name doesn't tell the format; say --format csv, graphson, graphml or \
-                 edgelist (CSV is a folder of files)"
+                "--output {output}: the name doesn't tell the format; say --format csv, parquet, graphson, \
+                 graphml or edgelist (CSV and Parquet are folders of files)"
             ))
         })
     }

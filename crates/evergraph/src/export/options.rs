@@ -108,7 +108,7 @@ impl ExportFormat {
             return unpacked.is_none().then_some(Self::Csv);
         };
         match ending.to_ascii_lowercase().as_str() {
-            "json" | "jsonl" | "graphson" => Some(Self::GraphSon),
+            "json" | "graphson" => Some(Self::GraphSon),
             "graphml" | "xml" => Some(Self::GraphMl),
             "e" | "el" | "edges" | "txt" => Some(Self::EdgeList),
             _ => None,

@@ -443,7 +443,7 @@ mod tests {
         assert_eq!(
             files.error(&files.options()).1,
             "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each \
-             also with .gz or .zst): state its role"
+             also with .gz or .zst, and .parquet): state its role"
         );
         files.inputs[0].role = Some(Role::EdgeList);
         assert_eq!(files.load().edges_count(), 1);

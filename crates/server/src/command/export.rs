@@ -29,7 +29,7 @@ Examples:
 Formats:
   csv       a folder: a file a label and a file a type, with Neo4j's headers
   parquet   a folder: the same files with typed columns
-  graphson  .json .jsonl .graphson: GraphSON 3, a vertex a line, as TinkerPop reads
+  graphson  .json .graphson: GraphSON 3, a vertex a line, as TinkerPop reads
   graphml   .graphml .xml
   edgelist  .e .el .edges .txt: pairs of ids; as a folder with a list of vertices
 Without --format the ending of the output decides, and a name without one is a folder of CSV.

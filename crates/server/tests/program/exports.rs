@@ -12,7 +12,7 @@ fn counts(folder: &Folder, database: &str) -> serde_json::Value {
 #[test]
 fn every_format_is_imported_again() {
     let folder = Folder::with_social();
-    for output in ["csv", "a.json.gz", "a.graphml", "a.jsonl.zst"] {
+    for output in ["csv", "a.json.gz", "a.graphml", "a.graphson.zst"] {
         folder.run(&["export", "social.eg", "--output", output]).succeeded();
         let copy = format!("{output}.eg");
         folder.run(&["import", &copy, output]).succeeded();

@@ -10,8 +10,6 @@ use crate::import::assembly::space::{Place, Space};
 use crate::import::identity::Inserted;
 use crate::import::stage::Typing;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::value::ValueType;
-use std::collections::BTreeMap;
 
 /// The property that keeps the ids of vertices of which no file but those of edges speaks.
 const CREATED_KEY: &str = "id";
@@ -84,37 +82,6 @@ impl Assembly {
                 ))
             }),
         }
-    }
-
-    /// Gives a property the type `any` where the tables of an edge type disagree. Tells which properties
-    /// have values of several types, a sentence each.
-    pub fn settle_types(&mut self) -> Vec<String> {
-        let mut types: BTreeMap<(String, String), ValueType> = BTreeMap::new();
-        for table in &self.edges {
-            for (key, value_type) in table.stage.properties() {
-                types
-                    .entry((table.edge_type.clone(), key.clone()))
-                    .and_modify(|known| *known = if known == value_type { *known } else { ValueType::Any })
-                    .or_insert(*value_type);
-            }
-        }
-        for table in &mut self.edges {
-            for (key, _) in table.stage.properties().to_vec() {
-                table.stage.set_property(&key, types[&(table.edge_type.clone(), key.clone())]);
-            }
-        }
-        let of_labels = self.vertices.iter().flat_map(|table| {
-            let properties = table.stage.properties().iter();
-            properties.map(|(key, value_type)| (format!("label {}", table.label), key.clone(), *value_type))
-        });
-        let of_types =
-            types.into_iter().map(|((name, key), value_type)| (format!("type {name}"), key, value_type));
-        let mixed = of_labels.chain(of_types).filter(|(_, _, value_type)| *value_type == ValueType::Any);
-        mixed
-            .map(|(owner, key, _)| {
-                format!("property {key} of {owner} has values of several types: its type is any")
-            })
-            .collect()
     }
 
     /// Leaves out the edges of a group whose pair of vertices has one of `edge_type` already.

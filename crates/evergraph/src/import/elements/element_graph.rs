@@ -1,6 +1,6 @@
 //! Element graph: vertices of all files into the assembly as they come, edges once all are there.
 //!
-//! Edges wait in the blocks in which they were parsed: 20 to 40 bytes an edge and its packed properties.
+//! Edges wait in the blocks in which they were parsed: about 40 bytes an edge, and its packed properties.
 //! Files of one format share their ids, so that a graph may be cut into several.
 
 use crate::import::assembly::batch::{Batch, Ends};
@@ -64,7 +64,7 @@ pub struct ElementGraph {
 /// Edges of one file.
 struct Waiting {
     file: String,
-    space: usize,
+    rule: EdgeRule,
     batches: Vec<Batch<Ends>>,
 }
 
@@ -99,8 +99,7 @@ impl ElementGraph {
     /// A bad row, if it stops the import; `invalid` if the GraphSON files are not whole; `cancelled`.
     pub fn finish(&mut self, assembly: &mut Assembly, context: &mut Context<'_>) -> Result<()> {
         self.check_sides()?;
-        for Waiting { file, space, batches } in std::mem::take(&mut self.waiting) {
-            let rule = EdgeRule { source_space: space, target_space: space, undirected: false };
+        for Waiting { file, rule, batches } in std::mem::take(&mut self.waiting) {
             for batch in batches {
                 context.options.cancel.check()?;
                 let names = batch.names.clone();
@@ -125,7 +124,8 @@ impl ElementGraph {
         options: &ImportOptions,
     ) -> Result<Entered> {
         let space = assembly.enter_space(file.format.space(), IdKind::Values, name)?;
-        self.waiting.push(Waiting { file: name.to_owned(), space, batches: Vec::new() });
+        let rule = EdgeRule { source_space: space, target_space: space, undirected: file.rule.undirected };
+        self.waiting.push(Waiting { file: name.to_owned(), rule, batches: Vec::new() });
         let rules = ElementRules {
             vertex_label: file.rule.label.clone().unwrap_or_else(|| options.vertex_label.clone()),
             vertex_id_key: options.vertex_id_key.clone(),
@@ -215,8 +215,13 @@ mod tests {
     use crate::import::options::{Imported, InputFile};
     use crate::import::policy::OnUnknown;
     use crate::import::read::read_in_blocks;
+    use evergraph_formats::element::{Edge, Vertex};
+    use evergraph_formats::graphml::keys::Scope;
+    use evergraph_formats::graphml::writer::{GraphmlSchema, GraphmlWriter, PropertyKey};
+    use evergraph_formats::graphson::line_write::{Layout, VertexWriter};
     use evergraph_graph::load::{EdgeTable, Load, VertexTable};
     use evergraph_graph::value::{Value, ValueType};
+    use proptest::prelude::*;
     use std::fs;
 
     /// Reads files from a folder of their own; errors are without its name.
@@ -458,5 +463,126 @@ mod tests {
             error(&[("g.graphml", &unknown)]),
             "g.graphml:4: there is no vertex \"c\" in id space GraphML"
         );
+    }
+
+    /// A vertex: its label and two properties that it may have.
+    type RandomVertex = (usize, Option<i64>, Option<String>);
+    /// An edge: its ends, type and weight.
+    type RandomEdge = (prop::sample::Index, prop::sample::Index, usize, Option<f64>);
+
+    const LABELS: [&str; 3] = ["a", "b", "c"];
+
+    fn a_vertex() -> impl Strategy<Value = RandomVertex> {
+        (0..3usize, prop::option::of(any::<i64>()), prop::option::of("[a-z<&\"\n é]{0,6}"))
+    }
+
+    fn an_edge() -> impl Strategy<Value = RandomEdge> {
+        let weight = any::<f64>().prop_filter("equal to itself", |weight| !weight.is_nan());
+        (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..3usize, prop::option::of(weight))
+    }
+
+    fn elements(vertices: &[RandomVertex], edges: &[RandomEdge]) -> (Vec<Vertex>, Vec<Edge>) {
+        let vertex = |(at, (label, number, text)): (usize, &RandomVertex)| {
+            let number = number.map(|number| ("n".to_owned(), vec![Value::I64(number).into()]));
+            let text = text.as_ref().map(|text| ("t".to_owned(), vec![Value::from(text.as_str()).into()]));
+            Vertex {
+                id: Value::I64(at as i64 * 7),
+                labels: vec![LABELS[*label].to_owned()],
+                properties: number.into_iter().chain(text).collect(),
+            }
+        };
+        let edge = |(at, (source, target, edge_type, weight)): (usize, &RandomEdge)| Edge {
+            id: Some(Value::I64(at as i64)),
+            edge_type: LABELS[*edge_type].to_owned(),
+            source: Value::I64(source.index(vertices.len()) as i64 * 7),
+            target: Value::I64(target.index(vertices.len()) as i64 * 7),
+            properties: weight.iter().map(|weight| ("w".to_owned(), Value::F64(*weight))).collect(),
+        };
+        (vertices.iter().enumerate().map(vertex).collect(), edges.iter().enumerate().map(edge).collect())
+    }
+
+    fn graphson(vertices: &[Vertex], edges: &[Edge]) -> String {
+        let mut writer = VertexWriter::new(Vec::new(), Layout::Lines);
+        for vertex in vertices {
+            let out = edges.iter().filter(|edge| edge.source == vertex.id);
+            let into = edges.iter().filter(|edge| edge.target == vertex.id);
+            writer.write_vertex(vertex, out, into).unwrap();
+        }
+        String::from_utf8(writer.finish().unwrap()).unwrap()
+    }
+
+    fn graphml(vertices: &[Vertex], edges: &[Edge]) -> String {
+        let property =
+            |scope, name: &str, value_type| PropertyKey { scope, name: name.to_owned(), value_type };
+        let schema = GraphmlSchema {
+            properties: vec![
+                property(Scope::Vertex, "n", ValueType::I64),
+                property(Scope::Vertex, "t", ValueType::String),
+                property(Scope::Edge, "w", ValueType::F64),
+            ],
+            vertex_ids: ValueType::I64,
+            edge_ids: ValueType::I64,
+        };
+        let mut writer = GraphmlWriter::new(Vec::new(), schema).unwrap();
+        // Edges may come first.
+        edges.iter().for_each(|edge| writer.write_edge(edge).unwrap());
+        vertices.iter().for_each(|vertex| writer.write_vertex(vertex).unwrap());
+        String::from_utf8(writer.finish().unwrap().0).unwrap()
+    }
+
+    /// Every vertex and edge of `load` as text, sorted.
+    fn contents(load: &Load) -> Vec<String> {
+        let ids: Vec<_> = load.vertices.iter().map(|table| vertex_values(table, "id")).collect();
+        let mut contents = Vec::new();
+        for table in &load.vertices {
+            let [id, n, t] = ["id", "n", "t"].map(|key| vertex_values(table, key));
+            contents.extend(
+                (0..id.len()).map(|row| format!("{} {:?} {:?} {:?}", table.label, id[row], n[row], t[row])),
+            );
+        }
+        for table in &load.edges {
+            let (edge_ids, weights) = (table.column("e").unwrap().unwrap(), table.column("w").unwrap());
+            for (row, (source, target)) in table.ends().unwrap().into_iter().enumerate() {
+                let ends =
+                    (&ids[table.source_label][source as usize], &ids[table.target_label][target as usize]);
+                let weight = weights.as_ref().and_then(|weights| weights.get(row));
+                contents.push(format!("{} {:?} {ends:?} {weight:?}", table.edge_type, edge_ids.get(row)));
+            }
+        }
+        contents.sort();
+        contents
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn both_formats_read_back_what_was_written(
+            vertices in prop::collection::vec(a_vertex(), 1..20),
+            edges in prop::collection::vec(an_edge(), 0..30),
+            threads in 1usize..4,
+            block_bytes in 1usize..3000,
+        ) {
+            let (vertices, edges) = elements(&vertices, &edges);
+            let mut expected: Vec<String> = Vec::new();
+            for vertex in &vertices {
+                let value = |key: &str| {
+                    vertex.properties.iter().find(|(name, _)| name == key).map(|(_, values)| &values[0].value)
+                };
+                expected.push(format!("{} {:?} {:?} {:?}", vertex.labels[0], Some(&vertex.id), value("n"), value("t")));
+            }
+            for edge in &edges {
+                let ends = (Some(&edge.source), Some(&edge.target));
+                let weight = edge.properties.first().map(|(_, weight)| weight);
+                expected.push(format!("{} {:?} {ends:?} {weight:?}", edge.edge_type, edge.id));
+            }
+            expected.sort();
+            for (name, text) in [("g.json", graphson(&vertices, &edges)), ("g.graphml", graphml(&vertices, &edges))] {
+                let change = |options: &mut ImportOptions| options.edge_id_key = Some("e".to_owned());
+                let imported = read(&[(name, &text)], change, (threads, block_bytes)).unwrap();
+                prop_assert_eq!(contents(&imported.load), expected.clone(), "{}", name);
+                prop_assert_eq!(imported.notes.len(), 0);
+            }
+        }
     }
 }

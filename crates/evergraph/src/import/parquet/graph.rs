@@ -120,7 +120,9 @@ pub fn read_relationships(
                 assembly.declare_edges(edge_type, properties(file), &file.name)?;
             }
         }
-        let ids = Ends { sources: ids[source.0].clone(), targets: ids[target.0].clone() };
+        let [left, right]: [_; 2] = ids.try_into().expect("a file of edges has two columns of ids");
+        let (sources, targets) = if source.0 == 0 { (left, right) } else { (right, left) };
+        let ids = Ends { sources, targets };
         let shown = ids.clone();
         let batch = Batch { lines, ids, names, columns: Columns::Shared(columns), faults };
         let describe = |row, part, why| {
@@ -301,6 +303,7 @@ mod tests {
     use evergraph_graph::value::ValueType;
     use parquet::arrow::ArrowWriter;
     use parquet::file::properties::WriterProperties;
+    use proptest::prelude::*;
     use std::fs::{self, File};
     use std::path::Path;
     use std::sync::Arc;
@@ -420,7 +423,7 @@ mod tests {
                 ("name", ValueType::String, ["Ada", "-", ""]),
                 ("colour", ValueType::String, ["red", "-", "red"]),
                 ("list", ValueType::List, ["[1, 2]", "-", "[]"]),
-                ("map", ValueType::Map, ["{\"k\": 7}", "-", "{}"]),
+                ("map", ValueType::Map, ["{\"k\": 7}", "-", "{:}"]),
                 (
                     "struct",
                     ValueType::Map,
@@ -552,5 +555,33 @@ mod tests {
         fs::write(&path, "id,name\n").unwrap();
         let text = read(folder.path(), vec![InputFile::new(&path)], |_| (), 1).unwrap_err();
         assert!(text.starts_with("V.parquet: is no sound Parquet file: "), "{text}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn a_file_with_a_flipped_bit_is_read_or_refused(at in any::<prop::sample::Index>(), bit in 0..8u8) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("V.parquet");
+            let colours: DictionaryArray<Int32Type> = vec![Some("red"), None, Some("blue")].into_iter().collect();
+            write(
+                &path,
+                vec![
+                    ("id:ID", array(Int64Array::from(vec![1, 2, 3]))),
+                    ("name", array(StringArray::from(vec![Some("Ada"), None, Some("Eve")]))),
+                    ("colour", array(colours)),
+                    ("flag", array(BooleanArray::from(vec![true, false, true]))),
+                ],
+            );
+            let mut bytes = fs::read(&path).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            fs::write(&path, bytes).unwrap();
+            match read(folder.path(), vec![InputFile::new(&path)], |_| (), 1) {
+                Ok(imported) => prop_assert!(imported.load.vertices_count() <= 3),
+                Err(why) => prop_assert!(why.starts_with("V.parquet"), "{why}"),
+            }
+        }
     }
 }

@@ -41,6 +41,7 @@ pub mod pipeline;
 pub mod places;
 pub mod plan;
 pub mod policy;
+pub mod quoted_name;
 pub mod read;
 pub mod recognise;
 pub mod report;

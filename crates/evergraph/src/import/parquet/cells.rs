@@ -1,7 +1,7 @@
 //! Cells: the arrays of a record batch as packed columns and ids.
 
 use crate::import::assembly::id_column::{IdColumn, IdKind};
-use crate::import::cell::CellColumn;
+use crate::import::cell::{CellColumn, CellType, Cells};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -62,6 +62,19 @@ pub fn property(array: &dyn Array, value_type: ValueType, note: &mut dyn FnMut(u
         }
     }
     CellColumn { value_type, column: column.finish() }
+}
+
+/// The values of `array`, whose strings are cells of `cell_type`. `note` is told of each row with one
+/// that isn't; it has no value then.
+#[must_use]
+pub fn texts(array: &dyn Array, cell_type: CellType, note: &mut dyn FnMut(usize, String)) -> CellColumn {
+    let mut cells = Cells::new(cell_type);
+    for (row, text) in array.as_string::<i32>().iter().enumerate() {
+        if let Err(why) = cells.push(text.unwrap_or_default().as_bytes()) {
+            note(row, why);
+        }
+    }
+    cells.finish()
 }
 
 /// The ids in `array`, as ones of `kind`. `note` is told of each row without one, or with one that is

@@ -1,11 +1,13 @@
 //! File: one Parquet file of a plan, opened: what its columns are for, and of which type.
 //!
 //! A column's name may be a word of a header that names a role: `id:ID(Person)`, `:START_ID(Person)`,
-//! `:LABEL`, `:IGNORE`. Every other name is the key of a property as it stands, colons and all.
+//! `:LABEL`, `:IGNORE`. Every other name is the key of a property as it stands, colons and all. What our
+//! exports add, a field's metadata say: texts that are cells of another type, and keys that would look
+//! like a role.
 
 use crate::import::assembly::id_column::IdKind;
 use crate::import::cell::CellType;
-use crate::import::header::{Header, Meaning};
+use crate::import::header::{Header, Meaning, parse_type};
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::header_words;
 use crate::import::options::Role;
@@ -24,6 +26,14 @@ use parquet::arrow::arrow_reader::{
 use parquet::basic::LogicalType;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+
+/// The metadata of a field whose texts are cells: their type, as in a header of CSV.
+pub const CELL_METADATA: &str = "evergraph.cell";
+/// The metadata of a field whose name isn't the property's key: the key.
+pub const KEY_METADATA: &str = "evergraph.key";
+
+/// What stands between elements in texts that are cells.
+const ARRAY_DELIMITER: u8 = b';';
 
 /// A Parquet file and how to read it.
 #[derive(Debug)]
@@ -61,6 +71,8 @@ pub struct ParquetColumn {
     pub meaning: Meaning,
     /// The type of its values.
     pub value_type: ValueType,
+    /// What its texts are, if they are cells of another type.
+    pub cells: Option<CellType>,
 }
 
 impl ParquetColumn {
@@ -91,7 +103,6 @@ impl ParquetFile {
         let names: Vec<String> =
             metadata.schema().fields().iter().map(|field| field.name().clone()).collect();
         let words = header_words(&names, rule).map_err(&blame)?;
-        let is_role = |word: &str| is_role_word(word) || is_ignored(word);
         let roles: Vec<String> = words
             .iter()
             .map(|word| if is_role(word) { word.clone() } else { ":IGNORE".to_owned() })
@@ -108,6 +119,12 @@ impl ParquetFile {
                 let (column, name) = (index + 1, &names[index]);
                 blame(format!("column {column} ({name}): is of type {data_type}, {what}"))
             };
+            let stated = metadata.schema().field(index).metadata().get(CELL_METADATA);
+            let stated = stated.filter(|_| *data_type == DataType::Utf8);
+            let cells = stated.map(|word| parse_type(word, ARRAY_DELIMITER)).transpose();
+            let cells = cells.map_err(|why| {
+                blame(format!("column {} ({}): {CELL_METADATA}: {why}", index + 1, names[index]))
+            })?;
             let meaning = match field.meaning {
                 Meaning::Ignore if !is_ignored(word) => {
                     // Nothing to be kept, and no type to keep it by.
@@ -117,13 +134,15 @@ impl ParquetFile {
                     let value_type = value_type.ok_or_else(|| {
                         refuse("which we don't have: leave it out by `ignore` in a mapping, or write another one")
                     })?;
-                    Meaning::Property { key: word.clone(), cell_type: CellType::Scalar(value_type) }
+                    let key = metadata.schema().field(index).metadata().get(KEY_METADATA).unwrap_or(word);
+                    let cell_type = cells.unwrap_or(CellType::Scalar(value_type));
+                    Meaning::Property { key: key.clone(), cell_type }
                 }
                 Meaning::Ignore => continue,
                 meaning => meaning,
             };
             let value_type = value_type.unwrap_or(ValueType::Any);
-            let column = ParquetColumn { index, text: names[index].clone(), meaning, value_type };
+            let column = ParquetColumn { index, text: names[index].clone(), meaning, value_type, cells };
             let is_id =
                 matches!(column.meaning, Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_));
             if is_id && column.id_kind().is_none() {
@@ -236,6 +255,12 @@ fn read_metadata(path: &Path) -> Result<ArrowReaderMetadata> {
     let metadata = guarded(&name, || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))?;
     check_footer(&name, metadata.metadata(), file_bytes)?;
     Ok(metadata)
+}
+
+/// Whether a column of this name isn't a property.
+#[must_use]
+pub fn is_role(word: &str) -> bool {
+    is_role_word(word) || is_ignored(word)
 }
 
 fn is_ignored(word: &str) -> bool {

@@ -11,7 +11,7 @@ use crate::import::context::Context;
 use crate::import::faults::{Fault, FaultCollector, FaultRules, Faults};
 use crate::import::header::{EndSpace, Meaning};
 use crate::import::options::IdType;
-use crate::import::parquet::cells::{ids, property, value_at};
+use crate::import::parquet::cells::{ids, property, texts, value_at};
 use crate::import::parquet::file::{OpenParquet, ParquetColumn};
 use crate::import::pipeline;
 use crate::import::source::BytesRead;
@@ -242,7 +242,11 @@ fn parse_rows(
                 names = Some(found);
             }
             Meaning::Property { key, .. } => {
-                columns.push((key.clone(), property(array, column.value_type, &mut note)));
+                let values = match column.cells {
+                    Some(cell_type) => texts(array, cell_type, &mut note),
+                    None => property(array, column.value_type, &mut note),
+                };
+                columns.push((key.clone(), values));
             }
             Meaning::Ignore => {}
         }

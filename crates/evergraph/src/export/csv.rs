@@ -175,8 +175,11 @@ fn write_edges(
             .iter()
             .filter_map(|key| Some((*key, CellForm::of(survey.edge_facts(edge_type, *key)?))))
             .collect();
-        let ends =
-            [id_word(survey, source_space, "START_ID"), ":TYPE".into(), id_word(survey, target_space, "END_ID")];
+        let ends = [
+            id_word(survey, source_space, "START_ID"),
+            ":TYPE".into(),
+            id_word(survey, target_space, "END_ID"),
+        ];
         let words = columns.iter().map(|(key, form)| form.header_word(&survey.catalogue.key_name(*key)));
         let header: Vec<String> = ends.into_iter().chain(words).collect();
         let mut file = CsvFile::create(&edge_file_name(survey, spaces, join, names), options, target)?;
@@ -184,7 +187,8 @@ fn write_edges(
         files.push((join.target, target_space, columns, file));
     }
     pages::edges(view, source, edge_type, |label, page| {
-        let Some((_, target_space, columns, file)) = files.iter_mut().find(|(known, ..)| *known == label) else {
+        let Some((_, target_space, columns, file)) = files.iter_mut().find(|(known, ..)| *known == label)
+        else {
             return Ok(()); // its end is outside the scope
         };
         let sources = source_space.identity.column(view, Some(source), &page.sources())?;
@@ -242,7 +246,8 @@ impl CsvFile {
     }
 
     fn finish(self, target: &mut FolderTarget) -> Result<()> {
-        let packed = self.writer.into_inner().map_err(|error| target.failed(&self.name, error.into_error()))?;
+        let packed =
+            self.writer.into_inner().map_err(|error| target.failed(&self.name, error.into_error()))?;
         target.finish_file(self.name, packed, self.rows)
     }
 }

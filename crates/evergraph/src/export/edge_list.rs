@@ -113,7 +113,9 @@ pub fn write_folder(
         target.finish_file(name, lines.bytes, joins.iter().map(|join| join.count).sum())?;
     }
     let (name, mut packed) = target.file(MAPPING_FILE, Packing::None)?;
-    packed.write_all(mapping_text(&proposals, &[]).as_bytes()).map_err(|error| target.failed(&name, error))?;
+    packed
+        .write_all(mapping_text(&proposals, &[]).as_bytes())
+        .map_err(|error| target.failed(&name, error))?;
     target.finish_file(name, packed, 0)?;
     target.finish()
 }
@@ -129,7 +131,9 @@ pub fn write_file(
     meter: &Meter<'_>,
 ) -> Result<Vec<ExportedFile>> {
     if !options.vertex_columns.is_empty() {
-        return Err(Error::invalid("properties of vertices go to a list of vertices: name a folder as output"));
+        return Err(Error::invalid(
+            "properties of vertices go to a list of vertices: name a folder as output",
+        ));
     }
     let edge_columns = edge_columns(survey, options)?;
     let target = FileTarget::create(options)?;
@@ -163,7 +167,9 @@ fn write_edges<W: Write>(
             let targets = identity.column(view, Some(label), &page.targets())?;
             let cells = columns
                 .iter()
-                .map(|column| Ok((column.form, pages::edge_column(view, edge_type, &page.edges, column.key)?)))
+                .map(|column| {
+                    Ok((column.form, pages::edge_column(view, edge_type, &page.edges, column.key)?))
+                })
                 .collect::<Result<Vec<_>>>()?;
             for row in 0..page.edges.len() {
                 lines.write(&[&sources, &targets], &cells, row).map_err(&failed)?;
@@ -193,7 +199,8 @@ fn columns(
 ) -> Result<Vec<ListColumn>> {
     let column = |name: &String| {
         let key = survey.catalogue.key(name);
-        let found = facts.iter().filter(|(known, _)| Some(**known) == key).map(|(_, facts)| facts.value_type());
+        let found =
+            facts.iter().filter(|(known, _)| Some(**known) == key).map(|(_, facts)| facts.value_type());
         let types: std::collections::BTreeSet<ValueType> = found.collect();
         let mut types = types.into_iter();
         match (key, types.next(), types.next()) {

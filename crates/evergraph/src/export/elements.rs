@@ -108,7 +108,9 @@ impl<'a> ElementReader<'a> {
             self.view.labels(&batch.neighbors, &mut labels)?;
             let edges = batch.edges.iter().zip(&labels);
             found.extend(
-                edges.filter(|(_, label)| label.is_some_and(|label| self.scope.has_label(label))).map(|(edge, _)| *edge),
+                edges
+                    .filter(|(_, label)| label.is_some_and(|label| self.scope.has_label(label)))
+                    .map(|(edge, _)| *edge),
             );
         }
         Ok(found)

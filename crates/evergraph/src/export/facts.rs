@@ -144,7 +144,8 @@ mod tests {
         assert!(!facts(vec!["".into()]).texts_are_plain);
         assert!(!facts(vec!["a\0".into()]).texts_are_plain);
         assert!(facts(vec![list(vec!["a".into(), "b]".into()])]).lists_are_plain);
-        for elements in [vec![], vec!["".into()], vec!["a;b".into()], vec!["[a]".into()], vec![list(vec![])]] {
+        for elements in [vec![], vec!["".into()], vec!["a;b".into()], vec!["[a]".into()], vec![list(vec![])]]
+        {
             assert!(!facts(vec![list(elements)]).lists_are_plain);
         }
     }

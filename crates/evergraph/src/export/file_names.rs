@@ -85,7 +85,10 @@ mod tests {
 
     #[test]
     fn names_that_clash_are_numbered() {
-        assert_eq!(names(&["a", "A", "a-2", "a b", "a/b", "a"]), ["a", "A-2", "a-2-2", "a_b", "a_b-2", "a-3"]);
+        assert_eq!(
+            names(&["a", "A", "a-2", "a b", "a/b", "a"]),
+            ["a", "A-2", "a-2-2", "a_b", "a_b-2", "a-3"]
+        );
     }
 
     proptest! {

@@ -38,7 +38,11 @@ pub fn write(
     let mut writer = GraphmlWriter::new(packed, schema(survey, reader)).map_err(unwritable)?;
     for label in &survey.labels {
         pages::vertices(view, label.label, |page| {
-            reader.vertices(label, page)?.iter().try_for_each(|vertex| writer.write_vertex(vertex)).map_err(unwritable)?;
+            reader
+                .vertices(label, page)?
+                .iter()
+                .try_for_each(|vertex| writer.write_vertex(vertex))
+                .map_err(unwritable)?;
             meter.tick(&name, page.len())
         })?;
     }
@@ -64,7 +68,8 @@ fn schema(survey: &Survey, reader: &ElementReader<'_>) -> GraphmlSchema {
         .filter(|(key, _)| reader.identity.key() != Some(**key))
         .flat_map(|(key, facts)| facts.types.iter().map(move |value_type| (false, *key, value_type)));
     let of_edges = survey.edge_facts.values().flatten();
-    let of_edges = of_edges.flat_map(|(key, facts)| facts.types.iter().map(move |value_type| (true, *key, value_type)));
+    let of_edges =
+        of_edges.flat_map(|(key, facts)| facts.types.iter().map(move |value_type| (true, *key, value_type)));
     // Labels share keys: each is stated once.
     let all: BTreeSet<_> = of_vertices.chain(of_edges).collect();
     let property = |(is_of_edges, key, value_type)| PropertyKey {

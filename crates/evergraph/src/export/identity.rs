@@ -33,7 +33,8 @@ impl Identity {
     #[must_use]
     pub fn of_label(survey: &Survey, label: &LabelSurvey) -> Self {
         let catalogue = &survey.catalogue;
-        let usable = label.facts.iter().filter(|(key, _)| catalogue.is_unique(Owner::Label(label.label), **key));
+        let usable =
+            label.facts.iter().filter(|(key, _)| catalogue.is_unique(Owner::Label(label.label), **key));
         let mut usable = usable.filter_map(|(key, facts)| Some((*key, id_type(facts, label.count)?)));
         let first = usable.next();
         // Of several the one that is called so.

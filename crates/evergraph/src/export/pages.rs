@@ -112,12 +112,7 @@ pub fn vertex_column(
 ///
 /// # Errors
 /// What reading may meet.
-pub fn edge_column(
-    view: &dyn GraphView,
-    edge_type: TypeId,
-    edges: &[EdgeId],
-    key: KeyId,
-) -> Result<Column> {
+pub fn edge_column(view: &dyn GraphView, edge_type: TypeId, edges: &[EdgeId], key: KeyId) -> Result<Column> {
     let value_type = view.catalogue().property_type(Owner::EdgeType(edge_type), key);
     let mut column = Column::new(value_type.unwrap_or(ValueType::Any));
     view.edge_properties(edges, key, &mut column)?;

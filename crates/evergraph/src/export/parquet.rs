@@ -203,7 +203,8 @@ fn write_edges(
         files.push((join.target, target_space, columns, file));
     }
     pages::edges(view, source, edge_type, |label, page| {
-        let Some((_, target_space, columns, file)) = files.iter_mut().find(|(known, ..)| *known == label) else {
+        let Some((_, target_space, columns, file)) = files.iter_mut().find(|(known, ..)| *known == label)
+        else {
             return Ok(()); // its end is outside the scope
         };
         let sources = source_space.identity.column(view, Some(source), &page.sources())?;
@@ -282,8 +283,12 @@ fn typed(value_type: ValueType, values: &[Option<Value>]) -> ArrayRef {
         ValueType::I64 => array!(Int64Array, I64),
         ValueType::F32 => array!(Float32Array, F32),
         ValueType::F64 => array!(Float64Array, F64),
-        ValueType::Bytes => array!(BinaryArray, value => if let Value::Bytes(bytes) = value { Some(bytes.as_ref()) } else { None }),
-        ValueType::Date => array!(Date32Array, value => if let Value::Date(date) = value { Some(date.days()) } else { None }),
+        ValueType::Bytes => {
+            array!(BinaryArray, value => if let Value::Bytes(bytes) = value { Some(bytes.as_ref()) } else { None })
+        }
+        ValueType::Date => {
+            array!(Date32Array, value => if let Value::Date(date) = value { Some(date.days()) } else { None })
+        }
         ValueType::DateTime => {
             let moments = values.iter().map(|value| match value {
                 Some(Value::DateTime(moment)) => utc_nanoseconds(*moment),

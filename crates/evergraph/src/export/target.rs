@@ -63,7 +63,10 @@ impl FolderTarget {
             Ok(entries) => check_replaceable(&path, entries, options.overwrite)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                return Err(Error::invalid(format!("{name} is a file: name a folder for {}", options.format.name())));
+                return Err(Error::invalid(format!(
+                    "{name} is a file: name a folder for {}",
+                    options.format.name()
+                )));
             }
             Err(error) => return Err(failed("look at", &path, error)),
         }
@@ -253,7 +256,10 @@ fn check_replaceable(path: &Path, entries: fs::ReadDir, overwrite: bool) -> Resu
 }
 
 fn exists(path: &Path, what: &str) -> Error {
-    Error::invalid(format!("{} is there already, {what}: name another place, or overwrite it", path.display()))
+    Error::invalid(format!(
+        "{} is there already, {what}: name another place, or overwrite it",
+        path.display()
+    ))
 }
 
 fn parent(path: &Path) -> &Path {

@@ -1,8 +1,8 @@
 //! Graphs: a random graph, put into a database, and what a database holds, in a form that compares.
 
 use crate::values::{Kind, Letters, kind, name};
-use evergraph::{Database, Direction, GraphView, ReadByName, Value};
 use evergraph::graph::transaction::Transaction as _;
+use evergraph::{Database, Direction, GraphView, ReadByName, Value};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::weighted;
 use proptest::prelude::*;
@@ -39,12 +39,11 @@ pub struct Content {
 /// Graphs with everything that a graph can have.
 pub fn graph(letters: Letters) -> impl Strategy<Value = Graph> {
     let names = || btree_set(name(letters), 1..4).prop_map(|names| names.into_iter().collect::<Vec<_>>());
-    let keys = btree_map(name(letters), kind(), 1..4)
-        .prop_map(|mut keys| {
-            keys.remove(ID);
-            keys.remove(CODE);
-            keys.into_iter().collect::<Vec<_>>()
-        });
+    let keys = btree_map(name(letters), kind(), 1..4).prop_map(|mut keys| {
+        keys.remove(ID);
+        keys.remove(CODE);
+        keys.into_iter().collect::<Vec<_>>()
+    });
     (names(), names(), keys, 0..4_usize).prop_flat_map(move |(labels, types, keys, unique)| {
         let unique: Vec<Vec<&'static str>> = (0..labels.len())
             .map(|label| match (unique, label % 3) {
@@ -117,12 +116,14 @@ impl Graph {
                 let mut all = properties(values);
                 all.push((ID.to_owned(), Self::id(vertex).into()));
                 all.push((CODE.to_owned(), Self::code(vertex).into()));
-                let all: Vec<(&str, Value)> = all.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
+                let all: Vec<(&str, Value)> =
+                    all.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
                 ids.push(tx.add_vertex(&self.labels[*label], &all)?);
             }
             for (edge_type, source, target, values) in &self.edges {
                 let all = properties(values);
-                let all: Vec<(&str, Value)> = all.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
+                let all: Vec<(&str, Value)> =
+                    all.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
                 tx.add_edge(ids[*source], &self.types[*edge_type], ids[*target], &all)?;
             }
             Ok(())

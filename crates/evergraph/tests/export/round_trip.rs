@@ -26,7 +26,8 @@ const NUMBER: &str = "the vertex' number";
 /// What a database holds that was imported from the file of elements `path`. Where vertices are called by
 /// their numbers, these are left out.
 fn imported_elements(path: &Path, report: &Exported) -> Content {
-    let has_numbers = report.losses.iter().any(|loss| loss.starts_with("vertices are called by their numbers"));
+    let has_numbers =
+        report.losses.iter().any(|loss| loss.starts_with("vertices are called by their numbers"));
     let db = Database::in_memory().unwrap();
     let mut options = ImportOptions { threads: 1, ..ImportOptions::new([InputFile::new(path)]) };
     if has_numbers {
@@ -117,7 +118,10 @@ fn hubs_and_long_labels_come_back_whole() {
         names,
         ["Hub.csv", "A.csv", "B.csv", "Hub-TO-A.csv", "Hub-TO-B.csv", "A-TO-Hub.csv", "B-TO-Hub.csv"]
     );
-    assert_eq!(report.files.iter().map(|file| file.rows).collect::<Vec<_>>(), [1, 1250, 1250, 1250, 1250, 1250, 1250]);
+    assert_eq!(
+        report.files.iter().map(|file| file.rows).collect::<Vec<_>>(),
+        [1, 1250, 1250, 1250, 1250, 1250, 1250]
+    );
     assert!(Content::of(&imported(&out)) == Content::of(&db));
 }
 
@@ -136,9 +140,8 @@ fn a_unique_key_is_one_again_after_an_import() {
     let out = folder.path().join("out");
     let report = export(&graph.build(), &ExportOptions::new(ExportFormat::Csv, &out));
     assert_eq!(report.losses, Vec::<String>::new());
-    let header = |name: &str| {
-        std::fs::read_to_string(out.join(name)).unwrap().lines().next().unwrap().to_owned()
-    };
+    let header =
+        |name: &str| std::fs::read_to_string(out.join(name)).unwrap().lines().next().unwrap().to_owned();
     assert_eq!(header("Person.csv"), "code:ID(Person),id:long");
     assert_eq!(header("a_b.csv"), "id:ID(a_b){id-type:long},:LABEL,code:string");
     assert_eq!(header("Person-KNOWS-a_b.csv"), ":START_ID(Person),:TYPE,:END_ID(a_b){id-type:long}");

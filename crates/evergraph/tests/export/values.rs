@@ -30,10 +30,50 @@ pub enum Kind {
 }
 
 const ODD: [&str; 44] = [
-    "../x", "a:b", "a{b}", "(x)", "x:ID", "id:ID(a)", "a", "A", "b", " lead", "trail ", "\"q\"", "'", "a;b", "a,b",
-    "a|b\tc", "line\nbreak", "\r", "\0", "\u{1}x", "\u{feff}", "😀", "e\u{301}", "é", "CON", "con.txt", ":LABEL",
-    ":TYPE", "{form:graphson}", "Person_knows_Person", "Person", "person", "import.toml", "null", "\\N", "[1]",
-    "[a;b]", "\0end\0", "<&>", "]]>", "true", "7", "-", "\u{2028}",
+    "../x",
+    "a:b",
+    "a{b}",
+    "(x)",
+    "x:ID",
+    "id:ID(a)",
+    "a",
+    "A",
+    "b",
+    " lead",
+    "trail ",
+    "\"q\"",
+    "'",
+    "a;b",
+    "a,b",
+    "a|b\tc",
+    "line\nbreak",
+    "\r",
+    "\0",
+    "\u{1}x",
+    "\u{feff}",
+    "😀",
+    "e\u{301}",
+    "é",
+    "CON",
+    "con.txt",
+    ":LABEL",
+    ":TYPE",
+    "{form:graphson}",
+    "Person_knows_Person",
+    "Person",
+    "person",
+    "import.toml",
+    "null",
+    "\\N",
+    "[1]",
+    "[a;b]",
+    "\0end\0",
+    "<&>",
+    "]]>",
+    "true",
+    "7",
+    "-",
+    "\u{2028}",
 ];
 
 impl Letters {
@@ -138,21 +178,27 @@ fn scalar(value_type: ValueType, letters: Letters) -> BoxedStrategy<Value> {
         ValueType::I32 => any::<i32>().prop_map(Value::from).boxed(),
         ValueType::I64 => any::<i64>().prop_map(Value::from).boxed(),
         // A quiet NaN is all that a text says.
-        ValueType::F32 => float.prop_map(|float| Value::F32(if float.is_nan() { f32::NAN } else { float as f32 })).boxed(),
-        ValueType::F64 => float.prop_map(|float| Value::F64(if float.is_nan() { f64::NAN } else { float })).boxed(),
+        ValueType::F32 => {
+            float.prop_map(|float| Value::F32(if float.is_nan() { f32::NAN } else { float as f32 })).boxed()
+        }
+        ValueType::F64 => {
+            float.prop_map(|float| Value::F64(if float.is_nan() { f64::NAN } else { float })).boxed()
+        }
         ValueType::BigInteger => parsed("-?[1-9][0-9]{0,40}", value_type),
         ValueType::Decimal => parsed("-?[0-9]{1,20}(\\.[0-9]{1,12})?(e-?[0-9]{1,3})?", value_type),
-        ValueType::Char => text(letters)
-            .prop_map(|text| Value::from(text.chars().next().unwrap_or(' ')))
-            .boxed(),
+        ValueType::Char => {
+            text(letters).prop_map(|text| Value::from(text.chars().next().unwrap_or(' '))).boxed()
+        }
         ValueType::String => text(letters).prop_map(Value::from).boxed(),
         ValueType::Bytes => proptest::collection::vec(any::<u8>(), 0..5).prop_map(Value::from).boxed(),
         ValueType::Date => any::<i32>().prop_map(|days| Value::from(Date::from_days(days))).boxed(),
-        ValueType::DateTime => (-99_999_999_999_i64..99_999_999_999, 0..1_000_000_000_u32, -64_800..=64_800_i32)
-            .prop_map(|(seconds, nanoseconds, offset)| {
-                Value::from(DateTime::new(seconds, nanoseconds, offset).expect("these are in range"))
-            })
-            .boxed(),
+        ValueType::DateTime => {
+            (-99_999_999_999_i64..99_999_999_999, 0..1_000_000_000_u32, -64_800..=64_800_i32)
+                .prop_map(|(seconds, nanoseconds, offset)| {
+                    Value::from(DateTime::new(seconds, nanoseconds, offset).expect("these are in range"))
+                })
+                .boxed()
+        }
         ValueType::Duration => (-20..20_i32, -31..=31_i32, any::<i32>(), 0..1_000_000_000_u32)
             .prop_map(|(months, days, seconds, nanoseconds)| {
                 Value::from(
@@ -165,5 +211,7 @@ fn scalar(value_type: ValueType, letters: Letters) -> BoxedStrategy<Value> {
 }
 
 fn parsed(pattern: &'static str, value_type: ValueType) -> BoxedStrategy<Value> {
-    pattern.prop_map(move |text| Value::parse(&text, value_type).expect("the pattern is that of the type")).boxed()
+    pattern
+        .prop_map(move |text| Value::parse(&text, value_type).expect("the pattern is that of the type"))
+        .boxed()
 }

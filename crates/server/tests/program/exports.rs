@@ -69,7 +69,8 @@ fn what_cannot_be_written_is_said_before_anything_is() {
     export(&["--output", "-", "--format", "csv"]).failed(2, &["standard output can't take"]);
     export(&["--output", "out", "--label", "Persn"]).failed(3, &["Persn", "Person"]);
     export(&["--output", "no/out"]).failed(3, &["no/out"]);
-    export(&["--output", "social.eg", "--format", "csv", "--overwrite"]).failed(2, &["which no export wrote"]);
+    export(&["--output", "social.eg", "--format", "csv", "--overwrite"])
+        .failed(2, &["which no export wrote"]);
     export(&["--output", "out", "--columns", "since"]).failed(2, &["columns are chosen for edge lists"]);
     assert!(!folder.path("out").exists());
 }

@@ -21,6 +21,15 @@ pub struct Built {
     pub duplicates_count: u64,
 }
 
+/// Where a build finds the vertices of its label.
+#[derive(Debug)]
+pub struct Sources<'a, V> {
+    /// What goes into the index. No two of these show the same vertex.
+    pub scanned: &'a [V],
+    /// An index with other holders, and what shows them: they are compared and not taken over.
+    pub beside: Option<(&'a UniqueIndex, &'a V)>,
+}
+
 /// Builds the index on `key` among the vertices of `label` as `view` shows them.
 ///
 /// Cost: reads the key of each vertex of the label once, and twice where hashes meet.
@@ -28,26 +37,61 @@ pub struct Built {
 /// # Errors
 /// What reading may meet.
 pub fn build<V: View>(view: &V, label: LabelId, key: KeyId, seed: u64) -> Result<Built> {
-    let index = UniqueIndex::new(view.timestamp(), seed);
+    let sources = Sources { scanned: std::slice::from_ref(view), beside: None };
+    build_from(&sources, UniqueIndex::new(view.timestamp(), seed), label, key)
+}
+
+/// As [`build`], from several views into `index`, which is empty.
+///
+/// # Errors
+/// What reading may meet.
+pub fn build_from<V: View>(
+    sources: &Sources<'_, V>,
+    index: UniqueIndex,
+    label: LabelId,
+    key: KeyId,
+) -> Result<Built> {
     let mut built = Built { index, duplicates: Vec::new(), duplicates_count: 0 };
     let mut candidates = Vec::new();
-    for_each_value(view, label, key, |vertex, value| {
-        let hash = built.index.hash(&value);
-        candidates.clear();
-        built.index.candidates(hash, &mut candidates);
-        for other in &candidates {
-            if view.vertex_property(*other, key)?.as_ref() == Some(&value) {
+    for view in sources.scanned {
+        for_each_value(view, label, key, |vertex, value| {
+            let hash = built.index.hash(&value);
+            candidates.clear();
+            built.index.candidates(hash, &mut candidates);
+            let mut holder = first_holder(sources.scanned, key, &value, &candidates)?;
+            if let (None, Some((other, view))) = (holder, sources.beside) {
+                candidates.clear();
+                other.candidates(other.hash(&value), &mut candidates);
+                holder = first_holder(std::slice::from_ref(view), key, &value, &candidates)?;
+            }
+            if let Some(holder) = holder {
                 built.duplicates_count += 1;
                 if built.duplicates.len() < DUPLICATES_NAMED {
-                    built.duplicates.push((value.clone(), *other, vertex));
+                    built.duplicates.push((value, holder, vertex));
                 }
-                break;
+            }
+            built.index.fill(hash, vertex);
+            Ok(())
+        })?;
+    }
+    Ok(built)
+}
+
+/// The first of `candidates` that has `value` in one of `views`.
+fn first_holder<V: View>(
+    views: &[V],
+    key: KeyId,
+    value: &Value,
+    candidates: &[VertexId],
+) -> Result<Option<VertexId>> {
+    for candidate in candidates {
+        for view in views {
+            if view.vertex_property(*candidate, key)?.as_ref() == Some(value) {
+                return Ok(Some(*candidate));
             }
         }
-        built.index.fill(hash, vertex);
-        Ok(())
-    })?;
-    Ok(built)
+    }
+    Ok(None)
 }
 
 /// Visits the vertices of `label` that have a value of `key`, as `view` shows them.

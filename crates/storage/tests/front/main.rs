@@ -4,11 +4,13 @@
 //! ```text
 //! rules                 one promise a test
 //! random_transactions   interleaved transactions against a model, which predicts every conflict
+//! loads                 bulk loads into data, with snapshots and writers open over them
 //! threads               what must hold whoever is first
 //! ```
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
+mod loads;
 mod model;
 mod naive_engine;
 mod random_transactions;

@@ -1,1 +1,42 @@
-//! Formats: files that hold vertices and edges in one stream, read and written element by element.
+//! Formats: files that hold graphs, read and written element by element. It knows files and elements,
+//! not databases.
+//!
+//! | format | read by | written by |
+//! |---|---|---|
+//! | GraphSON 3 (2 and 1 as well), a vertex a line or wrapped | [`graphson::stream`], [`graphson::line_read`] | [`graphson::line_write`] |
+//! | values in GraphSON 3 | [`graphson::value_read`] | [`graphson::value_write`] |
+//! | GraphML | [`graphml::reader`] | [`graphml::writer`] |
+//! | DIMACS shortest paths (`.gr`) | [`dimacs`], line by line | [`dimacs`] |
+//! | Matrix Market, coordinates (`.mtx`) | [`matrix_market`], line by line | [`matrix_market`] |
+//!
+//! What a graph loses on its way through a file and back:
+//!
+//! | | GraphSON 3 | GraphML | DIMACS | Matrix Market |
+//! |---|---|---|---|---|
+//! | labels, edge types | kept, several labels too | the first label | lost | lost |
+//! | ids of vertices | kept with their type | kept if all have one type | numbered from 1 | numbered from 1 |
+//! | ids of edges | kept | kept if all have one type | lost | lost |
+//! | properties of edges | all types | all types (1) | one whole number | one number, or none |
+//! | properties of vertices | all types | all types (1), one value a key | lost | lost |
+//! | ids of properties, meta-properties | kept | lost, counted | lost | lost |
+//! | control characters in text | kept | an error | | |
+//! | order of a vertex's edges | within an edge type | kept | kept | kept |
+//! | parallel edges, self-loops | kept | kept | kept | kept (2) |
+//! | vertices without edges | kept | kept | kept | kept |
+//!
+//! (1) GraphML knows six types; others are strings to whoever doesn't know our `evergraph.type`.
+//! (2) As entries of one place, which other readers may add up.
+//!
+//! Readers trust nothing: what they are given is elements or an error that says where, never a panic,
+//! and the memory that they take is bounded by limits of their options.
+
+pub mod dimacs;
+pub mod element;
+pub mod error;
+pub mod graphml;
+pub mod graphson;
+pub mod json;
+pub mod matrix_market;
+#[cfg(test)]
+mod strategy;
+mod words;

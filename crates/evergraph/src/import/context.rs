@@ -1,6 +1,6 @@
 //! Context: what reading any file needs of the import that it belongs to.
 
-use crate::import::faults::BadRows;
+use crate::import::faults::FaultCollector;
 use crate::import::meter::Meter;
 use crate::import::options::ImportOptions;
 use rayon::ThreadPool;
@@ -14,7 +14,7 @@ pub struct Context<'a> {
     /// Where progress goes.
     pub meter: Meter<'a>,
     /// Where bad rows go.
-    pub bad_rows: BadRows,
+    pub faults: FaultCollector,
     /// Bytes of a block, about.
     pub block_bytes: usize,
 }

@@ -10,10 +10,11 @@
 
 use crate::import::cell::{CellColumn, CellType};
 use crate::import::context::Context;
+use crate::import::csv_file::OpenCsv;
 use crate::import::csv_records::CsvRecords;
 use crate::import::csv_rows::{CsvRows, IdCells, RowFormat, string_at};
 use crate::import::declared::Declared;
-use crate::import::faults::{BadRows, Faults};
+use crate::import::faults::{Fault, FaultCollector, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
 use crate::import::options::IdType;
@@ -70,45 +71,38 @@ struct Group {
 }
 
 impl CsvGraph {
-    /// Adds the vertices of a file. `name` is their label where no column tells it.
+    /// Adds the vertices of a file.
     ///
     /// # Errors
     /// As reading; `invalid` if the header disagrees with that of another file; a bad row, if it
     /// stops the import: an id given twice is one.
-    pub fn read_nodes(
-        &mut self,
-        records: CsvRecords,
-        header: Header,
-        name: Option<&str>,
-        context: &mut Context<'_>,
-    ) -> Result<()> {
+    pub fn read_nodes(&mut self, file: OpenCsv, context: &mut Context<'_>) -> Result<()> {
+        let OpenCsv { records, header, name, null, .. } = file;
         let file = records.name().to_owned();
-        let Some((key, space_name, id_type)) = header.fields.iter().find_map(|field| match &field.meaning {
-            Meaning::Id { key, space, id_type } => Some((key.clone(), space.clone(), *id_type)),
+        let id = header.fields.iter().enumerate().find_map(|(column, field)| match &field.meaning {
+            Meaning::Id { key, space, id_type } => Some((column, key.clone(), space.clone(), *id_type)),
             _ => None,
-        }) else {
+        });
+        let Some((id_column, key, space_name, id_type)) = id else {
             return Err(Error::invalid(format!("{file}: header: there is no :ID")));
         };
+        let id_name = header.fields[id_column].text.clone();
         let id_type = id_type.unwrap_or(context.options.id_type);
         let space = self.space(&space_name, id_type, &file)?;
         self.spaces[space].places.enter(&file);
         let mut declared_tables = HashSet::new();
         let has_labels = header.position(|meaning| *meaning == Meaning::Label).is_some();
-        let only_table = match (has_labels, name) {
-            (true, _) => None,
-            (false, None) => {
-                return Err(Error::invalid(format!("{file}: the label of its vertices is wanted")));
-            }
-            (false, Some(label)) => {
-                let table = self.vertex_table(label, key.as_deref(), space, &file)?;
-                self.declare_vertices(table, &header, id_type, &file)?;
-                Some(table)
-            }
+        let only_table = if has_labels {
+            None
+        } else {
+            let table = self.vertex_table(&name, key.as_deref(), space, &file)?;
+            self.declare_vertices(table, &header, id_type, &file)?;
+            Some(table)
         };
-        let format = RowFormat { header, id_types: vec![id_type], default_name: name.map(ToOwned::to_owned) };
-        let on_bad_row = context.options.on_bad_row;
-        read_batches(records, &format, context, |rows, bad_rows| {
-            let mut rows = rows;
+        let null = null.map(String::into_bytes);
+        let format = RowFormat { header, id_types: vec![id_type], default_name: name, null };
+        let rules = context.faults.rules();
+        read_batches(records, &format, context, |mut rows, collector| {
             let tables = match (&rows.names, only_table) {
                 (_, Some(table)) => vec![table],
                 (names, None) => {
@@ -123,10 +117,11 @@ impl CsvGraph {
                     self.declare_vertices(*table, &format.header, id_type, &file)?;
                 }
             }
-            let mut duplicates = Faults::new(on_bad_row);
-            let groups = self.place_vertices(space, &rows, &tables, &mut duplicates, &file)?;
+            let mut duplicates = Faults::new(rules);
+            let groups =
+                self.place_vertices(space, &rows, &tables, (id_column, &id_name), &mut duplicates, &file)?;
             rows.faults.join(duplicates);
-            bad_rows.add(&file, 0, rows.faults, on_bad_row)?;
+            collector.add(&file, 0, rows.faults)?;
             if let Some(key) = &key {
                 rows.columns.insert(0, (key.clone(), rows.ids[0].to_column()));
             }
@@ -143,55 +138,46 @@ impl CsvGraph {
         })
     }
 
-    /// Adds the edges of a file. `name` is their type where no column tells it.
+    /// Adds the edges of a file.
     ///
     /// # Errors
     /// As reading; `invalid` if the header names an id space without vertices or disagrees with that
     /// of another file; a bad row, if it stops the import: an unknown end is one.
-    pub fn read_relationships(
-        &mut self,
-        records: CsvRecords,
-        header: Header,
-        name: Option<&str>,
-        context: &mut Context<'_>,
-    ) -> Result<()> {
+    pub fn read_relationships(&mut self, file: OpenCsv, context: &mut Context<'_>) -> Result<()> {
+        let OpenCsv { records, header, name, null, .. } = file;
         let file = records.name().to_owned();
         let mut end_columns = Vec::with_capacity(2);
         for (column, field) in header.fields.iter().enumerate() {
-            let (Meaning::StartId(space) | Meaning::EndId(space)) = &field.meaning else { continue };
+            let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
             let space = self
-                .find_space(space)
-                .ok_or_else(|| self.unknown_space(&file, column, &field.text, space))?;
+                .find_space(&end.space)
+                .ok_or_else(|| self.unknown_space(&file, column, &field.text, &end.space))?;
+            if let Some(id_type) = end.id_type {
+                self.check_id_type(space, id_type, &file)?;
+            }
             end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_))));
         }
         let [first, second] = end_columns[..] else {
             return Err(Error::invalid(format!("{file}: header: :START_ID and :END_ID are wanted")));
         };
-        let has_types = header.position(|meaning| *meaning == Meaning::Type).is_some();
-        if !has_types && name.is_none() {
-            return Err(Error::invalid(format!("{file}: the type of its edges is wanted")));
-        }
         let mut declared_types = HashSet::new();
         let id_types = [first, second].iter().map(|(_, space, _)| self.spaces[*space].id_type()).collect();
-        let format = RowFormat { header, id_types, default_name: name.map(ToOwned::to_owned) };
+        let format =
+            RowFormat { header, id_types, default_name: name.clone(), null: null.map(String::into_bytes) };
         // The ids lie from left to right; whichever is the start comes first from here on.
         let ends = if first.2 { [(0, first), (1, second)] } else { [(1, second), (0, first)] };
-        let on_bad_row = context.options.on_bad_row;
-        read_batches(records, &format, context, |rows, bad_rows| {
-            let mut rows = rows;
-            let types: Vec<String> = match (&rows.names, name) {
-                (Some(names), _) => names.names.clone(),
-                (None, name) => name.iter().map(ToString::to_string).collect(),
-            };
+        let rules = context.faults.rules();
+        read_batches(records, &format, context, |mut rows, collector| {
+            let types = rows.names.as_ref().map_or_else(|| vec![name.clone()], |names| names.names.clone());
             for edge_type in &types {
                 if declared_types.insert(edge_type.clone()) {
                     self.declare(&format!("type {edge_type}"), &format.header, &file)?;
                 }
             }
-            let mut unknown = Faults::new(on_bad_row);
+            let mut unknown = Faults::new(rules);
             let groups = self.place_edges(&ends, &rows, &format.header, &mut unknown);
             rows.faults.join(unknown);
-            bad_rows.add(&file, 0, rows.faults, on_bad_row)?;
+            collector.add(&file, 0, rows.faults)?;
             let mut columns = rows.columns;
             let mut placed = 0;
             for ((type_code, source, target), group) in groups {
@@ -218,6 +204,7 @@ impl CsvGraph {
         space: usize,
         rows: &CsvRows,
         tables: &[usize],
+        (id_column, id_name): (usize, &str),
         duplicates: &mut Faults,
         file: &str,
     ) -> Result<Vec<(usize, Vec<u32>)>> {
@@ -230,7 +217,8 @@ impl CsvGraph {
                     duplicates.push(rows.lines[row], || {
                         let other = space.places.find(entry).unwrap_or_default();
                         let id = rows.ids[0].show(row);
-                        format!("vertex {id} of {} is there already, from {other}", space.title())
+                        let why = format!("vertex {id} of {} is there already, from {other}", space.title());
+                        Fault::of_column(id_column, id_name, why, &rows.text(row))
                     });
                     continue;
                 }
@@ -268,13 +256,9 @@ impl CsvGraph {
             let [Some((source_table, source)), Some((target_table, target))] = found else {
                 unknown.push(rows.lines[row], || {
                     let (ids, (column, space, _)) = if found[0].is_none() { ends[0] } else { ends[1] };
-                    format!(
-                        "column {} ({}): there is no vertex {} in {}",
-                        column + 1,
-                        header.fields[column].text,
-                        rows.ids[ids].show(row),
-                        self.spaces[space].title()
-                    )
+                    let (id, space) = (rows.ids[ids].show(row), self.spaces[space].title());
+                    let why = format!("there is no vertex {id} in {space}");
+                    Fault::of_column(column, &header.fields[column].text, why, &rows.text(row))
                 });
                 continue;
             };
@@ -300,16 +284,7 @@ impl CsvGraph {
 
     fn space(&mut self, name: &str, id_type: IdType, file: &str) -> Result<usize> {
         if let Some(index) = self.find_space(name) {
-            let space = &self.spaces[index];
-            if space.id_type() != id_type {
-                return Err(Error::invalid(format!(
-                    "{file}: ids of {} are {} here and {} in {}; give both headers one id-type",
-                    space.title(),
-                    id_type_name(id_type),
-                    id_type_name(space.id_type()),
-                    space.file
-                )));
-            }
+            self.check_id_type(index, id_type, file)?;
             return Ok(index);
         }
         self.spaces.push(Space {
@@ -323,6 +298,20 @@ impl CsvGraph {
             places: Places::default(),
         });
         Ok(self.spaces.len() - 1)
+    }
+
+    fn check_id_type(&self, space: usize, id_type: IdType, file: &str) -> Result<()> {
+        let space = &self.spaces[space];
+        if space.id_type() == id_type {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "{file}: ids of {} are {} here and {} in {}; give both headers one id-type",
+            space.title(),
+            id_type_name(id_type),
+            id_type_name(space.id_type()),
+            space.file
+        )))
     }
 
     fn unknown_space(&self, file: &str, column: usize, text: &str, space: &str) -> Error {
@@ -460,18 +449,18 @@ fn read_batches(
     mut records: CsvRecords,
     format: &RowFormat,
     context: &mut Context<'_>,
-    mut place: impl FnMut(CsvRows, &mut BadRows) -> Result<u64> + Send,
+    mut place: impl FnMut(CsvRows, &mut FaultCollector) -> Result<u64> + Send,
 ) -> Result<()> {
     let (name, bytes) = (records.name().to_owned(), records.bytes_read());
-    let (width, block_bytes, on_bad_row) =
-        (format.header.fields.len(), context.block_bytes, context.options.on_bad_row);
-    let (meter, bad_rows) = (&context.meter, &mut context.bad_rows);
+    let (width, block_bytes) = (format.header.fields.len(), context.block_bytes);
+    let rules = context.faults.rules();
+    let (meter, collector) = (&context.meter, &mut context.faults);
     let mut rows_read = 0;
     pipeline::run(
         context.pool,
-        || records.next_batch(width, block_bytes, on_bad_row),
-        |batch| format.parse(batch, on_bad_row),
-        |rows| place(rows, bad_rows),
+        || records.next_batch(width, block_bytes, rules),
+        |batch| format.parse(batch, rules),
+        |rows| place(rows, collector),
         |rows| {
             rows_read = rows;
             meter.tick(&name, &bytes, rows)

@@ -14,7 +14,7 @@
 //! A quote that is never closed swallows the rest of the file in silence. So the file is read with
 //! one more record behind it: if that one doesn't come out on its own, a quote is open.
 
-use crate::import::faults::{Faults, OnBadRow};
+use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::source::{BytesRead, Source};
 use csv_core::ReadRecordResult;
 use evergraph_graph::error::{Error, Result};
@@ -70,6 +70,7 @@ pub struct CsvRecords {
     name: String,
     bytes: BytesRead,
     source: Chain<Source, &'static [u8]>,
+    delimiter: u8,
     parser: csv_core::Reader,
     input: Box<[u8]>,
     /// What of `input` is filled and not parsed yet.
@@ -107,13 +108,21 @@ impl Record {
 /// Some records of one file.
 #[derive(Debug)]
 pub struct RecordBatch {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-    width: usize,
+    /// Their fields.
+    pub fields: RecordFields,
     /// The line where each record begins, counted from 1.
     pub lines: Vec<u64>,
     /// Records with another number of fields: they were left out.
     pub faults: Faults,
+}
+
+/// The fields of some records, all of one width.
+#[derive(Debug)]
+pub struct RecordFields {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    width: usize,
+    delimiter: u8,
 }
 
 impl CsvRecords {
@@ -124,6 +133,7 @@ impl CsvRecords {
             name: source.name().to_owned(),
             bytes: source.bytes_read(),
             source: source.chain(LAST_LINES),
+            delimiter: format.delimiter,
             parser: format.parser(),
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             unparsed: 0..0,
@@ -172,32 +182,34 @@ impl CsvRecords {
         &mut self,
         width: usize,
         block_bytes: usize,
-        on_bad_row: OnBadRow,
+        rules: FaultRules,
     ) -> Result<Option<RecordBatch>> {
-        let mut batch = RecordBatch {
+        let mut fields = RecordFields {
             bytes: Vec::with_capacity(block_bytes),
             ends: Vec::new(),
             width,
-            lines: Vec::new(),
-            faults: Faults::new(on_bad_row),
+            delimiter: self.delimiter,
         };
-        while batch.bytes.len() < block_bytes && self.advance()? {
+        let (mut lines, mut faults) = (Vec::new(), Faults::new(rules));
+        while fields.bytes.len() < block_bytes && self.advance()? {
             let found = self.record.fields;
             if found != width {
-                batch.faults.push(self.record.line, || {
+                faults.push(self.record.line, || {
                     let plural = if width == 1 { "" } else { "s" };
-                    format!("{width} field{plural} expected, as in the header, {found} found")
+                    let reason = format!("{width} field{plural} expected, as in the header, {found} found");
+                    Fault::of_row(reason, &joined(self.record.iter(), self.delimiter))
                 });
-                if on_bad_row == OnBadRow::Stop {
+                if rules.stops {
                     break;
                 }
                 continue;
             }
-            batch.lines.push(self.record.line);
-            let start = batch.bytes.len();
-            batch.bytes.extend_from_slice(self.record.text());
-            batch.ends.extend(self.record.ends[..width].iter().map(|end| start + end));
+            lines.push(self.record.line);
+            let start = fields.bytes.len();
+            fields.bytes.extend_from_slice(self.record.text());
+            fields.ends.extend(self.record.ends[..width].iter().map(|end| start + end));
         }
+        let batch = RecordBatch { fields, lines, faults };
         Ok((!batch.lines.is_empty() || batch.faults.count() > 0).then_some(batch))
     }
 
@@ -281,7 +293,9 @@ impl RecordBatch {
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
+}
 
+impl RecordFields {
     /// The text of a field.
     ///
     /// # Panics
@@ -292,11 +306,25 @@ impl RecordBatch {
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.bytes[start..self.ends[at]]
     }
+
+    /// The fields of `record` with delimiters between, for errors: quotes are gone.
+    ///
+    /// # Panics
+    /// If there is no such record.
+    #[must_use]
+    pub fn text(&self, record: usize) -> Vec<u8> {
+        joined((0..self.width).map(|column| self.field(record, column)), self.delimiter)
+    }
+}
+
+fn joined<'a>(fields: impl Iterator<Item = &'a [u8]>, delimiter: u8) -> Vec<u8> {
+    fields.collect::<Vec<_>>().join(&delimiter)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::faults::{FaultCollector, OnBadRow};
     use std::io::Cursor;
 
     const RFC: CsvFormat = CsvFormat { delimiter: b',', quote: Some(b'"') };
@@ -311,15 +339,12 @@ mod tests {
     fn read(text: &str, format: CsvFormat, width: usize) -> Result<Vec<(u64, Vec<String>)>> {
         let mut records = records(text, format);
         let mut all = Vec::new();
-        while let Some(batch) = records.next_batch(width, 8, OnBadRow::Stop)? {
-            crate::import::faults::BadRows::default().add("a.csv", 0, batch.faults, OnBadRow::Stop)?;
+        let mut collector = FaultCollector::new(OnBadRow::Stop, None);
+        while let Some(batch) = records.next_batch(width, 8, collector.rules())? {
+            collector.add("a.csv", 0, batch.faults)?;
             for (record, line) in batch.lines.iter().enumerate() {
-                let at = record * width;
-                let fields = (at..at + width).map(|at| {
-                    let start = if at == 0 { 0 } else { batch.ends[at - 1] };
-                    String::from_utf8(batch.bytes[start..batch.ends[at]].to_vec()).unwrap()
-                });
-                all.push((*line, fields.collect()));
+                let field = |column| String::from_utf8(batch.fields.field(record, column).to_vec()).unwrap();
+                all.push((*line, (0..width).map(field).collect()));
             }
         }
         Ok(all)
@@ -384,10 +409,13 @@ mod tests {
             "a.csv:2: 2 fields expected, as in the header, 1 found"
         );
         let mut records = records("1\n1,2\n1,2,3\n", RFC);
-        let skip = OnBadRow::Skip { report: 9 };
-        let batch = records.next_batch(2, 100, skip).unwrap().unwrap();
+        let mut collector = FaultCollector::new(OnBadRow::Skip { at_most: None }, None);
+        let batch = records.next_batch(2, 100, collector.rules()).unwrap().unwrap();
         assert_eq!((batch.len(), batch.faults.count()), (1, 2));
-        assert!(records.next_batch(2, 100, skip).unwrap().is_none());
+        assert!(records.next_batch(2, 100, collector.rules()).unwrap().is_none());
+        collector.add("a.csv", 0, batch.faults).unwrap();
+        let texts = collector.finish().first.into_iter().map(|row| row.fault.text);
+        assert_eq!(texts.collect::<Vec<_>>(), ["1", "1,2,3"]);
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! left out of all of them.
 
 use crate::import::cell::{CellColumn, Cells, shortened};
-use crate::import::csv_records::RecordBatch;
-use crate::import::faults::{Faults, OnBadRow};
+use crate::import::csv_records::{RecordBatch, RecordFields};
+use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::integer::parse_i64;
 use crate::import::options::IdType;
@@ -21,7 +21,9 @@ pub struct RowFormat {
     /// The types of the id columns, from left to right: one for vertices, two for edges.
     pub id_types: Vec<IdType>,
     /// The label or type of rows that name none.
-    pub default_name: Option<String>,
+    pub default_name: String,
+    /// The text that stands for no value, besides an empty one.
+    pub null: Option<Vec<u8>>,
 }
 
 /// The rows of one batch of records.
@@ -37,6 +39,10 @@ pub struct CsvRows {
     pub names: Option<Names>,
     /// Records that were left out.
     pub faults: Faults,
+    /// The texts of all records, for errors.
+    texts: RecordFields,
+    /// The record of each row; `None` if none was left out.
+    kept: Option<Vec<u32>>,
 }
 
 /// Labels or types of rows: few names, an index into them for each row.
@@ -65,8 +71,9 @@ pub enum IdCells {
 impl RowFormat {
     /// Reads a batch of records.
     #[must_use]
-    pub fn parse(&self, batch: RecordBatch, on_bad_row: OnBadRow) -> CsvRows {
+    pub fn parse(&self, batch: RecordBatch, rules: FaultRules) -> CsvRows {
         let records = batch.len();
+        let fields = batch.fields;
         let mut bad: BTreeMap<usize, (usize, String)> = BTreeMap::new();
         let mut note = |record: usize, column: usize, why: String| {
             bad.entry(record).or_insert((column, why));
@@ -80,7 +87,7 @@ impl RowFormat {
                 Meaning::Property { key, cell_type } => {
                     let mut cells = Cells::new(*cell_type);
                     for record in 0..records {
-                        if let Err(why) = cells.push(batch.field(record, column)) {
+                        if let Err(why) = cells.push(self.without_null(fields.field(record, column))) {
                             note(record, column, why);
                         }
                     }
@@ -89,7 +96,7 @@ impl RowFormat {
                 Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_) => {
                     let mut cells = IdCells::new(self.id_types[ids.len()]);
                     for record in 0..records {
-                        if let Err(why) = cells.push(batch.field(record, column)) {
+                        if let Err(why) = cells.push(self.without_null(fields.field(record, column))) {
                             note(record, column, why);
                         }
                     }
@@ -98,8 +105,8 @@ impl RowFormat {
                 Meaning::Label | Meaning::Type => {
                     let mut column_names = NameReader::default();
                     for record in 0..records {
-                        let text = batch.field(record, column);
-                        if let Err(why) = column_names.push(text, self.default_name.as_deref()) {
+                        let text = self.without_null(fields.field(record, column));
+                        if let Err(why) = column_names.push(text, &self.default_name) {
                             note(record, column, why);
                         }
                     }
@@ -107,11 +114,19 @@ impl RowFormat {
                 }
             }
         }
-        let mut rows =
-            CsvRows { lines: batch.lines, columns: Vec::new(), ids, names, faults: Faults::new(on_bad_row) };
+        let mut rows = CsvRows {
+            lines: batch.lines,
+            columns: Vec::new(),
+            ids,
+            names,
+            faults: Faults::new(rules),
+            texts: fields,
+            kept: None,
+        };
         for (record, (column, why)) in &bad {
-            let text = &self.header.fields[*column].text;
-            rows.faults.push(rows.lines[*record], || format!("column {} ({text}): {why}", column + 1));
+            let name = &self.header.fields[*column].text;
+            let text = || rows.texts.text(*record);
+            rows.faults.push(rows.lines[*record], || Fault::of_column(*column, name, why.clone(), &text()));
         }
         if !bad.is_empty() {
             let keep: Vec<bool> = (0..records).map(|record| !bad.contains_key(&record)).collect();
@@ -123,10 +138,27 @@ impl RowFormat {
                 let mut kept = keep.iter();
                 names.codes.retain(|_| *kept.next().expect("one entry a record"));
             }
+            let kept = (0..records as u32).zip(&keep).filter(|(_, keep)| **keep);
+            rows.kept = Some(kept.map(|(record, _)| record).collect());
         }
         rows.faults.join(batch.faults);
         rows.columns = properties.into_iter().map(|(key, cells)| (key, cells.finish())).collect();
         rows
+    }
+
+    fn without_null<'a>(&self, field: &'a [u8]) -> &'a [u8] {
+        if self.null.as_deref() == Some(field) { b"" } else { field }
+    }
+}
+
+impl CsvRows {
+    /// The text of `row` for errors, as [`RecordFields::text`] gives it.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn text(&self, row: usize) -> Vec<u8> {
+        self.texts.text(self.kept.as_ref().map_or(row, |kept| kept[row] as usize))
     }
 }
 
@@ -234,7 +266,7 @@ struct NameReader {
 }
 
 impl NameReader {
-    fn push(&mut self, field: &[u8], default: Option<&str>) -> Result<(), String> {
+    fn push(&mut self, field: &[u8], default: &str) -> Result<(), String> {
         let name = Self::read(field, default);
         let code = match &name {
             // Most rows are named as the one before.
@@ -259,17 +291,13 @@ impl NameReader {
         self.names.names.get(*code as usize).map(String::as_str)
     }
 
-    fn read<'a>(field: &'a [u8], default: Option<&'a str>) -> Result<&'a str, String> {
+    fn read<'a>(field: &'a [u8], default: &'a str) -> Result<&'a str, String> {
         let text = std::str::from_utf8(field)
             .map_err(|_| format!("{} is not UTF-8; convert the file with iconv", shortened(field)))?
             .trim();
         if text.contains(';') {
             return Err(format!("{} are several labels; a vertex has one", shortened(field)));
         }
-        if text.is_empty() {
-            return default
-                .ok_or_else(|| "the name is missing, and the file has none for all its rows".to_owned());
-        }
-        Ok(text)
+        Ok(if text.is_empty() { default } else { text })
     }
 }

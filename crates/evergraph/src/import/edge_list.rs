@@ -10,7 +10,7 @@
 //! line is an edge: the same pair twice is two edges.
 
 use crate::import::cell::{CellType, Cells, shortened};
-use crate::import::faults::{Faults, OnBadRow};
+use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::integer::{IntegerError, parse_u64};
 
 /// What stands between the fields of a line.
@@ -31,6 +31,8 @@ pub struct LineFormat {
     pub ids: usize,
     /// The columns behind the ids; `None` for one that is left out.
     pub columns: Vec<Option<(String, CellType)>>,
+    /// The text that stands for no value, besides an empty one.
+    pub null: Option<Vec<u8>>,
 }
 
 /// The rows of one block of lines.
@@ -46,6 +48,8 @@ pub struct LineRows {
     pub negative: Option<usize>,
     /// The first row with an id above 2^63 - 1.
     pub beyond: Option<usize>,
+    /// The block.
+    block: Vec<u8>,
     /// Lines in the block.
     pub lines: u64,
     /// Lines without a row, counted from 0, in order.
@@ -117,19 +121,20 @@ impl LineFormat {
     ///
     /// Cost: one pass, no allocation a line (strings and lists among the columns apart).
     #[must_use]
-    pub fn parse(&self, block: &[u8], on_bad_row: OnBadRow) -> LineRows {
+    pub fn parse(&self, block: Vec<u8>, rules: FaultRules) -> LineRows {
         let mut rows = LineRows {
             sources: Vec::new(),
             targets: Vec::new(),
             columns: self.columns.iter().flatten().map(|(_, cell_type)| Cells::new(*cell_type)).collect(),
             negative: None,
             beyond: None,
+            block: Vec::new(),
             lines: 0,
             skipped: Vec::new(),
-            faults: Faults::new(on_bad_row),
+            faults: Faults::new(rules),
         };
         let mut keep = Vec::new();
-        let mut rest = block;
+        let mut rest = block.as_slice();
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest);
             let line = rest[..end.unwrap_or(rest.len())].trim_ascii_end();
@@ -148,7 +153,7 @@ impl LineFormat {
                     if bad.cells_pushed {
                         keep.push(false);
                     }
-                    if on_bad_row == OnBadRow::Stop {
+                    if rules.stops {
                         break;
                     }
                 }
@@ -157,6 +162,7 @@ impl LineFormat {
         if keep.len() > rows.sources.len() {
             rows.columns.iter_mut().for_each(|column| column.retain(&keep));
         }
+        rows.block = block;
         rows
     }
 
@@ -178,7 +184,9 @@ impl LineFormat {
                 let field = fields.next();
                 if column.is_some() {
                     let cells = columns.next().expect("a column of cells for each that is kept");
-                    let result = cells.push(field.unwrap_or_default());
+                    let text = field.unwrap_or_default();
+                    let is_null = self.null.as_deref() == Some(text);
+                    let result = cells.push(if is_null { b"" } else { text });
                     failed = failed.or(result.err().map(|error| Why::Cell(self.ids + at, error)));
                 }
                 if field.is_none() {
@@ -206,7 +214,7 @@ impl LineFormat {
         Ok(())
     }
 
-    fn describe(&self, line: &[u8], bad: &BadLine) -> String {
+    fn describe(&self, line: &[u8], bad: &BadLine) -> Fault {
         match &bad.why {
             Why::Fields => {
                 let separator = match self.separator {
@@ -215,12 +223,13 @@ impl LineFormat {
                 };
                 let expected: Vec<String> =
                     (0..self.ids + self.columns.len()).map(|at| self.name(at)).collect();
-                format!(
+                let reason = format!(
                     "{} fields expected ({}), {} found between {separator}",
                     expected.len(),
                     expected.join(" "),
                     self.separator.fields(line).count()
-                )
+                );
+                Fault::of_row(reason, line)
             }
             Why::Id(at, error) => {
                 let text = self.separator.fields(line).nth(*at).unwrap_or_default();
@@ -228,9 +237,9 @@ impl LineFormat {
                     IntegerError::Syntax => "is no whole number",
                     IntegerError::Range => "is outside -2^63 to 2^64-1",
                 };
-                format!("column {} ({}): {} {why}", at + 1, self.name(*at), shortened(text))
+                Fault::of_column(*at, &self.name(*at), format!("{} {why}", shortened(text)), line)
             }
-            Why::Cell(at, error) => format!("column {} ({}): {error}", at + 1, self.name(*at)),
+            Why::Cell(at, error) => Fault::of_column(*at, &self.name(*at), error.clone(), line),
         }
     }
 
@@ -263,6 +272,12 @@ impl LineRows {
         line
     }
 
+    /// The texts of the block's lines.
+    #[must_use]
+    pub fn texts(&self) -> LineTexts<'_> {
+        LineTexts { rest: &self.block, line: 0 }
+    }
+
     /// The lines of all rows, in order.
     pub fn row_lines(&self) -> impl Iterator<Item = u64> + '_ {
         let mut skipped = self.skipped.iter().peekable();
@@ -274,6 +289,31 @@ impl LineRows {
             line += 1;
             line - 1
         })
+    }
+}
+
+/// The texts of a block's lines, found from front to back.
+pub struct LineTexts<'a> {
+    /// From the beginning of `line` on.
+    rest: &'a [u8],
+    line: u64,
+}
+
+impl<'a> LineTexts<'a> {
+    /// The text of `line`, counted from 0. Cost: one pass over the block for all calls together.
+    ///
+    /// # Panics
+    /// If a later line was asked for before.
+    pub fn get(&mut self, line: u64) -> &'a [u8] {
+        assert!(self.line <= line, "lines are asked for in order");
+        loop {
+            let end = memchr::memchr(b'\n', self.rest);
+            if self.line == line {
+                return self.rest[..end.unwrap_or(self.rest.len())].trim_ascii_end();
+            }
+            self.rest = end.map_or(&[], |end| &self.rest[end + 1..]);
+            self.line += 1;
+        }
     }
 }
 
@@ -335,23 +375,30 @@ fn holds_data(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::faults::{FaultCollector, OnBadRow};
     use evergraph_graph::value::Value;
 
-    const SKIP: OnBadRow = OnBadRow::Skip { report: 10 };
+    fn collector(on_bad_row: OnBadRow) -> FaultCollector {
+        FaultCollector::new(on_bad_row, None)
+    }
+
+    fn parse(format: &LineFormat, block: &[u8]) -> LineRows {
+        format.parse(block.to_vec(), collector(OnBadRow::Skip { at_most: None }).rules())
+    }
 
     fn format(columns: &str) -> LineFormat {
         let columns = if columns.is_empty() {
             Vec::new()
         } else {
-            crate::import::header::parse_list_columns("columns", columns).unwrap()
+            crate::import::header::parse_list_columns("columns", columns.split(',')).unwrap()
         };
-        LineFormat { separator: Separator::Blanks, ids: 2, columns }
+        LineFormat { separator: Separator::Blanks, ids: 2, columns, null: None }
     }
 
     fn texts(format: &LineFormat, block: &str) -> Vec<String> {
-        let mut bad_rows = crate::import::faults::BadRows::default();
-        bad_rows.add("g.txt", 1, format.parse(block.as_bytes(), SKIP).faults, SKIP).unwrap();
-        bad_rows.first
+        let mut collector = collector(OnBadRow::Skip { at_most: None });
+        collector.add("g.txt", 1, parse(format, block.as_bytes()).faults).unwrap();
+        collector.finish().first.iter().map(ToString::to_string).collect()
     }
 
     fn column(rows: &mut LineRows, at: usize) -> Vec<Option<Value>> {
@@ -361,7 +408,7 @@ mod tests {
 
     #[test]
     fn blanks_tabs_comments_and_line_ends_of_every_kind_are_read() {
-        let rows = format("").parse(b"# a\n1 2\r\n\n  3\t \t4  \n% b\n5 6", SKIP);
+        let rows = parse(&format(""), b"# a\n1 2\r\n\n  3\t \t4  \n% b\n5 6");
         assert_eq!(
             (rows.sources.as_slice(), rows.targets.as_slice()),
             ([1, 3, 5].as_slice(), [2, 4, 6].as_slice())
@@ -374,21 +421,21 @@ mod tests {
 
     #[test]
     fn ids_of_64_bits_survive() {
-        let rows = format("").parse(b"9007199254740993 9223372036854775807\n-9223372036854775808 1\n", SKIP);
+        let rows = parse(&format(""), b"9007199254740993 9223372036854775807\n-9223372036854775808 1\n");
         assert_eq!(rows.sources, [9_007_199_254_740_993, 1 << 63]);
         assert_eq!(rows.targets, [i64::MAX as u64, 1]);
         assert_eq!((rows.negative, rows.beyond), (Some(1), None));
-        let rows = format("").parse(b"1 18446744073709551615\n", SKIP);
+        let rows = parse(&format(""), b"1 18446744073709551615\n");
         assert_eq!((rows.targets[0], rows.negative, rows.beyond), (u64::MAX, None, Some(0)));
     }
 
     #[test]
     fn columns_behind_the_ends_are_properties() {
-        let mut rows = format("weight,time").parse(b"1 2 8 1254192988\n1 2 0.5 7\n", SKIP);
+        let mut rows = parse(&format("weight,time"), b"1 2 8 1254192988\n1 2 0.5 7\n");
         assert_eq!(column(&mut rows, 0), [Some(Value::F64(8.0)), Some(Value::F64(0.5))]);
         assert_eq!(column(&mut rows, 0), [Some(Value::I64(1_254_192_988)), Some(Value::I64(7))]);
         let format = LineFormat { separator: Separator::Byte(b','), ..format("rating,:IGNORE") };
-        let mut rows = format.parse(b"6,2, -4 ,x\n6,5,,\n", SKIP);
+        let mut rows = parse(&format, b"6,2, -4 ,x\n6,5,,\n");
         assert_eq!(column(&mut rows, 0), [Some(Value::I64(-4)), None]);
     }
 
@@ -406,15 +453,20 @@ mod tests {
                 "g.txt:6: column 2 (target): \"18446744073709551616\" is outside -2^63 to 2^64-1",
             ]
         );
-        let mut rows = format.parse(block.as_bytes(), SKIP);
+        let mut rows = parse(&format, block.as_bytes());
         assert_eq!(rows.sources, [1, 3]);
+        let mut texts = rows.texts();
+        assert_eq!(
+            [texts.get(0), texts.get(0), texts.get(6)],
+            ["1 2 1", "1 2 1", "3 4 2"].map(str::as_bytes)
+        );
         assert_eq!(rows.row_lines().collect::<Vec<_>>(), [0, 6]);
         assert_eq!(column(&mut rows, 0), [Some(Value::F64(1.0)), Some(Value::F64(2.0))]);
     }
 
     #[test]
     fn a_block_ends_at_the_first_bad_line_where_it_stops_the_import() {
-        let rows = format("").parse(b"1 2\nx y\n3 4\n", OnBadRow::Stop);
+        let rows = format("").parse(b"1 2\nx y\n3 4\n".to_vec(), collector(OnBadRow::Stop).rules());
         assert_eq!((rows.sources.as_slice(), rows.lines, rows.faults.count()), ([1].as_slice(), 2, 1));
     }
 

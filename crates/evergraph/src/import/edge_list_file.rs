@@ -4,22 +4,39 @@
 use crate::import::cell::CellType;
 use crate::import::context::Context;
 use crate::import::edge_list::{LineFormat, LineRows, Separator, first_data_line};
-use crate::import::faults::BadRows;
+use crate::import::faults::FaultCollector;
 use crate::import::header::parse_list_columns;
 use crate::import::lines::Lines;
+use crate::import::mapping::rule::FileRule;
 use crate::import::pipeline;
 use crate::import::source::Source;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
-/// What the lines of a list are.
+/// What a list is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListKind {
     /// A vertex a line.
     Vertices,
     /// An edge a line.
     Edges,
+    /// DIMACS shortest paths: an arc a line, after a line that counts.
+    Dimacs,
+    /// Matrix Market: an entry a line, after lines that say what it means.
+    MatrixMarket,
+}
+
+/// A list and how to read it.
+#[derive(Debug)]
+pub struct ListFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: ListKind,
+    /// How it is read.
+    pub rule: FileRule,
 }
 
 /// A list whose format is known and whose lines are still to come.
@@ -39,8 +56,9 @@ impl EdgeListFile {
     ///
     /// # Errors
     /// As reading; and `invalid` if there are columns that nobody named.
-    pub fn open(source: Source, kind: ListKind, context: &Context<'_>) -> Result<Self> {
-        let options = context.options;
+    pub fn open(list: &ListFile, context: &Context<'_>) -> Result<Self> {
+        let (options, rule) = (context.options, &list.rule);
+        let source = Source::open(&list.path)?;
         let name = source.name().to_owned();
         let mut lines = Lines::new(source, context.block_bytes);
         let mut first_blocks = VecDeque::new();
@@ -52,19 +70,26 @@ impl EdgeListFile {
             first_blocks.push_back(block);
         }
         let first_line = first_line.unwrap_or_default();
-        let separator =
-            options.delimiter.map_or_else(|| Separator::detect(&first_line), Separator::from_option);
-        let (ids, columns_text) = match kind {
-            ListKind::Vertices => (1, options.vertex_columns.as_deref()),
-            ListKind::Edges => (2, options.edge_columns.as_deref()),
+        let separator = rule
+            .delimiter
+            .or(options.delimiter)
+            .map_or_else(|| Separator::detect(&first_line), Separator::from_option);
+        let (ids, option, columns_text) = match list.kind {
+            ListKind::Vertices => (1, "vertex columns", &options.vertex_columns),
+            _ => (2, "edge columns", &options.edge_columns),
         };
-        let columns = match (columns_text, kind) {
-            (Some(text), ListKind::Vertices) => parse_list_columns("vertex columns", text)?,
-            (Some(text), ListKind::Edges) => parse_list_columns("edge columns", text)?,
-            (None, _) => default_columns(kind, separator.fields(&first_line).count().saturating_sub(ids))
+        let columns = match (&rule.columns, columns_text) {
+            (Some(words), _) => {
+                let key =
+                    rule.origin.as_ref().map_or("columns".to_owned(), |origin| format!("{origin}: columns"));
+                parse_list_columns(&key, words.iter().map(String::as_str))?
+            }
+            (None, Some(text)) => parse_list_columns(option, text.split(','))?,
+            (None, None) => default_columns(ids, separator.fields(&first_line).count().saturating_sub(ids))
                 .map_err(|why| Error::invalid(format!("{name}: {why}")))?,
         };
-        Ok(Self { name, format: LineFormat { separator, ids, columns }, lines, first_blocks })
+        let null = rule.null.as_ref().or(options.null.as_ref()).map(|null| null.as_bytes().to_vec());
+        Ok(Self { name, format: LineFormat { separator, ids, columns, null }, lines, first_blocks })
     }
 
     /// Reads every block, and gives `place` its rows and the number of its first line, in order.
@@ -75,11 +100,11 @@ impl EdgeListFile {
     pub fn read(
         mut self,
         context: &mut Context<'_>,
-        mut place: impl FnMut(&LineFormat, LineRows, u64, &mut BadRows) -> Result<u64> + Send,
+        mut place: impl FnMut(&LineFormat, LineRows, u64, &mut FaultCollector) -> Result<u64> + Send,
     ) -> Result<()> {
         let bytes = self.lines.bytes_read();
-        let (meter, bad_rows) = (&context.meter, &mut context.bad_rows);
-        let on_bad_row = context.options.on_bad_row;
+        let rules = context.faults.rules();
+        let (meter, collector) = (&context.meter, &mut context.faults);
         let format = &self.format;
         let mut first_line = 1;
         let mut rows_read = 0;
@@ -89,10 +114,10 @@ impl EdgeListFile {
                 Some(block) => Ok(Some(block)),
                 None => self.lines.next_block(),
             },
-            |block| format.parse(&block, on_bad_row),
+            |block| format.parse(block, rules),
             |rows| {
                 let lines = rows.lines;
-                let placed = place(format, rows, first_line, bad_rows)?;
+                let placed = place(format, rows, first_line, collector)?;
                 first_line += lines;
                 Ok(placed)
             },
@@ -106,21 +131,18 @@ impl EdgeListFile {
     }
 }
 
-fn default_columns(
-    kind: ListKind,
-    count: usize,
-) -> std::result::Result<Vec<Option<(String, CellType)>>, String> {
+fn default_columns(ids: usize, count: usize) -> std::result::Result<Vec<Option<(String, CellType)>>, String> {
     let weight = || Some(("weight".to_owned(), CellType::Scalar(ValueType::F64)));
     let number = |key: &str| Some((key.to_owned(), CellType::Number));
-    match (kind, count) {
+    match (ids, count) {
         (_, 0) => Ok(Vec::new()),
-        (ListKind::Vertices, 1) => Ok(vec![number("value")]),
-        (ListKind::Edges, 1) => Ok(vec![weight()]),
-        (ListKind::Edges, 2) => Ok(vec![weight(), number("time")]),
-        (ListKind::Vertices, _) => Err(format!(
+        (1, 1) => Ok(vec![number("value")]),
+        (2, 1) => Ok(vec![weight()]),
+        (2, 2) => Ok(vec![weight(), number("time")]),
+        (1, _) => Err(format!(
             "{count} columns behind the id have no names: give them, say vertex columns \"age:int,name:string\""
         )),
-        (ListKind::Edges, _) => Err(format!(
+        _ => Err(format!(
             "{count} columns behind source and target have no names: give them, say edge columns \
              \"weight,time,kind:string\""
         )),

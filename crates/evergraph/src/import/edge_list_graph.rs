@@ -13,12 +13,11 @@ use crate::import::cell::{CellColumn, CellType, Cells};
 use crate::import::context::Context;
 use crate::import::declared::Declared;
 use crate::import::edge_list::{LineFormat, LineRows};
-use crate::import::edge_list_file::{EdgeListFile, ListKind};
-use crate::import::faults::{Faults, OnBadRow};
+use crate::import::edge_list_file::{EdgeListFile, ListFile};
+use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
-use crate::import::source::Source;
 use crate::import::stage::{StagedEdges, StagedVertices};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
@@ -44,12 +43,12 @@ pub struct EdgeListGraph {
 }
 
 impl EdgeListGraph {
-    /// An empty graph, but for the vertices that `options` declare by a range.
+    /// An empty graph of vertices of `label`, but for the vertices that `options` declare by a range.
     ///
     /// # Errors
     /// `invalid` or `limit` if the range is empty or has too many vertices.
-    pub fn new(options: &ImportOptions) -> Result<Self> {
-        let mut vertices = StagedVertices::new(&options.vertex_label, Some(ID_KEY));
+    pub fn new(label: &str, options: &ImportOptions) -> Result<Self> {
+        let mut vertices = StagedVertices::new(label, Some(ID_KEY));
         vertices.stage.set_property(ID_KEY, ValueType::I64);
         let mut graph = Self {
             ids: IntegerIds::new(),
@@ -86,18 +85,19 @@ impl EdgeListGraph {
     ///
     /// # Errors
     /// As reading; a bad row, if it stops the import: an id given twice is one.
-    pub fn read_vertices(&mut self, source: Source, context: &mut Context<'_>) -> Result<()> {
-        let list = EdgeListFile::open(source, ListKind::Vertices, context)?;
+    pub fn read_vertices(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
+        let list = EdgeListFile::open(list, context)?;
         let file = list.name.clone();
         self.is_closed = true;
         self.places.enter(&file);
-        self.declare(&format!("label {}", context.options.vertex_label), &list)?;
-        let on_bad_row = context.options.on_bad_row;
-        list.read(context, |format, mut rows, first_line, bad_rows| {
+        self.declare(&format!("label {}", self.vertices.label), &list)?;
+        let rules = context.faults.rules();
+        list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let mut added = 0;
             let mut keep = Vec::with_capacity(rows.sources.len());
-            let mut duplicates = Faults::new(on_bad_row);
+            let mut duplicates = Faults::new(rules);
+            let mut texts = rows.texts();
             for (&id, line) in rows.sources.iter().zip(rows.row_lines()) {
                 let inserted = self.ids.insert(id);
                 keep.push(matches!(inserted, Inserted::New(_)));
@@ -110,39 +110,41 @@ impl EdgeListGraph {
                     Inserted::Known(row) => duplicates.push(line, || {
                         let other = self.places.find(row).unwrap_or_else(|| RANGE.to_owned());
                         let id = self.signs.show(id);
-                        format!("column 1 (id): vertex {id} is there already, from {other}")
+                        let why = format!("vertex {id} is there already, from {other}");
+                        Fault::of_column(0, "id", why, texts.get(line))
                     }),
                     Inserted::Full => return Err(too_many_vertices(&file)),
                 }
             }
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
             rows.faults.join(duplicates);
-            bad_rows.add(&file, first_line, rows.faults, on_bad_row)?;
+            collector.add(&file, first_line, rows.faults)?;
             self.vertices.push(added, columns).map_err(|why| in_file(&file, &why))?;
             Ok(added as u64)
         })
     }
 
-    /// Adds the edges of an edge list, of type `edge_type`.
+    /// Adds the edges of an edge list.
     ///
     /// # Errors
     /// As reading; a bad row, if it stops the import: in a closed world, an unknown end is one.
-    pub fn read_edges(&mut self, source: Source, edge_type: &str, context: &mut Context<'_>) -> Result<()> {
-        let list = EdgeListFile::open(source, ListKind::Edges, context)?;
+    pub fn read_edges(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
+        let edge_type = list.rule.edge_type.as_deref().unwrap_or(&context.options.edge_type);
+        let list = EdgeListFile::open(list, context)?;
         let file = list.name.clone();
         self.declare(&format!("type {edge_type}"), &list)?;
         let table = self.edge_table(edge_type);
-        let on_bad_row = context.options.on_bad_row;
-        list.read(context, |format, mut rows, first_line, bad_rows| {
+        let rules = context.faults.rules();
+        list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let ends = if self.is_closed {
-                self.find_ends(&rows, on_bad_row)
+                self.find_ends(&rows, rules)
             } else {
-                self.insert_ends(&rows, &file, on_bad_row)?
+                self.insert_ends(&rows, &file, rules)?
             };
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &ends.keep);
             rows.faults.join(ends.unknown);
-            bad_rows.add(&file, first_line, rows.faults, on_bad_row)?;
+            collector.add(&file, first_line, rows.faults)?;
             let added = ends.sources.len() as u64;
             self.edges[table]
                 .push(ends.sources, ends.targets, columns)
@@ -194,7 +196,7 @@ impl EdgeListGraph {
         self.edges.len() - 1
     }
 
-    fn insert_ends(&mut self, rows: &LineRows, file: &str, on_bad_row: OnBadRow) -> Result<Ends> {
+    fn insert_ends(&mut self, rows: &LineRows, file: &str, rules: FaultRules) -> Result<Ends> {
         let mut insert = |id: u64| match self.ids.insert(id) {
             Inserted::New(row) => {
                 self.ids_by_row.push(id);
@@ -203,7 +205,7 @@ impl EdgeListGraph {
             Inserted::Known(row) => Ok(row),
             Inserted::Full => Err(too_many_vertices(file)),
         };
-        let mut ends = Ends::with_capacity(rows.sources.len(), on_bad_row);
+        let mut ends = Ends::with_capacity(rows.sources.len(), rules);
         for (&source, &target) in rows.sources.iter().zip(&rows.targets) {
             ends.sources.push(insert(source)?);
             ends.targets.push(insert(target)?);
@@ -211,8 +213,9 @@ impl EdgeListGraph {
         Ok(ends)
     }
 
-    fn find_ends(&self, rows: &LineRows, on_bad_row: OnBadRow) -> Ends {
-        let mut ends = Ends::with_capacity(rows.sources.len(), on_bad_row);
+    fn find_ends(&self, rows: &LineRows, rules: FaultRules) -> Ends {
+        let mut ends = Ends::with_capacity(rows.sources.len(), rules);
+        let mut texts = rows.texts();
         for (row, (&source, &target)) in rows.sources.iter().zip(&rows.targets).enumerate() {
             let (known_source, known_target) = (self.ids.get(source), self.ids.get(target));
             if let (Some(known_source), Some(known_target)) = (known_source, known_target) {
@@ -222,13 +225,13 @@ impl EdgeListGraph {
             }
             ends.keep.resize(rows.sources.len(), true);
             ends.keep[row] = false;
-            ends.unknown.push(rows.line_of(row), || {
-                let (column, id) =
-                    if known_source.is_none() { ("1 (source)", source) } else { ("2 (target)", target) };
-                format!(
-                    "column {column}: there is no vertex {} in the vertex lists or {RANGE}",
-                    self.signs.show(id)
-                )
+            let line = rows.line_of(row);
+            ends.unknown.push(line, || {
+                let (column, name, id) =
+                    if known_source.is_none() { (0, "source", source) } else { (1, "target", target) };
+                let id = self.signs.show(id);
+                let why = format!("there is no vertex {id} in the vertex lists or {RANGE}");
+                Fault::of_column(column, name, why, texts.get(line))
             });
         }
         ends
@@ -307,12 +310,12 @@ struct Ends {
 }
 
 impl Ends {
-    fn with_capacity(rows: usize, on_bad_row: OnBadRow) -> Self {
+    fn with_capacity(rows: usize, rules: FaultRules) -> Self {
         Self {
             sources: Vec::with_capacity(rows),
             targets: Vec::with_capacity(rows),
             keep: Vec::new(),
-            unknown: Faults::new(on_bad_row),
+            unknown: Faults::new(rules),
         }
     }
 }

@@ -52,10 +52,10 @@ pub enum Meaning {
         /// Its type, if the header tells.
         id_type: Option<IdType>,
     },
-    /// The id, in a space, of the vertex where the edge begins.
-    StartId(String),
-    /// The id, in a space, of the vertex where the edge ends.
-    EndId(String),
+    /// The id of the vertex where the edge begins.
+    StartId(EndSpace),
+    /// The id of the vertex where the edge ends.
+    EndId(EndSpace),
     /// The vertex's label.
     Label,
     /// The edge's type.
@@ -69,6 +69,15 @@ pub enum Meaning {
         /// What the fields hold.
         cell_type: CellType,
     },
+}
+
+/// Where the ids of one end of edges are looked up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EndSpace {
+    /// The id space.
+    pub space: String,
+    /// The type of the ids, if the header tells.
+    pub id_type: Option<IdType>,
 }
 
 impl Header {
@@ -131,9 +140,12 @@ impl Meaning {
 ///
 /// # Errors
 /// `invalid`, with the option's name `option`, the column and what is allowed.
-pub fn parse_list_columns(option: &str, text: &str) -> Result<Vec<Option<(String, CellType)>>> {
+pub fn parse_list_columns<'a>(
+    option: &str,
+    words: impl Iterator<Item = &'a str>,
+) -> Result<Vec<Option<(String, CellType)>>> {
     let mut columns: Vec<Option<(String, CellType)>> = Vec::new();
-    for (index, word) in text.split(',').map(str::trim).enumerate() {
+    for (index, word) in words.map(str::trim).enumerate() {
         let error = |why: &str| Error::invalid(format!("{option}: column {} ({word:?}): {why}", index + 1));
         let column = match parse_meaning(word, b';').map_err(|why| error(&why))? {
             Meaning::Ignore => None,
@@ -152,6 +164,14 @@ pub fn parse_list_columns(option: &str, text: &str) -> Result<Vec<Option<(String
         columns.push(column);
     }
     Ok(columns)
+}
+
+/// Whether `word` can stand in a header.
+///
+/// # Errors
+/// What is wrong with it, and what is allowed.
+pub fn check_word(word: &str) -> std::result::Result<(), String> {
+    parse_meaning(word.trim(), b';').map(drop)
 }
 
 fn find_role(fields: &[HeaderField]) -> std::result::Result<Role, String> {
@@ -209,21 +229,12 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     };
     match kind_upper.as_str() {
         "ID" => {
-            let mut id_type = None;
-            for (option, value) in &options {
-                id_type = match (option.as_str(), value.to_ascii_lowercase().as_str()) {
-                    ("id-type", "string") => Some(IdType::String),
-                    ("id-type", "long" | "int" | "integer") => Some(IdType::Integer),
-                    ("id-type", _) => {
-                        return Err(format!("unknown id-type {value:?}; known are string, long, int"));
-                    }
-                    _ => return Err(format!("unknown option {option:?}; known is id-type")),
-                };
-            }
+            let id_type = parse_id_type(&options)?;
             Ok(Meaning::Id { key: (!name.is_empty()).then(|| name.to_owned()), space, id_type })
         }
-        "START_ID" => nameless(Meaning::StartId(space)),
-        "END_ID" => nameless(Meaning::EndId(space)),
+        "START_ID" | "END_ID" if !name.is_empty() => Err(format!(":{kind_upper} takes no name before it")),
+        "START_ID" => Ok(Meaning::StartId(EndSpace { space, id_type: parse_id_type(&options)? })),
+        "END_ID" => Ok(Meaning::EndId(EndSpace { space, id_type: parse_id_type(&options)? })),
         "LABEL" => nameless(Meaning::Label),
         "TYPE" => nameless(Meaning::Type),
         // Neo4j lets a name stand before it.
@@ -234,6 +245,19 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
             Ok(Meaning::Property { key: name.to_owned(), cell_type })
         }
     }
+}
+
+fn parse_id_type(options: &[(String, String)]) -> std::result::Result<Option<IdType>, String> {
+    let mut id_type = None;
+    for (option, value) in options {
+        id_type = match (option.as_str(), value.to_ascii_lowercase().as_str()) {
+            ("id-type", "string") => Some(IdType::String),
+            ("id-type", "long" | "int" | "integer") => Some(IdType::Integer),
+            ("id-type", _) => return Err(format!("unknown id-type {value:?}; known are string, long, int")),
+            _ => return Err(format!("unknown option {option:?}; known is id-type")),
+        };
+    }
+    Ok(id_type)
 }
 
 /// Splits `text{inside}` into `text` and `inside`.
@@ -338,10 +362,16 @@ mod tests {
 
     #[test]
     fn a_header_of_edges_is_read_in_any_case() {
-        let header = parse(":start_id(A B)|:END_ID|:type|since:long").unwrap();
+        let header = parse(":start_id(A B)|:END_ID{id-type:long}|:type|since:long").unwrap();
         assert_eq!(header.role, Role::Relationships);
-        assert_eq!(header.fields[0].meaning, Meaning::StartId("A B".to_owned()));
-        assert_eq!(header.fields[1].meaning, Meaning::EndId(String::new()));
+        assert_eq!(
+            header.fields[0].meaning,
+            Meaning::StartId(EndSpace { space: "A B".to_owned(), id_type: None })
+        );
+        assert_eq!(
+            header.fields[1].meaning,
+            Meaning::EndId(EndSpace { space: String::new(), id_type: Some(IdType::Integer) })
+        );
         assert_eq!(header.position(|meaning| *meaning == Meaning::Type), Some(2));
     }
 
@@ -394,7 +424,7 @@ mod tests {
     #[test]
     fn columns_of_a_list_are_numbers_unless_typed() {
         assert_eq!(
-            parse_list_columns("columns", "weight, time, :IGNORE, note:string").unwrap(),
+            parse_list_columns("columns", "weight, time, :IGNORE, note:string".split(',')).unwrap(),
             [
                 Some(("weight".to_owned(), CellType::Scalar(ValueType::F64))),
                 Some(("time".to_owned(), CellType::Number)),
@@ -402,9 +432,9 @@ mod tests {
                 Some(("note".to_owned(), CellType::Scalar(ValueType::String))),
             ]
         );
-        let error = parse_list_columns("columns", "weight,weight").unwrap_err();
+        let error = parse_list_columns("columns", "weight,weight".split(',')).unwrap_err();
         assert_eq!(error.to_string(), "columns: column 2 (\"weight\"): another column has this name");
-        let error = parse_list_columns("columns", "a:ID").unwrap_err();
+        let error = parse_list_columns("columns", ["a:ID"].into_iter()).unwrap_err();
         assert_eq!(error.to_string(), "columns: column 1 (\"a:ID\"): a list has properties and :IGNORE only");
     }
 }

@@ -9,10 +9,11 @@
 //! ```
 //!
 //! [`read::read`] does it all. The result is the same with any number of threads. A bad row is named
-//! by file, line and column; it stops the import, or is counted and left out.
+//! by file, line and column; it stops the import, or is counted, left out and told in a report.
 
 pub mod cell;
 pub mod context;
+pub mod csv_file;
 pub mod csv_graph;
 pub mod csv_records;
 pub mod csv_rows;
@@ -24,13 +25,15 @@ pub mod faults;
 pub mod header;
 pub mod identity;
 pub mod integer;
-pub mod layout;
 pub mod lines;
+pub mod mapping;
 pub mod meter;
 pub mod options;
 pub mod pipeline;
 pub mod places;
 pub mod plan;
 pub mod read;
+pub mod recognise;
+pub mod report;
 pub mod source;
 pub mod stage;

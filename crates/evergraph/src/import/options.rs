@@ -1,6 +1,7 @@
 //! Options: what to import, how to read it, and what comes of it.
 
 use crate::import::faults::{BadRows, OnBadRow};
+use crate::import::mapping::document::Mapping;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
@@ -12,12 +13,16 @@ use std::path::PathBuf;
 pub struct ImportOptions {
     /// The files, and folders of files. All together are one graph.
     pub files: Vec<InputFile>,
-    /// What stands between two fields. `None`: a comma in CSV files, a tab in `.tsv` files; in an edge
-    /// list whatever its first line shows.
+    /// How each file is read; nothing else in the files' folders is. `None`: what their names and first
+    /// rows show.
+    pub mapping: Option<Mapping>,
+    /// What stands between two fields. `None`: a tab in `.tsv` files; otherwise what the first line shows.
     pub delimiter: Option<u8>,
     /// What encloses fields with delimiters or line breaks in CSV files, doubled inside; `None` makes
     /// it an ordinary character.
     pub quote: Option<u8>,
+    /// The text that stands for no value, besides an empty one.
+    pub null: Option<String>,
     /// What stands between the elements of an array in CSV files.
     pub array_delimiter: u8,
     /// The type of ids in CSV files whose header doesn't say.
@@ -37,6 +42,8 @@ pub struct ImportOptions {
     pub vertex_columns: Option<String>,
     /// What to do about rows that can't be loaded.
     pub on_bad_row: OnBadRow,
+    /// The file that describes every bad row, also if the import stops; an older one is overwritten.
+    pub bad_rows_report: Option<PathBuf>,
     /// Threads to work on; 0 for as many as there are cores.
     pub threads: usize,
     /// Ends the import when it is set. `None`: it can't be stopped.
@@ -50,8 +57,10 @@ impl ImportOptions {
     pub fn new(files: impl IntoIterator<Item = InputFile>) -> Self {
         Self {
             files: files.into_iter().collect(),
+            mapping: None,
             delimiter: None,
             quote: Some(b'"'),
+            null: None,
             array_delimiter: b';',
             id_type: IdType::String,
             vertex_label: "Vertex".to_owned(),
@@ -60,6 +69,7 @@ impl ImportOptions {
             edge_columns: None,
             vertex_columns: None,
             on_bad_row: OnBadRow::Stop,
+            bad_rows_report: None,
             threads: 0,
             cancel: CancelFlag::default(),
         }
@@ -95,9 +105,11 @@ pub struct InputFile {
     pub path: PathBuf,
     /// What it holds; `None` to go by its name, and by the header of a CSV file.
     pub role: Option<Role>,
-    /// The label of its vertices, or the type of its edges. `None`: the option's for edge lists, the
-    /// file's name without its endings for CSV.
-    pub name: Option<String>,
+    /// The label of its vertices, if no column tells it. `None`: the option's for edge lists, the file's
+    /// name without its endings for CSV.
+    pub label: Option<String>,
+    /// The type of its edges, if no column tells it; `None` as with the label.
+    pub edge_type: Option<String>,
     /// Where the header of a CSV file is.
     pub header: HeaderPlace,
 }
@@ -105,7 +117,7 @@ pub struct InputFile {
 impl InputFile {
     /// The file at `path`, which tells all the rest.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), role: None, name: None, header: HeaderPlace::FirstLine }
+        Self { path: path.into(), role: None, label: None, edge_type: None, header: HeaderPlace::FirstLine }
     }
 
     /// The same, holding `role`.
@@ -115,10 +127,17 @@ impl InputFile {
         self
     }
 
-    /// The same, with the label or edge type `name`.
+    /// The same, its vertices being of `label`.
     #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// The same, its edges being of `edge_type`.
+    #[must_use]
+    pub fn edge_type(mut self, edge_type: impl Into<String>) -> Self {
+        self.edge_type = Some(edge_type.into());
         self
     }
 
@@ -141,6 +160,8 @@ pub enum Role {
     Nodes,
     /// CSV with `START_ID` and `END_ID` columns.
     Relationships,
+    /// Edges, as CSV or as a list: what the file's name and first line show.
+    Edges,
 }
 
 /// Where the header of a CSV file is.
@@ -185,4 +206,6 @@ pub struct Imported {
     pub bad_rows: BadRows,
     /// Files in given folders that were left out, for nothing tells what they hold.
     pub ignored_files: Vec<PathBuf>,
+    /// CSV files whose columns don't say what they hold: it was guessed.
+    pub guessed_files: Vec<PathBuf>,
 }

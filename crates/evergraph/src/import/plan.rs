@@ -1,21 +1,21 @@
-//! Plan: which files there are, what each holds, and in which order they are read.
+//! Plan: which files there are, how each is read, and in which order.
 //!
-//! | name | holds |
-//! |---|---|
-//! | `.v` | a list of vertices |
-//! | `.e`, `.edges`, `.el`, `.txt` | a list of edges |
-//! | `.csv`, `.tsv` | what the header says: `:ID` vertices, `:START_ID` and `:END_ID` edges; LDBC's names; or a list of edges, if the first line begins with two whole numbers |
+//! ```text
+//! files, folders ──> candidates ──> a rule each: of the mapping file, or recognised ──> plan
+//! ```
 //!
-//! Each may end in `.gz` too. Headers are looked at before anything is loaded, so that a typing error
-//! in the last file is told first and not after an hour. What can be read once only (standard input,
-//! a pipe) is not looked at: it is a list of edges unless its role is told.
+//! Headers are looked at before anything is loaded, so that a typing error in the last file is told
+//! first and not after an hour. What can be read once only (standard input, a pipe) is not looked at:
+//! it is a list of edges unless its role is told.
 
-use crate::import::csv_records::{CsvFormat, CsvRecords};
-use crate::import::header::Header;
-use crate::import::integer::parse_i64;
-use crate::import::layout;
-use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
-use crate::import::source::{Source, is_standard_input, open_error};
+use crate::import::csv_file::CsvFile;
+use crate::import::edge_list_file::{ListFile, ListKind};
+use crate::import::mapping::document::Mapping;
+use crate::import::mapping::propose::{Proposal, mapping_text};
+use crate::import::mapping::rule::{FileFormat, FileRule};
+use crate::import::options::{ImportOptions, InputFile, Role};
+use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise};
+use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,227 +23,247 @@ use std::path::{Path, PathBuf};
 /// What is to be read.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Lists of vertices.
-    pub vertex_lists: Vec<PathBuf>,
-    /// Lists of edges, and their type if the option's isn't meant.
-    pub edge_lists: Vec<(PathBuf, Option<String>)>,
+    /// Lists of vertices, then of edges.
+    pub lists: Vec<ListFile>,
     /// CSV files of vertices.
     pub nodes: Vec<CsvFile>,
     /// CSV files of edges.
     pub relationships: Vec<CsvFile>,
-    /// Files in folders whose names don't tell what they hold.
+    /// Files in folders that nothing tells how to read.
     pub ignored_files: Vec<PathBuf>,
+    /// Files of which something was guessed.
+    pub guessed_files: Vec<PathBuf>,
     /// Bytes of all files, if each tells its size.
     pub bytes_total: Option<u64>,
 }
 
-/// A CSV file and how to read it.
-#[derive(Debug)]
-pub struct CsvFile {
-    /// Where it is.
-    pub path: PathBuf,
-    /// How it is split into fields.
-    pub format: CsvFormat,
-    /// Where its header is.
-    pub header: HeaderPlace,
-    /// The label or type of its rows, if no column tells them.
-    pub name: Option<String>,
+/// A file that may be read.
+struct Candidate {
+    input: InputFile,
+    /// Its path below the folder that was named; its name, if it was named itself.
+    relative: String,
+    is_in_folder: bool,
+    /// `None` for a stream.
+    bytes: Option<u64>,
 }
 
 impl Plan {
-    /// Finds all files of `options`, and what they hold.
+    /// Finds all files of `options`, and how each is read.
     ///
     /// # Errors
-    /// `not_found` or `io` for a file that can't be opened; `invalid` for one whose content nobody
-    /// tells, or whose header is wrong.
+    /// `not_found` or `io` for a file that can't be opened; `invalid` for one of which nobody tells how
+    /// it is read, or whose header is wrong.
     pub fn new(options: &ImportOptions) -> Result<Self> {
+        let candidates = candidates(options)?;
         let mut plan = Self { bytes_total: Some(0), ..Self::default() };
-        for input in &options.files {
-            let metadata = if is_standard_input(&input.path) {
-                None
-            } else {
-                Some(fs::metadata(&input.path).map_err(|error| open_error(&input.path, error))?)
-            };
-            match metadata {
-                Some(metadata) if metadata.is_dir() => plan.add_folder(input, options)?,
-                Some(metadata) if metadata.is_file() => {
-                    plan.add_file(input.clone(), metadata.len(), options)?
-                }
-                _ => plan.add_stream(input, options)?,
-            }
+        match &options.mapping {
+            Some(mapping) => plan.add_mapped(candidates, mapping, options)?,
+            None => plan.add_recognised(candidates, options)?,
         }
+        plan.lists.sort_by_key(|list| list.kind != ListKind::Vertices);
         Ok(plan)
     }
 
-    fn add_folder(&mut self, folder: &InputFile, options: &ImportOptions) -> Result<()> {
-        let mut found = Vec::new();
-        walk(&folder.path, &mut found)?;
-        found.sort();
-        let before = self.files_count();
-        for path in found {
-            if folder.role.is_none() && role_by_name(&path).is_none() {
-                self.ignored_files.push(path);
-                continue;
+    fn add_mapped(
+        &mut self,
+        candidates: Vec<Candidate>,
+        mapping: &Mapping,
+        options: &ImportOptions,
+    ) -> Result<()> {
+        let mut used = vec![false; mapping.rules.len()];
+        for candidate in candidates {
+            match mapping.find(&candidate.relative) {
+                Some(index) => {
+                    used[index] = true;
+                    self.add(candidate, mapping.rules[index].rule.clone(), options)?;
+                }
+                None if candidate.is_in_folder => self.ignored_files.push(candidate.input.path),
+                None => {
+                    return Err(Error::invalid(format!(
+                        "{}: the mapping has no rule for {:?}",
+                        display_name(&candidate.input.path),
+                        candidate.relative
+                    )));
+                }
             }
-            let metadata = fs::metadata(&path).map_err(|error| open_error(&path, error))?;
-            self.add_file(InputFile { path, ..folder.clone() }, metadata.len(), options)?;
         }
-        if self.files_count() == before {
+        mapping.check_used(&used)
+    }
+
+    fn add_recognised(&mut self, candidates: Vec<Candidate>, options: &ImportOptions) -> Result<()> {
+        let found = recognise_all(&candidates, options)?;
+        let in_folders = candidates.iter().any(|candidate| candidate.is_in_folder);
+        for (candidate, found) in candidates.into_iter().zip(found) {
+            let name = display_name(&candidate.input.path);
+            match found {
+                None if candidate.is_in_folder => self.ignored_files.push(candidate.input.path),
+                None => {
+                    return Err(Error::invalid(format!(
+                        "{name}: its name doesn't tell what it holds ({KNOWN_ENDINGS}): state its role"
+                    )));
+                }
+                Some(Recognised { problem: Some(problem), .. }) => {
+                    return Err(Error::invalid(format!(
+                        "{name}: {problem}; a mapping file can say how it is read, `evergraph import --propose` \
+                         writes one to begin with"
+                    )));
+                }
+                Some(Recognised { rule, notes, problem: None }) => {
+                    if !notes.is_empty() {
+                        self.guessed_files.push(candidate.input.path.clone());
+                    }
+                    self.add(candidate, rule, options)?;
+                }
+            }
+        }
+        if in_folders && self.lists.is_empty() && self.nodes.is_empty() && self.relationships.is_empty() {
+            let folders = options.files.iter().map(|file| display_name(&file.path));
             return Err(Error::invalid(format!(
                 "{}: no file in this folder has a name that tells what it holds: {KNOWN_ENDINGS}",
-                folder.path.display()
+                folders.collect::<Vec<_>>().join(", ")
             )));
         }
         Ok(())
     }
 
-    fn add_file(&mut self, input: InputFile, bytes: u64, options: &ImportOptions) -> Result<()> {
-        self.bytes_total = self.bytes_total.map(|total| total + bytes);
-        let Some(guess) = input.role.map(Guess::Is).or_else(|| role_by_name(&input.path)) else {
-            return Err(Error::invalid(format!(
-                "{}: its name doesn't tell what it holds ({KNOWN_ENDINGS}): state its role",
-                input.path.display()
-            )));
-        };
-        match guess {
-            Guess::Is(Role::EdgeList) => self.edge_lists.push((input.path, input.name)),
-            Guess::Is(Role::VertexList) => self.vertex_lists.push(input.path),
-            Guess::Is(role) => {
-                let file = csv_file(input, options);
-                let found = file.open(options)?.1.role;
-                if found != role {
-                    return Err(Error::invalid(format!(
-                        "{}: the header is that of {}, not of {}",
-                        file.path.display(),
-                        role_name(found),
-                        role_name(role)
-                    )));
-                }
-                self.add_csv(file, role);
-            }
-            Guess::Csv => self.add_unknown_csv(input, options)?,
-        }
-        Ok(())
-    }
-
-    fn add_unknown_csv(&mut self, input: InputFile, options: &ImportOptions) -> Result<()> {
-        let mut file = csv_file(input, options);
-        if file.header == HeaderPlace::FirstLine {
-            let ldbc = CsvFormat { delimiter: b'|', quote: None };
-            let first_line =
-                CsvRecords::new(Source::open(&file.path)?, ldbc).read_header()?.unwrap_or_default();
-            if let Some(ldbc_file) = layout::recognise(&file.path, &first_line.join("|")) {
-                file.format = ldbc;
-                file.header = HeaderPlace::Replaced(ldbc_file.header);
-                file.name = file.name.or(Some(ldbc_file.name));
-            } else if is_edge(&CsvRecords::new(Source::open(&file.path)?, file.format).read_header()?) {
-                self.edge_lists.push((file.path, file.name));
+    fn add(&mut self, candidate: Candidate, rule: FileRule, options: &ImportOptions) -> Result<()> {
+        let Candidate { input, bytes, .. } = candidate;
+        let kind = match rule.format {
+            FileFormat::Ignore => {
+                self.ignored_files.push(input.path);
                 return Ok(());
             }
-        }
-        let role = file.open(options)?.1.role;
-        file.name = file.name.or_else(|| Some(stem(&file.path)));
-        self.add_csv(file, role);
-        Ok(())
-    }
-
-    fn add_stream(&mut self, input: &InputFile, options: &ImportOptions) -> Result<()> {
-        self.bytes_total = None;
-        match input.role {
-            None | Some(Role::EdgeList) => self.edge_lists.push((input.path.clone(), input.name.clone())),
-            Some(Role::VertexList) => self.vertex_lists.push(input.path.clone()),
-            Some(role) => self.add_csv(csv_file(input.clone(), options), role),
-        }
-        Ok(())
-    }
-
-    fn add_csv(&mut self, file: CsvFile, role: Role) {
-        match role {
-            Role::Nodes => self.nodes.push(file),
-            _ => self.relationships.push(file),
-        }
-    }
-
-    fn files_count(&self) -> usize {
-        self.vertex_lists.len() + self.edge_lists.len() + self.nodes.len() + self.relationships.len()
-    }
-}
-
-impl CsvFile {
-    /// Opens the file, with its header read.
-    ///
-    /// # Errors
-    /// As reading; `invalid` if the header is missing or malformed.
-    pub fn open(&self, options: &ImportOptions) -> Result<(CsvRecords, Header)> {
-        let mut records = CsvRecords::new(Source::open(&self.path)?, self.format);
-        let name = records.name().to_owned();
-        let fields = match &self.header {
-            HeaderPlace::FirstLine => records.read_header()?.ok_or_else(|| {
-                Error::invalid(format!("{name}: is empty: a header is wanted, such as id:ID,name,born:int"))
-            })?,
-            HeaderPlace::Given(text) => self.format.split(text)?,
-            HeaderPlace::Replaced(text) => {
-                let replaced = records.read_header()?.map_or(0, |fields| fields.len());
-                let fields = self.format.split(text)?;
-                if replaced != 0 && replaced != fields.len() {
-                    return Err(Error::invalid(format!(
-                        "{name}: its first line has {replaced} columns, the header that replaces it has {}",
-                        fields.len()
-                    )));
-                }
-                fields
-            }
+            FileFormat::Csv => None,
+            FileFormat::VertexList => Some(ListKind::Vertices),
+            FileFormat::EdgeList => Some(ListKind::Edges),
+            FileFormat::Dimacs => Some(ListKind::Dimacs),
+            FileFormat::MatrixMarket => Some(ListKind::MatrixMarket),
         };
-        let header = Header::parse(&name, &fields, options.array_delimiter)?;
-        Ok((records, header))
+        self.bytes_total = self.bytes_total.zip(bytes).map(|(total, bytes)| total + bytes);
+        if let Some(kind) = kind {
+            self.lists.push(ListFile { path: input.path, kind, rule });
+            return Ok(());
+        }
+        let is_stream = bytes.is_none();
+        let file = CsvFile { path: input.path, rule };
+        let told = input.role.map(|role| if role == Role::Edges { Role::Relationships } else { role });
+        // A stream is opened once: what it holds has to be believed.
+        let found = match (is_stream, told) {
+            (true, Some(role)) => role,
+            (true, None) if file.rule.edge_type.is_some() || file.rule.start.is_some() => Role::Relationships,
+            (true, None) => Role::Nodes,
+            (false, _) => file.open(options)?.header.role,
+        };
+        if let Some(told) = told.filter(|told| *told != found) {
+            return Err(Error::invalid(format!(
+                "{}: the header is that of {}, not of {}",
+                file.path.display(),
+                role_name(found),
+                role_name(told)
+            )));
+        }
+        if found == Role::Nodes {
+            self.nodes.push(file)
+        } else {
+            self.relationships.push(file)
+        }
+        Ok(())
     }
 }
 
-const KNOWN_ENDINGS: &str = "known are .csv .tsv .v .e .edges .el .txt, each also with .gz";
-
-enum Guess {
-    Is(Role),
-    /// The header tells.
-    Csv,
-}
-
-fn role_by_name(path: &Path) -> Option<Guess> {
-    let name = path.file_name()?.to_str()?;
-    let (_, ending) = name.strip_suffix(".gz").unwrap_or(name).rsplit_once('.')?;
-    match ending.to_ascii_lowercase().as_str() {
-        "v" => Some(Guess::Is(Role::VertexList)),
-        "e" | "edges" | "el" | "txt" => Some(Guess::Is(Role::EdgeList)),
-        "csv" | "tsv" => Some(Guess::Csv),
-        _ => None,
+/// The mapping file that says how the files of `options` are read as far as it shows: importing them
+/// with it is importing them without.
+///
+/// # Errors
+/// As [`Plan::new`], but for files of which it doesn't show: there the text says so.
+pub fn propose(options: &ImportOptions) -> Result<String> {
+    let candidates = candidates(options)?;
+    let found = recognise_all(&candidates, options)?;
+    let mut proposals = Vec::new();
+    let mut strangers = Vec::new();
+    for (candidate, found) in candidates.into_iter().zip(found) {
+        match found {
+            Some(Recognised { rule, mut notes, problem }) => {
+                notes.extend(problem.map(|problem| format!("TO BE COMPLETED: {problem}")));
+                proposals.push(Proposal { path: candidate.relative, rule, notes });
+            }
+            None => strangers.push(candidate.relative),
+        }
     }
-}
-
-fn csv_file(input: InputFile, options: &ImportOptions) -> CsvFile {
-    let is_tsv = stem_and_ending(&input.path).1 == "tsv";
-    let delimiter = options.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' });
-    CsvFile {
-        format: CsvFormat { delimiter, quote: options.quote },
-        path: input.path,
-        header: input.header,
-        name: input.name,
+    if proposals.is_empty() {
+        return Err(Error::invalid(format!(
+            "nothing to propose: no file has a name that tells what it holds: {KNOWN_ENDINGS}"
+        )));
     }
+    Ok(mapping_text(&proposals, &strangers))
 }
 
-/// The file's name without its endings, and the ending before `.gz`.
-fn stem_and_ending(path: &Path) -> (String, String) {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
-    (stem.to_owned(), ending.to_ascii_lowercase())
+fn recognise_all(candidates: &[Candidate], options: &ImportOptions) -> Result<Vec<Option<Recognised>>> {
+    let inputs: Vec<(InputFile, bool)> =
+        candidates.iter().map(|candidate| (candidate.input.clone(), candidate.bytes.is_none())).collect();
+    recognise(&inputs, options)
 }
 
-fn stem(path: &Path) -> String {
-    stem_and_ending(path).0
+/// All files of `options`, those of a folder by their paths.
+fn candidates(options: &ImportOptions) -> Result<Vec<Candidate>> {
+    let mut candidates = Vec::new();
+    for input in &options.files {
+        let relative =
+            input.path.file_name().unwrap_or(input.path.as_os_str()).to_string_lossy().into_owned();
+        let alone = |bytes| Candidate { input: input.clone(), relative, is_in_folder: false, bytes };
+        if is_standard_input(&input.path) {
+            candidates.push(alone(None));
+            continue;
+        }
+        let metadata = fs::metadata(&input.path).map_err(|error| open_error(&input.path, error))?;
+        if metadata.is_dir() {
+            candidates.extend(in_folder(input, options)?);
+        } else {
+            check_report(&input.path, options)?;
+            candidates.push(alone(metadata.is_file().then_some(metadata.len())));
+        }
+    }
+    Ok(candidates)
 }
 
-fn is_edge(first_line: &Option<Vec<String>>) -> bool {
-    let Some([source, target, ..]) = first_line.as_deref() else { return false };
-    [source, target].iter().all(|field| parse_i64(field.trim().as_bytes()).is_ok())
+fn in_folder(folder: &InputFile, options: &ImportOptions) -> Result<Vec<Candidate>> {
+    let mut found = Vec::new();
+    walk(&folder.path, &mut found)?;
+    found.sort();
+    let mut candidates = Vec::with_capacity(found.len());
+    for path in found {
+        // The report of an import before is no input of this one.
+        if is_report(&path, options) {
+            continue;
+        }
+        let metadata = fs::metadata(&path).map_err(|error| open_error(&path, error))?;
+        let relative = path.strip_prefix(&folder.path).unwrap_or(&path);
+        let names: Vec<_> = relative.components().map(|name| name.as_os_str().to_string_lossy()).collect();
+        candidates.push(Candidate {
+            relative: names.join("/"),
+            is_in_folder: true,
+            bytes: metadata.is_file().then_some(metadata.len()),
+            input: InputFile { path, ..folder.clone() },
+        });
+    }
+    Ok(candidates)
+}
+
+fn is_report(path: &Path, options: &ImportOptions) -> bool {
+    options.bad_rows_report.as_ref().is_some_and(|report| {
+        let files = (fs::canonicalize(report), fs::canonicalize(path));
+        matches!(files, (Ok(report), Ok(file)) if report == file)
+    })
+}
+
+fn check_report(path: &Path, options: &ImportOptions) -> Result<()> {
+    if is_report(path, options) {
+        return Err(Error::invalid(format!(
+            "{}: is to be read, and overwritten by the report of bad rows: name another report",
+            path.display()
+        )));
+    }
+    Ok(())
 }
 
 fn role_name(role: Role) -> &'static str {
@@ -251,7 +271,7 @@ fn role_name(role: Role) -> &'static str {
         Role::EdgeList => "a list of edges",
         Role::VertexList => "a list of vertices",
         Role::Nodes => "vertices",
-        Role::Relationships => "edges",
+        Role::Relationships | Role::Edges => "edges",
     }
 }
 

@@ -5,13 +5,14 @@
 
 use crate::import::context::Context;
 use crate::import::csv_graph::CsvGraph;
+use crate::import::edge_list_file::{ListFile, ListKind};
 use crate::import::edge_list_graph::EdgeListGraph;
-use crate::import::faults::BadRows;
+use crate::import::faults::FaultCollector;
 use crate::import::lines::BLOCK_BYTES;
 use crate::import::meter::Meter;
 use crate::import::options::{ImportOptions, Imported, Progress};
 use crate::import::plan::Plan;
-use crate::import::source::Source;
+use crate::import::report::ReportFile;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use rayon::ThreadPoolBuilder;
@@ -39,8 +40,8 @@ pub(crate) fn read_in_blocks(
     options.check()?;
     options.cancel.check()?;
     let plan = Plan::new(options)?;
-    let lists = plan.vertex_lists.len() + plan.edge_lists.len();
-    if options.vertices.is_some() && (lists == 0 || !plan.vertex_lists.is_empty()) {
+    let has_vertex_lists = plan.lists.iter().any(|list| list.kind == ListKind::Vertices);
+    if options.vertices.is_some() && (plan.lists.is_empty() || has_vertex_lists) {
         return Err(Error::invalid(
             "a range of vertices declares those of edge lists: give it with edge lists and without vertex lists",
         ));
@@ -50,36 +51,52 @@ pub(crate) fn read_in_blocks(
         .thread_name(|index| format!("import-{index}"))
         .build()
         .map_err(|error| Error::new(ErrorKind::Io, "start the import's threads").because(error))?;
+    let report = options.bad_rows_report.as_deref().map(ReportFile::create).transpose()?;
     let mut context = Context {
         options,
         pool: &pool,
         meter: Meter::new(progress, options.cancel.clone(), plan.bytes_total),
-        bad_rows: BadRows::default(),
+        faults: FaultCollector::new(options.on_bad_row, report),
         block_bytes,
     };
     let mut load = Load::default();
     let mut csv = CsvGraph::default();
     for file in &plan.nodes {
-        let (records, header) = file.open(options)?;
-        csv.read_nodes(records, header, file.name.as_deref(), &mut context)?;
+        csv.read_nodes(file.open(options)?, &mut context)?;
     }
     for file in &plan.relationships {
-        let (records, header) = file.open(options)?;
-        csv.read_relationships(records, header, file.name.as_deref(), &mut context)?;
+        csv.read_relationships(file.open(options)?, &mut context)?;
     }
     csv.finish(&mut load);
-    if lists > 0 {
-        let mut graph = EdgeListGraph::new(options)?;
-        for path in &plan.vertex_lists {
-            graph.read_vertices(Source::open(path)?, &mut context)?;
-        }
-        for (path, edge_type) in &plan.edge_lists {
-            let edge_type = edge_type.as_deref().unwrap_or(&options.edge_type);
-            graph.read_edges(Source::open(path)?, edge_type, &mut context)?;
+    for (label, lists) in lists_by_label(&plan, options) {
+        let mut graph = EdgeListGraph::new(label, options)?;
+        for list in lists {
+            match list.kind {
+                ListKind::Vertices => graph.read_vertices(list, &mut context)?,
+                _ => graph.read_edges(list, &mut context)?,
+            }
         }
         pool.install(|| graph.finish(&mut load))?;
     }
-    Ok(Imported { load, bad_rows: context.bad_rows, ignored_files: plan.ignored_files })
+    Ok(Imported {
+        load,
+        bad_rows: context.faults.finish(),
+        ignored_files: plan.ignored_files,
+        guessed_files: plan.guessed_files,
+    })
+}
+
+/// The lists whose vertices are of one label, in the order of the plan.
+fn lists_by_label<'a>(plan: &'a Plan, options: &'a ImportOptions) -> Vec<(&'a str, Vec<&'a ListFile>)> {
+    let mut graphs: Vec<(&str, Vec<&ListFile>)> = Vec::new();
+    for list in &plan.lists {
+        let label = list.rule.label.as_ref().unwrap_or(&options.vertex_label);
+        match graphs.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, lists)) => lists.push(list),
+            None => graphs.push((label, vec![list])),
+        }
+    }
+    graphs
 }
 
 #[cfg(test)]
@@ -238,7 +255,7 @@ mod tests {
     #[test]
     fn several_edge_lists_share_their_vertices_and_keep_their_types() {
         let mut files = Files::new(&[("a.txt", "1 2\n"), ("b.txt", "2 3 0.5\n"), ("c.txt", "3 1\n")]);
-        files.inputs[2].name = Some("LIKES".to_owned());
+        files.inputs[2].edge_type = Some("LIKES".to_owned());
         let load = files.load();
         assert_eq!(load.vertices[0].rows, 3);
         assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 2)]);
@@ -313,7 +330,7 @@ mod tests {
     fn several_files_feed_one_label() {
         let mut files = Files::new(&[("a.csv", "id:ID,x:int\n1,5\n"), ("b.csv", "id:ID,y\n2,z\n")]);
         for input in &mut files.inputs {
-            input.name = Some("T".to_owned());
+            input.label = Some("T".to_owned());
         }
         let load = files.load();
         assert_eq!((load.vertices.len(), load.vertices[0].rows), (1, 2));
@@ -342,7 +359,7 @@ mod tests {
             ),
             (
                 &[("a.csv", "id:ID\n1\n2\n1\n")],
-                "a.csv:4: vertex \"1\" of the id space without a name is there already, from a.csv:2",
+                "a.csv:4: column 1 (id:ID): vertex \"1\" of the id space without a name is there already, from a.csv:2",
             ),
             (
                 &[nodes, ("KNOWS.csv", ":START_ID(Person),:END_ID(Person)\n17,4\n17,9\n")],
@@ -403,8 +420,8 @@ mod tests {
         let mut files = Files::new(&[("a.dat", "1 2\n")]);
         assert_eq!(
             files.error(&files.options()).1,
-            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt, each \
-             also with .gz): state its role"
+            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each \
+             also with .gz or .zst): state its role"
         );
         files.inputs[0].role = Some(Role::EdgeList);
         assert_eq!(files.load().edges_count(), 1);
@@ -415,7 +432,10 @@ mod tests {
         );
         files.inputs[0] = InputFile::new(files.folder.path());
         let error = read(&files.options(), &|_| ()).unwrap_err().to_string();
-        assert!(error.ends_with("known are .csv .tsv .v .e .edges .el .txt, each also with .gz"), "{error}");
+        assert!(
+            error.ends_with("known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each also with .gz or .zst"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -436,25 +456,99 @@ mod tests {
             ("KNOWS.csv", ":START_ID,:END_ID\n2,4\n1,2\n4,2\n"),
             ("g.e", "1 2 0.5\nx 2 1\n3 1 2\n"),
         ]);
-        let options = ImportOptions { on_bad_row: OnBadRow::Skip { report: 4 }, ..files.options() };
+        let options = ImportOptions { on_bad_row: OnBadRow::Skip { at_most: None }, ..files.options() };
         let imported = files.read(&options).unwrap();
         assert_eq!(imported.bad_rows.count, 5);
         let folder = format!("{}/", files.folder.path().display());
         let first: Vec<String> =
-            imported.bad_rows.first.iter().map(|text| text.replace(&folder, "")).collect();
+            imported.bad_rows.first.iter().map(|row| row.to_string().replace(&folder, "")).collect();
         assert_eq!(
             first,
             [
                 "Person.csv:2: column 2 (born:int): \"x\" is no int: expected digits with an optional sign",
-                "Person.csv:4: vertex \"2\" of the id space without a name is there already, from Person.csv:3",
+                "Person.csv:4: column 1 (id:ID): vertex \"2\" of the id space without a name is there already, from Person.csv:3",
                 "Person.csv:5: 2 fields expected, as in the header, 3 found",
                 "KNOWS.csv:3: column 1 (:START_ID): there is no vertex \"1\" in the id space without a name",
+                "g.e:2: column 1 (source): \"x\" is no whole number",
             ]
         );
         let load = imported.load;
         assert_eq!(load.vertices[0].values("born"), [Some(Value::I32(5)), Some(Value::I32(9))]);
         assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 0)]);
         assert_eq!(load.edges[1].values("weight"), [Some(Value::F64(0.5)), Some(Value::F64(2.0))]);
+    }
+
+    #[test]
+    fn the_report_is_the_same_with_any_number_of_threads_and_size_of_blocks() {
+        let numbers = |bad: i64| {
+            let row = |number: i64| {
+                if number % bad == 0 { format!("{number},x\n") } else { format!("{number},1\n") }
+            };
+            (1..200).map(row).collect::<String>()
+        };
+        let knows: String = (1..200).map(|number| format!("{},{}\n", number, number * 3)).collect();
+        let files = Files::new(&[
+            ("Person.csv", &format!("id:ID,born:int\n{}7,1\n", numbers(9))),
+            ("KNOWS.csv", &format!(":START_ID,:END_ID\n{knows}1\n")),
+        ]);
+        let report = files.path("report");
+        let read = |threads, block_bytes, at_most| {
+            let options = ImportOptions {
+                threads,
+                on_bad_row: OnBadRow::Skip { at_most },
+                bad_rows_report: Some(report.clone()),
+                ..files.options()
+            };
+            let result = read_in_blocks(&options, &|_| (), block_bytes).map(|imported| imported.bad_rows);
+            (result.map_err(|error| error.to_string()), fs::read_to_string(&report).unwrap())
+        };
+        let (bad_rows, whole) = read(1, 1 << 20, None);
+        let count = bad_rows.as_ref().unwrap().count;
+        assert_eq!(whole.lines().count() as u64, count + 1, "a line each, and the header");
+        let lines: Vec<&str> = whole.lines().collect();
+        assert!(lines[1].ends_with("Person.csv,10,2,born:int,\"\"\"x\"\" is no int: expected digits with an optional sign\",\"9,x\""), "{}", lines[1]);
+        assert!(
+            lines[23].ends_with(
+                "is there already, from {}/Person.csv:8\",\"7,1\""
+                    .replace("{}", &files.folder.path().display().to_string())
+                    .as_str()
+            ),
+            "{}",
+            lines[23]
+        );
+        assert!(
+            lines
+                .last()
+                .unwrap()
+                .ends_with("KNOWS.csv,201,,,\"2 fields expected, as in the header, 1 found\",1")
+        );
+        let (stopped, cut_off) = read(1, 1 << 20, Some(30));
+        assert_eq!(cut_off.lines().count(), 32, "the one too many is told as well");
+        assert!(stopped.as_ref().unwrap_err().contains("(bad row 31; at most 30 bad rows may be left out)"));
+        for (threads, block_bytes) in [(1, 7), (2, 100), (4, 33), (3, 1)] {
+            assert_eq!(read(threads, block_bytes, None), (bad_rows.clone(), whole.clone()));
+            assert_eq!(read(threads, block_bytes, Some(30)), (stopped.clone(), cut_off.clone()));
+        }
+    }
+
+    #[test]
+    fn the_report_of_an_import_that_stops_has_the_row_and_is_no_input_of_the_next_one() {
+        let files = Files::new(&[("Person.csv", "id:ID,born:int\n1,x\n2,y\n")]);
+        let report = files.path("bad.csv");
+        let folder = InputFile::new(files.folder.path());
+        let options = ImportOptions { bad_rows_report: Some(report.clone()), ..ImportOptions::new([folder]) };
+        for _ in 0..2 {
+            assert!(
+                files.error(&options).1.starts_with("Person.csv:2: column 2 (born:int): \"x\" is no int")
+            );
+            assert_eq!(fs::read_to_string(&report).unwrap().lines().count(), 2);
+        }
+        let options = ImportOptions { bad_rows_report: Some(files.path("Person.csv")), ..files.options() };
+        assert_eq!(
+            files.error(&options).1,
+            "Person.csv: is to be read, and overwritten by the report of bad rows: name another report"
+        );
+        assert_eq!(fs::read_to_string(files.path("Person.csv")).unwrap().lines().count(), 3);
     }
 
     #[test]

@@ -1,22 +1,24 @@
-//! Source: the bytes of one input file or of standard input, unpacked when they are gzip data.
+//! Source: the bytes of one input file or of standard input, unpacked when they are gzip or zstd data.
 //!
 //! ```text
-//! file or `-` ── counted ── buffer ── gzip by its magic bytes, every member ── Read
-//!                   │                                                           │
+//! file or `-` ── counted ── buffer ── packing by its magic bytes ── peeked ── Read
+//!                   │                 every member or frame                     │
 //!                   └ progress, and where packed data broke                     └ offset in the text
 //! ```
 //!
-//! Every error names the file and what to do about it. Data packed by another program (zstd, xz,
-//! zip) is recognised and refused with the command that unpacks it, for as text it would be a
-//! riddle at line 1.
+//! The bytes decide, not the name. Every error names the file and what to do about it. Data packed by
+//! another program (xz, bzip2, zip) is recognised and refused with the command that unpacks it, for as
+//! text it would be a riddle at line 1.
 
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use flate2::bufread::MultiGzDecoder;
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use zstd::stream::read::Decoder;
 
 /// Bytes that are asked of the operating system at once.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -32,8 +34,18 @@ pub struct Source {
     name: String,
     reader: Box<dyn Read + Send>,
     packed: Arc<AtomicU64>,
-    is_gzip: bool,
+    packing: Packing,
     unpacked: u64,
+    /// What was looked at and not read yet.
+    peeked: VecDeque<u8>,
+}
+
+/// How the bytes of a file are packed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Packing {
+    None,
+    Gzip,
+    Zstd,
 }
 
 impl Source {
@@ -74,16 +86,43 @@ impl Source {
                  {command} {name} | evergraph import DB -"
             )));
         }
-        let is_gzip = magic.starts_with(&[0x1f, 0x8b]);
-        if !is_gzip && name.ends_with(".gz") && magic.len() < 2 {
-            return Err(Error::invalid(format!(
-                "{name}: is named .gz and has only {} bytes: the file is cut off, fetch it again",
-                magic.len()
-            )));
+        let packing = Packing::of(&magic);
+        if packing == Packing::None && magic.len() < 2 {
+            let cut_off = Packing::ENDINGS.iter().find(|(ending, _)| name.ends_with(&format!(".{ending}")));
+            if let Some((ending, _)) = cut_off {
+                return Err(Error::invalid(format!(
+                    "{name}: is named .{ending} and has only {} bytes: the file is cut off, fetch it again",
+                    magic.len()
+                )));
+            }
         }
         let bytes = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(magic).chain(reader));
-        let reader: Box<dyn Read + Send> = if is_gzip { Box::new(unpacked(bytes)) } else { Box::new(bytes) };
-        Ok(Self { name, reader, packed, is_gzip, unpacked: 0 })
+        let reader: Box<dyn Read + Send> = match packing {
+            Packing::None => Box::new(bytes),
+            Packing::Gzip => Box::new(buffered(MultiGzDecoder::new(bytes))),
+            Packing::Zstd => {
+                let decoder = Decoder::with_buffer(bytes).map_err(|error| read_error(&name, error))?;
+                Box::new(buffered(decoder))
+            }
+        };
+        Ok(Self { name, reader, packed, packing, unpacked: 0, peeked: VecDeque::new() })
+    }
+
+    /// The first `bytes` bytes, fewer at the end of the file; they are read again afterwards.
+    ///
+    /// # Errors
+    /// As reading.
+    pub fn peek(&mut self, bytes: usize) -> Result<&[u8]> {
+        while self.peeked.len() < bytes {
+            let mut more = vec![0; bytes - self.peeked.len()];
+            let count = self.read_behind_peeked(&mut more).map_err(Self::error)?;
+            if count == 0 {
+                break;
+            }
+            self.peeked.extend(&more[..count]);
+        }
+        let peeked = self.peeked.make_contiguous();
+        Ok(&peeked[..peeked.len().min(bytes)])
     }
 
     /// The name of the input in errors and reports.
@@ -107,25 +146,7 @@ impl Source {
         }
     }
 
-    fn read_failed(&self, error: io::Error) -> Error {
-        let cut_off = error.kind() == io::ErrorKind::UnexpectedEof;
-        let damaged = matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData);
-        if !self.is_gzip || !(cut_off || damaged) {
-            return read_error(&self.name, error);
-        }
-        let what = if cut_off { "ends too early" } else { "is damaged" };
-        Error::invalid(format!(
-            "{}: the gzip data {what}, after {} packed bytes and {} unpacked ones; fetch the file again",
-            self.name,
-            self.packed.load(Ordering::Relaxed),
-            self.unpacked
-        ))
-        .because(error)
-    }
-}
-
-impl Read for Source {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read_behind_peeked(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.reader.read(buffer) {
                 Ok(count) => {
@@ -137,6 +158,61 @@ impl Read for Source {
             }
         }
     }
+
+    fn read_failed(&self, error: io::Error) -> Error {
+        // What the operating system says has a number; what an unpacker says has none.
+        if self.packing == Packing::None || error.raw_os_error().is_some() {
+            return read_error(&self.name, error);
+        }
+        let cut_off = error.kind() == io::ErrorKind::UnexpectedEof;
+        let what = if cut_off { "ends too early" } else { "is damaged" };
+        Error::invalid(format!(
+            "{}: the {} data {what}, after {} packed bytes and {} unpacked ones; fetch the file again",
+            self.name,
+            self.packing.name(),
+            self.packed.load(Ordering::Relaxed),
+            self.unpacked
+        ))
+        .because(error)
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.peeked.is_empty() { self.read_behind_peeked(buffer) } else { self.peeked.read(buffer) }
+    }
+}
+
+impl Packing {
+    /// What packed files are named.
+    const ENDINGS: [(&str, Packing); 3] =
+        [("gz", Packing::Gzip), ("zst", Packing::Zstd), ("zstd", Packing::Zstd)];
+
+    fn of(magic: &[u8]) -> Self {
+        match magic {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            // A frame to be skipped: pzstd and seekable files begin with one.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            _ => Self::None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "text",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+/// `file_name` without the ending that a packer gave it.
+#[must_use]
+pub fn unpacked_name(file_name: &str) -> &str {
+    let stems =
+        Packing::ENDINGS.iter().filter_map(|(ending, _)| file_name.strip_suffix(ending)?.strip_suffix('.'));
+    stems.min_by_key(|stem| stem.len()).unwrap_or(file_name)
 }
 
 /// A count of bytes that a [`Source`] keeps, readable from another thread.
@@ -186,15 +262,15 @@ fn read_error(name: &str, error: io::Error) -> Error {
     Error::new(ErrorKind::Io, format!("{name}: cannot be read: {error}")).because(error)
 }
 
-fn unpacked(bytes: impl BufRead + Send + 'static) -> impl Read + Send {
+fn buffered(unpacker: impl Read + Send) -> impl Read + Send {
     // One decompressed read feeds many small ones of a parser.
-    BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(bytes))
+    BufReader::with_capacity(BUFFER_BYTES, unpacker)
 }
 
 fn foreign_packer(magic: &[u8]) -> Option<(&'static str, &'static str)> {
     const PACKERS: [(&[u8], &str, &str); 3] = [
-        (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "zstd -dc"),
         (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz", "xz -dc"),
+        (b"BZh", "bzip2", "bzip2 -dc"),
         (b"PK\x03\x04", "zip", "unzip -p"),
     ];
     PACKERS
@@ -237,14 +313,43 @@ mod tests {
         Ok(text)
     }
 
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        zstd::encode_all(text, 1).unwrap()
+    }
+
     #[test]
-    fn plain_and_gzip_data_read_alike_and_every_member_is_read() {
-        let mut members = gzip(b"one\n");
-        members.extend(gzip(b"two\n"));
-        assert_eq!(read_all("a.gz", members).unwrap(), b"one\ntwo\n");
+    fn plain_and_packed_data_read_alike_and_every_member_is_read() {
+        for pack in [gzip, zstd] {
+            let members = [pack(b"one\n"), pack(b"two\n")].concat();
+            assert_eq!(read_all("a", members).unwrap(), b"one\ntwo\n");
+        }
+        let skipped = [&[0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 1], zstd(b"one\n").as_slice()].concat();
+        assert_eq!(read_all("a.zst", skipped).unwrap(), b"one\n");
         assert_eq!(read_all("a.txt", b"one\ntwo\n".to_vec()).unwrap(), b"one\ntwo\n");
         assert_eq!(read_all("a.txt", Vec::new()).unwrap(), b"");
         assert_eq!(read_all("a.txt", b"1".to_vec()).unwrap(), b"1");
+    }
+
+    #[test]
+    fn what_was_peeked_at_is_read_again() {
+        let text = b"0123456789".repeat(100_000);
+        let mut source = Source::from_reader("a.gz", Cursor::new(gzip(&text))).unwrap();
+        assert_eq!(source.peek(4).unwrap(), b"0123");
+        assert_eq!(source.peek(500_000).unwrap().len(), 500_000);
+        assert_eq!(source.peek(3).unwrap(), b"012");
+        let mut read = Vec::new();
+        source.read_to_end(&mut read).unwrap();
+        assert!(read == text);
+        assert_eq!(source.peek(1).unwrap(), b"");
+    }
+
+    #[test]
+    fn a_name_loses_the_ending_of_its_packer_only() {
+        for (name, unpacked) in
+            [("a.csv.gz", "a.csv"), ("a.e.zst", "a.e"), ("a.zstd", "a"), ("agz", "agz"), ("a.csv", "a.csv")]
+        {
+            assert_eq!(unpacked_name(name), unpacked);
+        }
     }
 
     #[test]
@@ -268,6 +373,21 @@ mod tests {
     }
 
     #[test]
+    fn truncated_and_damaged_zstd_is_told_as_gzip_is() {
+        let text: Vec<u8> =
+            (0..20_000_u32).flat_map(|number| format!("{}\n", number * 7919).into_bytes()).collect();
+        let packed = zstd::encode_all(text.as_slice(), 1).unwrap();
+        let short = read_all("a.zst", packed[..packed.len() / 2].to_vec()).unwrap_err();
+        assert_eq!(short.kind(), ErrorKind::Invalid);
+        assert!(short.to_string().starts_with("a.zst: the zstd data ends too early, after "), "{short}");
+        let mut broken = packed.clone();
+        broken[20..40].fill(0xff);
+        let error = read_all("a.zst", broken).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().starts_with("a.zst: the zstd data is damaged, after "), "{error}");
+    }
+
+    #[test]
     fn damaged_gzip_is_told_from_a_short_one() {
         let mut packed = gzip(&b"0123456789\n".repeat(10_000));
         let end = packed.len();
@@ -278,11 +398,10 @@ mod tests {
 
     #[test]
     fn data_of_other_packers_is_refused_with_the_command_that_unpacks_it() {
-        let error = read_all("a.zst", vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0]).unwrap_err();
+        let error = read_all("a.xz", b"\xfd7zXZ\0\0".to_vec()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "a.zst: is zstd data, which isn't read; unpack it on the way: \
-             zstd -dc a.zst | evergraph import DB -"
+            "a.xz: is xz data, which isn't read; unpack it on the way: xz -dc a.xz | evergraph import DB -"
         );
     }
 

@@ -9,30 +9,37 @@ use crate::terminal::failure::Failure;
 use crate::terminal::number::{count, counted, rate};
 use crate::terminal::table::visible;
 use clap::{Args, ValueEnum};
+use evergraph::import::csv_file::header_line;
 use evergraph::import::faults::{BadRows, OnBadRow};
+use evergraph::import::mapping::document::Mapping;
 use evergraph::import::options::{HeaderPlace, IdType, ImportOptions, Imported, InputFile, Progress, Role};
+use evergraph::import::plan::propose;
 use evergraph::import::read::read;
 use evergraph_graph::error::{Error, Result};
 use serde::Serialize;
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 const AFTER_HELP: &str = "\
 Examples:
-  evergraph import social.eg people.csv knows.csv         CSV with Neo4j's headers
+  evergraph import social.eg people.csv knows.csv         CSV with Neo4j's headers, or plain ones
   evergraph import snb.eg social_network/                 a folder; LDBC's file names are known
   evergraph import p2p.eg p2p-31.v.gz p2p-31.e.gz         Graphalytics: vertices, edges
   evergraph import web.eg links.txt --vertices 0..1000    an edge list, ids without edges declared
-  evergraph import s.eg --nodes Person=people.csv --relationships KNOWS=knows.csv
+  evergraph import s.eg --nodes Person=people.csv --edges KNOWS=knows.csv
   evergraph import f.eg people.csv --delimiter '|' --quote none --header 'id:ID|name|born:int'
+  evergraph import --propose data/ > mapping.toml         how a folder would be read, to be changed
+  evergraph import d.eg data/ --mapping mapping.toml      and is read then
+  evergraph import b.eg data/ --on-error skip --report bad.csv
   zcat edges.gz | evergraph import e.eg -                 an edge list from standard input
 
-What a file holds follows from its name and header:
+What a file holds follows from its name and first lines:
   .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
-  .e .edges .el   edges, `source target [weight]           :START_ID and :END_ID edges
-  .txt            [time]` a line                           (each also with .gz)
+  .e .edges .el   edges, `source target [weight]           :START_ID and :END_ID edges; else what
+  .txt            [time]` a line                           names and values look like
+  .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
@@ -41,24 +48,37 @@ Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(
 #[command(after_help = AFTER_HELP)]
 pub struct ImportArguments {
     /// The database to create: a folder that isn't there yet, or an empty database.
-    pub database: PathBuf,
+    #[arg(required_unless_present = "propose")]
+    pub database: Option<PathBuf>,
     /// Files and folders to read; `-` is standard input.
-    #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists"])]
+    #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "mapping", "propose"])]
     pub files: Vec<PathBuf>,
-    /// A CSV file of vertices, and their label if no column tells it.
-    #[arg(long, value_name = "[LABEL=]FILE", value_parser = named_file, help_heading = "Files")]
-    pub nodes: Vec<NamedFile>,
-    /// A CSV file of edges, and their type if no column tells it.
-    #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_file, help_heading = "Files")]
-    pub relationships: Vec<NamedFile>,
-    /// A list of edges, and their type.
-    #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_file, help_heading = "Files")]
-    pub edges: Vec<NamedFile>,
+    /// Print a mapping file that says how the files would be read, and import nothing.
+    #[arg(long, conflicts_with = "mapping", help_heading = "Files")]
+    pub propose: bool,
+    /// Read the files as this TOML file says (`--propose` writes one to begin with). Without FILES: those
+    /// in its folder.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["nodes", "relationships", "edges", "vertex_lists", "header", "replace_header", "label", "edge_type"],
+        help_heading = "Files"
+    )]
+    pub mapping: Option<PathBuf>,
+    /// CSV files of vertices, and their label if no column tells it. Further files have the first one's
+    /// header.
+    #[arg(long, value_name = "[LABEL=]FILE[,FILE...]", value_parser = named_files, help_heading = "Files")]
+    pub nodes: Vec<NamedFiles>,
+    /// Files of edges, as CSV or lists, and their type if no column tells it.
+    #[arg(long, value_name = "[TYPE=]FILE[,FILE...]", value_parser = named_files, help_heading = "Files")]
+    pub edges: Vec<NamedFiles>,
+    /// CSV files of edges, and their type if no column tells it; also from standard input.
+    #[arg(long, value_name = "[TYPE=]FILE[,FILE...]", value_parser = named_files, help_heading = "Files")]
+    pub relationships: Vec<NamedFiles>,
     /// A list of vertices, an id a line.
     #[arg(long = "vertex-list", value_name = "FILE", help_heading = "Files")]
     pub vertex_lists: Vec<PathBuf>,
-    /// What stands between fields: a character or `tab` [default: a comma in CSV files, a tab in .tsv
-    /// files, in lists what the first line shows].
+    /// What stands between fields: a character or `tab` [default: what the first line shows].
     #[arg(long, value_name = "CHARACTER", value_parser = character, help_heading = "CSV files and lists")]
     pub delimiter: Option<u8>,
     /// What encloses fields, or `none` [default: "].
@@ -67,24 +87,27 @@ pub struct ImportArguments {
     /// What stands between the elements of an array.
     #[arg(long, value_name = "CHARACTER", value_parser = character, default_value = ";", help_heading = "CSV files and lists")]
     pub array_delimiter: u8,
-    /// The header of CSV files that have none.
+    /// The text that stands for no value, besides an empty one.
+    #[arg(long, value_name = "TEXT", help_heading = "CSV files and lists")]
+    pub null: Option<String>,
+    /// The header of CSV files that have none: its text, or a file whose first line it is.
     #[arg(
         long,
-        value_name = "HEADER",
+        value_name = "HEADER|FILE",
         conflicts_with = "replace_header",
         help_heading = "CSV files and lists"
     )]
     pub header: Option<String>,
-    /// The header to read instead of the first line of CSV files.
-    #[arg(long, value_name = "HEADER", help_heading = "CSV files and lists")]
+    /// The header to read instead of the first line of CSV files, or a file whose first line it is.
+    #[arg(long, value_name = "HEADER|FILE", help_heading = "CSV files and lists")]
     pub replace_header: Option<String>,
     /// The type of ids in CSV files whose header doesn't say.
     #[arg(long, value_enum, default_value_t, value_name = "TYPE", help_heading = "CSV files and lists")]
     pub id_type: IdTypeArgument,
-    /// The label of the vertices of lists [default: Vertex].
+    /// The label of vertices in lists [default: Vertex], and in the CSV files named.
     #[arg(long, value_name = "LABEL", help_heading = "CSV files and lists")]
     pub label: Option<String>,
-    /// The type of the edges of lists [default: EDGE].
+    /// The type of edges in lists [default: EDGE], and in the CSV files named.
     #[arg(long = "type", value_name = "TYPE", help_heading = "CSV files and lists")]
     pub edge_type: Option<String>,
     /// The ids that there are, with or without edges in lists, say 0..1000 (without 1000).
@@ -97,16 +120,33 @@ pub struct ImportArguments {
     /// What follows the id in lists of vertices [default: value].
     #[arg(long, value_name = "COLUMNS", help_heading = "CSV files and lists")]
     pub vertex_columns: Option<String>,
-    /// Leave out rows that can't be loaded, and describe the first N [default: stop at the first].
-    #[arg(long, value_name = "N", help_heading = "CSV files and lists")]
-    pub skip_bad: Option<usize>,
+    /// What to do about a row that can't be loaded.
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
+    pub on_error: OnError,
+    /// Stop all the same at more than N bad rows (means --on-error skip).
+    #[arg(long, value_name = "N", help_heading = "Bad rows")]
+    pub max_bad: Option<u64>,
+    /// Write every bad row to FILE, as CSV: file, line, column, name, reason, row.
+    #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
+    pub report: Option<PathBuf>,
 }
 
-/// A file and perhaps the label or type of its rows.
+/// What to do about a row that can't be loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum OnError {
+    /// Name it and load nothing.
+    #[default]
+    Stop,
+    /// Leave it out and count it.
+    Skip,
+}
+
+/// Files and perhaps the label or type of their rows.
 #[derive(Clone, Debug)]
-pub struct NamedFile {
+pub struct NamedFiles {
     name: Option<String>,
-    path: PathBuf,
+    /// The first one has the header of all.
+    paths: Vec<PathBuf>,
 }
 
 /// What encloses fields.
@@ -128,8 +168,11 @@ pub enum IdTypeArgument {
 /// # Errors
 /// Those of reading, of opening the database, and of loading; `invalid` if the database has content.
 pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::Result<(), Failure> {
-    let options = arguments.options(context);
-    let destination = Destination::new(&arguments.database)?;
+    let options = arguments.options(context)?;
+    let Some(database) = arguments.database.as_ref().filter(|_| !arguments.propose) else {
+        return context.console.result(&Proposed { mapping: propose(&options)? });
+    };
+    let destination = Destination::new(database)?;
     let meter = context.console.meter();
     let began = Instant::now();
     let imported = read(&options, &|progress: Progress<'_>| {
@@ -142,37 +185,53 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
     })?;
     let read_seconds = began.elapsed().as_secs_f64();
     arguments.check_names(&imported)?;
-    let Imported { load, bad_rows, ignored_files } = imported;
+    let Imported { load, bad_rows, ignored_files, guessed_files } = imported;
     let load = destination.load(load, read_seconds, &meter, context)?;
     drop(meter);
-    let ignored_files = ignored_files.iter().map(|path| path.display().to_string()).collect();
-    context.console.summary(&ImportReport { load, bad_rows: BadRowsReport(bad_rows), ignored_files })
+    let shown = |paths: Vec<PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
+    let (ignored_files, guessed_files) = (shown(ignored_files), shown(guessed_files));
+    let report = arguments.report.as_ref().map(|path| path.display().to_string());
+    let bad_rows = BadRowsReport { bad_rows, report };
+    context.console.summary(&ImportReport { load, bad_rows, ignored_files, guessed_files })
 }
 
 impl ImportArguments {
-    fn options(&self, context: &Context) -> ImportOptions {
+    fn options(&self, context: &Context) -> Result<ImportOptions> {
         let header = match (&self.header, &self.replace_header) {
-            (Some(header), _) => HeaderPlace::Given(header.clone()),
-            (_, Some(header)) => HeaderPlace::Replaced(header.clone()),
+            (Some(header), _) => HeaderPlace::Given(header_text(header)?),
+            (_, Some(header)) => HeaderPlace::Replaced(header_text(header)?),
             _ => HeaderPlace::FirstLine,
         };
-        let named = |role| {
-            move |file: &NamedFile| InputFile {
-                name: file.name.clone(),
-                ..InputFile::new(&file.path).role(role)
+        let mapping = self.mapping.as_deref().map(Mapping::read).transpose()?;
+        // To propose needs no database: the first path is a file as the others.
+        let first = self.database.iter().filter(|_| self.propose);
+        let mut paths: Vec<PathBuf> = first.chain(&self.files).cloned().collect();
+        if let (Some(mapping), true) = (&mapping, paths.is_empty()) {
+            paths.push(mapping.folder.clone());
+        }
+        let mut files: Vec<InputFile> = Vec::new();
+        for path in paths {
+            let is_folder = path.is_dir();
+            let mut file = InputFile::new(path).header(header.clone());
+            if !is_folder {
+                (file.label, file.edge_type) = (self.label.clone(), self.edge_type.clone());
             }
-        };
-        let files = self
-            .files
-            .iter()
-            .map(InputFile::new)
-            .chain(self.nodes.iter().map(named(Role::Nodes)))
-            .chain(self.relationships.iter().map(named(Role::Relationships)))
-            .chain(self.edges.iter().map(named(Role::EdgeList)))
-            .chain(self.vertex_lists.iter().map(|path| InputFile::new(path).role(Role::VertexList)))
-            .map(|file| file.header(header.clone()));
+            files.push(file);
+        }
+        for (named, role) in [
+            (&self.nodes, Role::Nodes),
+            (&self.edges, Role::Edges),
+            (&self.relationships, Role::Relationships),
+        ] {
+            for group in named {
+                files.extend(group.inputs(role, &header)?);
+            }
+        }
+        files.extend(self.vertex_lists.iter().map(|path| InputFile::new(path).role(Role::VertexList)));
         let mut options = ImportOptions::new(files);
+        options.mapping = mapping;
         options.delimiter = self.delimiter;
+        options.null.clone_from(&self.null);
         options.quote = self.quote.map_or(options.quote, |quote| quote.0);
         options.array_delimiter = self.array_delimiter;
         options.id_type = match self.id_type {
@@ -188,10 +247,14 @@ impl ImportArguments {
         options.vertices = self.vertices.clone();
         options.edge_columns.clone_from(&self.columns);
         options.vertex_columns.clone_from(&self.vertex_columns);
-        options.on_bad_row = self.skip_bad.map_or(OnBadRow::Stop, |report| OnBadRow::Skip { report });
+        options.on_bad_row = match (self.on_error, self.max_bad) {
+            (OnError::Stop, None) => OnBadRow::Stop,
+            (_, at_most) => OnBadRow::Skip { at_most },
+        };
+        options.bad_rows_report.clone_from(&self.report);
         options.threads = context.threads;
         options.cancel = context.cancel.clone();
-        options
+        Ok(options)
     }
 
     /// Refuses a name that nothing got: who gave it expects to find it.
@@ -200,31 +263,63 @@ impl ImportArguments {
             && imported.load.vertex_table(label).is_none()
         {
             return Err(Error::invalid(format!(
-                "--label {label}: it is for lists, and there is none among the files; for a CSV file say \
-                 --nodes {label}=FILE"
+                "--label {label}: no vertices got it, for columns or names tell theirs, or the files are in a \
+                 folder; for one file say --nodes {label}=FILE"
             )));
         }
         if let Some(edge_type) = &self.edge_type
             && !imported.load.edges.iter().any(|table| table.edge_type == *edge_type)
         {
             return Err(Error::invalid(format!(
-                "--type {edge_type}: it is for lists of edges, and there is none among the files; for a CSV \
-                 file say --relationships {edge_type}=FILE"
+                "--type {edge_type}: no edges got it, for columns or names tell theirs, or the files are in a \
+                 folder; for one file say --edges {edge_type}=FILE"
             )));
         }
         Ok(())
     }
 }
 
-fn named_file(text: &str) -> std::result::Result<NamedFile, String> {
-    let (name, path) = match text.split_once('=') {
-        Some((name, path)) => (Some(name.to_owned()), path),
+impl NamedFiles {
+    /// The files, each holding `role`; `header` is theirs if it isn't in the first one's first line.
+    fn inputs(&self, role: Role, header: &HeaderPlace) -> Result<Vec<InputFile>> {
+        let mut header = header.clone();
+        let mut inputs = Vec::with_capacity(self.paths.len());
+        for (index, path) in self.paths.iter().enumerate() {
+            if index == 1 && header == HeaderPlace::FirstLine {
+                header = HeaderPlace::Given(header_line(&self.paths[0])?);
+            }
+            let mut input = InputFile::new(path).role(role).header(header.clone());
+            match role {
+                Role::Nodes => input.label.clone_from(&self.name),
+                _ => input.edge_type.clone_from(&self.name),
+            }
+            inputs.push(input);
+        }
+        Ok(inputs)
+    }
+}
+
+/// The header that `text` is, or that is the first line of the file `text` names.
+fn header_text(text: &str) -> Result<String> {
+    // Every header has a colon: id:ID, or :START_ID and :END_ID.
+    if Path::new(text).is_file() || !text.contains(':') {
+        return header_line(Path::new(text));
+    }
+    Ok(text.to_owned())
+}
+
+fn named_files(text: &str) -> std::result::Result<NamedFiles, String> {
+    let (name, paths) = match text.split_once('=') {
+        Some((name, paths)) => (Some(name.to_owned()), paths),
         None => (None, text),
     };
-    if path.is_empty() || name.as_ref().is_some_and(String::is_empty) {
+    let is_one = !paths.contains(',') || Path::new(paths).exists();
+    let paths: Vec<PathBuf> =
+        if is_one { vec![paths.into()] } else { paths.split(',').map(PathBuf::from).collect() };
+    if paths.iter().any(|path| path.as_os_str().is_empty()) || name.as_ref().is_some_and(String::is_empty) {
         return Err("NAME=FILE or FILE is wanted".to_owned());
     }
-    Ok(NamedFile { name, path: path.into() })
+    Ok(NamedFiles { name, paths })
 }
 
 fn character(text: &str) -> std::result::Result<u8, String> {
@@ -252,6 +347,18 @@ fn id_range(text: &str) -> std::result::Result<Range<i64>, String> {
     Ok(range)
 }
 
+/// A mapping file that isn't written yet.
+#[derive(Debug, Serialize)]
+struct Proposed {
+    mapping: String,
+}
+
+impl fmt::Display for Proposed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.mapping)
+    }
+}
+
 /// What an import did.
 #[derive(Debug, Serialize)]
 struct ImportReport {
@@ -259,35 +366,53 @@ struct ImportReport {
     load: LoadReport,
     bad_rows: BadRowsReport,
     ignored_files: Vec<String>,
+    guessed_files: Vec<String>,
 }
 
 #[derive(Debug)]
-struct BadRowsReport(BadRows);
+struct BadRowsReport {
+    bad_rows: BadRows,
+    /// The file that has them all.
+    report: Option<String>,
+}
 
 impl Serialize for BadRowsReport {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Form<'a> {
             count: u64,
-            first: &'a [String],
+            first: Vec<String>,
+            report: Option<&'a str>,
         }
-        Form { count: self.0.count, first: &self.0.first }.serialize(serializer)
+        let first = self.bad_rows.first.iter().map(ToString::to_string).collect();
+        Form { count: self.bad_rows.count, first, report: self.report.as_deref() }.serialize(serializer)
     }
 }
 
 impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.load)?;
-        let BadRows { count, first } = &self.bad_rows.0;
+        let BadRows { count, first } = &self.bad_rows.bad_rows;
         if *count > 0 {
-            let colon = if first.is_empty() { "" } else { ":" };
-            writeln!(f, "left out {}{colon}", counted(*count, "bad row", "bad rows"))?;
-            first.iter().try_for_each(|text| writeln!(f, "  {}", visible(text)))?;
+            let rows = counted(*count, "bad row", "bad rows");
+            match &self.bad_rows.report {
+                Some(report) => writeln!(f, "left out {rows}; {} has them all:", visible(report))?,
+                None => writeln!(f, "left out {rows} (--report FILE keeps them):")?,
+            }
+            first.iter().try_for_each(|row| writeln!(f, "  {}", visible(&row.to_string())))?;
+            if *count > first.len() as u64 {
+                writeln!(f, "  ...")?;
+            }
         }
         if !self.ignored_files.is_empty() {
             let files = counted(self.ignored_files.len() as u64, "file", "files");
             writeln!(f, "left out {files} whose names don't tell what they hold:")?;
             self.ignored_files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
+        }
+        if !self.guessed_files.is_empty() {
+            let files = counted(self.guessed_files.len() as u64, "file", "files");
+            writeln!(f, "guessed what {files} hold (evergraph import --propose shows how):")?;
+            self.guessed_files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
         }
         Ok(())
     }
@@ -299,10 +424,12 @@ mod tests {
 
     #[test]
     fn names_and_characters_are_read_as_people_write_them() {
-        let named = named_file("Person=a=b.csv").unwrap();
-        assert_eq!((named.name.as_deref(), named.path), (Some("Person"), PathBuf::from("a=b.csv")));
-        assert!(named_file("a.csv").unwrap().name.is_none());
-        assert!(named_file("Person=").is_err() && named_file("=a.csv").is_err());
+        let named = named_files("Person=a=b.csv").unwrap();
+        assert_eq!((named.name.as_deref(), named.paths), (Some("Person"), vec![PathBuf::from("a=b.csv")]));
+        let named = named_files("Person=header.csv,1.csv,2.csv").unwrap();
+        assert_eq!(named.paths, ["header.csv", "1.csv", "2.csv"].map(PathBuf::from));
+        assert!(named_files("a.csv").unwrap().name.is_none());
+        assert!(["Person=", "=a.csv", "P=a.csv,,b.csv"].iter().all(|text| named_files(text).is_err()));
         assert_eq!((character("tab"), character("|")), (Ok(b'\t'), Ok(b'|')));
         assert!(character("||").is_err() && character("").is_err() && character("ü").is_err());
         assert_eq!((quote("none").unwrap().0, quote("'").unwrap().0), (None, Some(b'\'')));

@@ -42,7 +42,7 @@ fn import_says_what_it_loaded() {
     let types = json!([{"type": "LINK", "source_label": "Page", "target_label": "Page", "edges": 3}]);
     assert_eq!(report["edge_types"], types);
     assert_eq!((&report["vertices_count"], &report["edges_count"]), (&json!(3), &json!(3)));
-    assert_eq!(report["bad_rows"], json!({"count": 0, "first": []}));
+    assert_eq!(report["bad_rows"], json!({"count": 0, "first": [], "report": null}));
     assert!(report["disk_bytes"].as_u64().unwrap() > 0 && report["load_seconds"].as_f64().unwrap() > 0.0);
 
     let far = folder.json(&["run", "a.eg", "sssp", "--source", "1", "--top", "9"]);
@@ -96,12 +96,25 @@ fn bad_rows_are_left_out_if_they_may_be_and_told() {
     let folder = Folder::new();
     folder.write("a.e", "1 2\n2 x\n2 3\n3\n");
     folder.write("notes.md", "not a graph");
-    let report = folder.json(&["import", "a.eg", ".", "--skip-bad", "1"]);
+    let report = folder.json(&["import", "a.eg", ".", "--on-error", "skip", "--report", "bad.csv"]);
     assert_eq!(report["edges_count"], 2);
-    assert_eq!(report["bad_rows"]["count"], 2);
+    assert_eq!((&report["bad_rows"]["count"], &report["bad_rows"]["report"]), (&json!(2), &json!("bad.csv")));
     let first = report["bad_rows"]["first"].as_array().unwrap();
-    assert!(first.len() == 1 && first[0].as_str().unwrap().contains("a.e:2: "), "{first:?}");
+    assert!(first.len() == 2 && first[0].as_str().unwrap().contains("a.e:2: "), "{first:?}");
     assert_eq!(report["ignored_files"], json!(["./notes.md"]));
+    let bad_rows = folder.read("bad.csv");
+    assert!(bad_rows.starts_with("file,line,column,name,reason,row\n./a.e,2,2,target,"), "{bad_rows}");
+    assert!(bad_rows.ends_with("1 found between blanks or tabs\",3\n"), "{bad_rows}");
+
+    let text = folder.run(&["import", "b.eg", "a.e", "--on-error", "skip"]).succeeded().out;
+    assert!(
+        text.contains("left out 2 bad rows (--report FILE keeps them):\n  a.e:2: column 2 (target): "),
+        "{text}"
+    );
+    let stopped = folder.run(&["import", "c.eg", "a.e", "--max-bad", "1", "--report", "bad.csv"]);
+    stopped.failed(2, &["a.e:4: ", "bad row 2; at most 1 bad row"]);
+    assert_eq!(folder.read("bad.csv").lines().count(), 3);
+    assert!(!folder.path("c.eg").exists());
 }
 
 #[test]

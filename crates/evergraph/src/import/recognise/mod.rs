@@ -1,0 +1,17 @@
+//! Recognise: how a file is to be read, found out from its name and its first rows.
+//!
+//! | what shows | what it is |
+//! |---|---|
+//! | `.v`; `.e .edges .el .txt` | lists of vertices; of edges (Graphalytics, SNAP) |
+//! | `.gr`; `.mtx` | DIMACS; Matrix Market |
+//! | `person_knows_person_0_0.csv` with `Person.id\|Person.id` | LDBC SNB ([`ldbc`]) |
+//! | a header with `:ID`, or `:START_ID` and `:END_ID` | CSV in Neo4j's conventions |
+//! | a first line that begins with two whole numbers | a list of edges |
+//! | a header of plain names, or none | CSV, its columns guessed from the first rows ([`plain`]) |
+//!
+//! What is found is a [`FileRule`](crate::import::mapping::rule::FileRule), as a mapping file would say.
+
+pub mod file;
+pub mod ldbc;
+pub mod plain;
+pub mod sample;

@@ -1,0 +1,193 @@
+//! Sample: the first rows of a CSV file whose columns nobody declared, and what they look like.
+//!
+//! ```text
+//! rows     7, 2024-02-29, true,  x        guess   long, date, bool, string
+//!          8, ,           false, 007              (007 is no number: it would come back as 7)
+//! ```
+//!
+//! A guess is of the rows that were looked at: a later one of another type is a bad row.
+
+use crate::import::csv_records::{CsvFormat, CsvRecords};
+use crate::import::faults::{FaultCollector, OnBadRow};
+use crate::import::integer::parse_i64;
+use crate::import::source::Source;
+use evergraph_graph::error::Result;
+use evergraph_graph::value::date::Date;
+use evergraph_graph::value::datetime::DateTime;
+use evergraph_graph::value::{Value, ValueType};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Bytes of fields that are looked at.
+const SAMPLE_BYTES: usize = 256 * 1024;
+
+/// Bytes among which the first line is looked for.
+const FIRST_LINE_BYTES: usize = 64 * 1024;
+
+/// The beginning of a CSV file.
+#[derive(Debug)]
+pub struct Sample {
+    /// The fields of its first line.
+    pub first: Vec<String>,
+    /// What each column looks like in the rows behind it.
+    pub columns: Vec<ColumnSample>,
+    /// How many rows there are behind it, of those that were looked at.
+    pub rows: usize,
+}
+
+/// What a column looks like.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ColumnSample {
+    /// The type that all its values have; `None` if there are none.
+    pub value_type: Option<ValueType>,
+    /// Whether every row has a value, and all differ.
+    pub is_key: bool,
+}
+
+/// The character between fields that `first_line` shows: of comma, `|`, tab and `;` the most frequent,
+/// outside quotes. A comma if there is none.
+#[must_use]
+pub fn detect_delimiter(first_line: &[u8]) -> u8 {
+    let mut counts = [(b',', 0), (b'|', 0), (b'\t', 0), (b';', 0)];
+    let mut in_quotes = false;
+    for byte in first_line {
+        in_quotes ^= *byte == b'"';
+        if !in_quotes && let Some((_, count)) = counts.iter_mut().find(|(delimiter, _)| delimiter == byte) {
+            *count += 1;
+        }
+    }
+    // Of equals the last counts for max_by_key.
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).expect("there are four").0
+}
+
+/// The delimiter that the first line of `source` shows, which is read again afterwards.
+///
+/// # Errors
+/// As reading.
+pub fn detect_in(source: &mut Source) -> Result<u8> {
+    let start = source.peek(FIRST_LINE_BYTES)?;
+    let first_line = start.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+    Ok(detect_delimiter(first_line.unwrap_or_default()))
+}
+
+impl Sample {
+    /// Looks at the file at `path`; `None` if it is empty.
+    ///
+    /// # Errors
+    /// As reading; `invalid` for a first line that isn't UTF-8 and for a quote that isn't closed.
+    pub fn of(path: &Path, format: CsvFormat) -> Result<Option<Self>> {
+        let mut records = CsvRecords::new(Source::open(path)?, format);
+        let Some(first) = records.read_header()? else { return Ok(None) };
+        // Rows of another width are told when they are read for good.
+        let rules = FaultCollector::new(OnBadRow::Skip { at_most: None }, None).rules();
+        let Some(batch) = records.next_batch(first.len(), SAMPLE_BYTES, rules)? else {
+            let column = ColumnSample { value_type: None, is_key: false };
+            let columns = vec![column; first.len()];
+            return Ok(Some(Self { first, columns, rows: 0 }));
+        };
+        let column = |column| {
+            let texts = (0..batch.len()).map(|record| batch.fields.field(record, column));
+            let mut seen = HashSet::new();
+            ColumnSample {
+                value_type: guess(texts.clone()),
+                is_key: texts.into_iter().all(|text| !text.is_empty() && seen.insert(text)),
+            }
+        };
+        let columns = (0..first.len()).map(column).collect();
+        Ok(Some(Self { first, columns, rows: batch.len() }))
+    }
+}
+
+/// Whether `text` looks like a value and not like the name of a column.
+#[must_use]
+pub fn is_value(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || guess([text.as_bytes()].into_iter()) != Some(ValueType::String)
+}
+
+/// The narrowest type that all `texts` have which aren't empty.
+fn guess<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Option<ValueType> {
+    const GUESSES: [ValueType; 7] = [
+        ValueType::Bool,
+        ValueType::I64,
+        ValueType::BigInteger,
+        ValueType::F64,
+        ValueType::Date,
+        ValueType::DateTime,
+        ValueType::Uuid,
+    ];
+    let mut possible = GUESSES.to_vec();
+    let mut is_empty = true;
+    for text in texts.filter(|text| !text.is_empty()) {
+        is_empty = false;
+        let text = std::str::from_utf8(text).unwrap_or_default().trim();
+        possible.retain(|value_type| is_of(text, *value_type));
+    }
+    if is_empty { None } else { Some(possible.first().copied().unwrap_or(ValueType::String)) }
+}
+
+fn is_of(text: &str, value_type: ValueType) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    // Zeros and signs in front belong to codes and telephone numbers.
+    let is_number = digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
+        && !(digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0."));
+    match value_type {
+        ValueType::I64 => is_number && parse_i64(text.as_bytes()).is_ok(),
+        ValueType::F64 | ValueType::BigInteger => is_number && Value::parse(text, value_type).is_ok(),
+        ValueType::Date => text.parse::<Date>().is_ok(),
+        ValueType::DateTime => text.parse::<DateTime>().is_ok(),
+        _ => Value::parse(text, value_type).is_ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delimiter_is_the_most_frequent_outside_quotes() {
+        for (line, delimiter) in [
+            ("id:ID(City)", b','),
+            (":START_ID(City)|:END_ID(Country)", b'|'),
+            ("a,b;c", b','),
+            ("\"a,b,c\";d", b';'),
+            ("a\tb,c\td", b'\t'),
+        ] {
+            assert_eq!(detect_delimiter(line.as_bytes()), delimiter, "{line}");
+        }
+    }
+
+    #[test]
+    fn types_are_the_narrowest_that_all_values_have() {
+        for (texts, expected) in [
+            (&["true", "", "FALSE"][..], Some(ValueType::Bool)),
+            (&["1", "-20", "0"], Some(ValueType::I64)),
+            (&["1", "2.5", "1e9"], Some(ValueType::F64)),
+            (&["1", "9223372036854775808"], Some(ValueType::BigInteger)),
+            (&["2024-02-29"], Some(ValueType::Date)),
+            (&["2024-02-29", "2024-02-29 12:00:00+01:00"], Some(ValueType::DateTime)),
+            (&["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12"], Some(ValueType::Uuid)),
+            (&["1", "007"], Some(ValueType::String)),
+            (&["+49 30"], Some(ValueType::String)),
+            (&["nan"], Some(ValueType::String)),
+            (&["1", "x"], Some(ValueType::String)),
+            (&["", ""], None),
+        ] {
+            assert_eq!(guess(texts.iter().map(|text| text.as_bytes())), expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_sample_is_the_first_line_and_what_follows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let format = CsvFormat { delimiter: b',', quote: Some(b'"') };
+        std::fs::write(&path, "id,name,town\n1,Ada,London\n2,,London\nbad\n").unwrap();
+        let sample = Sample::of(&path, format).unwrap().unwrap();
+        assert_eq!((sample.first.join(" ").as_str(), sample.rows), ("id name town", 2));
+        let keys: Vec<bool> = sample.columns.iter().map(|column| column.is_key).collect();
+        assert_eq!(keys, [true, false, false]);
+        std::fs::write(&path, "").unwrap();
+        assert!(Sample::of(&path, format).unwrap().is_none());
+    }
+}

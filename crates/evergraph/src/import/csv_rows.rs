@@ -3,14 +3,13 @@
 //! Columns are read one after the other, not rows: each is of one type. A record with a bad field is
 //! left out of all of them.
 
+use crate::import::assembly::batch::Names;
+use crate::import::assembly::id_column::{IdColumn, IdKind};
 use crate::import::cell::{CellColumn, Cells, shortened};
 use crate::import::csv_records::{RecordBatch, RecordFields};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::integer::parse_i64;
-use crate::import::options::IdType;
-use evergraph_graph::packed_column::PackedColumnBuilder;
-use evergraph_graph::value::ValueType;
 use std::collections::{BTreeMap, HashMap};
 
 /// How the records of one file become rows.
@@ -18,8 +17,8 @@ use std::collections::{BTreeMap, HashMap};
 pub struct RowFormat {
     /// What the columns hold.
     pub header: Header,
-    /// The types of the id columns, from left to right: one for vertices, two for edges.
-    pub id_types: Vec<IdType>,
+    /// The kinds of the id columns, from left to right: one for vertices, two for edges.
+    pub id_kinds: Vec<IdKind>,
     /// The label or type of rows that name none.
     pub default_name: String,
     /// The text that stands for no value, besides an empty one.
@@ -34,38 +33,22 @@ pub struct CsvRows {
     /// The properties, the id's not among them.
     pub columns: Vec<(String, CellColumn)>,
     /// The id columns, from left to right.
-    pub ids: Vec<IdCells>,
+    pub ids: Vec<IdColumn>,
     /// The label or type of each row; `None` if the file has no column for it.
     pub names: Option<Names>,
     /// Records that were left out.
     pub faults: Faults,
-    /// The texts of all records, for errors.
-    texts: RecordFields,
+    /// The texts of the rows, for errors.
+    pub texts: RowTexts,
+}
+
+/// The texts of rows.
+#[derive(Debug)]
+pub struct RowTexts {
+    /// Those of all records.
+    fields: RecordFields,
     /// The record of each row; `None` if none was left out.
     kept: Option<Vec<u32>>,
-}
-
-/// Labels or types of rows: few names, an index into them for each row.
-#[derive(Debug, Default)]
-pub struct Names {
-    /// The names that occur.
-    pub names: Vec<String>,
-    /// Index into `names`, a row.
-    pub codes: Vec<u32>,
-}
-
-/// Ids of one type, one a row.
-#[derive(Debug)]
-pub enum IdCells {
-    /// Whole numbers, by their bits.
-    Integers(Vec<u64>),
-    /// Texts, one behind the other, and where each ends.
-    Strings {
-        /// All texts.
-        text: Vec<u8>,
-        /// Where each ends.
-        ends: Vec<usize>,
-    },
 }
 
 impl RowFormat {
@@ -79,7 +62,7 @@ impl RowFormat {
             bad.entry(record).or_insert((column, why));
         };
         let mut properties: Vec<(String, Cells)> = Vec::new();
-        let mut ids: Vec<IdCells> = Vec::new();
+        let mut ids: Vec<IdColumn> = Vec::new();
         let mut names: Option<Names> = None;
         for (column, field) in self.header.fields.iter().enumerate() {
             match &field.meaning {
@@ -94,9 +77,10 @@ impl RowFormat {
                     properties.push((key.clone(), cells));
                 }
                 Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_) => {
-                    let mut cells = IdCells::new(self.id_types[ids.len()]);
+                    let mut cells = IdColumn::new(self.id_kinds[ids.len()]);
                     for record in 0..records {
-                        if let Err(why) = cells.push(self.without_null(fields.field(record, column))) {
+                        if let Err(why) = push_id(&mut cells, self.without_null(fields.field(record, column)))
+                        {
                             note(record, column, why);
                         }
                     }
@@ -120,12 +104,11 @@ impl RowFormat {
             ids,
             names,
             faults: Faults::new(rules),
-            texts: fields,
-            kept: None,
+            texts: RowTexts { fields, kept: None },
         };
         for (record, (column, why)) in &bad {
             let name = &self.header.fields[*column].text;
-            let text = || rows.texts.text(*record);
+            let text = || rows.texts.fields.text(*record);
             rows.faults.push(rows.lines[*record], || Fault::of_column(*column, name, why.clone(), &text()));
         }
         if !bad.is_empty() {
@@ -139,7 +122,7 @@ impl RowFormat {
                 names.codes.retain(|_| *kept.next().expect("one entry a record"));
             }
             let kept = (0..records as u32).zip(&keep).filter(|(_, keep)| **keep);
-            rows.kept = Some(kept.map(|(record, _)| record).collect());
+            rows.texts.kept = Some(kept.map(|(record, _)| record).collect());
         }
         rows.faults.join(batch.faults);
         rows.columns = properties.into_iter().map(|(key, cells)| (key, cells.finish())).collect();
@@ -151,112 +134,35 @@ impl RowFormat {
     }
 }
 
-impl CsvRows {
+impl RowTexts {
     /// The text of `row` for errors, as [`RecordFields::text`] gives it.
     ///
     /// # Panics
     /// If there is no such row.
     #[must_use]
     pub fn text(&self, row: usize) -> Vec<u8> {
-        self.texts.text(self.kept.as_ref().map_or(row, |kept| kept[row] as usize))
+        self.fields.text(self.kept.as_ref().map_or(row, |kept| kept[row] as usize))
     }
 }
 
-impl IdCells {
-    fn new(id_type: IdType) -> Self {
-        match id_type {
-            IdType::Integer => Self::Integers(Vec::new()),
-            IdType::String => Self::Strings { text: Vec::new(), ends: Vec::new() },
-        }
-    }
-
-    /// Reads the next id. After an error there is one all the same, of no meaning.
-    fn push(&mut self, field: &[u8]) -> Result<(), String> {
-        if let Self::Integers(ids) = self {
+/// Reads the next id. After an error there is one all the same, of no meaning.
+fn push_id(ids: &mut IdColumn, field: &[u8]) -> Result<(), String> {
+    match ids {
+        IdColumn::Integers(ids) => {
             let id = parse_i64(field.trim_ascii());
             ids.push(id.unwrap_or(0).cast_unsigned());
             return id.map(drop).map_err(|_| format!("{} is no long, as ids are here", shortened(field)));
         }
-        if let Self::Strings { text, ends } = self {
-            text.extend_from_slice(field);
-            ends.push(text.len());
-        }
-        if field.is_empty() {
-            return Err("the id is missing".to_owned());
-        }
-        if std::str::from_utf8(field).is_err() {
-            return Err(format!("{} is not UTF-8; convert the file with iconv", shortened(field)));
-        }
-        Ok(())
+        IdColumn::Strings(ids) => ids.push(field),
+        IdColumn::Values(_) => unreachable!("a CSV file has longs or strings"),
     }
-
-    fn retain(&mut self, keep: &[bool]) {
-        match self {
-            Self::Integers(ids) => {
-                let mut kept = keep.iter();
-                ids.retain(|_| *kept.next().expect("one entry an id"));
-            }
-            Self::Strings { text, ends } => {
-                let (mut kept_text, mut kept_ends) = (Vec::with_capacity(text.len()), Vec::new());
-                for (row, _) in keep.iter().enumerate().filter(|(_, keep)| **keep) {
-                    kept_text.extend_from_slice(string_at(text, ends, row));
-                    kept_ends.push(kept_text.len());
-                }
-                (*text, *ends) = (kept_text, kept_ends);
-            }
-        }
+    if field.is_empty() {
+        return Err("the id is missing".to_owned());
     }
-
-    /// How many ids.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Integers(ids) => ids.len(),
-            Self::Strings { ends, .. } => ends.len(),
-        }
+    if std::str::from_utf8(field).is_err() {
+        return Err(format!("{} is not UTF-8; convert the file with iconv", shortened(field)));
     }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The id of `row` as errors show it.
-    #[must_use]
-    pub fn show(&self, row: usize) -> String {
-        match self {
-            Self::Integers(ids) => ids[row].cast_signed().to_string(),
-            Self::Strings { text, ends } => shortened(string_at(text, ends, row)).to_string(),
-        }
-    }
-
-    /// The ids as a property.
-    #[must_use]
-    pub fn to_column(&self) -> CellColumn {
-        let mut column = PackedColumnBuilder::default();
-        let value_type = match self {
-            Self::Integers(ids) => {
-                ids.iter().for_each(|id| column.push_i64(id.cast_signed()));
-                ValueType::I64
-            }
-            Self::Strings { text, ends } => {
-                for row in 0..ends.len() {
-                    let id = std::str::from_utf8(string_at(text, ends, row));
-                    column.push_text(id.expect("ids are checked when they are read"));
-                }
-                ValueType::String
-            }
-        };
-        CellColumn { value_type, column: column.finish() }
-    }
-}
-
-/// The text of `row` among texts that lie one behind the other.
-#[must_use]
-pub fn string_at<'a>(text: &'a [u8], ends: &[usize], row: usize) -> &'a [u8] {
-    let start = if row == 0 { 0 } else { ends[row - 1] };
-    &text[start..ends[row]]
+    Ok(())
 }
 
 #[derive(Default)]

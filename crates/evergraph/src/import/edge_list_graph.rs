@@ -18,7 +18,7 @@ use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
-use crate::import::stage::{StagedEdges, StagedVertices};
+use crate::import::stage::{StagedEdges, StagedVertices, Typing};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
@@ -119,7 +119,7 @@ impl EdgeListGraph {
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
             rows.faults.join(duplicates);
             collector.add(&file, first_line, rows.faults)?;
-            self.vertices.push(added, columns).map_err(|why| in_file(&file, &why))?;
+            self.vertices.push(added, columns, Typing::Declared).map_err(|why| in_file(&file, &why))?;
             Ok(added as u64)
         })
     }
@@ -147,7 +147,7 @@ impl EdgeListGraph {
             collector.add(&file, first_line, rows.faults)?;
             let added = ends.sources.len() as u64;
             self.edges[table]
-                .push(ends.sources, ends.targets, columns)
+                .push(ends.sources, ends.targets, columns, Typing::Declared)
                 .map_err(|why| in_file(&file, &why))?;
             Ok(added)
         })

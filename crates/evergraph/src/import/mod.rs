@@ -11,6 +11,7 @@
 //! [`read::read`] does it all. The result is the same with any number of threads. A bad row is named
 //! by file, line and column; it stops the import, or is counted, left out and told in a report.
 
+pub mod assembly;
 pub mod cell;
 pub mod context;
 pub mod csv_file;

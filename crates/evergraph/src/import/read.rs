@@ -3,8 +3,9 @@
 //! Order: CSV files of vertices, then of edges; lists of vertices, then of edges. Each file is read
 //! by the pipeline; the tables stand in the order in which their first rows came.
 
+use crate::import::assembly::graph::Assembly;
 use crate::import::context::Context;
-use crate::import::csv_graph::CsvGraph;
+use crate::import::csv_graph::{read_nodes, read_relationships};
 use crate::import::edge_list_file::{ListFile, ListKind};
 use crate::import::edge_list_graph::EdgeListGraph;
 use crate::import::faults::FaultCollector;
@@ -60,14 +61,14 @@ pub(crate) fn read_in_blocks(
         block_bytes,
     };
     let mut load = Load::default();
-    let mut csv = CsvGraph::default();
+    let mut assembly = Assembly::default();
     for file in &plan.nodes {
-        csv.read_nodes(file.open(options)?, &mut context)?;
+        read_nodes(&mut assembly, file.open(options)?, &mut context)?;
     }
     for file in &plan.relationships {
-        csv.read_relationships(file.open(options)?, &mut context)?;
+        read_relationships(&mut assembly, file.open(options)?, &mut context)?;
     }
-    csv.finish(&mut load);
+    assembly.finish(&mut load);
     for (label, lists) in lists_by_label(&plan, options) {
         let mut graph = EdgeListGraph::new(label, options)?;
         for list in lists {

@@ -8,7 +8,8 @@
 //!
 //! Properties come with the files that have them: earlier blocks have no values of theirs. A column of
 //! numbers of unstated type becomes one of doubles, in all blocks, with the first block that has
-//! fractions.
+//! fractions. A property whose type is learned becomes one of any values with the first block of
+//! another type: its blocks stay as they are.
 //!
 //! All blocks go through [`Stage::add`], [`Stage::rewrite`] and [`Stage::finish`] and nowhere else: this
 //! is where they may be put into a file.
@@ -19,6 +20,15 @@ use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::ValueType;
 use rayon::prelude::*;
 use std::fmt::Debug;
+
+/// How the types of properties come about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Typing {
+    /// Somebody declares them; only numbers of unstated type may be of two.
+    Declared,
+    /// The values show them.
+    Learned,
+}
 
 /// A vertex table in the making.
 #[derive(Debug)]
@@ -43,8 +53,13 @@ impl StagedVertices {
     ///
     /// # Errors
     /// If whole numbers meet fractions in a column of unstated type and don't survive as doubles.
-    pub fn push(&mut self, rows: usize, columns: Vec<(String, CellColumn)>) -> Result<(), String> {
-        let columns = self.stage.arrange(columns)?;
+    pub fn push(
+        &mut self,
+        rows: usize,
+        columns: Vec<(String, CellColumn)>,
+        typing: Typing,
+    ) -> Result<(), String> {
+        let columns = self.stage.arrange(columns, typing)?;
         self.stage.add(VertexBlock { rows, columns });
         Ok(())
     }
@@ -88,8 +103,9 @@ impl StagedEdges {
         sources: Vec<u32>,
         targets: Vec<u32>,
         columns: Vec<(String, CellColumn)>,
+        typing: Typing,
     ) -> Result<(), String> {
-        let columns = self.stage.arrange(columns)?;
+        let columns = self.stage.arrange(columns, typing)?;
         self.stage.add(EdgeBlock { sources, targets, columns });
         Ok(())
     }
@@ -153,6 +169,12 @@ impl<B: StagedBlock> Stage<B> {
         self.rows
     }
 
+    /// The properties so far, each with its type.
+    #[must_use]
+    pub fn properties(&self) -> &[(String, ValueType)] {
+        &self.properties
+    }
+
     /// Says of which type a property is. One that is new comes behind those that are there.
     pub fn set_property(&mut self, key: &str, value_type: ValueType) -> usize {
         if let Some(at) = self.properties.iter().position(|(name, _)| name == key) {
@@ -200,14 +222,25 @@ impl<B: StagedBlock> Stage<B> {
     }
 
     /// The columns of a block in the order of the properties.
-    fn arrange(&mut self, added: Vec<(String, CellColumn)>) -> Result<Vec<Option<PackedColumn>>, String> {
+    fn arrange(
+        &mut self,
+        added: Vec<(String, CellColumn)>,
+        typing: Typing,
+    ) -> Result<Vec<Option<PackedColumn>>, String> {
         let mut columns = Vec::new();
-        for (key, CellColumn { value_type, mut column }) in added {
+        for (key, CellColumn { mut value_type, mut column }) in added {
+            if typing == Typing::Learned {
+                // Without a value there is nothing to be learned.
+                let Some(learned) = &column else { continue };
+                value_type = learned.value_type();
+            }
             let known = self.properties.iter().position(|(name, _)| *name == key);
             let at = known.unwrap_or_else(|| self.set_property(&key, value_type));
             let in_column = |why: String| format!("column {key}: {why}");
             let known_type = self.properties[at].1;
-            if known_type != value_type {
+            if known_type != value_type && typing == Typing::Learned {
+                self.properties[at].1 = ValueType::Any;
+            } else if known_type != value_type {
                 let of_numbers = [known_type, value_type];
                 let of_numbers = of_numbers.iter().all(|of| matches!(of, ValueType::I64 | ValueType::F64));
                 assert!(of_numbers, "column {key}: files that disagree are refused by `Declared`");
@@ -255,9 +288,10 @@ mod tests {
     #[test]
     fn rows_have_no_value_where_their_file_has_no_column() {
         let mut staged = StagedVertices::new("V", None);
-        staged.push(1, vec![("id".into(), whole(&[1])), ("name".into(), text("Ada"))]).unwrap();
-        staged.push(1, vec![("born".into(), whole(&[1791])), ("id".into(), whole(&[2]))]).unwrap();
-        staged.push(1, Vec::new()).unwrap();
+        let declared = Typing::Declared;
+        staged.push(1, vec![("id".into(), whole(&[1])), ("name".into(), text("Ada"))], declared).unwrap();
+        staged.push(1, vec![("born".into(), whole(&[1791])), ("id".into(), whole(&[2]))], declared).unwrap();
+        staged.push(1, Vec::new(), declared).unwrap();
         let table = staged.finish();
         assert_eq!(table.rows, 3);
         let keys: Vec<&str> = table.properties.iter().map(|(key, _)| key.as_str()).collect();
@@ -281,7 +315,7 @@ mod tests {
         ] {
             let mut staged = StagedEdges::new("E", 0, 0);
             for block in blocks {
-                staged.push(vec![0], vec![0], vec![("time".into(), block)]).unwrap();
+                staged.push(vec![0], vec![0], vec![("time".into(), block)], Typing::Declared).unwrap();
             }
             let table = staged.finish();
             assert_eq!(table.properties, [("time".to_owned(), ValueType::F64)]);
@@ -299,12 +333,25 @@ mod tests {
             let mut staged = StagedEdges::new("E", 0, 0);
             let pushed: Result<Vec<()>, String> = blocks
                 .into_iter()
-                .map(|block| staged.push(vec![0], vec![0], vec![("time".into(), block)]))
+                .map(|block| staged.push(vec![0], vec![0], vec![("time".into(), block)], Typing::Declared))
                 .collect();
             assert_eq!(
                 pushed.unwrap_err(),
                 "column time: 9007199254740993 stands beside fractions and is no exact double: state the type"
             );
         }
+    }
+
+    #[test]
+    fn a_learned_property_of_two_types_is_one_of_any_values_and_one_without_values_is_none() {
+        let mut staged = StagedVertices::new("V", None);
+        let nothing = CellColumn { value_type: ValueType::F64, column: None };
+        for (cells, other) in [(whole(&[7]), nothing.clone()), (text("seven"), nothing)] {
+            staged.push(1, vec![("x".into(), cells), ("y".into(), other)], Typing::Learned).unwrap();
+        }
+        let table = staged.finish();
+        assert_eq!(table.properties, [("x".to_owned(), ValueType::Any)]);
+        let column = table.column("x").unwrap().unwrap();
+        assert_eq!([0, 1].map(|row| column.get(row).unwrap()), [Value::I64(7), Value::from("seven")]);
     }
 }

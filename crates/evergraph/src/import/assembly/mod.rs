@@ -1,0 +1,19 @@
+//! Assembly: vertices and edges put together, whatever the format of their files; ids turned into rows.
+//!
+//! ```text
+//! reader of a format ──> batch ──> assembly ──> tables of a load
+//!                        lines     space       which id is which row of which label
+//!                        ids       vertices    one table a label
+//!                        names     edges       one table for each type and pair of labels
+//!                        columns
+//! ```
+//!
+//! All vertices come before the edges that name them. What the text of a file looks like is the
+//! reader's business: it describes a row to people when the assembly finds a fault in it.
+
+pub mod batch;
+pub mod edges;
+pub mod graph;
+pub mod id_column;
+pub mod space;
+pub mod vertices;

@@ -1,0 +1,99 @@
+//! Vertices: batches of them get rows in the tables of their labels; an id given twice is a fault.
+
+use crate::import::assembly::batch::{Batch, Columns, Describe, Group, Grouping, IdPart};
+use crate::import::assembly::graph::Assembly;
+use crate::import::assembly::id_column::IdColumn;
+use crate::import::faults::{FaultCollector, Faults};
+use crate::import::identity::Inserted;
+use crate::import::stage::Typing;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+
+impl Assembly {
+    /// Adds the vertices of `batch` to `space`; `tables` holds a vertex table for each of its names.
+    /// Gives how many there were.
+    ///
+    /// # Errors
+    /// A bad row, if it stops the import: an id given twice is one; `limit` beyond 4,294,967,295 ids
+    /// of a space; `invalid` for numbers of unstated type that don't survive as doubles.
+    pub fn add_vertices(
+        &mut self,
+        file: &str,
+        (space, tables): (usize, &[usize]),
+        mut batch: Batch<IdColumn>,
+        describe: Describe<'_>,
+        collector: &mut FaultCollector,
+    ) -> Result<u64> {
+        let mut duplicates = Faults::new(collector.rules());
+        let groups = self.place_vertices(file, (space, tables), &batch, describe, &mut duplicates)?;
+        batch.faults.join(duplicates);
+        collector.add(file, 0, batch.faults)?;
+        let rows = batch.lines.len();
+        let typing = batch.columns.typing();
+        let mut added = 0;
+        for (code, group) in groups.iter().enumerate().filter(|(_, group)| !group.rows.is_empty()) {
+            let mut columns = batch.columns.take(code, group, rows);
+            let table = &mut self.vertices[tables[code]];
+            if let Some(key) = &table.unique_key {
+                let is_whole = group.rows.len() == rows;
+                let ids = batch.ids.to_column((!is_whole).then_some(group.rows.as_slice()));
+                columns.insert(0, (key.clone(), ids));
+            }
+            table
+                .push(group.rows.len(), columns, typing)
+                .map_err(|why| Error::invalid(format!("{file}: {why}")))?;
+            added += group.rows.len() as u64;
+        }
+        Ok(added)
+    }
+
+    /// Gives rows to new vertices and groups them by name.
+    fn place_vertices(
+        &mut self,
+        file: &str,
+        (space, tables): (usize, &[usize]),
+        batch: &Batch<IdColumn>,
+        describe: Describe<'_>,
+        duplicates: &mut Faults,
+    ) -> Result<Vec<Group>> {
+        let space = &mut self.spaces[space];
+        let mut groups: Vec<Group> = tables.iter().map(|_| Group::default()).collect();
+        let mut grouping = Grouping::new(&batch.columns);
+        for row in 0..batch.lines.len() {
+            let code = batch.names.code(row);
+            let entry = match space.insert(&batch.ids, row) {
+                Inserted::New(entry) => entry,
+                Inserted::Known(entry) => {
+                    grouping.step(row, code, None);
+                    duplicates.push(batch.lines[row], || {
+                        let other = space.places.find(entry).unwrap_or_default();
+                        let id = batch.ids.show(row);
+                        let why = format!("vertex {id} of {} is there already, from {other}", space.title());
+                        describe(row, IdPart::Vertex, why)
+                    });
+                    continue;
+                }
+                Inserted::Full => {
+                    let text = format!("{file}: more than 4,294,967,295 vertices in {}", space.title());
+                    return Err(Error::new(ErrorKind::Limit, text));
+                }
+            };
+            space.places.push(entry, batch.lines[row]);
+            let group = &mut groups[code];
+            // Below the number of entries, which fits.
+            let table_row = self.vertices[tables[code]].stage.rows() as u32 + group.rows.len() as u32;
+            space.note_run(entry, tables[code], table_row);
+            grouping.step(row, code, Some(group));
+        }
+        Ok(groups)
+    }
+}
+
+impl Columns {
+    /// How the types of the properties come about.
+    pub(super) fn typing(&self) -> Typing {
+        match self {
+            Self::Shared(_) => Typing::Declared,
+            Self::ByName(_) => Typing::Learned,
+        }
+    }
+}

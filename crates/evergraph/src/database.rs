@@ -1,7 +1,8 @@
 //! `Database`: a path to open, transactions, snapshots, and what keeps it in order.
 
+use crate::import::known::Known;
 use crate::import::options::{ImportOptions, Imported};
-use crate::import::read::read;
+use crate::import::read::read_beside;
 use crate::options::Options;
 use crate::transaction::Transaction;
 use evergraph_graph::cancel::CancelFlag;
@@ -200,8 +201,8 @@ impl Database {
     /// Adds a graph in tables of blocks, as one commit, and makes it durable by a checkpoint.
     ///
     /// # Errors
-    /// `invalid` for tables that don't fit each other or labels that have vertices, `limit`, `io`,
-    /// `cancelled`.
+    /// `invalid` for tables that don't fit each other or what is there, such as a unique key that is there
+    /// twice; `busy`, `limit`, `io`, `cancelled`.
     pub fn load(
         &self,
         load: &Load,
@@ -222,7 +223,8 @@ impl Database {
         self.store().load(load, &mut building, &mut writing)
     }
 
-    /// Imports files into this database, which has no vertices of their labels yet.
+    /// Imports files into this database. Edges may name vertices that are in it by the unique key of
+    /// their label; a row of such a vertex is a bad row.
     ///
     /// # Errors
     /// What is wrong with the files, by file, line and column, unless the options say to skip bad rows;
@@ -232,7 +234,8 @@ impl Database {
         options: &ImportOptions,
         progress: &dyn Fn(&ImportProgress<'_>),
     ) -> Result<ImportReport> {
-        let mut files = read(options, &|now| progress(&ImportProgress::Reading(now)))?;
+        let known = Known::of(self.snapshot());
+        let mut files = read_beside(options, known, &|now| progress(&ImportProgress::Reading(now)))?;
         let load = std::mem::take(&mut files.load);
         let loaded = self.load(&load, progress, &options.cancel)?;
         let (vertices_count, edges_count) = (load.vertices_count(), load.edges_count());

@@ -70,7 +70,7 @@ pub struct Global {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Read CSV files and edge lists into a new database.
+    /// Read CSV files and edge lists into a database, new or not.
     Import(ImportArguments),
     /// Run an algorithm on what is in a database now.
     Run(RunArguments),

@@ -76,9 +76,11 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
     let mut end_columns = Vec::with_capacity(2);
     for (column, field) in header.fields.iter().enumerate() {
         let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
-        let space = assembly
-            .find_space(&end.space)
-            .ok_or_else(|| unknown_space(assembly, &file, column, &field.text, &end.space))?;
+        let space = match assembly.find_space(&end.space) {
+            Some(space) => Some(space),
+            None => assembly.enter_known_space(&end.space, &file)?,
+        };
+        let space = space.ok_or_else(|| unknown_space(assembly, &file, column, &field.text, &end.space))?;
         if let Some(id_type) = end.id_type {
             assembly.check_kind(space, id_kind(id_type), &file)?;
         }

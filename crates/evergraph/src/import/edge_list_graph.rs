@@ -16,6 +16,7 @@ use crate::import::edge_list::{LineFormat, LineRows};
 use crate::import::edge_list_file::{EdgeListFile, ListFile};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
+use crate::import::known::{Known, KnownLabel};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
 use crate::import::stage::{StagedEdges, StagedVertices, Typing};
@@ -24,6 +25,7 @@ use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::value::{Value, ValueType};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// The key of the property that keeps a vertex's id.
 const ID_KEY: &str = "id";
@@ -92,6 +94,8 @@ impl EdgeListGraph {
         self.places.enter(&file);
         self.declare(&format!("label {}", self.vertices.label), &list)?;
         let rules = context.faults.rules();
+        let known = Arc::clone(&context.known);
+        let known = self.vertices.known(&known);
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let mut added = 0;
@@ -99,6 +103,16 @@ impl EdgeListGraph {
             let mut duplicates = Faults::new(rules);
             let mut texts = rows.texts();
             for (&id, line) in rows.sources.iter().zip(rows.row_lines()) {
+                if let Some(known) = &known
+                    && known.find(&self.signs.value(id))?.is_some()
+                {
+                    keep.push(false);
+                    duplicates.push(line, || {
+                        let why = format!("vertex {} is in the database already", self.signs.show(id));
+                        Fault::of_column(0, "id", why, texts.get(line))
+                    });
+                    continue;
+                }
                 let inserted = self.ids.insert(id);
                 keep.push(matches!(inserted, Inserted::New(_)));
                 match inserted {
@@ -135,10 +149,12 @@ impl EdgeListGraph {
         self.declare(&format!("type {edge_type}"), &list)?;
         let table = self.edge_table(edge_type);
         let rules = context.faults.rules();
+        let known = Arc::clone(&context.known);
+        let known = self.vertices.known(&known);
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let ends = if self.is_closed {
-                self.find_ends(&rows, rules)
+                self.find_ends(&rows, &file, known.as_ref(), rules)?
             } else {
                 self.insert_ends(&rows, &file, rules)?
             };
@@ -156,17 +172,15 @@ impl EdgeListGraph {
     /// Moves the graph into `load`, on the threads of the current pool.
     ///
     /// # Errors
-    /// `invalid` if `load` has the label already.
-    pub fn finish(mut self, load: &mut Load) -> Result<()> {
+    /// `invalid` if `load` has the label already; what reading the database meets.
+    pub fn finish(mut self, known: &Known, load: &mut Load) -> Result<()> {
         let label = &self.vertices.label;
         if load.vertex_table(label).is_some() {
             return Err(Error::invalid(format!(
                 "label {label} comes from CSV files and from edge lists: give the edge lists another label"
             )));
         }
-        if !self.is_closed {
-            self.sort_by_id();
-        }
+        self.number_rows(known)?;
         self.add_ids();
         let label = load.vertices.len();
         load.vertices.push(self.vertices.finish());
@@ -213,11 +227,18 @@ impl EdgeListGraph {
         Ok(ends)
     }
 
-    fn find_ends(&self, rows: &LineRows, rules: FaultRules) -> Ends {
+    fn find_ends(
+        &mut self,
+        rows: &LineRows,
+        file: &str,
+        known: Option<&KnownLabel<'_>>,
+        rules: FaultRules,
+    ) -> Result<Ends> {
         let mut ends = Ends::with_capacity(rows.sources.len(), rules);
         let mut texts = rows.texts();
         for (row, (&source, &target)) in rows.sources.iter().zip(&rows.targets).enumerate() {
-            let (known_source, known_target) = (self.ids.get(source), self.ids.get(target));
+            let (known_source, known_target) =
+                (self.find_end(source, file, known)?, self.find_end(target, file, known)?);
             if let (Some(known_source), Some(known_target)) = (known_source, known_target) {
                 ends.sources.push(known_source);
                 ends.targets.push(known_target);
@@ -234,31 +255,59 @@ impl EdgeListGraph {
                 Fault::of_column(column, name, why, texts.get(line))
             });
         }
-        ends
+        Ok(ends)
     }
 
-    /// Renumbers rows so that ids ascend.
-    fn sort_by_id(&mut self) {
+    /// The row of a vertex that the lists or the database have. The latter get rows after all others.
+    fn find_end(&mut self, id: u64, file: &str, known: Option<&KnownLabel<'_>>) -> Result<Option<u32>> {
+        let row = self.ids.get(id);
+        let (None, Some(known)) = (row, known) else { return Ok(row) };
+        if known.find(&self.signs.value(id))?.is_none() {
+            return Ok(None);
+        }
+        let Inserted::New(row) = self.ids.insert(id) else { return Err(too_many_vertices(file)) };
+        self.ids_by_row.push(id);
+        Ok(Some(row))
+    }
+
+    /// Renumbers rows: in an open world so that ids ascend, and without those that the database has.
+    fn number_rows(&mut self, known: &Known) -> Result<()> {
         let is_signed = self.signs.beyond.is_none();
         let rank = |id: u64| if is_signed { id ^ (1 << 63) } else { id };
-        if self.ids_by_row.is_sorted_by_key(|id| rank(*id)) {
-            return;
+        let known = self.vertices.known(known);
+        let is_sorted = self.is_closed || self.ids_by_row.is_sorted_by_key(|id| rank(*id));
+        if is_sorted && known.is_none() {
+            return Ok(());
         }
         let mut order: Vec<u32> = (0..self.ids_by_row.len() as u32).collect();
-        order.par_sort_unstable_by_key(|row| rank(self.ids_by_row[*row as usize]));
-        let mut new_row = vec![0u32; order.len()];
-        for (new, old) in order.iter().enumerate() {
-            new_row[*old as usize] = new as u32;
+        if !is_sorted {
+            order.par_sort_unstable_by_key(|row| rank(self.ids_by_row[*row as usize]));
         }
-        self.ids_by_row = order.into_iter().map(|old| self.ids_by_row[old as usize]).collect();
+        let mut ends = vec![0u32; order.len()];
+        let mut ids_by_row = Vec::with_capacity(order.len());
+        for old in order {
+            let id = self.ids_by_row[old as usize];
+            let existing = match &known {
+                Some(known) => known.find(&self.signs.value(id))?,
+                None => None,
+            };
+            ends[old as usize] = match existing {
+                Some(vertex) => self.vertices.add_existing(vertex)?,
+                None => {
+                    ids_by_row.push(id);
+                    ids_by_row.len() as u32 - 1
+                }
+            };
+        }
+        self.ids_by_row = ids_by_row;
         for table in &mut self.edges {
             let renumbered = table.stage.rewrite(|_, block| {
-                let ends = block.sources.iter_mut().chain(&mut block.targets);
-                ends.for_each(|row| *row = new_row[*row as usize]);
+                block.sources.iter_mut().chain(&mut block.targets).for_each(|row| *row = ends[*row as usize]);
                 Ok(())
             });
             renumbered.expect("every block was renumbered");
         }
+        Ok(())
     }
 
     /// Gives every vertex its id for a property.
@@ -290,11 +339,14 @@ fn id_column(ids: &[u64], value_type: ValueType) -> Option<PackedColumn> {
         if value_type == ValueType::I64 {
             column.push_i64(id.cast_signed());
         } else {
-            let big = Value::parse(&id.to_string(), value_type).expect("digits make a big integer");
-            column.push(Some(&big));
+            column.push(Some(&big(*id)));
         }
     }
     column.finish()
+}
+
+fn big(id: u64) -> Value {
+    Value::parse(&id.to_string(), ValueType::BigInteger).expect("digits make a big integer")
 }
 
 /// How errors call vertices that [`ImportOptions::vertices`] declares.
@@ -341,6 +393,14 @@ impl Signs {
                  with sign or without"
             ))),
             _ => Ok(()),
+        }
+    }
+
+    /// `id` as the database would have it.
+    fn value(&self, id: u64) -> Value {
+        match i64::try_from(id) {
+            Err(_) if self.beyond.is_some() => big(id),
+            _ => Value::I64(id.cast_signed()),
         }
     }
 

@@ -26,6 +26,7 @@ pub mod faults;
 pub mod header;
 pub mod identity;
 pub mod integer;
+pub mod known;
 pub mod lines;
 pub mod mapping;
 pub mod meter;

@@ -9,6 +9,7 @@ use crate::import::csv_graph::{read_nodes, read_relationships};
 use crate::import::edge_list_file::{ListFile, ListKind};
 use crate::import::edge_list_graph::EdgeListGraph;
 use crate::import::faults::FaultCollector;
+use crate::import::known::Known;
 use crate::import::lines::BLOCK_BYTES;
 use crate::import::meter::Meter;
 use crate::import::options::{ImportOptions, Imported, Progress};
@@ -17,6 +18,7 @@ use crate::import::report::ReportFile;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use rayon::ThreadPoolBuilder;
+use std::sync::Arc;
 
 /// Reads all files of `options` into tables of packed columns, telling `progress` how far it is a few times a second
 /// or more.
@@ -29,12 +31,26 @@ use rayon::ThreadPoolBuilder;
 /// vertices of one label or id space; `invalid` for everything that is wrong with options, headers
 /// and rows: the text names file, line and column. Rows are errors only where they stop an import.
 pub fn read(options: &ImportOptions, progress: &dyn Fn(Progress<'_>)) -> Result<Imported> {
-    read_in_blocks(options, progress, BLOCK_BYTES)
+    read_beside(options, Known::default(), progress)
 }
 
-/// As [`read`], with blocks of about `block_bytes`: tests cut small files into many.
-pub(crate) fn read_in_blocks(
+/// As [`read`], into a database that has `known`: edges may begin and end there, and a vertex that is
+/// known is a bad row.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_beside(
     options: &ImportOptions,
+    known: Known,
+    progress: &dyn Fn(Progress<'_>),
+) -> Result<Imported> {
+    read_in_blocks(options, known, progress, BLOCK_BYTES)
+}
+
+/// As [`read_beside`], with blocks of about `block_bytes`: tests cut small files into many.
+fn read_in_blocks(
+    options: &ImportOptions,
+    known: Known,
     progress: &dyn Fn(Progress<'_>),
     block_bytes: usize,
 ) -> Result<Imported> {
@@ -58,10 +74,11 @@ pub(crate) fn read_in_blocks(
         pool: &pool,
         meter: Meter::new(progress, options.cancel.clone(), plan.bytes_total),
         faults: FaultCollector::new(options.on_bad_row, report),
+        known: Arc::new(known),
         block_bytes,
     };
     let mut load = Load::default();
-    let mut assembly = Assembly::default();
+    let mut assembly = Assembly::new(Arc::clone(&context.known));
     for file in &plan.nodes {
         read_nodes(&mut assembly, file.open(options)?, &mut context)?;
     }
@@ -77,7 +94,7 @@ pub(crate) fn read_in_blocks(
                 _ => graph.read_edges(list, &mut context)?,
             }
         }
-        pool.install(|| graph.finish(&mut load))?;
+        pool.install(|| graph.finish(&context.known, &mut load))?;
     }
     Ok(Imported {
         load,
@@ -146,7 +163,7 @@ mod tests {
         }
 
         fn read(&self, options: &ImportOptions) -> Result<Imported> {
-            read_in_blocks(options, &|_| (), 16)
+            read_in_blocks(options, Known::default(), &|_| (), 16)
         }
 
         /// The text of the error, without the folder's name.
@@ -500,7 +517,8 @@ mod tests {
                 bad_rows_report: Some(report.clone()),
                 ..files.options()
             };
-            let result = read_in_blocks(&options, &|_| (), block_bytes).map(|imported| imported.bad_rows);
+            let result = read_in_blocks(&options, Known::default(), &|_| (), block_bytes)
+                .map(|imported| imported.bad_rows);
             (result.map_err(|error| error.to_string()), fs::read_to_string(&report).unwrap())
         };
         let (bad_rows, whole) = read(1, 1 << 20, None);
@@ -559,6 +577,7 @@ mod tests {
         let seen = std::cell::RefCell::new(Vec::new());
         read_in_blocks(
             &files.options(),
+            Known::default(),
             &|progress| seen.borrow_mut().push((progress.bytes_read, progress.bytes_total, progress.rows)),
             1000,
         )
@@ -569,7 +588,7 @@ mod tests {
 
         let cancel = evergraph_graph::cancel::CancelFlag::default();
         let options = ImportOptions { cancel: cancel.clone(), ..files.options() };
-        let error = read_in_blocks(&options, &|_| cancel.cancel(), 1000).unwrap_err();
+        let error = read_in_blocks(&options, Known::default(), &|_| cancel.cancel(), 1000).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
 
@@ -650,7 +669,7 @@ mod tests {
                 write(&folder.path().join("E.csv"), &relationships, packed),
             ];
             let options = ImportOptions { threads, ..ImportOptions::new(inputs) };
-            let load = read_in_blocks(&options, &|_| (), block_bytes).unwrap().load;
+            let load = read_in_blocks(&options, Known::default(), &|_| (), block_bytes).unwrap().load;
 
             let table = &load.vertices[0];
             prop_assert_eq!(table.rows as usize, rows.len());
@@ -692,7 +711,7 @@ mod tests {
                 .collect();
             let input = write(&folder.path().join("g.txt"), &text, packed);
             let options = ImportOptions { threads, ..ImportOptions::new([input]) };
-            let load = read_in_blocks(&options, &|_| (), block_bytes).unwrap().load;
+            let load = read_in_blocks(&options, Known::default(), &|_| (), block_bytes).unwrap().load;
 
             let mut expected: Vec<i64> = lines.iter().flat_map(|line| [line.0, line.1]).collect();
             expected.sort_unstable();

@@ -15,6 +15,9 @@
 //! is where they may be put into a file.
 
 use crate::import::cell::{CellColumn, to_floats};
+use crate::import::known::{Known, KnownLabel};
+use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::id::VertexId;
 use evergraph_graph::load::{Blocks, EdgeBlock, EdgeTable, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::ValueType;
@@ -37,6 +40,8 @@ pub struct StagedVertices {
     pub label: String,
     /// The property that tells vertices apart.
     pub unique_key: Option<String>,
+    /// Vertices of the database that edges begin or end at.
+    pub existing: Vec<VertexId>,
     /// The vertices so far.
     pub stage: Stage<VertexBlock>,
 }
@@ -46,7 +51,7 @@ impl StagedVertices {
     #[must_use]
     pub fn new(label: &str, unique_key: Option<&str>) -> Self {
         let unique_key = unique_key.map(ToOwned::to_owned);
-        Self { label: label.to_owned(), unique_key, stage: Stage::default() }
+        Self { label: label.to_owned(), unique_key, existing: Vec::new(), stage: Stage::default() }
     }
 
     /// Adds `rows` vertices. Properties that are not among `columns` have no values there.
@@ -64,13 +69,33 @@ impl StagedVertices {
         Ok(())
     }
 
+    /// The table's vertices in the database, if that has any and knows them by their ids.
+    #[must_use]
+    pub fn known<'a>(&self, known: &'a Known) -> Option<KnownLabel<'a>> {
+        known.by_key(&self.label, self.unique_key.as_deref()?)
+    }
+
+    /// Notes that edges begin or end at `vertex` of the database: by which number they name it.
+    ///
+    /// # Errors
+    /// `limit` beyond 4,294,967,295 vertices of the label.
+    pub fn add_existing(&mut self, vertex: VertexId) -> Result<u32, Error> {
+        let before = self.existing.len() as u64;
+        if self.stage.rows() + before >= u64::from(u32::MAX) {
+            let text = format!("more than 4,294,967,295 vertices of label {}", self.label);
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        self.existing.push(vertex);
+        Ok(u32::MAX - before as u32)
+    }
+
     /// The whole table.
     #[must_use]
     pub fn finish(self) -> VertexTable {
         let rows = self.stage.rows();
-        let (properties, blocks) = self.stage.finish();
-        let (label, unique_key) = (self.label, self.unique_key);
-        VertexTable { label, rows, existing: Vec::new(), unique_key, properties, blocks }
+        let Self { label, unique_key, existing, stage } = self;
+        let (properties, blocks) = stage.finish();
+        VertexTable { label, rows, existing, unique_key, properties, blocks }
     }
 }
 

@@ -146,7 +146,7 @@ fn put<E>(
     make: impl FnOnce() -> Result<(Load, E), Failure>,
     write: impl FnOnce(&mut GraphFiles<'_>, &Load, E) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let destination = place.database.as_ref().map(|path| Destination::new(path)).transpose()?;
+    let destination = place.database.as_ref().map(|path| Destination::new_or_empty(path)).transpose()?;
     let meter = context.console.meter();
     meter.tell("generate", None, String::new);
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! `evergraph import`: files of vertices and edges become a new database.
+//! `evergraph import`: files of vertices and edges become a database, or are added to one.
 //!
 //! Everything is read and understood before the database is touched: a bad row in the last file leaves
 //! nothing behind.
@@ -14,7 +14,7 @@ use evergraph::import::faults::{BadRows, OnBadRow};
 use evergraph::import::mapping::document::Mapping;
 use evergraph::import::options::{HeaderPlace, IdType, ImportOptions, Imported, InputFile, Progress, Role};
 use evergraph::import::plan::propose;
-use evergraph::import::read::read;
+use evergraph::import::read::read_beside;
 use evergraph_graph::error::{Error, Result};
 use serde::Serialize;
 use std::fmt;
@@ -40,6 +40,8 @@ What a file holds follows from its name and first lines:
   .e .edges .el   edges, `source target [weight]           :START_ID and :END_ID edges; else what
   .txt            [time]` a line                           names and values look like
   .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
+A database that has data gets more: edges name its vertices by the unique key of their label (the
+header's :START_ID(Person) without a file of persons means those that are there).
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
@@ -47,7 +49,7 @@ Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct ImportArguments {
-    /// The database to create: a folder that isn't there yet, or an empty database.
+    /// The database to add to; created if there is none.
     #[arg(required_unless_present = "propose")]
     pub database: Option<PathBuf>,
     /// Files and folders to read; `-` is standard input.
@@ -166,7 +168,7 @@ pub enum IdTypeArgument {
 /// Reads the files and loads them.
 ///
 /// # Errors
-/// Those of reading, of opening the database, and of loading; `invalid` if the database has content.
+/// Those of reading, of opening the database, and of loading.
 pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::Result<(), Failure> {
     let options = arguments.options(context)?;
     let Some(database) = arguments.database.as_ref().filter(|_| !arguments.propose) else {
@@ -175,7 +177,7 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
     let destination = Destination::new(database)?;
     let meter = context.console.meter();
     let began = Instant::now();
-    let imported = read(&options, &|progress: Progress<'_>| {
+    let imported = read_beside(&options, destination.known(), &|progress: Progress<'_>| {
         let total = progress.bytes_total.filter(|total| *total > 0);
         let fraction = total.map(|total| progress.bytes_read as f64 / total as f64);
         meter.tell("read", fraction, || {

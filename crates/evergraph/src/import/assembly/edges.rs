@@ -2,6 +2,7 @@
 
 use crate::import::assembly::batch::{Batch, Describe, Ends, Group, Grouping, IdPart};
 use crate::import::assembly::graph::Assembly;
+use crate::import::assembly::id_column::IdColumn;
 use crate::import::faults::{FaultCollector, Faults};
 use evergraph_graph::error::{Error, Result};
 use std::collections::HashMap;
@@ -33,7 +34,7 @@ impl Assembly {
         collector: &mut FaultCollector,
     ) -> Result<u64> {
         let mut unknown = Faults::new(collector.rules());
-        let groups = self.place_edges(spaces, &batch, describe, &mut unknown);
+        let groups = self.place_edges(spaces, &batch, describe, &mut unknown)?;
         batch.faults.join(unknown);
         collector.add(file, 0, batch.faults)?;
         let rows = batch.lines.len();
@@ -52,13 +53,12 @@ impl Assembly {
 
     /// Looks the ends of edges up and groups edges by type and labels, in order of appearance.
     fn place_edges(
-        &self,
-        [source_space, target_space]: [usize; 2],
+        &mut self,
+        spaces: [usize; 2],
         batch: &Batch<Ends>,
         describe: Describe<'_>,
         unknown: &mut Faults,
-    ) -> Vec<(Joins, EdgeGroup)> {
-        let (source_space, target_space) = (&self.spaces[source_space], &self.spaces[target_space]);
+    ) -> Result<Vec<(Joins, EdgeGroup)>> {
         let Ends { sources, targets } = &batch.ids;
         let mut groups: Vec<(Joins, EdgeGroup)> = Vec::new();
         let mut group_at: HashMap<Joins, usize> = HashMap::new();
@@ -66,15 +66,16 @@ impl Assembly {
         let mut last = 0;
         for row in 0..batch.lines.len() {
             let code = batch.names.code(row);
-            let found = (source_space.find(sources, row), target_space.find(targets, row));
+            let found = (self.find_end(spaces[0], sources, row)?, self.find_end(spaces[1], targets, row)?);
             let (Some((source_table, source)), Some((target_table, target))) = found else {
                 grouping.step(row, code, None);
                 unknown.push(batch.lines[row], || {
                     let (part, ids, space) = match found {
-                        (None, _) => (IdPart::Source, sources, source_space),
-                        _ => (IdPart::Target, targets, target_space),
+                        (None, _) => (IdPart::Source, sources, spaces[0]),
+                        _ => (IdPart::Target, targets, spaces[1]),
                     };
-                    let why = format!("there is no vertex {} in {}", ids.show(row), space.title());
+                    let space = self.spaces[space].title();
+                    let why = format!("there is no vertex {} in {space}", ids.show(row));
                     describe(row, part, why)
                 });
                 continue;
@@ -91,6 +92,14 @@ impl Assembly {
             edges.sources.push(source);
             edges.targets.push(target);
         }
-        groups
+        Ok(groups)
+    }
+
+    /// The table and the number of a vertex that the files or the database have.
+    fn find_end(&mut self, space: usize, ids: &IdColumn, row: usize) -> Result<Option<(usize, u32)>> {
+        match self.spaces[space].find(ids, row) {
+            Some(found) => Ok(Some(found)),
+            None => self.find_existing(space, ids, row),
+        }
     }
 }

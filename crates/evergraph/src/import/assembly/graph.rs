@@ -1,14 +1,17 @@
 //! Graph: the spaces and tables of an assembly, and what files say about them; they must agree.
 
-use crate::import::assembly::id_column::IdKind;
+use crate::import::assembly::id_column::{IdColumn, IdKind};
 use crate::import::assembly::space::Space;
 use crate::import::cell::CellType;
 use crate::import::declared::Declared;
+use crate::import::identity::Inserted;
+use crate::import::known::Known;
 use crate::import::stage::{StagedEdges, StagedVertices};
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::value::ValueType;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A graph that is put together. All vertices come before the edges that name them.
 #[derive(Default)]
@@ -21,9 +24,16 @@ pub struct Assembly {
     /// Index in `edges` by type, source label and target label.
     edge_tables: HashMap<(String, usize, usize), usize>,
     declared: Declared,
+    pub(super) known: Arc<Known>,
 }
 
 impl Assembly {
+    /// An empty graph beside what the database has.
+    #[must_use]
+    pub fn new(known: Arc<Known>) -> Self {
+        Self { known, ..Self::default() }
+    }
+
     /// The number of the space `name`, if there is one.
     #[must_use]
     pub fn find_space(&self, name: &str) -> Option<usize> {
@@ -53,6 +63,60 @@ impl Assembly {
         };
         self.spaces[space].places.enter(file);
         Ok(space)
+    }
+
+    /// The number of the space `name` that no file of vertices has: its ids are those of the database's
+    /// vertices of the label of that name. `None` if there is no such label.
+    ///
+    /// # Errors
+    /// `invalid` if it isn't clear by which key the vertices are found, or if files can't have its type.
+    pub fn enter_known_space(&mut self, name: &str, file: &str) -> Result<Option<usize>> {
+        let known = Arc::clone(&self.known);
+        let in_file = |error: Error| error.context(format!("{file}: id space {name:?}"));
+        let Some(label) = known.by_label(name).map_err(in_file)? else { return Ok(None) };
+        let value_type = label.value_type.unwrap_or(ValueType::String);
+        let kind = match value_type {
+            ValueType::String => IdKind::Strings,
+            ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 => IdKind::Integers,
+            other => {
+                let key = &label.key_name;
+                return Err(Error::invalid(format!(
+                    "{file}: id space {name:?}: {name}.{key} of the database is of {other}; ids of files are \
+                     strings or whole numbers"
+                )));
+            }
+        };
+        self.spaces.push(Space::new(name, kind, file));
+        let space = self.spaces.len() - 1;
+        let table = self.vertex_table(name, Some(&label.key_name), space, file)?;
+        self.vertices[table].stage.set_property(&label.key_name, value_type);
+        Ok(Some(space))
+    }
+
+    /// The table and the number of the vertex of the database with the id at `row` of `ids`, which
+    /// `space` doesn't have yet.
+    pub(super) fn find_existing(
+        &mut self,
+        space: usize,
+        ids: &IdColumn,
+        row: usize,
+    ) -> Result<Option<(usize, u32)>> {
+        if self.known.is_nothing() {
+            return Ok(None);
+        }
+        let known = Arc::clone(&self.known);
+        for table in (0..self.vertices.len()).filter(|table| self.table_spaces[*table].0 == space) {
+            let Some(label) = self.vertices[table].known(&known) else { continue };
+            let Some(vertex) = label.find(&ids.value(row))? else { continue };
+            let end = self.vertices[table].add_existing(vertex)?;
+            let Inserted::New(entry) = self.spaces[space].insert(ids, row) else {
+                let text = format!("more than 4,294,967,295 vertices in {}", self.spaces[space].title());
+                return Err(Error::new(ErrorKind::Limit, text));
+            };
+            self.spaces[space].note_existing(entry, table, end);
+            return Ok(Some((table, end)));
+        }
+        Ok(None)
     }
 
     /// Complains if the ids of `space`, which are of `kind` in `file`, are of another elsewhere.

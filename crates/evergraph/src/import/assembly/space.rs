@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A space may hold vertices of several labels; a run says from which entry on its vertices belong to
-//! which table.
+//! which table. Those that the database has already are numbered from above.
 
 use crate::import::assembly::id_column::{IdColumn, IdKind};
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
@@ -29,7 +29,9 @@ pub struct Space {
 struct Run {
     entry: u32,
     table: usize,
+    /// The number of the first; numbers of new vertices ascend, those of existing ones descend.
     row: u32,
+    is_new: bool,
 }
 
 enum Ids {
@@ -99,18 +101,29 @@ impl Space {
             [run] => run,
             runs => &runs[runs.partition_point(|run| run.entry <= entry) - 1],
         };
-        Some((run.table, run.row + (entry - run.entry)))
+        let after = entry - run.entry;
+        Some((run.table, if run.is_new { run.row + after } else { run.row - after }))
     }
 
     /// Notes that the vertex of `entry`, the last one so far, is `row` of `table`.
     pub fn note_run(&mut self, entry: u32, table: usize, row: u32) {
         // In one run entries and rows grow alike.
-        let continues = self
-            .runs
-            .last()
-            .is_some_and(|run| run.table == table && row.checked_sub(run.row) == Some(entry - run.entry));
+        let continues = self.runs.last().is_some_and(|run| {
+            run.is_new && run.table == table && row.checked_sub(run.row) == Some(entry - run.entry)
+        });
         if !continues {
-            self.runs.push(Run { entry, table, row });
+            self.runs.push(Run { entry, table, row, is_new: true });
+        }
+    }
+
+    /// Notes that the vertex of `entry`, the last one so far, is in the database and has the number
+    /// `end` in edges of `table`.
+    pub fn note_existing(&mut self, entry: u32, table: usize, end: u32) {
+        let continues = self.runs.last().is_some_and(|run| {
+            !run.is_new && run.table == table && run.row.checked_sub(end) == Some(entry - run.entry)
+        });
+        if !continues {
+            self.runs.push(Run { entry, table, row: end, is_new: false });
         }
     }
 }

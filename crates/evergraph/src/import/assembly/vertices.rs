@@ -1,4 +1,5 @@
-//! Vertices: batches of them get rows in the tables of their labels; an id given twice is a fault.
+//! Vertices: batches of them get rows in the tables of their labels; an id given twice, or one that
+//! the database has, is a fault.
 
 use crate::import::assembly::batch::{Batch, Columns, Describe, Group, Grouping, IdPart};
 use crate::import::assembly::graph::Assembly;
@@ -55,11 +56,22 @@ impl Assembly {
         describe: Describe<'_>,
         duplicates: &mut Faults,
     ) -> Result<Vec<Group>> {
+        let known: Vec<_> = tables.iter().map(|table| self.vertices[*table].known(&self.known)).collect();
         let space = &mut self.spaces[space];
         let mut groups: Vec<Group> = tables.iter().map(|_| Group::default()).collect();
         let mut grouping = Grouping::new(&batch.columns);
         for row in 0..batch.lines.len() {
             let code = batch.names.code(row);
+            if let Some(known) = &known[code]
+                && known.find(&batch.ids.value(row))?.is_some()
+            {
+                grouping.step(row, code, None);
+                duplicates.push(batch.lines[row], || {
+                    let why = format!("vertex {} is in the database already", batch.ids.show(row));
+                    describe(row, IdPart::Vertex, why)
+                });
+                continue;
+            }
             let entry = match space.insert(&batch.ids, row) {
                 Inserted::New(entry) => entry,
                 Inserted::Known(entry) => {

@@ -2,7 +2,8 @@
 #
 #   CARGO_TARGET_DIR  where cargo builds (default: target)
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
-#   PREFIX            where `make install` puts bin/evergraph (default: cargo's own, ~/.cargo)
+#   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
+#                     programs, ~/.cargo/bin, and the user's for what belongs to them, ~/.local/share)
 #   V=1               shows the commands and cargo's progress
 
 SHELL := bash
@@ -10,6 +11,7 @@ SHELL := bash
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
+SHARE := $(if $(PREFIX),$(PREFIX)/share,$(or $(XDG_DATA_HOME),$(HOME)/.local/share))
 SCHEDULES := $(wildcard crates/storage/tests/schedules_*.rs)
 
 ifdef V
@@ -68,8 +70,19 @@ build: toolchain ## Build target/release/evergraph
 	@test -x "$(TARGET)/release/evergraph" || echo "Building Evergraph; the first time takes a few minutes."
 	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --release -p evergraph-server
 
-install: toolchain ## Install the program; PREFIX=DIR puts it into DIR/bin
+install: toolchain ## Install the program, its manual and completions; PREFIX=DIR puts all into DIR
 	$(Q)$(CARGO) install $(QUIET) --locked --path crates/server $(if $(PREFIX),--root "$(PREFIX)")
+	$(Q)set -e; \
+	program="$(or $(PREFIX),$(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)/bin/evergraph"; \
+	complete() { mkdir -p "$(SHARE)/$$2"; "$$program" completions "$$1" --no-config --no-json > "$(SHARE)/$$2/$$3"; }; \
+	complete bash bash-completion/completions evergraph; \
+	complete zsh zsh/site-functions _evergraph; \
+	complete fish fish/vendor_completions.d evergraph.fish; \
+	"$$program" man --output "$(SHARE)/man/man1" --quiet --no-config; \
+	echo "Installed $$program, and into $(SHARE):"; \
+	echo "  man/man1                     manual pages: man evergraph"; \
+	echo "  bash-completion, zsh, fish   completion; for zsh put this before compinit in ~/.zshrc:"; \
+	echo "                               fpath+=$(SHARE)/zsh/site-functions"
 
 clean: toolchain ## Remove everything that was built
 	$(Q)$(CARGO) clean $(QUIET)

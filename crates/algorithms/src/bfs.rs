@@ -109,7 +109,7 @@ pub fn run<V: Freeze>(
     control: &Control<'_>,
 ) -> Result<Bfs> {
     parameters.check()?;
-    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    let topology = scope.freeze(view, Direction::Both, None, control)?;
     bfs(&topology, source, parameters, &control.on_budget(view.budget()))
 }
 
@@ -450,7 +450,7 @@ mod tests {
         let view = FrozenOnly::new(graph.clone(), 2 * 17);
         let found = run(&view, &scope, VertexId(0), &parameters, &Control::default()).unwrap();
         assert_eq!(found.levels(), [0, 1]);
-        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let poor = FrozenOnly::new(graph, 2 * 17 - 1);
         let error = run(&poor, &scope, VertexId(0), &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);

@@ -60,6 +60,11 @@ impl<'a> Control<'a> {
         Control { cancel: self.cancel.clone(), progress: self.progress, budget, told: AtomicU32::new(0) }
     }
 
+    /// The same flag and budget for a kernel within a kernel, whose progress is not the caller's.
+    pub(crate) fn without_progress(&self) -> Self {
+        Self { cancel: self.cancel.clone(), progress: None, budget: self.budget, told: AtomicU32::new(0) }
+    }
+
     /// Goes on unless somebody asked to stop.
     ///
     /// # Errors
@@ -82,7 +87,12 @@ impl<'a> Control<'a> {
 
     /// Reserves `count` things of `each` bytes for `purpose`, before they are allocated.
     pub(crate) fn reserve(&self, purpose: &str, count: u32, each: usize) -> Result<Reservation> {
-        self.budget.reserve(purpose, u64::from(count) * each as u64)
+        self.reserve_bytes(purpose, u64::from(count) * each as u64)
+    }
+
+    /// Reserves `bytes` for `purpose`, before they are allocated.
+    pub(crate) fn reserve_bytes(&self, purpose: &str, bytes: u64) -> Result<Reservation> {
+        self.budget.reserve(purpose, bytes)
     }
 }
 

@@ -38,6 +38,10 @@ impl Graph {
         StaticCsr::new(self.vertices.clone(), &self.edges, Some(&self.weights), direction).unwrap()
     }
 
+    pub(crate) fn unweighted(&self, direction: Direction) -> StaticCsr {
+        StaticCsr::new(self.vertices.clone(), &self.edges, None, direction).unwrap()
+    }
+
     pub(crate) fn pieced(&self, direction: Direction) -> Pieced {
         Pieced::new(self.vertices.clone(), &self.edges, Some(&self.weights), direction)
     }
@@ -75,6 +79,43 @@ pub(crate) fn any_graph() -> impl Strategy<Value = Graph> {
 
 pub(crate) fn any_direction() -> impl Strategy<Value = Direction> {
     prop_oneof![Just(Direction::Out), Just(Direction::In), Just(Direction::Both)]
+}
+
+/// Zachary's karate club (J. Anthropological Research 1977): 34 members, 78 friendships, and known
+/// values of about every algorithm.
+pub(crate) fn karate() -> Graph {
+    let friends: [(u32, &[u32]); 26] = [
+        (0, &[1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31]),
+        (1, &[2, 3, 7, 13, 17, 19, 21, 30]),
+        (2, &[3, 7, 8, 9, 13, 27, 28, 32]),
+        (3, &[7, 12, 13]),
+        (4, &[6, 10]),
+        (5, &[6, 10, 16]),
+        (6, &[16]),
+        (8, &[30, 32, 33]),
+        (9, &[33]),
+        (13, &[33]),
+        (14, &[32, 33]),
+        (15, &[32, 33]),
+        (18, &[32, 33]),
+        (19, &[33]),
+        (20, &[32, 33]),
+        (22, &[32, 33]),
+        (23, &[25, 27, 29, 32, 33]),
+        (24, &[25, 27, 31]),
+        (25, &[31]),
+        (26, &[29, 33]),
+        (27, &[33]),
+        (28, &[31, 33]),
+        (29, &[32, 33]),
+        (30, &[32, 33]),
+        (31, &[32, 33]),
+        (32, &[33]),
+    ];
+    let edges: Vec<_> =
+        friends.iter().flat_map(|(one, others)| others.iter().map(|other| (*one, *other))).collect();
+    assert_eq!(edges.len(), 78);
+    Graph::new(34, &edges)
 }
 
 /// A graph of many parts, with hubs, a long tail of levels, and holes; always the same.

@@ -18,15 +18,38 @@
 //! - What it reserved ends with it: an answer belongs to the caller, who accounts for it.
 //! - A bad parameter is an error that names it and its range.
 
+pub mod betweenness;
 pub mod bfs;
+pub mod cdlp;
+pub mod closeness;
+mod coarse;
 pub mod control;
 pub mod csr;
+pub mod cycles;
+mod degree_order;
+pub mod eigenvector;
 pub mod flow_rings;
 mod frontier;
+mod gather;
+pub mod k_hop;
+pub mod kcore;
+pub mod lcc;
+mod live;
+mod local_moving;
+pub mod louvain;
 pub mod pagerank;
 mod parts;
+mod reached;
+pub mod scc;
 pub mod scope;
+mod selection;
+pub mod shortest_path;
+pub mod sources;
 pub mod sssp;
+mod tally;
+pub mod topological_order;
+pub mod triangles;
+mod undirected;
 pub mod wcc;
 
 #[cfg(test)]
@@ -35,3 +58,5 @@ mod graphs;
 mod pieced;
 #[cfg(test)]
 mod view;
+#[cfg(test)]
+mod walkable;

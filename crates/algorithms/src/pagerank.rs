@@ -30,6 +30,7 @@
 //! contributions of the next round are made in this one instead of in a pass of their own.
 
 use crate::control::Control;
+use crate::gather::sum_of;
 use crate::parts::Parts;
 use crate::scope::Scope;
 use evergraph_graph::error::{Error, Result};
@@ -97,7 +98,7 @@ pub fn run<V: Freeze>(
     control: &Control<'_>,
 ) -> Result<PageRank> {
     parameters.check()?;
-    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    let topology = scope.freeze(view, Direction::Both, None, control)?;
     pagerank(&topology, parameters, &control.on_budget(view.budget()))
 }
 
@@ -228,32 +229,6 @@ impl Round {
         self.dangling = dangling;
         Ok(change)
     }
-}
-
-/// Below this many neighbours one sum is faster than several: the loop over what is left of a list
-/// after whole groups is one more branch to guess wrong, and most lists are short.
-const SHORT_LIST: usize = 32;
-
-/// Sums of a long list that run side by side, so that an addition needn't wait for the one before
-/// it. Two measured 10 % faster than four, and keeping short lists apart 1 to 11 % faster than not.
-const LANES: usize = 2;
-
-/// The sum of the contributions of `neighbors`: the inner loop of every round. Its bounds checks
-/// are compares that never miss; a form without them (`get`, or one check a group) was no faster.
-#[inline]
-fn sum_of(contributions: &[f64], neighbors: &[u32]) -> f64 {
-    if neighbors.len() < SHORT_LIST {
-        return neighbors.iter().map(|neighbor| contributions[*neighbor as usize]).sum();
-    }
-    let (groups, rest) = neighbors.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
-    for group in groups {
-        for (lane, neighbor) in lanes.iter_mut().zip(group) {
-            *lane += contributions[*neighbor as usize];
-        }
-    }
-    let rest: f64 = rest.iter().map(|neighbor| contributions[*neighbor as usize]).sum();
-    lanes[0] + lanes[1] + rest
 }
 
 /// Scores that are finished side by side: what the compiler needs to vectorise their sums.
@@ -447,12 +422,12 @@ mod tests {
     #[test]
     fn a_view_is_frozen_both_ways_and_its_budget_is_asked() {
         let graph = Graph::new(3, &[(0, 1), (1, 2)]);
-        let scope = Scope { labels: Some(vec![LabelId(4)]), types: None };
+        let scope = Scope { labels: Some(vec![LabelId(4)]), ..Scope::default() };
         let parameters = PageRankParameters::default();
         let view = FrozenOnly::new(graph.clone(), 3 * 32);
         let ranks = run(&view, &scope, &parameters, &Control::default()).unwrap();
         assert_eq!(ranks.scores, scores(&graph, &parameters));
-        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let poor = FrozenOnly::new(graph, 3 * 32 - 1);
         let error = run(&poor, &scope, &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);

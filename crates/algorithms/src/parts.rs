@@ -126,26 +126,67 @@ where
     A: Send,
     F: Fn(I, &mut PieceBuffer) -> Result<A> + Sync,
 {
+    share_out_with(control, items, PieceBuffer::default, work)
+}
+
+/// As [`share_out`], where each worker has what `scratch` makes, once, before its first item: there
+/// are as many as rayon's pool has threads, and so the answers must not depend on what a worker
+/// did before.
+///
+/// # Errors
+/// As [`share_out`].
+pub(crate) fn share_out_with<I, S, A, F>(
+    control: &Control<'_>,
+    items: impl Iterator<Item = I> + Send,
+    scratch: impl Fn() -> S + Sync,
+    work: F,
+) -> Result<Vec<A>>
+where
+    A: Send,
+    F: Fn(I, &mut S) -> Result<A> + Sync,
+{
     // Held while an item is taken, never while it is worked on. `None` after a failure.
     let queue = Mutex::new(Some(items.enumerate()));
     let next = || queue.lock().expect("taking an item doesn't panic").as_mut()?.next();
     let worker = |_| -> Vec<(usize, Result<A>)> {
-        let mut buffer = PieceBuffer::default();
         let mut done = Vec::new();
-        while let Some((at, item)) = next() {
-            let answer = control.check().and_then(|()| work(item, &mut buffer));
+        // A worker that comes too late makes no scratch.
+        let Some(mut taken) = next() else { return done };
+        let mut scratch = scratch();
+        loop {
+            let (at, item) = taken;
+            let answer = control.check().and_then(|()| work(item, &mut scratch));
             let failed = answer.is_err();
             done.push((at, answer));
             if failed {
                 *queue.lock().expect("taking an item doesn't panic") = None;
             }
+            let Some(following) = next() else { return done };
+            taken = following;
         }
-        done
     };
     let workers = rayon::current_num_threads();
     let mut answers = (0..workers).into_par_iter().with_max_len(1).flat_map_iter(worker).collect::<Vec<_>>();
     answers.sort_unstable_by_key(|(at, _)| *at);
     answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// Cuts `0..lengths.len()` into ranges of about [`PART_WORK`] entries and lists, whose lengths these
+/// are; a list that is longer has a range of its own or ends one.
+pub(crate) fn ranges_by_length(lengths: &[u32]) -> Vec<Range<u32>> {
+    let mut ranges = Vec::new();
+    let (mut start, mut work) = (0, 0);
+    for (at, length) in (1..).zip(lengths) {
+        work += u64::from(*length) + 1;
+        if work >= PART_WORK {
+            ranges.push(start..at);
+            (start, work) = (at, 0);
+        }
+    }
+    if work > 0 {
+        ranges.push(start..lengths.len() as u32);
+    }
+    ranges
 }
 
 #[cfg(test)]
@@ -192,6 +233,20 @@ mod tests {
         let squares = share_out(&Control::default(), 0..1000_u32, |item, _| Ok(item * item)).unwrap();
         assert!(squares.iter().zip(0..).all(|(square, item)| *square == item * item));
         assert_eq!(squares.len(), 1000);
+    }
+
+    #[test]
+    fn ranges_by_length_cover_every_list_once_and_end_soon_after_enough_work() {
+        assert_eq!(ranges_by_length(&[]), []);
+        let lengths: Vec<u32> = (0..100_000).map(|at| if at % 1000 == 7 { 50_000 } else { at % 5 }).collect();
+        let ranges = ranges_by_length(&lengths);
+        assert_eq!((ranges[0].start, ranges.last().unwrap().end), (0, 100_000));
+        assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+        for range in ranges {
+            let before_last = range.start as usize..range.end as usize - 1;
+            let work: u64 = lengths[before_last].iter().map(|length| u64::from(*length) + 1).sum();
+            assert!(work < PART_WORK);
+        }
     }
 
     #[test]

@@ -1,11 +1,17 @@
-//! Scope: the labels and edge types that an algorithm runs on.
+//! Scope: the part of a graph that an algorithm runs on: labels, edge types, conditions on properties.
 //!
 //! A kernel knows which sides it needs, so a caller names only what part of the graph is meant;
-//! [`Scope::projection`] adds the sides.
+//! [`Scope::freeze`] adds the sides.
 
+use crate::control::Control;
+use crate::selection::select;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::filter::Filter;
 use evergraph_graph::id::{Direction, LabelId, TypeId, VertexId};
 use evergraph_graph::topology::{Projection, Topology, Weight};
+use evergraph_graph::vertex_set::VertexSet;
+use evergraph_graph::view::Freeze;
+use std::sync::Arc;
 
 /// A part of a graph; the default is all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,13 +20,51 @@ pub struct Scope {
     pub labels: Option<Vec<LabelId>>,
     /// Edges of these types; `None` for all.
     pub types: Option<Vec<TypeId>>,
+    /// Only vertices whose properties satisfy every one of these. Edges to others are left out.
+    pub vertex_filters: Vec<Filter>,
+    /// Only edges whose properties satisfy every one of these.
+    pub edge_filters: Vec<Filter>,
 }
 
 impl Scope {
-    /// This part of a graph with the sides that `direction` names and, if wanted, weights.
-    #[must_use]
-    pub fn projection(&self, direction: Direction, weight: Option<Weight>) -> Projection {
-        Projection { labels: self.labels.clone(), types: self.types.clone(), direction, weight }
+    /// Freezes this part of `view` with the sides that `direction` names and, if wanted, weights.
+    ///
+    /// Cost: that of [`Freeze::freeze`]; conditions on vertices read their properties once, those on
+    /// edges copy the lists.
+    ///
+    /// # Errors
+    /// Those of [`Freeze::freeze`]; `limit` if the set of chosen vertices, one bit each, doesn't fit
+    /// into the budget; `cancelled`.
+    pub fn freeze<V: Freeze>(
+        &self,
+        view: &V,
+        direction: Direction,
+        weight: Option<Weight>,
+        control: &Control<'_>,
+    ) -> Result<V::Topology> {
+        if self.vertex_filters.is_empty() {
+            return view.freeze(&self.projection(direction, weight, None));
+        }
+        let chosen =
+            select(view, self.labels.as_deref(), &self.vertex_filters, &control.on_budget(view.budget()))?;
+        view.freeze(&self.projection(direction, weight, Some(Arc::new(chosen.vertices))))
+    }
+
+    /// What is asked of a view in which `vertices` satisfy the conditions on vertices.
+    pub(crate) fn projection(
+        &self,
+        direction: Direction,
+        weight: Option<Weight>,
+        vertices: Option<Arc<VertexSet>>,
+    ) -> Projection {
+        Projection {
+            labels: self.labels.clone(),
+            types: self.types.clone(),
+            direction,
+            weight,
+            vertices,
+            edges: self.edge_filters.clone(),
+        }
     }
 }
 
@@ -38,7 +82,8 @@ pub(crate) fn source_in<T: Topology>(topology: &T, source: VertexId) -> Result<u
     Err(Error::new(
         ErrorKind::NotFound,
         format!(
-            "source {source} isn't one of the {count} vertices in scope: is it deleted, or of another label?"
+            "source {source} isn't one of the {count} vertices in scope: is it deleted, of another label, or \
+             filtered out?"
         ),
     ))
 }

@@ -96,7 +96,7 @@ pub fn run<V: Freeze>(
     control: &Control<'_>,
 ) -> Result<Sssp> {
     parameters.check()?;
-    let topology = view.freeze(&scope.projection(parameters.direction, Some(weight.clone())))?;
+    let topology = scope.freeze(view, parameters.direction, Some(weight.clone()), control)?;
     sssp(&topology, source, parameters, &control.on_budget(view.budget()))
 }
 
@@ -547,7 +547,7 @@ mod tests {
         let view = FrozenOnly::new(graph.clone(), 2 * 24);
         let found = run(&view, &scope, &weight, VertexId(0), &parameters, &Control::default()).unwrap();
         assert_eq!(found.distances, [0.0, 1.0]);
-        assert_eq!(view.asked(), scope.projection(Direction::Out, Some(weight.clone())));
+        assert_eq!(view.asked(), scope.projection(Direction::Out, Some(weight.clone()), None));
         let poor = FrozenOnly::new(graph, 2 * 24 - 1);
         let error = run(&poor, &scope, &weight, VertexId(0), &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);

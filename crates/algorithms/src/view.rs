@@ -21,7 +21,7 @@ pub(crate) struct FrozenOnly {
 }
 
 /// Grants single reservations up to a number of bytes.
-struct Limit(u64);
+pub(crate) struct Limit(pub(crate) u64);
 
 impl Budget for Limit {
     fn reserve(&self, purpose: &str, bytes: u64) -> Result<Reservation> {

@@ -94,7 +94,7 @@ pub fn run<V: Freeze>(
     parameters: &WccParameters,
     control: &Control<'_>,
 ) -> Result<Wcc> {
-    let topology = view.freeze(&scope.projection(Direction::Both, None))?;
+    let topology = scope.freeze(view, Direction::Both, None, control)?;
     wcc(&topology, parameters, &control.on_budget(view.budget()))
 }
 
@@ -383,7 +383,7 @@ mod tests {
             (Graph::new(2, &[(1, 0)]), Scope::default(), WccParameters::default());
         let view = FrozenOnly::new(graph.clone(), 2 * 4);
         assert_eq!(run(&view, &scope, &parameters, &Control::default()).unwrap().labels(), [0, 0]);
-        assert_eq!(view.asked(), scope.projection(Direction::Both, None));
+        assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let poor = FrozenOnly::new(graph, 2 * 4 - 1);
         let error = run(&poor, &scope, &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);

@@ -11,10 +11,15 @@
 mod pieced;
 
 use evergraph_algorithms::bfs::{BfsParameters, bfs};
+use evergraph_algorithms::cdlp::{CdlpParameters, cdlp};
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::csr::StaticCsr;
+use evergraph_algorithms::kcore::kcore;
+use evergraph_algorithms::lcc::{LccParameters, lcc};
 use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
+use evergraph_algorithms::scc::scc;
 use evergraph_algorithms::sssp::{SsspParameters, sssp};
+use evergraph_algorithms::triangles::triangles;
 use evergraph_algorithms::wcc::{WccParameters, wcc};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::Topology;
@@ -157,6 +162,18 @@ impl DataSet {
         let want = self.answers(path, |score| score.parse().unwrap());
         self.on_topologies(&Scores { iterations, direction: self.direction, tolerance, want });
     }
+
+    /// Labels are the files' ids, which decide ties.
+    fn check_cdlp(&self, iterations: u32, path: PathBuf) {
+        let want = self.answers(path, |label| label.parse().unwrap());
+        let labels = Some(self.ids.keys().copied().collect());
+        self.on_topologies(&Communities { parameters: CdlpParameters { iterations, labels }, want });
+    }
+
+    fn check_lcc(&self, tolerance: f64, path: PathBuf) {
+        let want = self.answers(path, |coefficient| coefficient.parse().unwrap());
+        self.on_topologies(&Coefficients { directed: self.direction != Direction::Both, tolerance, want });
+    }
 }
 
 /// Runs a kernel on any topology and compares what it gives.
@@ -231,6 +248,54 @@ impl Check for Scores {
     }
 }
 
+struct Communities {
+    parameters: CdlpParameters,
+    want: Vec<u64>,
+}
+
+impl Check for Communities {
+    fn on<T: Topology>(&self, topology: &T) {
+        let found = cdlp(topology, &self.parameters, &Control::default()).unwrap();
+        assert!(found.labels() == self.want);
+    }
+}
+
+struct Coefficients {
+    directed: bool,
+    tolerance: f64,
+    want: Vec<f64>,
+}
+
+impl Check for Coefficients {
+    fn on<T: Topology>(&self, topology: &T) {
+        let parameters = LccParameters { directed: self.directed };
+        let found = lcc(topology, &parameters, &Control::default()).unwrap();
+        for (vertex, (found, want)) in found.coefficients.iter().zip(&self.want).enumerate() {
+            let close = (found - want).abs() <= self.tolerance * want;
+            assert!(close, "vertex {vertex}: {found}, not {want}");
+        }
+    }
+}
+
+/// What a summary file tells of a whole graph.
+struct Summary {
+    triangles: u64,
+    strong_components: u64,
+    largest_strong_component: u64,
+    degeneracy: u32,
+}
+
+impl Check for Summary {
+    fn on<T: Topology>(&self, topology: &T) {
+        let control = Control::default();
+        assert_eq!(triangles(topology, &control).unwrap().total(), self.triangles);
+        let components = scc(topology, &control).unwrap();
+        assert_eq!(components.components(), self.strong_components);
+        assert_eq!(components.largest(), self.largest_strong_component);
+        assert_eq!(kcore(topology, &control).unwrap().degeneracy(), self.degeneracy);
+    }
+}
+
 /// Relative tolerance for answers that LDBC published.
 const PUBLISHED: f64 = 1e-4;
 /// And for those that were computed in full precision.
@@ -241,6 +306,8 @@ fn the_validation_graphs_of_graphalytics_have_the_published_answers() {
     let Some(folder) = folder("graphalytics-validation") else { return };
     for (kind, direction, iterations) in [("dir", Direction::Out, 20), ("undir", Direction::Both, 30)] {
         let file = |folder_name: &str, ending: &str| folder.join(format!("{folder_name}/{kind}-{ending}"));
+        DataSet::from_lists(file("cdlp", "input")).check_cdlp(5, file("cdlp", "output"));
+        DataSet::from_lists(file("lcc", "input")).check_lcc(PUBLISHED, file("lcc", "output"));
         DataSet::from_lists(file("bfs", "input")).check_bfs(1, file("bfs", "output"));
         DataSet::from_lists(file("wcc", "input")).check_wcc(file("wcc", "output"));
         DataSet::from_lists(file("pr", "input")).check_pagerank(iterations, PUBLISHED, file("pr", "output"));
@@ -259,6 +326,8 @@ fn the_examples_of_graphalytics_have_the_published_answers() {
         graph.check_sssp(source, file("-SSSP"));
         graph.check_wcc(file("-WCC"));
         graph.check_pagerank(2, PUBLISHED, file("-PR"));
+        graph.check_cdlp(2, file("-CDLP"));
+        graph.check_lcc(PUBLISHED, file("-LCC"));
         DataSet::from_lists(file("-input")).check_bfs(source, file("-BFS"));
     }
 }
@@ -272,6 +341,8 @@ fn p2p_31_has_the_computed_answers_read_as_directed_and_as_undirected() {
     graph.check_sssp(6, file("-SSSP"));
     graph.check_wcc(file("-WCC"));
     graph.check_pagerank(10, COMPUTED, file("-PR"));
+    graph.check_cdlp(10, file("-CDLP"));
+    graph.check_lcc(PUBLISHED, file("-LCC"));
 
     graph.direction = Direction::Out;
     graph.check_bfs(6, file("-BFS-directed"));
@@ -281,6 +352,14 @@ fn p2p_31_has_the_computed_answers_read_as_directed_and_as_undirected() {
     graph.check_sssp(6, computed("SSSP"));
     graph.check_wcc(computed("WCC"));
     graph.check_pagerank(10, COMPUTED, computed("PR"));
+    graph.check_cdlp(10, computed("CDLP"));
+    graph.check_lcc(COMPUTED, computed("LCC"));
+    graph.on_topologies(&Summary {
+        triangles: 2_024,
+        strong_components: 48_438,
+        largest_strong_component: 14_149,
+        degeneracy: 6,
+    });
 }
 
 #[test]
@@ -293,6 +372,14 @@ fn twitter_has_the_computed_answers() {
     graph.check_sssp(4, file("-SSSP"));
     graph.check_wcc(file("-WCC"));
     graph.check_pagerank(10, COMPUTED, file("-PR"));
+    graph.check_cdlp(10, file("-CDLP"));
+    graph.check_lcc(COMPUTED, file("-LCC"));
+    graph.on_topologies(&Summary {
+        triangles: 13_082_506,
+        strong_components: 12_249,
+        largest_strong_component: 68_413,
+        degeneracy: 96,
+    });
 }
 
 #[test]
@@ -315,4 +402,11 @@ fn rmat17_has_the_computed_answers() {
     graph.check_sssp(72_080, file("-SSSP"));
     graph.check_wcc(file("-WCC"));
     graph.check_pagerank(10, COMPUTED, file("-PR"));
+    graph.check_cdlp(10, file("-CDLP"));
+    graph.on_topologies(&Summary {
+        triangles: 46_480_138,
+        strong_components: 63_847,
+        largest_strong_component: 67_226,
+        degeneracy: 314,
+    });
 }

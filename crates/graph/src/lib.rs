@@ -9,6 +9,7 @@ pub mod cancel;
 pub mod catalogue;
 pub mod column;
 pub mod error;
+pub mod filter;
 pub mod id;
 pub mod load;
 pub mod mutation;

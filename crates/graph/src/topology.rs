@@ -20,9 +20,11 @@
 //! a flat CSR, merged into one slice a vertex 1.41 to 1.85 times.
 
 use crate::error::Result;
+use crate::filter::Filter;
 use crate::id::{Direction, KeyId, LabelId, TypeId};
 use crate::vertex_set::VertexSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What part of a graph an algorithm reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +37,10 @@ pub struct Projection {
     pub direction: Direction,
     /// The edge property that is the weight of an edge, if weights are wanted.
     pub weight: Option<Weight>,
+    /// Of the vertices of `labels` only these; `None` for all. Edges to other vertices are left out.
+    pub vertices: Option<Arc<VertexSet>>,
+    /// Only edges whose properties satisfy every one of these.
+    pub edges: Vec<Filter>,
 }
 
 /// Which edge property is a weight.
@@ -52,7 +58,7 @@ impl Projection {
     /// Everything, unweighted, with the sides that `direction` names.
     #[must_use]
     pub fn all(direction: Direction) -> Self {
-        Self { labels: None, types: None, direction, weight: None }
+        Self { labels: None, types: None, direction, weight: None, vertices: None, edges: Vec::new() }
     }
 }
 

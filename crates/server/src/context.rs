@@ -1,7 +1,11 @@
 //! Context: what every command is given besides its own arguments.
 
+use crate::open::refuse_file;
 use crate::terminal::console::Console;
+use evergraph::{Database, Options};
 use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::Result;
+use std::path::Path;
 
 /// What every command is given.
 #[derive(Debug)]
@@ -12,4 +16,17 @@ pub struct Context {
     pub cancel: CancelFlag,
     /// Threads to work on; 0 for as many as there are cores.
     pub threads: usize,
+    /// How databases are opened: durability and memory as the user set them.
+    pub options: Options,
+}
+
+impl Context {
+    /// Opens the database at `path` as the user set it; a misspelt path makes no new one.
+    ///
+    /// # Errors
+    /// As [`crate::open::open`].
+    pub fn open(&self, path: &Path) -> Result<Database> {
+        refuse_file(path)?;
+        Database::open_with(path, &Options { create: false, ..self.options.clone() })
+    }
 }

@@ -4,7 +4,8 @@ use evergraph::{Database, Options};
 use evergraph_graph::error::{Error, Result};
 use std::path::Path;
 
-/// Opens the database at `path`; a misspelt path makes no new one.
+/// Opens the database at `path` with the defaults, whatever the user's settings are; a misspelt path
+/// makes no new one. Commands that follow settings open by [`crate::context::Context::open`].
 ///
 /// # Errors
 /// `not_found` if there is none; `busy` if another process has it open; `invalid` for a folder of

@@ -121,7 +121,9 @@ fn replace(path: PathBuf) -> io::Result<Target> {
     Ok(Target::Replace { path, temporary: BufWriter::with_capacity(1 << 16, temporary) })
 }
 
-fn failure(doing: &str, error: io::Error) -> Failure {
+/// What it means that the system answered `doing` with `error`: which kind, and both in a text.
+#[must_use]
+pub fn failure(doing: &str, error: io::Error) -> Failure {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => ErrorKind::NotFound,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::Limit,

@@ -4,12 +4,14 @@
 
 use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::filter::{Comparison, Condition, Filter};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit, Weight};
 use evergraph_graph::value::Value;
+use evergraph_graph::vertex_set::VertexSet;
 use evergraph_storage::engine::{Engine, Key, Newer, View};
 use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
@@ -171,30 +173,44 @@ fn check(engine: &MemoryEngine, timestamp: Timestamp, model: &Model) {
         let want = model.edges.keys().filter(|key| key.1 == t).count() as u64;
         assert_eq!(of_group(0) + of_group(1), want);
     }
-    check_frozen(engine, timestamp, model, None, None);
-    check_frozen(engine, timestamp, model, Some(Weight { key: KEY, missing: Some(0.5) }), None);
-    check_frozen(engine, timestamp, model, None, Some(vec![TypeId(1)]));
+    let all = || Projection::all(Direction::Both);
+    let weight = Some(Weight { key: KEY, missing: Some(0.5) });
+    check_frozen(engine, timestamp, model, &all());
+    check_frozen(engine, timestamp, model, &Projection { weight: weight.clone(), ..all() });
+    check_frozen(engine, timestamp, model, &Projection { types: Some(vec![TypeId(1)]), ..all() });
+    // Some that are there, some that are not, none of the last group's end.
+    let mut some = VertexSet::empty(4098);
+    [1, 3, 4091, 4092, 4095, 4097].into_iter().for_each(|vertex| assert!(some.insert(vertex)));
+    let some = Projection { vertices: Some(Arc::new(some)), ..all() };
+    let heavy = Condition::Compare(Comparison::GreaterOrEqual, Value::I32(4));
+    let heavy = vec![Filter { key: KEY, condition: heavy }];
+    check_frozen(engine, timestamp, model, &some);
+    check_frozen(engine, timestamp, model, &Projection { edges: heavy.clone(), ..all() });
+    check_frozen(engine, timestamp, model, &Projection { weight, edges: heavy, ..some });
 }
 
 type Lists = BTreeMap<u32, Vec<(u32, Option<u64>)>>;
 
-fn check_frozen(
-    engine: &MemoryEngine,
-    timestamp: Timestamp,
-    model: &Model,
-    weight: Option<Weight>,
-    types: Option<Vec<TypeId>>,
-) {
+fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, projection: &Projection) {
     let mut catalogue = Catalogue::default();
     catalogue.apply(&SchemaChange::AddKey { id: KEY, name: "weight".into() });
     let budget: Arc<dyn Budget> = Arc::new(Unlimited);
-    let weighted = weight.is_some();
-    let projection = Projection { types: types.clone(), weight, ..Projection::all(Direction::Both) };
-    let frozen = engine.freeze(&(), timestamp, &catalogue, &projection, &budget).unwrap();
-    let alive: Vec<u32> = model.vertices.keys().copied().collect();
+    let weighted = projection.weight.is_some();
+    let frozen = engine.freeze(&(), timestamp, &catalogue, projection, &budget).unwrap();
+    let chosen = |vertex: u32| projection.vertices.as_ref().is_none_or(|all| all.contains(vertex));
+    let alive: Vec<u32> = model.vertices.keys().copied().filter(|vertex| chosen(*vertex)).collect();
     assert_eq!(frozen.vertices().iter().collect::<Vec<_>>(), alive);
-    let kept = |key: &EdgeKey| types.as_ref().is_none_or(|types| types.contains(&TypeId(key.1)));
-    let edges = || model.edges.iter().filter(|(key, _)| kept(key));
+    // The front lets no edge outlive its ends, these steps do: a choice looks at ends, all doesn't.
+    let chooses = projection.vertices.is_some() || !projection.edges.is_empty();
+    let end = |vertex: &u32| !chooses || alive.contains(vertex);
+    let kept = |key: &EdgeKey, weight: &Option<f64>| {
+        let value = weight.map(Value::F64);
+        projection.types.as_ref().is_none_or(|types| types.contains(&TypeId(key.1)))
+            && end(&key.0)
+            && end(&key.2)
+            && projection.edges.iter().all(|filter| filter.holds(value.as_ref()))
+    };
+    let edges = || model.edges.iter().filter(|(key, weight)| kept(key, weight));
     for side in [Direction::Out, Direction::In, Direction::Both] {
         let mut want = Lists::new();
         for (key, weight) in edges() {
@@ -225,7 +241,7 @@ fn check_frozen(
             frozen.visit(side, middle..frozen.bound(), &mut buffer, &mut add).unwrap();
             found.retain(|_, list| !list.is_empty());
             found.values_mut().for_each(|list| list.sort_unstable());
-            assert_eq!(found, want);
+            assert_eq!(found, want, "{side:?} of {projection:?}");
         }
         let mut degrees = vec![0; frozen.bound() as usize];
         frozen.degrees(side, 0..frozen.bound(), &mut degrees).unwrap();

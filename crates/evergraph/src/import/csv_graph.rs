@@ -6,6 +6,7 @@
 //! ```
 
 use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names};
+use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdKind;
 use crate::import::cell::CellType;
@@ -70,20 +71,16 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
 /// As reading; `invalid` if the header names an id space without vertices or disagrees with that of
 /// another file; a bad row, if it stops the import: an unknown end is one.
 pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<'_>) -> Result<()> {
-    let OpenCsv { records, header, name, null, .. } = file;
+    let OpenCsv { records, header, name, null, undirected } = file;
     let file = records.name().to_owned();
+    let default = id_kind(context.options.id_type);
     // From left to right: the column, its space, whether edges begin there.
     let mut end_columns = Vec::with_capacity(2);
     for (column, field) in header.fields.iter().enumerate() {
         let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
-        let space = match assembly.find_space(&end.space) {
-            Some(space) => Some(space),
-            None => assembly.enter_known_space(&end.space, &file)?,
-        };
-        let space = space.ok_or_else(|| unknown_space(assembly, &file, column, &field.text, &end.space))?;
-        if let Some(id_type) = end.id_type {
-            assembly.check_kind(space, id_kind(id_type), &file)?;
-        }
+        let space = assembly
+            .end_space(&end.space, end.id_type.map(id_kind), default, &file)?
+            .ok_or_else(|| unknown_space(assembly, &file, column, &field.text, &end.space))?;
         end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_))));
     }
     let [first, second] = end_columns[..] else {
@@ -94,6 +91,7 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
     let format = RowFormat { header, id_kinds, default_name: name, null };
     let starts_first = first.2;
     let (source, target) = if starts_first { (first, second) } else { (second, first) };
+    let rule = EdgeRule { source_space: source.1, target_space: target.1, undirected };
     let mut declared = HashSet::new();
     read_batches(records, &format, context, |rows, collector| {
         let CsvRows { lines, columns, ids, names, faults, texts } = rows;
@@ -111,7 +109,7 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
             let (column, ..) = if part == IdPart::Source { source } else { target };
             Fault::of_column(column, &format.header.fields[column].text, why, &texts.text(row))
         };
-        assembly.add_edges(&file, [source.1, target.1], batch, &describe, collector)
+        assembly.add_edges(&file, rule, batch, &describe, collector)
     })
 }
 

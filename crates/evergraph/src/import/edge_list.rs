@@ -33,6 +33,9 @@ pub struct LineFormat {
     pub columns: Vec<Option<(String, CellType)>>,
     /// The text that stands for no value, besides an empty one.
     pub null: Option<Vec<u8>>,
+    /// The letter that stands before the ids of every line: `a` in DIMACS files, whose lines with `c` are
+    /// comments. `None`: there is none.
+    pub marker: Option<u8>,
 }
 
 /// The rows of one block of lines.
@@ -141,7 +144,7 @@ impl LineFormat {
             rest = end.map_or(&[], |end| &rest[end + 1..]);
             let line_number = rows.lines;
             rows.lines += 1;
-            if !holds_data(line) {
+            if !self.holds_data(line) {
                 rows.skipped.push(line_number);
                 continue;
             }
@@ -170,6 +173,11 @@ impl LineFormat {
     /// [`BadLine::cells_pushed`] tells of.
     fn parse_line(&self, line: &[u8], rows: &mut LineRows) -> Result<(), BadLine> {
         let mut fields = self.separator.fields(line);
+        if let Some(marker) = self.marker
+            && fields.next() != Some(&[marker])
+        {
+            return Err(BadLine { why: Why::Marker(marker), cells_pushed: false });
+        }
         let mut ids = [Id::default(); 2];
         for (at, id) in ids.iter_mut().enumerate().take(self.ids) {
             let field = fields.next().ok_or(BadLine::fields())?;
@@ -216,6 +224,13 @@ impl LineFormat {
 
     fn describe(&self, line: &[u8], bad: &BadLine) -> Fault {
         match &bad.why {
+            Why::Marker(marker) => {
+                let why = format!(
+                    "a line begins with {:?} here, or with 'c' if it is a comment",
+                    char::from(*marker)
+                );
+                Fault::of_row(why, line)
+            }
             Why::Fields => {
                 let separator = match self.separator {
                     Separator::Blanks => "blanks or tabs".to_owned(),
@@ -227,12 +242,13 @@ impl LineFormat {
                     "{} fields expected ({}), {} found between {separator}",
                     expected.len(),
                     expected.join(" "),
-                    self.separator.fields(line).count()
+                    self.separator.fields(line).count() - usize::from(self.marker.is_some())
                 );
                 Fault::of_row(reason, line)
             }
             Why::Id(at, error) => {
-                let text = self.separator.fields(line).nth(*at).unwrap_or_default();
+                let text = self.separator.fields(line).nth(*at + usize::from(self.marker.is_some()));
+                let text = text.unwrap_or_default();
                 let why = match error {
                     IntegerError::Syntax => "is no whole number",
                     IntegerError::Range => "is outside -2^63 to 2^64-1",
@@ -241,6 +257,11 @@ impl LineFormat {
             }
             Why::Cell(at, error) => Fault::of_column(*at, &self.name(*at), error.clone(), line),
         }
+    }
+
+    fn holds_data(&self, line: &[u8]) -> bool {
+        let is_dimacs_comment = self.marker.is_some() && line.trim_ascii_start().starts_with(b"c");
+        holds_data(line) && !is_dimacs_comment
     }
 
     /// What column `at` is called in errors.
@@ -347,6 +368,8 @@ struct BadLine {
 }
 
 enum Why {
+    /// Another letter at the beginning than this one.
+    Marker(u8),
     /// Too few fields or too many.
     Fields,
     /// The id in this column can't be read.
@@ -392,7 +415,7 @@ mod tests {
         } else {
             crate::import::header::parse_list_columns("columns", columns.split(',')).unwrap()
         };
-        LineFormat { separator: Separator::Blanks, ids: 2, columns, null: None }
+        LineFormat { separator: Separator::Blanks, ids: 2, columns, null: None, marker: None }
     }
 
     fn texts(format: &LineFormat, block: &str) -> Vec<String> {

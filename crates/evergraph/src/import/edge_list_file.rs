@@ -7,6 +7,7 @@ use crate::import::edge_list::{LineFormat, LineRows, Separator, first_data_line}
 use crate::import::faults::FaultCollector;
 use crate::import::header::parse_list_columns;
 use crate::import::lines::Lines;
+use crate::import::list_header::{ListHeader, read_header};
 use crate::import::mapping::rule::FileRule;
 use crate::import::pipeline;
 use crate::import::source::Source;
@@ -45,6 +46,8 @@ pub struct EdgeListFile {
     pub name: String,
     /// How its lines are made.
     pub format: LineFormat,
+    /// What its first lines said.
+    pub header: Option<ListHeader>,
     lines: Lines,
     /// Blocks that were read to find the format.
     first_blocks: VecDeque<Vec<u8>>,
@@ -62,7 +65,9 @@ impl EdgeListFile {
         let name = source.name().to_owned();
         let mut lines = Lines::new(source, context.block_bytes);
         let mut first_blocks = VecDeque::new();
-        let mut first_line: Option<Vec<u8>> = None;
+        let header = read_header(list.kind, &name, &mut lines, &mut first_blocks)?;
+        let mut first_line =
+            first_blocks.front().and_then(|block| first_data_line(block)).map(<[u8]>::to_vec);
         while first_line.is_none()
             && let Some(block) = lines.next_block()?
         {
@@ -85,11 +90,17 @@ impl EdgeListFile {
                 parse_list_columns(&key, words.iter().map(String::as_str))?
             }
             (None, Some(text)) => parse_list_columns(option, text.split(','))?,
+            (None, None) if header.is_some() => {
+                let weight = header.as_ref().and_then(|header| header.weight);
+                weight.map(|weight| Some(("weight".to_owned(), weight))).into_iter().collect()
+            }
             (None, None) => default_columns(ids, separator.fields(&first_line).count().saturating_sub(ids))
                 .map_err(|why| Error::invalid(format!("{name}: {why}")))?,
         };
         let null = rule.null.as_ref().or(options.null.as_ref()).map(|null| null.as_bytes().to_vec());
-        Ok(Self { name, format: LineFormat { separator, ids, columns, null }, lines, first_blocks })
+        let marker = header.as_ref().and_then(|header| header.marker);
+        let format = LineFormat { separator, ids, columns, null, marker };
+        Ok(Self { name, format, header, lines, first_blocks })
     }
 
     /// Reads every block, and gives `place` its rows and the number of its first line, in order.
@@ -106,8 +117,8 @@ impl EdgeListFile {
         let rules = context.faults.rules();
         let (meter, collector) = (&context.meter, &mut context.faults);
         let format = &self.format;
-        let mut first_line = 1;
-        let mut rows_read = 0;
+        let mut first_line = 1 + self.header.as_ref().map_or(0, |header| header.lines);
+        let (mut rows_read, mut rows_found) = (0, 0);
         pipeline::run(
             context.pool,
             || match self.first_blocks.pop_front() {
@@ -117,6 +128,7 @@ impl EdgeListFile {
             |block| format.parse(block, rules),
             |rows| {
                 let lines = rows.lines;
+                rows_found += rows.sources.len() as u64 + rows.faults.count();
                 let placed = place(format, rows, first_line, collector)?;
                 first_line += lines;
                 Ok(placed)
@@ -127,7 +139,12 @@ impl EdgeListFile {
             },
         )?;
         context.meter.finish_file(&bytes, rows_read);
-        Ok(())
+        match &self.header {
+            Some(header) => header.check_edges(rows_found).map_err(|why| {
+                Error::invalid(format!("{}: {why}: the file is cut off, or not what it says", self.name))
+            }),
+            None => Ok(()),
+        }
     }
 }
 

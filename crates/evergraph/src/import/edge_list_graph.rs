@@ -9,6 +9,7 @@
 //! The external id is kept as property `id`: a `long`, or a `bigint` where ids above 2^63-1 occur
 //! (which then rules out negative ones: 64 bits hold either).
 
+use crate::import::assembly::vertices::in_database;
 use crate::import::cell::{CellColumn, CellType, Cells};
 use crate::import::context::Context;
 use crate::import::declared::Declared;
@@ -19,12 +20,15 @@ use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::known::{Known, KnownLabel};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
+use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use crate::import::stage::{StagedEdges, StagedVertices, Typing};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::value::{Value, ValueType};
 use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The key of the property that keeps a vertex's id.
@@ -42,6 +46,9 @@ pub struct EdgeListGraph {
     vertices: StagedVertices,
     edges: Vec<StagedEdges>,
     declared: Declared,
+    /// By index in `edges`, for files without direction: the pairs of vertices that have an edge.
+    pairs: HashMap<usize, HashSet<(u32, u32)>>,
+    settled: Settled,
 }
 
 impl EdgeListGraph {
@@ -61,6 +68,8 @@ impl EdgeListGraph {
             vertices,
             edges: Vec::new(),
             declared: Declared::default(),
+            pairs: HashMap::new(),
+            settled: Settled::default(),
         };
         let Some(range) = options.vertices.clone() else { return Ok(graph) };
         if range.is_empty() {
@@ -75,11 +84,7 @@ impl EdgeListGraph {
         if range.start < 0 {
             graph.signs.negative = Some(RANGE.to_owned());
         }
-        graph.is_closed = true;
-        graph.ids_by_row.extend(range.map(i64::cast_unsigned));
-        for id in &graph.ids_by_row {
-            graph.ids.insert(*id);
-        }
+        graph.declare_range(range);
         Ok(graph)
     }
 
@@ -93,9 +98,9 @@ impl EdgeListGraph {
         self.is_closed = true;
         self.places.enter(&file);
         self.declare(&format!("label {}", self.vertices.label), &list)?;
-        let rules = context.faults.rules();
-        let known = Arc::clone(&context.known);
-        let known = self.vertices.known(&known);
+        let (rules, on_duplicate) = (context.faults.rules(), context.options.on_duplicate);
+        let all_known = Arc::clone(&context.known);
+        let known = self.vertices.known(&all_known);
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let mut added = 0;
@@ -107,10 +112,14 @@ impl EdgeListGraph {
                     && known.find(&self.signs.value(id))?.is_some()
                 {
                     keep.push(false);
-                    duplicates.push(line, || {
-                        let why = format!("vertex {} is in the database already", self.signs.show(id));
-                        Fault::of_column(0, "id", why, texts.get(line))
-                    });
+                    if on_duplicate == OnDuplicate::First {
+                        self.settled.duplicates += 1;
+                    } else {
+                        duplicates.push(line, || {
+                            let why = in_database(&self.signs.show(id));
+                            Fault::of_column(0, "id", why, texts.get(line))
+                        });
+                    }
                     continue;
                 }
                 let inserted = self.ids.insert(id);
@@ -121,6 +130,19 @@ impl EdgeListGraph {
                         added += 1;
                         self.places.push(row, first_line + line);
                     }
+                    // Nothing but the id: whichever counts, it is the same.
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::Last && rows.columns.is_empty() => {
+                        self.settled.duplicates += 1;
+                    }
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::Last => {
+                        let id = self.signs.show(id);
+                        return Err(Error::invalid(format!(
+                            "{file}:{}: vertex {id} is there already: that the last one counts is for CSV files; \
+                             in lists of vertices with columns the first one can",
+                            first_line + line
+                        )));
+                    }
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::First => self.settled.duplicates += 1,
                     Inserted::Known(row) => duplicates.push(line, || {
                         let other = self.places.find(row).unwrap_or_else(|| RANGE.to_owned());
                         let id = self.signs.show(id);
@@ -144,22 +166,37 @@ impl EdgeListGraph {
     /// As reading; a bad row, if it stops the import: in a closed world, an unknown end is one.
     pub fn read_edges(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
         let edge_type = list.rule.edge_type.as_deref().unwrap_or(&context.options.edge_type);
+        let undirected = list.rule.undirected;
         let list = EdgeListFile::open(list, context)?;
         let file = list.name.clone();
+        if let Some(header) = &list.header {
+            if header.vertices_count >= u64::from(u32::MAX) {
+                return Err(too_many_vertices(&file));
+            }
+            self.declare_range(1..header.vertices_count as i64 + 1);
+        }
         self.declare(&format!("type {edge_type}"), &list)?;
         let table = self.edge_table(edge_type);
-        let rules = context.faults.rules();
-        let known = Arc::clone(&context.known);
-        let known = self.vertices.known(&known);
+        let (rules, on_unknown) = (context.faults.rules(), context.options.on_unknown);
+        let all_known = Arc::clone(&context.known);
+        let known = self.vertices.known(&all_known);
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
-            let ends = if self.is_closed {
+            let mut ends = if self.is_closed && on_unknown != OnUnknown::Create {
                 self.find_ends(&rows, &file, known.as_ref(), rules)?
             } else {
-                self.insert_ends(&rows, &file, rules)?
+                self.insert_ends(&rows, &file, known.as_ref(), rules)?
             };
+            if undirected {
+                let pairs = self.pairs.entry(table).or_default();
+                self.settled.repeated_pairs += ends.drop_repeated(pairs, rows.sources.len());
+            }
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &ends.keep);
-            rows.faults.join(ends.unknown);
+            if on_unknown == OnUnknown::Skip {
+                self.settled.unknown += ends.unknown.count();
+            } else {
+                rows.faults.join(ends.unknown);
+            }
             collector.add(&file, first_line, rows.faults)?;
             let added = ends.sources.len() as u64;
             self.edges[table]
@@ -169,11 +206,11 @@ impl EdgeListGraph {
         })
     }
 
-    /// Moves the graph into `load`, on the threads of the current pool.
+    /// Moves the graph into `load`, on the threads of the current pool, and tells what was settled.
     ///
     /// # Errors
     /// `invalid` if `load` has the label already; what reading the database meets.
-    pub fn finish(mut self, known: &Known, load: &mut Load) -> Result<()> {
+    pub fn finish(mut self, known: &Known, load: &mut Load) -> Result<Settled> {
         let label = &self.vertices.label;
         if load.vertex_table(label).is_some() {
             return Err(Error::invalid(format!(
@@ -188,7 +225,7 @@ impl EdgeListGraph {
             (table.source_label, table.target_label) = (label, label);
             load.edges.push(table.finish());
         }
-        Ok(())
+        Ok(self.settled)
     }
 
     fn declare(&mut self, owner: &str, list: &EdgeListFile) -> Result<()> {
@@ -210,10 +247,23 @@ impl EdgeListGraph {
         self.edges.len() - 1
     }
 
-    fn insert_ends(&mut self, rows: &LineRows, file: &str, rules: FaultRules) -> Result<Ends> {
+    fn insert_ends(
+        &mut self,
+        rows: &LineRows,
+        file: &str,
+        known: Option<&KnownLabel<'_>>,
+        rules: FaultRules,
+    ) -> Result<Ends> {
+        let mut created = 0;
         let mut insert = |id: u64| match self.ids.insert(id) {
             Inserted::New(row) => {
                 self.ids_by_row.push(id);
+                let is_created = self.is_closed
+                    && match known {
+                        Some(known) => known.find(&self.signs.value(id))?.is_none(),
+                        None => true,
+                    };
+                created += u64::from(is_created);
                 Ok(row)
             }
             Inserted::Known(row) => Ok(row),
@@ -223,6 +273,9 @@ impl EdgeListGraph {
         for (&source, &target) in rows.sources.iter().zip(&rows.targets) {
             ends.sources.push(insert(source)?);
             ends.targets.push(insert(target)?);
+        }
+        if self.is_closed {
+            self.settled.add_created(&self.vertices.label, created);
         }
         Ok(ends)
     }
@@ -270,6 +323,16 @@ impl EdgeListGraph {
         Ok(Some(row))
     }
 
+    /// Says that there are the vertices of `range`.
+    fn declare_range(&mut self, range: Range<i64>) {
+        self.is_closed = true;
+        for id in range.map(i64::cast_unsigned) {
+            if let Inserted::New(_) = self.ids.insert(id) {
+                self.ids_by_row.push(id);
+            }
+        }
+    }
+
     /// Renumbers rows: in an open world so that ids ascend, and without those that the database has.
     fn number_rows(&mut self, known: &Known) -> Result<()> {
         let is_signed = self.signs.beyond.is_none();
@@ -315,11 +378,9 @@ impl EdgeListGraph {
         let value_type = if self.signs.beyond.is_none() { ValueType::I64 } else { ValueType::BigInteger };
         let stage = &mut self.vertices.stage;
         let at = stage.set_property(ID_KEY, value_type);
-        if stage.rows() == 0 {
-            // No vertex list has spoken of them.
-            for ids in self.ids_by_row.chunks(BLOCK_ROWS) {
-                stage.add(VertexBlock::bare(ids.len()));
-            }
+        // Vertex lists come first: of those behind, none has spoken.
+        for ids in self.ids_by_row[stage.rows() as usize..].chunks(BLOCK_ROWS) {
+            stage.add(VertexBlock::bare(ids.len()));
         }
         let ids_by_row = &self.ids_by_row;
         let added = stage.rewrite(|first, block| {
@@ -369,6 +430,29 @@ impl Ends {
             keep: Vec::new(),
             unknown: Faults::new(rules),
         }
+    }
+}
+
+impl Ends {
+    /// Leaves out the edges whose pair of vertices is among `pairs`, of the `rows` of a block that are
+    /// edges; how many these were.
+    fn drop_repeated(&mut self, pairs: &mut HashSet<(u32, u32)>, rows: usize) -> u64 {
+        self.keep.resize(rows, true);
+        let mut dropped = 0;
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        let mut ends = self.sources.iter().zip(&self.targets);
+        for keep in self.keep.iter_mut().filter(|keep| **keep) {
+            let (source, target) = ends.next().expect("an edge for each row that is kept");
+            if pairs.insert((*source.min(target), *source.max(target))) {
+                sources.push(*source);
+                targets.push(*target);
+            } else {
+                *keep = false;
+                dropped += 1;
+            }
+        }
+        (self.sources, self.targets) = (sources, targets);
+        dropped
     }
 }
 

@@ -16,11 +16,15 @@
 //! [`ValueType`] that Neo4j lacks are ours; a relationship's id, points and time zones of columns are
 //! refused; one label a vertex.
 
-use crate::import::cell::{CellType, EpochUnit};
+use crate::import::cell::CellType;
+use crate::import::epoch::EpochUnit;
 use crate::import::options::{IdType, Role};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
+
+/// Arrays inside one another in a type: `long[][]` is 2 deep.
+const ARRAY_DEPTH_MAX: u8 = 16;
 
 /// The header of a CSV file.
 #[derive(Clone, PartialEq, Debug)]
@@ -285,12 +289,13 @@ fn parse_cell_type(
     options: &[(String, String)],
     array_delimiter: u8,
 ) -> std::result::Result<CellType, String> {
-    let (element, is_array) = match kind.strip_suffix("[]") {
-        Some(element) => (element, true),
-        None => (kind, false),
-    };
+    let element = kind.trim_end_matches("[]");
+    let depth = (kind.len() - element.len()) / 2;
+    if element == "map" && depth == 0 && options.is_empty() {
+        return Ok(CellType::Map);
+    }
     let value_type = match element {
-        "" if !is_array => Ok(ValueType::String),
+        "" if depth == 0 => Ok(ValueType::String),
         element => element.parse::<ValueType>(),
     };
     let no_text = [ValueType::Any, ValueType::List, ValueType::Set, ValueType::Map];
@@ -298,20 +303,25 @@ fn parse_cell_type(
         let names: Vec<&str> =
             ValueType::all().filter(|known| !no_text.contains(known)).map(ValueType::name).collect();
         return Err(format!(
-            "unknown type {element:?}; known are {}, each also as an array (string[]), and \
+            "unknown type {element:?}; known are {}, each also as an array (string[], long[][]), map, and \
              ID, START_ID, END_ID, LABEL, TYPE, IGNORE",
             names.join(", ")
         ));
     };
-    let mut cell_type =
-        if is_array { CellType::Array(value_type, array_delimiter) } else { CellType::Scalar(value_type) };
+    let mut cell_type = match u8::try_from(depth) {
+        Ok(0) => CellType::Scalar(value_type),
+        Ok(1) => CellType::Array(value_type, array_delimiter),
+        Ok(depth @ ..=ARRAY_DEPTH_MAX) => CellType::Nested(value_type, depth),
+        _ => return Err(format!("arrays are at most {ARRAY_DEPTH_MAX} deep")),
+    };
     for (option, value) in options {
         cell_type = match (option.as_str(), cell_type) {
-            ("epoch", CellType::Scalar(ValueType::Date | ValueType::DateTime)) => match value.as_str() {
-                "seconds" => CellType::Epoch(value_type, EpochUnit::Seconds),
-                "milliseconds" => CellType::Epoch(value_type, EpochUnit::Milliseconds),
-                _ => return Err(format!("unknown epoch {value:?}; known are seconds, milliseconds")),
-            },
+            ("epoch", CellType::Scalar(ValueType::Date | ValueType::DateTime)) => {
+                let known = || EpochUnit::ALL.map(EpochUnit::name).join(", ");
+                let unit = EpochUnit::parse(value)
+                    .ok_or_else(|| format!("unknown epoch {value:?}; known are {}", known()))?;
+                CellType::Epoch(value_type, unit)
+            }
             _ => {
                 return Err(format!(
                     "there is no option {option:?} for {kind:?}; date and datetime have epoch"
@@ -382,7 +392,7 @@ mod tests {
                 "id:ID|born:integr",
                 "a.csv: header column 2 (\"born:integr\"): unknown type \"integr\"; known are bool, byte, short, \
                  int, long, float, double, bigint, decimal, char, string, bytes, date, datetime, duration, uuid, \
-                 each also as an array (string[]), and ID, START_ID, END_ID, LABEL, TYPE, IGNORE",
+                 each also as an array (string[], long[][]), map, and ID, START_ID, END_ID, LABEL, TYPE, IGNORE",
             ),
             ("id:ID|", "a.csv: header column 2 (\"\"): there is no name and no role"),
             ("id:ID|a|a:int", "a.csv: header column 3 (\"a:int\"): column 2 (\"a\") says the same"),

@@ -2,6 +2,7 @@
 
 use crate::import::faults::{BadRows, OnBadRow};
 use crate::import::mapping::document::Mapping;
+use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
@@ -40,6 +41,10 @@ pub struct ImportOptions {
     pub edge_columns: Option<String>,
     /// Names of the columns behind the id in vertex lists. `None`: `value`, if there is one column.
     pub vertex_columns: Option<String>,
+    /// What to do about vertices whose id was there before.
+    pub on_duplicate: OnDuplicate,
+    /// What to do about edges to vertices that aren't there.
+    pub on_unknown: OnUnknown,
     /// What to do about rows that can't be loaded.
     pub on_bad_row: OnBadRow,
     /// The file that describes every bad row, also if the import stops; an older one is overwritten.
@@ -68,6 +73,8 @@ impl ImportOptions {
             vertices: None,
             edge_columns: None,
             vertex_columns: None,
+            on_duplicate: OnDuplicate::Fail,
+            on_unknown: OnUnknown::Fail,
             on_bad_row: OnBadRow::Stop,
             bad_rows_report: None,
             threads: 0,
@@ -204,6 +211,8 @@ pub struct Imported {
     pub load: Load,
     /// Rows that were left out.
     pub bad_rows: BadRows,
+    /// Rows of which the options said what is to be done.
+    pub settled: Settled,
     /// Files in given folders that were left out, for nothing tells what they hold.
     pub ignored_files: Vec<PathBuf>,
     /// CSV files whose columns don't say what they hold: it was guessed.

@@ -78,14 +78,14 @@ fn read_in_blocks(
         block_bytes,
     };
     let mut load = Load::default();
-    let mut assembly = Assembly::new(Arc::clone(&context.known));
+    let mut assembly = Assembly::new(options, Arc::clone(&context.known));
     for file in &plan.nodes {
         read_nodes(&mut assembly, file.open(options)?, &mut context)?;
     }
     for file in &plan.relationships {
         read_relationships(&mut assembly, file.open(options)?, &mut context)?;
     }
-    assembly.finish(&mut load);
+    let mut settled = assembly.finish(&mut load);
     for (label, lists) in lists_by_label(&plan, options) {
         let mut graph = EdgeListGraph::new(label, options)?;
         for list in lists {
@@ -94,11 +94,12 @@ fn read_in_blocks(
                 _ => graph.read_edges(list, &mut context)?,
             }
         }
-        pool.install(|| graph.finish(&context.known, &mut load))?;
+        settled.join(pool.install(|| graph.finish(&context.known, &mut load))?);
     }
     Ok(Imported {
         load,
         bad_rows: context.faults.finish(),
+        settled,
         ignored_files: plan.ignored_files,
         guessed_files: plan.guessed_files,
     })
@@ -121,7 +122,9 @@ fn lists_by_label<'a>(plan: &'a Plan, options: &'a ImportOptions) -> Vec<(&'a st
 mod tests {
     use super::*;
     use crate::import::faults::OnBadRow;
+    use crate::import::mapping::document::Mapping;
     use crate::import::options::{HeaderPlace, IdType, InputFile, Role};
+    use crate::import::policy::{OnDuplicate, OnUnknown};
     use evergraph_graph::load::{EdgeTable, VertexTable};
     use evergraph_graph::value::collection::List;
     use evergraph_graph::value::{Value, ValueType};
@@ -568,6 +571,271 @@ mod tests {
             "Person.csv: is to be read, and overwritten by the report of bad rows: name another report"
         );
         assert_eq!(fs::read_to_string(files.path("Person.csv")).unwrap().lines().count(), 3);
+    }
+
+    #[test]
+    fn a_vertex_that_comes_twice_is_the_first_or_the_last_one_if_told() {
+        let files = Files::new(&[
+            ("A.csv", "id:ID(S),n\n1,a\n2,b\n3,c\n2,d\n"),
+            ("B.csv", "id:ID(S),n\n4,e\n1,f\n"),
+            ("E.csv", ":START_ID(S),:END_ID(S)\n1,2\n3,4\n2,1\n"),
+        ]);
+        let read = |on_duplicate| files.read(&ImportOptions { on_duplicate, ..files.options() });
+        let ends = |load: &Load| -> Vec<String> {
+            let names: Vec<Vec<Option<Value>>> =
+                load.vertices.iter().map(|table| table.values("n")).collect();
+            let name = |table: usize, row: u32| names[table][row as usize].as_ref().unwrap().to_string();
+            let tables = load.edges.iter();
+            let mut ends: Vec<String> = tables
+                .flat_map(|table| {
+                    edges(table).into_iter().map(move |(source, target)| (table, source, target))
+                })
+                .map(|(table, source, target)| {
+                    name(table.source_label, source) + &name(table.target_label, target)
+                })
+                .collect();
+            ends.sort();
+            ends
+        };
+        let error = read(OnDuplicate::Fail).unwrap_err().to_string();
+        assert!(error.contains("A.csv:5: column 1 (id:ID(S)): vertex \"2\" of id space S"), "{error}");
+        let first = read(OnDuplicate::First).unwrap();
+        assert_eq!((first.settled.duplicates, first.load.vertices_count()), (2, 4));
+        assert_eq!(ends(&first.load), ["ab", "ba", "ce"]);
+        let last = read(OnDuplicate::Last).unwrap();
+        assert_eq!((last.settled.duplicates, last.load.vertices_count()), (2, 4));
+        assert_eq!(ends(&last.load), ["ce", "df", "fd"]);
+        let rows: Vec<u64> = last.load.vertices.iter().map(|table| table.rows).collect();
+        assert_eq!(rows, [2, 2], "the last one tells the label as well");
+    }
+
+    #[test]
+    fn edges_to_vertices_that_are_not_there_are_skipped_or_make_them_if_told() {
+        let files = Files::new(&[
+            ("Person.csv", "id:ID(Person),n\n1,a\n"),
+            ("LIKES.csv", ":START_ID(Person),:END_ID(Post){id-type:long}\n1,7\n2,8\n3,7\n"),
+            ("KNOWS.csv", ":START_ID(Person),:END_ID(Person)\n1,4\n4,1\n"),
+        ]);
+        let read = |on_unknown| files.read(&ImportOptions { on_unknown, ..files.options() });
+        assert!(
+            read(OnUnknown::Skip)
+                .unwrap_err()
+                .to_string()
+                .contains("no file of vertices has the id space \"Post\"")
+        );
+        let imported = read(OnUnknown::Create).unwrap();
+        assert_eq!(imported.settled.created, [("Person".to_owned(), 3), ("Post".to_owned(), 2)]);
+        let load = imported.load;
+        let person = load.vertex_table("Person").unwrap();
+        assert_eq!(person.values("id"), ["1", "2", "3", "4"].map(|id| Some(Value::from(id))));
+        assert_eq!(person.values("n"), [Some(Value::from("a")), None, None, None]);
+        let post = load.vertex_table("Post").unwrap();
+        assert_eq!(
+            (post.unique_key.as_deref(), post.values("id")),
+            (Some("id"), vec![Some(Value::I64(7)), Some(Value::I64(8))])
+        );
+        let likes = load.edges.iter().find(|table| table.edge_type == "LIKES").unwrap();
+        assert_eq!(edges(likes), [(0, 0), (1, 1), (2, 0)]);
+
+        let files = Files::new(&[
+            ("Person.csv", "id:ID,n\n1,a\n2,b\n"),
+            ("KNOWS.csv", ":START_ID,:END_ID\n1,2\n1,9\n"),
+        ]);
+        let options = ImportOptions { on_unknown: OnUnknown::Skip, ..files.options() };
+        let imported = files.read(&options).unwrap();
+        assert_eq!((imported.settled.unknown, imported.load.edges_count()), (1, 1));
+    }
+
+    #[test]
+    fn lists_settle_what_is_told_as_csv_files_do() {
+        let files = Files::new(&[("g.v", "5 1\n7 2\n5 3\n"), ("g.e", "5 7\n7 6\n")]);
+        let options = ImportOptions {
+            on_duplicate: OnDuplicate::First,
+            on_unknown: OnUnknown::Create,
+            ..files.options()
+        };
+        let imported = files.read(&options).unwrap();
+        assert_eq!(
+            (imported.settled.duplicates, imported.settled.created.as_slice()),
+            (1, [("Vertex".to_owned(), 1)].as_slice())
+        );
+        assert_eq!(ids(&imported.load.vertices[0]), [5, 7, 6]);
+        assert_eq!(imported.load.vertices[0].values("value")[2], None);
+        assert_eq!(edges(&imported.load.edges[0]), [(0, 1), (1, 2)]);
+        let skip = ImportOptions { on_unknown: OnUnknown::Skip, ..options.clone() };
+        let imported = files.read(&skip).unwrap();
+        assert_eq!((imported.settled.unknown, imported.load.edges_count()), (1, 1));
+        let last = ImportOptions { on_duplicate: OnDuplicate::Last, ..options };
+        assert!(
+            files.error(&last).1.starts_with("g.v:3: vertex 5 is there already: that the last one counts")
+        );
+    }
+
+    fn mapped(files: &Files, mapping: &str) -> Result<Imported> {
+        let mapping = Mapping::parse("m.toml", mapping, files.folder.path())?;
+        let folder = InputFile::new(files.folder.path());
+        files.read(&ImportOptions { mapping: Some(mapping), threads: 2, ..ImportOptions::new([folder]) })
+    }
+
+    #[test]
+    fn a_mapping_says_how_files_without_headers_are_read() {
+        let files = Files::new(&[
+            ("people.csv", "7|Ada|1815|NULL\n8|Mary|NULL|[[1,2],[3]]\n"),
+            ("knows.txt", "7;8;3 years\n8;7;1 day\n7;7;\n"),
+            ("more.e", "1 2\n2 1\n"),
+            ("notes.csv", "a,b\n"),
+        ]);
+        let imported = mapped(
+            &files,
+            r#"
+            [[file]]
+            path = "people.csv"
+            label = "Person"
+            header = false
+            columns = ["pid:long", "name", "born:int", "scores:int[][]"]
+            id = "pid"
+            delimiter = "|"
+            null = "NULL"
+            [[file]]
+            path = "knows.*"
+            type = "KNOWS"
+            header = false
+            columns = ["a", "b", "since:duration"]
+            start = { column = "a", space = "Person" }
+            end = { column = 2, space = "Person", type = "long" }
+            undirected = true
+            [[file]]
+            path = "*.e"
+            format = "edge-list"
+            label = "Page"
+            type = "LINK"
+            undirected = true
+            "#,
+        )
+        .unwrap();
+        let load = imported.load;
+        let person = load.vertex_table("Person").unwrap();
+        assert_eq!(person.values("pid"), [7, 8].map(|id| Some(Value::I64(id))));
+        assert_eq!(person.values("born"), [Some(Value::I32(1815)), None]);
+        assert_eq!(person.values("scores")[1].as_ref().unwrap().to_string(), "[[1, 2], [3]]");
+        let knows = load.edges.iter().find(|table| table.edge_type == "KNOWS").unwrap();
+        assert_eq!(edges(knows), [(0, 1), (0, 0)]);
+        assert_eq!(load.vertex_table("Page").unwrap().rows, 2);
+        assert_eq!(imported.settled.repeated_pairs, 2);
+        assert_eq!(imported.ignored_files, [files.path("notes.csv")]);
+    }
+
+    #[test]
+    fn a_mapping_that_does_not_fit_is_blamed_by_its_line() {
+        let files = Files::new(&[("people.csv", "id,name\n1,Ada\n")]);
+        let prefix = format!("{}/", files.folder.path().display());
+        for (rule, expected) in [
+            (
+                "path = 'people.csv'\nid = 'pid'",
+                "m.toml:1: people.csv: id: there is no column \"pid\"; there are id, name",
+            ),
+            ("path = 'peple.csv'", "m.toml:1: path: no file that is imported is \"peple.csv\""),
+            (
+                "path = '*.csv'\ncolumns = ['a:ID']",
+                "m.toml:1: people.csv: its first line has 2 columns, the header that replaces it has 1",
+            ),
+            ("path = '*.csv'\nheader = false", "m.toml:1: people.csv: has no header: `columns` is wanted"),
+        ] {
+            let error =
+                mapped(&files, &format!("[[file]]\n{rule}\n")).unwrap_err().to_string().replace(&prefix, "");
+            assert!(error.starts_with(expected), "got {error}");
+        }
+    }
+
+    /// What recognition finds is what it proposes: both ways give one graph.
+    #[test]
+    fn importing_a_folder_is_importing_it_by_the_mapping_that_is_proposed() {
+        let files = Files::new(&[
+            ("person_0_0.csv", "id|firstName|birthday\n1|Ada|0\n2|Mary|86400000\n"),
+            ("person_knows_person_0_0.csv", "Person.id|Person.id|creationDate\n1|2|5\n"),
+            ("City.csv", "id:ID(City)|name\n1|London\n"),
+            ("Person_livesIn_City.csv", ":START_ID(Person){id-type:long}|:END_ID(City)\n1|1\n"),
+            ("companies.csv", "company_id,name,founded\n5,Acme,1999-01-01\n"),
+            ("works.csv", "from,to\n"),
+            ("g.e", "1 2 0.5\n"),
+            ("pairs.csv", "1,2\n"),
+            ("headerless.tsv", "7\tx\t1.5\n8\ty\t2\n"),
+            ("roads.gr", "p sp 3 1\na 1 2 9\n"),
+            ("readme.md", "x"),
+        ]);
+        fs::remove_file(files.path("works.csv")).unwrap();
+        let options = ImportOptions::new([InputFile::new(files.folder.path())]);
+        let recognised = files.read(&options).unwrap();
+        let text = crate::import::plan::propose(&options).unwrap();
+        assert!(text.ends_with("# Left out, for nothing tells what they hold:\n#   readme.md\n"), "{text}");
+        let by_mapping = mapped(&files, &text).unwrap();
+        let shown = |imported: &Imported| {
+            let vertices = imported.load.vertices.iter().map(|table| {
+                let keys: Vec<&str> = table.properties.iter().map(|(key, _)| key.as_str()).collect();
+                let values: Vec<_> = keys.iter().map(|key| table.values(key)).collect();
+                format!("{} {:?} {:?} {values:?}", table.label, table.unique_key, table.properties)
+            });
+            let edges = imported.load.edges.iter().map(|table| {
+                let ends = (table.source_label, table.target_label, edges(table));
+                format!("{} {ends:?} {:?}", table.edge_type, table.properties)
+            });
+            vertices.chain(edges).collect::<Vec<String>>()
+        };
+        assert_eq!(shown(&recognised), shown(&by_mapping));
+        let types: Vec<&str> = recognised.load.edges.iter().map(|table| table.edge_type.as_str()).collect();
+        assert_eq!(types, ["LIVES_IN", "KNOWS", "EDGE"]);
+        let labels: Vec<&str> = recognised.load.vertices.iter().map(|table| table.label.as_str()).collect();
+        assert_eq!(labels, ["City", "companies", "headerless", "Person", "Vertex"]);
+        assert_eq!(recognised.load.edges[2].rows, 3);
+        assert_eq!(recognised.guessed_files, [files.path("companies.csv"), files.path("headerless.tsv")]);
+    }
+
+    #[test]
+    fn csv_with_names_only_is_vertices_and_edges_by_what_it_looks_like() {
+        let load = Files::new(&[
+            ("person.csv", "id;name;born\n1;Ada;1815\n2;Mary;1780\n"),
+            ("knows.csv", "from;to;since\n1;2;1833-06-05\n"),
+        ])
+        .load();
+        let person = load.vertex_table("person").unwrap();
+        assert_eq!((ids(person), person.values("born")[0].clone()), (vec![1, 2], Some(Value::I64(1815))));
+        assert_eq!((load.edges[0].edge_type.as_str(), edges(&load.edges[0])), ("knows", vec![(0, 1)]));
+        assert_eq!(load.edges[0].values("since")[0].as_ref().unwrap().to_string(), "1833-06-05");
+        assert_eq!(
+            invalid(&[("a.csv", "town,street\nA,x\nA,y\n")]),
+            "a.csv: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are \
+             there :START_ID and :END_ID of edges: the first line is town street; a mapping file can say how it is \
+             read, `evergraph import --propose` writes one to begin with"
+        );
+    }
+
+    #[test]
+    fn dimacs_and_matrix_market_declare_their_vertices_and_count_their_edges() {
+        let load = Files::new(&[("r.gr", "c x\np sp 4 2\nc y\na 1 2 57\na 2 1 3\n")]).load();
+        assert_eq!(ids(&load.vertices[0]), [1, 2, 3, 4]);
+        assert_eq!(edges(&load.edges[0]), [(0, 1), (1, 0)]);
+        assert_eq!(load.edges[0].values("weight"), [Some(Value::F64(57.0)), Some(Value::F64(3.0))]);
+        let matrix = "%%MatrixMarket matrix coordinate integer symmetric\n% x\n3 3 2\n2 1 -5\n3 3 1\n";
+        let load = Files::new(&[("m.mtx", matrix)]).load();
+        assert_eq!((load.vertices[0].rows, edges(&load.edges[0])), (3, vec![(1, 0), (2, 2)]));
+        assert_eq!(load.edges[0].values("weight"), [Some(Value::I64(-5)), Some(Value::I64(1))]);
+        for (text, expected) in [
+            (
+                "p sp 2 1\na 1 3 5\n",
+                "r.gr:2: column 2 (target): there is no vertex 3 in the vertex lists or the range of vertices",
+            ),
+            ("p sp 2 1\nb 1 2 5\n", "r.gr:2: a line begins with 'a' here, or with 'c' if it is a comment"),
+            (
+                "p sp 2 1\na 1 2\n",
+                "r.gr:2: 3 fields expected (source target weight:double), 2 found between blanks or tabs",
+            ),
+            (
+                "p sp 2 2\na 1 2 5\n",
+                "r.gr: line 1 announces 2 edges, and 1 are there: the file is cut off, or not what it says",
+            ),
+        ] {
+            assert_eq!(invalid(&[("r.gr", text)]), expected);
+        }
     }
 
     #[test]

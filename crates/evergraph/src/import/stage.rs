@@ -151,6 +151,14 @@ pub trait StagedBlock: Debug + Send + Sync + 'static {
     fn rows(&self) -> usize;
     /// Its columns, in the order of the table's properties.
     fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>>;
+    /// Drops the rows for which `keep` is false.
+    fn retain(&mut self, keep: &[bool]);
+}
+
+fn retain_columns(columns: &mut [Option<PackedColumn>], keep: &[bool]) {
+    for column in columns {
+        *column = column.as_ref().and_then(|all| all.select((0..keep.len()).filter(|row| keep[*row])));
+    }
 }
 
 impl StagedBlock for VertexBlock {
@@ -161,6 +169,11 @@ impl StagedBlock for VertexBlock {
     fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
         &mut self.columns
     }
+
+    fn retain(&mut self, keep: &[bool]) {
+        retain_columns(&mut self.columns, keep);
+        self.rows = keep.iter().filter(|keep| **keep).count();
+    }
 }
 
 impl StagedBlock for EdgeBlock {
@@ -170,6 +183,14 @@ impl StagedBlock for EdgeBlock {
 
     fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
         &mut self.columns
+    }
+
+    fn retain(&mut self, keep: &[bool]) {
+        retain_columns(&mut self.columns, keep);
+        for ends in [&mut self.sources, &mut self.targets] {
+            let mut kept = keep.iter();
+            ends.retain(|_| *kept.next().expect("one entry an edge"));
+        }
     }
 }
 
@@ -239,6 +260,25 @@ impl<B: StagedBlock> Stage<B> {
         let changed = self.blocks.par_iter_mut().zip(firsts).map(|(block, first)| change(first, block));
         // All are gathered, so that it is the first error with any number of threads.
         changed.collect::<Vec<_>>().into_iter().collect()
+    }
+
+    /// Takes out `rows`, which are sorted; those behind them move up.
+    pub fn remove_rows(&mut self, rows: &[u32]) {
+        let mut first = 0;
+        let mut gone = rows.iter().map(|row| u64::from(*row)).peekable();
+        for block in &mut self.blocks {
+            let count = block.rows() as u64;
+            let mut keep = vec![true; block.rows()];
+            while let Some(row) = gone.next_if(|row| *row < first + count) {
+                keep[(row - first) as usize] = false;
+            }
+            first += count;
+            if keep.contains(&false) {
+                block.retain(&keep);
+            }
+        }
+        self.blocks.retain(|block| block.rows() > 0);
+        self.rows = self.blocks.iter().map(|block| block.rows() as u64).sum();
     }
 
     /// The properties and the blocks of the table.
@@ -326,6 +366,19 @@ mod tests {
         assert_eq!(row(0), [Some(Value::I64(1)), Some(Value::from("Ada")), None]);
         assert_eq!(row(1), [Some(Value::I64(2)), None, Some(Value::I64(1791))]);
         assert_eq!(row(2), [None, None, None]);
+    }
+
+    #[test]
+    fn rows_are_taken_out_of_the_blocks_that_have_them() {
+        let mut staged = StagedVertices::new("V", None);
+        for numbers in [[0, 1, 2].as_slice(), &[3], &[4, 5]] {
+            staged.push(numbers.len(), vec![("n".into(), whole(numbers))], Typing::Declared).unwrap();
+        }
+        staged.stage.remove_rows(&[0, 2, 3, 5]);
+        let table = staged.finish();
+        assert_eq!(table.rows, 2);
+        let column = table.column("n").unwrap().unwrap();
+        assert_eq!([0, 1].map(|row| column.get(row)), [Some(Value::I64(1)), Some(Value::I64(4))]);
     }
 
     #[test]

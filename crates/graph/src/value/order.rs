@@ -29,6 +29,16 @@ impl Value {
         Some(self.as_number()?.compare(other.as_number()?))
     }
 
+    /// The order of two values of one kind: numbers by [`Value::compare_numbers`], a char as the string
+    /// of it alone, everything else within its type. `None` if the kinds differ: a date is neither
+    /// before nor after a number.
+    ///
+    /// Cost: that of the shorter text, or one visit to what is inside.
+    #[must_use]
+    pub fn compare_alike(&self, other: &Value) -> Option<Ordering> {
+        (class_of(self) == class_of(other)).then(|| self.compare_content(other))
+    }
+
     fn as_number(&self) -> Option<Number<'_>> {
         match self {
             Value::I8(number) => Some(Number::Integer(i64::from(*number))),
@@ -83,9 +93,10 @@ fn class_of(value: &Value) -> Class {
     }
 }
 
-impl Ord for Value {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_content = match (self, other) {
+impl Value {
+    /// The order but for types: the `i32` 1 and the `f64` 1.0 are equal here.
+    fn compare_content(&self, other: &Self) -> Ordering {
+        match (self, other) {
             (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
             (Value::Char(left), Value::Char(right)) => left.cmp(right),
             (Value::String(left), Value::String(right)) => left.cmp(right),
@@ -102,8 +113,13 @@ impl Ord for Value {
             (left, right) => {
                 left.compare_numbers(right).unwrap_or_else(|| class_of(left).cmp(&class_of(right)))
             }
-        };
-        by_content.then_with(|| self.value_type().cmp(&other.value_type()))
+        }
+    }
+}
+
+impl Ord for Value {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.compare_content(other).then_with(|| self.value_type().cmp(&other.value_type()))
     }
 }
 

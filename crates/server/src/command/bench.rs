@@ -13,9 +13,11 @@ Examples:
   evergraph bench --scale 20 --dir /data
   evergraph bench --json > figures.json
 
-Measured are commits in every durability mode, scans and PageRank on live data beside a static graph,
-memory for an edge, import and restart. Every figure is the median of several runs with the lowest and
-the highest of them; below each table stands what would make it lie. Close other programs first.";
+What is measured:
+  Commits in every durability mode, scans and PageRank on live data beside a
+  static graph, memory for an edge, import and restart. Every figure is the
+  median of several runs with the lowest and the highest of them; below each
+  table stands what would make it lie. Close other programs first.";
 
 /// What `evergraph bench` is told.
 #[derive(Args, Debug)]

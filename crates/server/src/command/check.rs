@@ -22,9 +22,10 @@ Examples:
   evergraph check social.eg --json
   evergraph check social.eg --quiet && cp -r social.eg backup/
 
-Verified are the checksums of all files; that lists are sorted; that every edge is in the lists of both
-its ends, and both are there; that unique indexes have what a scan finds. With findings the exit code
-is 5.";
+What is verified:
+  The checksums of all files; that lists are sorted; that every edge is in the
+  lists of both its ends, and both are there; that unique indexes have what a
+  scan finds. With findings the exit code is 5.";
 
 /// What `evergraph check` is told.
 #[derive(Args, Debug)]

@@ -2,7 +2,6 @@
 
 use crate::context::Context;
 use crate::loading::disk_bytes;
-use crate::open::open;
 use crate::terminal::failure::Failure;
 use crate::terminal::number::{count, size, time};
 use crate::terminal::table::visible;
@@ -16,9 +15,10 @@ use std::time::{Duration, Instant};
 const AFTER_HELP: &str = "\
 Examples:
   evergraph checkpoint social.eg
+  evergraph checkpoint social.eg --quiet && cp -r social.eg backup/
 
-An open database does this by itself when its log has grown. By hand it makes the next opening as fast
-as can be, and the folder as small.";
+An open database does this by itself when its log has grown. By hand it makes
+the next opening as fast as can be, and the folder as small.";
 
 /// What `evergraph checkpoint` is told.
 #[derive(Args, Debug)]
@@ -36,7 +36,7 @@ pub fn execute(arguments: &CheckpointArguments, context: &Context) -> Result<(),
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
     let began = Instant::now();
-    let database = open(&arguments.database)?;
+    let database = context.open(&arguments.database)?;
     let made = database.open_store().checkpoint(&mut |now| {
         let share = now.groups_done as f64 / now.groups_count.max(1) as f64;
         meter.tell("checkpoint", Some(share), || size(now.bytes_written));

@@ -22,10 +22,13 @@ Examples:
   evergraph demo --transfers 100000 --seconds 5 --writers 4
   evergraph demo --json
 
-It makes a network of payments, loads it, and starts itself again to add transfers as durable
-transactions while it runs PageRank and a search for rings of fraud on live snapshots. Then it kills
-that process with SIGKILL, opens the database again, and verifies that every acknowledged commit is
-there and no transaction by half. If not, the exit code is 5 and the database stays to be looked at.";
+What happens:
+  It makes a network of payments, loads it, and starts itself again to add
+  transfers as durable transactions while it runs PageRank and a search for
+  rings of fraud on live snapshots. Then it kills that process with SIGKILL,
+  opens the database again, and verifies that every acknowledged commit is there
+  and no transaction by half. If not, the exit code is 5 and the database stays
+  to be looked at.";
 
 /// What `evergraph demo` is told.
 #[derive(Args, Debug)]

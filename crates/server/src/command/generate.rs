@@ -23,10 +23,22 @@ Examples:
   evergraph generate rmat web.eg --scale 20 --edge-factor 16
   evergraph generate rmat --out rmat/ --scale 17 --seed 7
 
-The same options give the same graph on every machine and with any number of threads.
---out writes files that `evergraph import` reads:
+The same options give the same graph on every machine and with any number of
+threads. --out writes files that `evergraph import` reads:
   rmat      rmat.v, rmat.e
   payments  Account.csv, TRANSFER.csv, and the planted rings in rings.json";
+
+const AFTER_RMAT: &str = "\
+Examples:
+  evergraph generate rmat web.eg
+  evergraph generate rmat web.eg --scale 20 --edge-factor 8 --seed 7
+  evergraph generate rmat --out rmat/ --scale 10";
+
+const AFTER_PAYMENTS: &str = "\
+Examples:
+  evergraph generate payments bank.eg
+  evergraph generate payments bank.eg --accounts 1000 --transfers 20000 --rings 5
+  evergraph generate payments --out payments/ --transfers 5000";
 
 /// What `evergraph generate` is told.
 #[derive(Args, Debug)]
@@ -64,6 +76,7 @@ pub struct Place {
 
 /// What R-MAT is told.
 #[derive(Args, Debug)]
+#[command(after_help = AFTER_RMAT)]
 pub struct RmatArguments {
     /// Where the graph goes.
     #[command(flatten)]
@@ -81,6 +94,7 @@ pub struct RmatArguments {
 
 /// What the network of payments is told.
 #[derive(Args, Debug)]
+#[command(after_help = AFTER_PAYMENTS)]
 pub struct PaymentsArguments {
     /// Where the graph goes.
     #[command(flatten)]

@@ -3,8 +3,10 @@
 pub mod bench;
 pub mod check;
 pub mod checkpoint;
+pub mod completions;
 pub mod demo;
 pub mod generate;
 pub mod import;
+pub mod man;
 pub mod run;
 pub mod stats;

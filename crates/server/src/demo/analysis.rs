@@ -68,7 +68,7 @@ pub fn rank<V: Freeze>(
     control: &Control<'_>,
 ) -> Result<(V::Topology, PageRank, Duration, Duration)> {
     let began = Instant::now();
-    let topology = view.freeze(&transfers(view)?.projection(Direction::Both, None))?;
+    let topology = transfers(view)?.freeze(view, Direction::Both, None, control)?;
     let freeze = began.elapsed();
     let ranks = pagerank(&topology, &PageRankParameters::default(), &control.on_budget(view.budget()))?;
     Ok((topology, ranks, freeze, began.elapsed() - freeze))
@@ -111,7 +111,7 @@ pub fn find_rings<V: Freeze>(
     let catalogue = view.catalogue();
     let weighed = |name: &str| {
         let key = catalogue.key(name).ok_or_else(|| missing(format!("property {name}")))?;
-        view.freeze(&scope.projection(Direction::Out, Some(Weight { key, missing: None })))
+        scope.freeze(view, Direction::Out, Some(Weight { key, missing: None }), control)
     };
     let (amounts, times) = (weighed(AMOUNT)?, weighed(TIME)?);
     let since = since_ms.map_or(f64::NEG_INFINITY, |time_ms| time_ms as f64);
@@ -122,7 +122,7 @@ pub fn find_rings<V: Freeze>(
 fn transfers(view: &impl Freeze) -> Result<Scope> {
     let edge_type =
         view.catalogue().edge_type(TRANSFER).ok_or_else(|| missing(format!("edge type {TRANSFER}")))?;
-    Ok(Scope { labels: None, types: Some(vec![edge_type]) })
+    Ok(Scope { types: Some(vec![edge_type]), ..Scope::default() })
 }
 
 fn missing(what: String) -> Error {

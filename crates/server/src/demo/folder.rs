@@ -24,7 +24,9 @@ impl Folder {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ErrorKind::NotFound,
                 _ => ErrorKind::Io,
             };
-            Error::new(kind, format!("make a folder in {}: {error}", parent.display())).because(error)
+            // The text of the error itself names the folder that wasn't made.
+            let why = io::Error::from(error.kind());
+            Error::new(kind, format!("make a folder in {}: {why}", parent.display())).because(why)
         })
     }
 

@@ -1,10 +1,12 @@
 //! Console: where results, progress and errors go, and in which form.
 //!
-//! | | a result | a summary of what was done | progress and notes |
-//! |---|---|---|---|
-//! | plain | text on standard output | text on standard output | standard error |
-//! | `--quiet` | text on standard output | | |
-//! | `--json` | one document on standard output | one document on standard output | notes on standard error |
+//! | | a result | a summary of what was done | progress | notes |
+//! |---|---|---|---|---|
+//! | plain | text on standard output | text on standard output | standard error, if it is a terminal | standard error |
+//! | `--quiet` | text on standard output | | | |
+//! | `--json` | one document on standard output | one document on standard output | | standard error |
+//!
+//! `--progress` changes the fourth column, but for `--quiet`.
 
 use crate::terminal::failure::{Failure, tell};
 use crate::terminal::meter::Meter;
@@ -14,22 +16,35 @@ use std::env;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
+/// When to show something that isn't for everybody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum When {
+    /// Where a person is likely to see it.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
 /// When to use colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless the environment has NO_COLOR.
     #[default]
     Auto,
-    /// Never.
-    Never,
     /// Always.
     Always,
+    /// Never.
+    Never,
 }
 
 impl Color {
     /// Whether what goes to `stream` is coloured.
     fn on(self, stream: &impl IsTerminal) -> bool {
-        let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
         match self {
             Self::Auto => stream.is_terminal() && !unwanted,
             Self::Never => false,
@@ -44,18 +59,19 @@ pub trait Report: Serialize + Display {}
 impl<T: Serialize + Display> Report for T {}
 
 /// Where everything goes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Console {
     json: bool,
     quiet: bool,
     color: Color,
+    progress: When,
 }
 
 impl Console {
     /// A console of this form.
     #[must_use]
-    pub fn new(json: bool, quiet: bool, color: Color) -> Self {
-        Self { json, quiet, color }
+    pub fn new(json: bool, quiet: bool, color: Color, progress: When) -> Self {
+        Self { json, quiet, color, progress }
     }
 
     /// Whether results are JSON documents.
@@ -96,15 +112,23 @@ impl Console {
         }
     }
 
+    /// As [`Console::note`], if a person is likely to see it.
+    pub fn note_on_terminal(&self, text: impl Display) {
+        if io::stderr().is_terminal() {
+            self.note(text);
+        }
+    }
+
     /// Shows the progress of one command.
     #[must_use]
     pub fn meter(&self) -> Meter {
-        if self.quiet || self.json {
-            Meter::silent()
-        } else if io::stderr().is_terminal() {
-            Meter::bar()
-        } else {
-            Meter::lines()
+        let is_terminal = io::stderr().is_terminal();
+        match self.progress {
+            _ if self.quiet => Meter::silent(),
+            When::Never => Meter::silent(),
+            When::Auto if self.json || !is_terminal => Meter::silent(),
+            When::Auto | When::Always if is_terminal => Meter::bar(),
+            When::Auto | When::Always => Meter::lines(),
         }
     }
 

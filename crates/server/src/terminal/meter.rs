@@ -4,8 +4,8 @@
 //! people.csv: 12,345,678 rows, 1.3 M rows/s  ━━━━━━━━━━━╸           43 %  12 s left
 //! ```
 //!
-//! All of it goes to standard error, so that results can be piped. Off a terminal there is at most one
-//! line every few seconds, and none at all for what is done before the first is due.
+//! All of it goes to standard error, so that results can be piped. Off a terminal nothing is shown, or,
+//! with `--progress always`, at most one line every few seconds.
 
 use crate::terminal::failure::tell;
 use crate::terminal::number;

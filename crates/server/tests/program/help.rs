@@ -2,7 +2,40 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 6] = ["import", "run", "stats", "check", "checkpoint", "generate"];
+const COMMANDS: [&str; 10] =
+    ["import", "run", "stats", "check", "checkpoint", "generate", "demo", "bench", "completions", "man"];
+
+/// Every command and every command below one, as they are called: each has a manual page.
+fn all_commands(folder: &Folder) -> Vec<Vec<String>> {
+    let pages = folder.json(&["man", "--output", "pages"]);
+    let pages = pages["files"].as_array().unwrap().iter().map(|page| page.as_str().unwrap().to_owned());
+    pages
+        .map(|page| {
+            let name = page.trim_start_matches("pages/evergraph").trim_end_matches(".1").to_owned();
+            let mut words: Vec<String> =
+                name.trim_start_matches('-').splitn(2, '-').map(str::to_owned).collect();
+            words.retain(|word| !word.is_empty());
+            if words.len() == 2 && words[0] == "run" {
+                words.insert(1, "a.eg".to_owned());
+            }
+            words
+        })
+        .collect()
+}
+
+/// The lines below `Examples:` in the help of `command`.
+fn examples(folder: &Folder, command: &[&str]) -> Vec<String> {
+    let help = folder.run(&[command, &["-h"]].concat()).succeeded().out;
+    let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
+    lines.take_while(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
+}
+
+/// The call of the program in an example: no explanation beside it, no rest of a pipe.
+fn call(example: &str) -> &str {
+    let (_, call) = example.split_once("evergraph ").unwrap_or(("", ""));
+    let ends = ["  ", " | ", " > ", " && ", ")"].map(|end| call.find(end).unwrap_or(call.len()));
+    &call[..ends.into_iter().min().unwrap()]
+}
 
 #[test]
 fn help_lists_every_command_and_what_exit_codes_mean() {
@@ -20,13 +53,74 @@ fn each_command_helps_with_examples() {
     let folder = Folder::new();
     for command in COMMANDS {
         let by_word = folder.run(&["help", command]).succeeded();
-        assert!(by_word.out.contains(&format!("Examples:\n  evergraph {command} ")), "{by_word:?}");
+        assert!(by_word.out.contains(&format!("Examples:\n  evergraph {command}")), "{by_word:?}");
         assert_eq!(folder.run(&[command, "--help"]).succeeded().out, by_word.out);
         assert_eq!(by_word.err, "");
     }
     for algorithm in ["pagerank", "bfs", "wcc", "sssp"] {
         assert!(folder.run(&["run", "a.eg", algorithm, "--help"]).succeeded().out.contains("--output"));
     }
+}
+
+#[test]
+fn who_asks_nothing_is_shown_how_to_begin() {
+    let folder = Folder::new();
+    let welcome = folder.run(&[]).succeeded();
+    let calls: Vec<&str> =
+        welcome.out.lines().map(str::trim).filter(|line| line.starts_with("evergraph ")).map(call).collect();
+    assert!(calls.len() >= 8 && welcome.err.is_empty(), "{welcome:?}");
+    for call in calls.into_iter().filter(|call| *call != "--print-config") {
+        folder.shell(&format!("evergraph --print-config {call}")).succeeded();
+    }
+    folder.run(&["--quiet"]).failed(2, &["requires a subcommand", "stats"]);
+}
+
+#[test]
+fn every_example_of_every_command_is_understood() {
+    let folder = Folder::new();
+    let commands = all_commands(&folder);
+    for command in COMMANDS {
+        assert!(commands.contains(&vec![command.to_owned()]), "{command}: {commands:?}");
+    }
+    assert!(commands.iter().any(|command| command.join(" ") == "run a.eg pagerank"), "{commands:?}");
+    for command in commands {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let examples = examples(&folder, &words);
+        assert!(words.len() > 1 || !examples.is_empty(), "{words:?} has no examples");
+        for example in examples {
+            // With this option what is said is parsed and nothing is done.
+            let ran = folder.shell(&format!("evergraph --print-config {}", call(&example)));
+            assert_eq!(ran.code, Some(0), "{example}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn examples_that_take_no_time_work_as_they_stand() {
+    let folder = Folder::with_social();
+    folder.shell("mkdir backup").succeeded();
+    let is_cheap = |line: &&String| !line.contains("jq") && !line.contains("~/") && !line.contains("man -l");
+    for command in ["stats", "check", "checkpoint", "completions", "man"] {
+        for line in examples(&folder, &[command]).iter().filter(is_cheap) {
+            let ran = folder.shell(line);
+            assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
+        }
+    }
+    let generated = "evergraph generate rmat --out rmat/ --scale 10";
+    assert!(examples(&folder, &["generate", "rmat"]).contains(&generated.to_owned()));
+    folder.shell(generated).succeeded();
+    assert!(folder.path("backup/social.eg/manifest").exists() && folder.path("rmat/rmat.e").exists());
+}
+
+#[test]
+fn short_help_has_examples_and_long_help_explains() {
+    let folder = Folder::new();
+    let (short, long) =
+        (folder.run(&["check", "-h"]).succeeded().out, folder.run(&["check", "--help"]).succeeded().out);
+    for option in ["--memory-limit", "--print-config", "What is verified:"] {
+        assert!(!short.contains(option) && long.contains(option), "{option}");
+    }
+    assert!(short.contains("see more with '--help'") && short.contains("Examples:"), "{short}");
 }
 
 #[test]

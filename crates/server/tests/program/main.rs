@@ -9,4 +9,7 @@ mod databases;
 mod help;
 mod interrupts;
 mod output;
+mod settings;
+mod shell;
+mod stats;
 mod support;

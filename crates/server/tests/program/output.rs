@@ -45,6 +45,8 @@ fn json_documents_have_the_keys_that_scripts_rely_on() {
             "memory",
             "engine",
             "disk",
+            "checkpoint",
+            "seconds",
         ],
     );
     has(
@@ -128,8 +130,25 @@ fn colour_is_for_terminals_unless_it_must_be() {
     let folder = Folder::new();
     let plain = folder.run(&["stats", "none.eg"]).failed(3, &["none.eg"]);
     assert!(!plain.err.contains('\u{1b}'));
+    let coloured = "\u{1b}[1;31merror:\u{1b}[0m ";
     let colourful = folder.run(&["stats", "none.eg", "--color", "always"]);
-    assert!(colourful.err.starts_with("\u{1b}[1;31merror:\u{1b}[0m "), "{colourful:?}");
+    assert!(colourful.err.starts_with(coloured), "{colourful:?}");
+    assert!(folder.run(&["--help", "--color", "always"]).succeeded().out.contains('\u{1b}'));
+    assert!(!folder.run(&["--help"]).succeeded().out.contains('\u{1b}'));
+    // `script` lends the program a terminal.
+    let on_terminal = |variables: &str| {
+        folder
+            .shell(&format!("{variables} script -qec 'evergraph stats none.eg --progress never' /dev/null"))
+            .out
+    };
+    if folder.shell("command -v script").code != Some(0) {
+        println!("skipped: there is no `script` to lend a terminal");
+        return;
+    }
+    assert!(on_terminal("TERM=xterm").contains(coloured));
+    assert!(!on_terminal("TERM=xterm NO_COLOR=1").contains('\u{1b}'));
+    assert!(!on_terminal("TERM=dumb").contains('\u{1b}'));
+    assert!(on_terminal("TERM=xterm NO_COLOR=1 EVERGRAPH_COLOR=always").contains(coloured));
 }
 
 #[test]
@@ -148,6 +167,34 @@ fn a_reader_who_has_enough_ends_the_program_quietly() {
         drop(child.stdout.take());
         let ran = Ran::of(child.wait_with_output().unwrap());
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_reader_who_takes_the_first_line_gets_it() {
+    let folder = Folder::with_bank();
+    for command in
+        ["run bank.eg pagerank --output -", "stats bank.eg", "help", "man import", "--print-config"]
+    {
+        let ran = folder.shell(&format!("evergraph -q {command} | head -n 1")).succeeded();
+        assert!(ran.out.lines().count() == 1 && ran.err.is_empty(), "{command}: {ran:?}");
+    }
+}
+
+#[test]
+fn progress_is_for_terminals_unless_it_must_be() {
+    let folder = Folder::with_social();
+    assert_eq!(folder.run(&["check", "social.eg"]).succeeded().err, "");
+    if folder.shell("command -v script").code != Some(0) {
+        println!("skipped: there is no `script` to lend a terminal");
+        return;
+    }
+    let seen = |option: &str| {
+        folder.shell(&format!("script -qec 'evergraph check social.eg {option}' /dev/null")).out
+    };
+    assert!(seen("").contains("\u{1b}[2K"), "a bar is drawn and wiped: {:?}", seen(""));
+    for option in ["--quiet", "--progress never", "--json"] {
+        assert!(!seen(option).contains('\u{1b}'), "{option}: {:?}", seen(option));
     }
 }
 

@@ -17,11 +17,33 @@ pub struct Ran {
     pub err: String,
 }
 
-/// The program.
+/// The program, on which no settings of whoever runs the tests work.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
-    command.stdin(Stdio::null()).env_remove("NO_COLOR");
+    command.stdin(Stdio::null());
+    without_settings(&mut command);
     command
+}
+
+/// A line of the shell, in which `evergraph` is the program.
+pub fn shell(line: &str) -> Command {
+    let folder = Path::new(env!("CARGO_BIN_EXE_evergraph")).parent().unwrap();
+    let path = std::env::join_paths(
+        [folder.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let mut command = Command::new("bash");
+    command.args(["-o", "pipefail", "-c", line]).env("PATH", path.unwrap()).stdin(Stdio::null());
+    without_settings(&mut command);
+    command
+}
+
+fn without_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("EVERGRAPH_") {
+            command.env_remove(name);
+        }
+    }
+    command.env_remove("NO_COLOR").env("XDG_CONFIG_HOME", "/nonexistent");
 }
 
 impl Folder {
@@ -68,6 +90,18 @@ impl Folder {
     /// Runs the program with `arguments` in this folder.
     pub fn run(&self, arguments: &[&str]) -> Ran {
         Ran::of(program().args(arguments).current_dir(self.root()).output().unwrap())
+    }
+
+    /// Runs a line of the shell in this folder.
+    pub fn shell(&self, line: &str) -> Ran {
+        Ran::of(shell(line).current_dir(self.root()).output().unwrap())
+    }
+
+    /// Runs it with these variables of the environment.
+    pub fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+        let mut program = program();
+        program.args(arguments).current_dir(self.root()).envs(variables.iter().copied());
+        Ran::of(program.output().unwrap())
     }
 
     /// Runs it with `--json` besides; the document it printed.

@@ -31,6 +31,7 @@ fn check_vertices(table: &VertexTable) -> Result<()> {
     }
     check_properties(&name, &table.properties)?;
     if let Some(key) = &table.unique_key
+        && table.rows > 0
         && !table.properties.iter().any(|(name, _)| name == key)
     {
         return Err(Error::invalid(format!("{name} has no column of its unique key `{key}`")));

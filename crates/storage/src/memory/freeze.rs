@@ -12,6 +12,7 @@ use crate::sync::Mutex;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::filter::Filter;
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, LabelId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, Projection, Visit, Weight};
@@ -28,8 +29,12 @@ pub(super) struct Freezer<'a> {
     pub(super) catalogue: &'a Catalogue,
     pub(super) weight: Option<&'a Weight>,
     pub(super) labels: Option<&'a [LabelId]>,
-    /// The vertices of `labels`.
+    /// The vertices in scope.
     pub(super) scope: &'a VertexSet,
+    /// Whether `scope` leaves out vertices of `labels`.
+    pub(super) some_vertices: bool,
+    /// What edges must satisfy.
+    pub(super) filters: &'a [Filter],
     pub(super) budget: &'a Arc<dyn Budget>,
     pub(super) reservations: Mutex<Vec<Reservation>>,
 }
@@ -65,20 +70,31 @@ impl Freezer<'_> {
     fn list(&self, layer: &Layer<EdgeBody>, group: &Group, subject: EdgeSubject) -> Result<FrozenList> {
         let records = layer.all_records(self.timestamp);
         let nets: Vec<Net> = nets(records.into_iter()).collect();
-        if self.leaves_scope(subject) {
-            // Rare: a type joins vertices outside the projection's labels. Its lists are copied.
+        if self.some_vertices || !self.filters.is_empty() || self.leaves_scope(subject) {
+            // Rare: edges are left out. Lists are copied.
             let bytes = (layer.body.neighbors().len() + nets.len()) * 12;
             self.reservations
                 .lock()
-                .push(self.budget.reserve("lists within the chosen labels", bytes as u64)?);
-            let merged = layer.body.merged(&nets);
-            let body = Arc::new(merged.filtered(|neighbor| self.scope.contains(neighbor)));
+                .push(self.budget.reserve("lists without what was left out", bytes as u64)?);
+            let body = Arc::new(self.filtered(&layer.body.merged(&nets), group));
             let weights = self.weights(&body, group, subject)?;
             return Ok(FrozenList { body, weights, fresh: None });
         }
         let weights = self.weights(&layer.body, group, subject)?;
         let fresh = self.fresh(layer, &nets, group, subject, &weights)?;
         Ok(FrozenList { body: Arc::clone(&layer.body), weights, fresh })
+    }
+
+    /// The edges of `body` that have both ends in scope and satisfy the filters.
+    fn filtered(&self, body: &EdgeBody, group: &Group) -> EdgeBody {
+        let columns: Vec<_> = self.filters.iter().map(|filter| (filter, body.column(filter.key))).collect();
+        body.filtered(|row, at| {
+            self.scope.contains(VertexId::new(group.id, row).0)
+                && self.scope.contains(body.neighbors()[at])
+                && columns
+                    .iter()
+                    .all(|(filter, column)| filter.holds(column.and_then(|column| column.get(at)).as_ref()))
+        })
     }
 
     /// Whether edges of this type may name vertices of other labels than the chosen.
@@ -248,11 +264,11 @@ impl Freezer<'_> {
         Ok(lists.into())
     }
 
-    /// The in side of `out`, with the weights of the out side.
+    /// The in side of `out`, with the weights of the out side, which alone knows properties.
     pub(super) fn transposed(&self, out: &[Box<[FrozenList]>], groups: u32) -> Result<FrozenSide> {
         let total: u64 = out.iter().flatten().map(FrozenList::edge_count).sum();
         let bytes = total * 12 + u64::from(groups) * u64::from(GROUP_SIZE) * 4;
-        self.reservations.lock().push(self.budget.reserve("weights of the in side", bytes)?);
+        self.reservations.lock().push(self.budget.reserve("the in side, turned from the out side", bytes)?);
         let mut degrees = vec![0u32; groups as usize * GROUP_SIZE as usize];
         let each_piece = |visit: &mut dyn FnMut(u32, Piece<'_>)| {
             for (group, lists) in out.iter().enumerate() {
@@ -268,6 +284,7 @@ impl Freezer<'_> {
             }
         };
         each_piece(&mut |_, piece| piece.neighbors.iter().for_each(|to| degrees[*to as usize] += 1));
+        let weighted = self.weight.is_some();
         let mut sides: Vec<(Vec<u32>, Vec<f64>)> = Vec::with_capacity(groups as usize);
         let mut next = vec![0u32; degrees.len()];
         for (group, own) in degrees.chunks(GROUP_SIZE as usize).enumerate() {
@@ -276,23 +293,24 @@ impl Freezer<'_> {
                 next[group * GROUP_SIZE as usize + row] = start;
                 start += degree;
             }
-            sides.push((vec![0; start as usize], vec![0.0; start as usize]));
+            sides.push((vec![0; start as usize], vec![0.0; if weighted { start as usize } else { 0 }]));
         }
         each_piece(&mut |vertex, piece| {
-            for (to, weight) in piece.neighbors.iter().zip(piece.weights) {
+            for (at, to) in piece.neighbors.iter().enumerate() {
                 let place = &mut next[*to as usize];
                 let (neighbors, weights) = &mut sides[VertexId(*to).group().0 as usize];
                 neighbors[*place as usize] = vertex;
-                weights[*place as usize] = *weight;
+                if weighted {
+                    weights[*place as usize] = piece.weights[at];
+                }
                 *place += 1;
             }
         });
         let lists = sides.into_iter().zip(degrees.chunks(GROUP_SIZE as usize));
         let list = |((neighbors, weights), degrees): ((Vec<u32>, Vec<f64>), &[u32])| {
             let body = EdgeBody::new(degrees, neighbors.into(), Box::default(), Vec::new());
-            let list =
-                FrozenList { body: Arc::new(body), weights: Weights::Own(weights.into()), fresh: None };
-            Box::from([list])
+            let weights = if weighted { Weights::Own(weights.into()) } else { Weights::None };
+            Box::from([FrozenList { body: Arc::new(body), weights, fresh: None }])
         };
         Ok(lists.map(list).collect())
     }

@@ -11,7 +11,8 @@
 //! with fresh edges. Freezing costs a look at each segment and a sort of the records on top; weights
 //! that are not a plain array of f64 cost a pass, and weights on the in side a transposition of the
 //! out side (the in side keeps no properties). Edges that leave the projection's labels are left out
-//! by copying the lists of the types that can leave them: the catalogue knows which.
+//! by copying the lists of the types that can leave them: the catalogue knows which. A choice of
+//! vertices or edges within labels and types copies all lists.
 //!
 //! Source: GART (ATC 2023) 5.1; core-protocol section 1, *kernels*.
 
@@ -66,6 +67,10 @@ impl FrozenTopology {
             let in_scope = label.is_some_and(|label| labels.is_none_or(|all| all.contains(&label)));
             words.extend_from_slice(&if in_scope { view.live(group)? } else { [0; 64] });
         }
+        if let Some(chosen) = &projection.vertices {
+            let chosen = chosen.words().iter().copied().chain(std::iter::repeat(0));
+            words.iter_mut().zip(chosen).for_each(|(word, chosen)| *word &= chosen);
+        }
         if let Some(last) = words.last_mut()
             && bound == u32::MAX
         {
@@ -78,16 +83,19 @@ impl FrozenTopology {
             weight: projection.weight.as_ref(),
             labels: projection.labels.as_deref(),
             scope: &vertices,
+            some_vertices: projection.vertices.is_some(),
+            filters: &projection.edges,
             budget,
             reservations: Mutex::default(),
         };
-        let weighted = projection.weight.is_some();
-        let needs_out = projection.direction != Direction::In || weighted;
+        // Only the out side has properties.
+        let reads_properties = projection.weight.is_some() || !projection.edges.is_empty();
+        let needs_out = projection.direction != Direction::In || reads_properties;
         let mut out = Vec::new();
         if needs_out {
             out = freezer.side(engine, projection, groups, Direction::Out)?;
         }
-        let into = match (projection.direction, weighted) {
+        let into = match (projection.direction, reads_properties) {
             (Direction::Out, _) => Vec::new(),
             (_, true) => freezer.transposed(&out, groups)?,
             (_, false) => freezer.side(engine, projection, groups, Direction::In)?,

@@ -192,12 +192,12 @@ impl EdgeBody {
         self.columns.iter().filter_map(move |(key, column)| Some((*key, column.get(at)?)))
     }
 
-    /// The body without the edges for which `keep` is false.
+    /// The body without the edges for which `keep`, told their row and place, is false.
     #[must_use]
-    pub fn filtered(&self, keep: impl Fn(u32) -> bool) -> Self {
+    pub fn filtered(&self, keep: impl Fn(u16, usize) -> bool) -> Self {
         let mut nets = Vec::new();
         self.for_each_row(|row, range| {
-            for at in range.filter(|at| !keep(self.neighbors[*at])) {
+            for at in range.filter(|at| !keep(row, *at)) {
                 let key = RecordKey::edge(row, self.neighbors[at], self.discriminator(at));
                 nets.push(Net { key, effect: Effect::Absent, difference: -1 });
             }
@@ -468,7 +468,7 @@ mod tests {
                 }
                 body = body.merged(&nets);
                 check(&body, &model);
-                let some = body.filtered(|neighbor| neighbor != 2);
+                let some = body.filtered(|_, at| body.neighbors()[at] != 2);
                 let left: Model = model.iter().filter(|(key, _)| key.1 != 2).map(|(k, v)| (*k, *v)).collect();
                 check(&some, &left);
             }

@@ -169,7 +169,7 @@ impl Engine for NaiveEngine {
         projection: &Projection,
         _budget: &Arc<dyn Budget>,
     ) -> Result<NaiveTopology> {
-        Ok(NaiveTopology::new(pin, projection.direction))
+        Ok(NaiveTopology::new(pin, projection))
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {
@@ -317,7 +317,7 @@ impl View for NaiveView<'_> {
     }
 }
 
-/// Every vertex and edge of a state; ignores what a projection leaves out.
+/// The chosen vertices and edges of a state; ignores labels, types and weights of a projection.
 pub struct NaiveTopology {
     vertices: VertexSet,
     direction: Direction,
@@ -326,19 +326,23 @@ pub struct NaiveTopology {
 }
 
 impl NaiveTopology {
-    fn new(state: &State, direction: Direction) -> Self {
+    fn new(state: &State, projection: &Projection) -> Self {
         let bound = state.vertices.keys().next_back().map_or(0, |last| last.0 + 1);
         let mut vertices = VertexSet::empty(bound);
-        for vertex in state.vertices.keys() {
+        let chosen = |vertex: u32| projection.vertices.as_ref().is_none_or(|all| all.contains(vertex));
+        for vertex in state.vertices.keys().filter(|vertex| chosen(vertex.0)) {
             vertices.insert(vertex.0);
         }
         let mut out = vec![Vec::new(); bound as usize];
         let mut into = out.clone();
-        for edge in state.edges.keys() {
-            out[edge.source.0 as usize].push(edge.target.0);
-            into[edge.target.0 as usize].push(edge.source.0);
+        for (edge, values) in &state.edges {
+            let ends = vertices.contains(edge.source.0) && vertices.contains(edge.target.0);
+            if ends && projection.edges.iter().all(|filter| filter.holds(values.get(&filter.key))) {
+                out[edge.source.0 as usize].push(edge.target.0);
+                into[edge.target.0 as usize].push(edge.source.0);
+            }
         }
-        Self { vertices, direction, out, into }
+        Self { vertices, direction: projection.direction, out, into }
     }
 
     fn list(&self, side: Direction, vertex: u32) -> &[u32] {

@@ -4,10 +4,12 @@ use crate::model::dump;
 use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty, open, open_on};
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::filter::{Comparison, Condition, Filter};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::topology::{Projection, Topology};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::{Freeze, GraphView};
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -333,5 +335,35 @@ on_both_engines! {
         let topology = snapshot.freeze(&Projection::all(Direction::Out)).unwrap();
         assert_eq!((topology.edge_count(), topology.vertices().len()), (1, 2));
         assert_eq!(snapshot.budget().reserve("test", 10).unwrap().bytes(), 10);
+    }
+
+    fn a_choice_of_vertices_and_edges_leaves_the_rest_out<E: TestEngine>() {
+        let (store, person, knows, _, [ada, bob]) = people::<E>();
+        let (eve, since) = store
+            .transact(|transaction| {
+                let eve = transaction.add_vertex(person, &[])?;
+                let since = transaction.key("since")?;
+                for (from, to, year) in [(ada, bob, 1830), (bob, eve, 1840), (eve, ada, 1850)] {
+                    transaction.add_edge(from, knows, to, &[(since, Value::from(year))])?;
+                }
+                Ok((eve, since))
+            })
+            .unwrap();
+        let snapshot = store.snapshot();
+        let mut chosen = VertexSet::empty(eve.0 + 1);
+        chosen.insert(bob.0);
+        chosen.insert(eve.0);
+        let all = Projection::all(Direction::Both);
+        let two = Projection { vertices: Some(Arc::new(chosen)), ..all.clone() };
+        let topology = snapshot.freeze(&two).unwrap();
+        assert_eq!(topology.vertices().iter().collect::<Vec<_>>(), [bob.0, eve.0]);
+        assert_eq!(topology.edge_count(), 1);
+        let late = Condition::Compare(Comparison::Greater, Value::from(1830_i64));
+        let late = vec![Filter { key: since, condition: late }];
+        let topology = snapshot.freeze(&Projection { edges: late, ..all }).unwrap();
+        assert_eq!((topology.edge_count(), topology.vertices().len()), (2, 3));
+        let mut degrees = [0; 3];
+        topology.degrees(Direction::In, ada.0..ada.0 + 3, &mut degrees).unwrap();
+        assert_eq!(degrees, [1, 0, 1]);
     }
 }

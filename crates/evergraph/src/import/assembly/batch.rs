@@ -89,6 +89,16 @@ pub(super) struct Group {
     places: Vec<u32>,
 }
 
+impl Group {
+    /// Drops the rows for which `keep` is false.
+    pub fn retain(&mut self, keep: &[bool]) {
+        for rows in [&mut self.rows, &mut self.places] {
+            let mut kept = keep.iter();
+            rows.retain(|_| *kept.next().expect("one entry a row"));
+        }
+    }
+}
+
 /// Gives rows to groups, one after the other.
 pub(super) struct Grouping {
     /// How many rows each name has had; empty if columns are shared.

@@ -1,42 +1,66 @@
-//! Edges: batches of them find the rows of their ends; an end that is no vertex is a fault.
+//! Edges: batches of them find the rows of their ends. An end that is no vertex is a fault, or settled.
 
 use crate::import::assembly::batch::{Batch, Describe, Ends, Group, Grouping, IdPart};
 use crate::import::assembly::graph::Assembly;
-use crate::import::assembly::id_column::IdColumn;
 use crate::import::faults::{FaultCollector, Faults};
+use crate::import::policy::OnUnknown;
 use evergraph_graph::error::{Error, Result};
 use std::collections::HashMap;
 
+/// What the edges of a file have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgeRule {
+    /// The space where the ids of sources are looked up.
+    pub source_space: usize,
+    /// The space where the ids of targets are looked up.
+    pub target_space: usize,
+    /// Whether a pair of vertices has one edge of a type at most, whichever way round.
+    pub undirected: bool,
+}
+
 /// Edges of a batch that go to one table.
 #[derive(Default)]
-struct EdgeGroup {
-    group: Group,
-    sources: Vec<u32>,
-    targets: Vec<u32>,
+pub(super) struct EdgeGroup {
+    pub group: Group,
+    pub sources: Vec<u32>,
+    pub targets: Vec<u32>,
 }
 
 /// What the edges of a table have in common: index of the type, tables of source and target.
-type Joins = (usize, usize, usize);
+pub(super) type Joins = (usize, usize, usize);
 
 impl Assembly {
-    /// Adds the edges of `batch`, whose sources and targets have their ids in `spaces`. Gives how many
-    /// there were.
+    /// Adds the edges of `batch` as `rule` says. Gives how many there were.
     ///
     /// # Errors
-    /// A bad row, if it stops the import: an unknown end is one; `invalid` for numbers of unstated
+    /// A bad row, if it stops the import: an unknown end may be one; `invalid` for unknown ends that can't be created and for numbers of unstated
     /// type that don't survive as doubles.
     pub fn add_edges(
         &mut self,
         file: &str,
-        spaces: [usize; 2],
+        rule: EdgeRule,
         mut batch: Batch<Ends>,
         describe: Describe<'_>,
         collector: &mut FaultCollector,
     ) -> Result<u64> {
+        self.drop_dead_rows();
+        if self.on_unknown == OnUnknown::Create {
+            self.create_unknown(file, rule.source_space, &batch.ids.sources)?;
+            self.create_unknown(file, rule.target_space, &batch.ids.targets)?;
+        }
         let mut unknown = Faults::new(collector.rules());
-        let groups = self.place_edges(spaces, &batch, describe, &mut unknown)?;
-        batch.faults.join(unknown);
+        let mut groups = self.place_edges(file, rule, &batch, describe, &mut unknown)?;
+        if self.on_unknown == OnUnknown::Skip {
+            self.settled.unknown += unknown.count();
+        } else {
+            batch.faults.join(unknown);
+        }
         collector.add(file, 0, batch.faults)?;
+        if rule.undirected {
+            for (joins, group) in &mut groups {
+                self.drop_repeated_pairs(&batch.names.names[joins.0], *joins, group);
+            }
+        }
         let rows = batch.lines.len();
         let typing = batch.columns.typing();
         let mut added = 0;
@@ -54,11 +78,13 @@ impl Assembly {
     /// Looks the ends of edges up and groups edges by type and labels, in order of appearance.
     fn place_edges(
         &mut self,
-        spaces: [usize; 2],
+        file: &str,
+        rule: EdgeRule,
         batch: &Batch<Ends>,
         describe: Describe<'_>,
         unknown: &mut Faults,
     ) -> Result<Vec<(Joins, EdgeGroup)>> {
+        let EdgeRule { source_space, target_space, .. } = rule;
         let Ends { sources, targets } = &batch.ids;
         let mut groups: Vec<(Joins, EdgeGroup)> = Vec::new();
         let mut group_at: HashMap<Joins, usize> = HashMap::new();
@@ -66,13 +92,16 @@ impl Assembly {
         let mut last = 0;
         for row in 0..batch.lines.len() {
             let code = batch.names.code(row);
-            let found = (self.find_end(spaces[0], sources, row)?, self.find_end(spaces[1], targets, row)?);
-            let (Some((source_table, source)), Some((target_table, target))) = found else {
+            let found = (
+                self.find_vertex(file, source_space, sources, row)?,
+                self.find_vertex(file, target_space, targets, row)?,
+            );
+            let (Some(source), Some(target)) = found else {
                 grouping.step(row, code, None);
                 unknown.push(batch.lines[row], || {
                     let (part, ids, space) = match found {
-                        (None, _) => (IdPart::Source, sources, spaces[0]),
-                        _ => (IdPart::Target, targets, spaces[1]),
+                        (None, _) => (IdPart::Source, sources, source_space),
+                        _ => (IdPart::Target, targets, target_space),
                     };
                     let space = self.spaces[space].title();
                     let why = format!("there is no vertex {} in {space}", ids.show(row));
@@ -80,7 +109,7 @@ impl Assembly {
                 });
                 continue;
             };
-            let joins = (code, source_table, target_table);
+            let joins = (code, source.table, target.table);
             if groups.get(last).is_none_or(|(other, _)| *other != joins) {
                 last = *group_at.entry(joins).or_insert_with(|| {
                     groups.push((joins, EdgeGroup::default()));
@@ -89,17 +118,9 @@ impl Assembly {
             }
             let edges = &mut groups[last].1;
             grouping.step(row, code, Some(&mut edges.group));
-            edges.sources.push(source);
-            edges.targets.push(target);
+            edges.sources.push(source.row);
+            edges.targets.push(target.row);
         }
         Ok(groups)
-    }
-
-    /// The table and the number of a vertex that the files or the database have.
-    fn find_end(&mut self, space: usize, ids: &IdColumn, row: usize) -> Result<Option<(usize, u32)>> {
-        match self.spaces[space].find(ids, row) {
-            Some(found) => Ok(Some(found)),
-            None => self.find_existing(space, ids, row),
-        }
     }
 }

@@ -1,37 +1,63 @@
 //! Graph: the spaces and tables of an assembly, and what files say about them; they must agree.
 
 use crate::import::assembly::id_column::{IdColumn, IdKind};
-use crate::import::assembly::space::Space;
+use crate::import::assembly::settle::too_many_vertices;
+use crate::import::assembly::space::{Place, Space};
 use crate::import::cell::CellType;
 use crate::import::declared::Declared;
 use crate::import::identity::Inserted;
 use crate::import::known::Known;
+use crate::import::options::ImportOptions;
+use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use crate::import::stage::{StagedEdges, StagedVertices};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::value::ValueType;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A graph that is put together. All vertices come before the edges that name them.
-#[derive(Default)]
 pub struct Assembly {
+    pub(super) on_duplicate: OnDuplicate,
+    pub(super) on_unknown: OnUnknown,
+    /// The label of vertices that are created in the space without a name.
+    pub(super) nameless_label: String,
     pub(super) spaces: Vec<Space>,
     pub(super) vertices: Vec<StagedVertices>,
     /// The space of each table's ids, and the file that said so first.
-    table_spaces: Vec<(usize, String)>,
+    pub(super) table_spaces: Vec<(usize, String)>,
     pub(super) edges: Vec<StagedEdges>,
     /// Index in `edges` by type, source label and target label.
     edge_tables: HashMap<(String, usize, usize), usize>,
     declared: Declared,
+    /// Rows of vertices that a later one replaced.
+    pub(super) dead: HashSet<Place>,
+    /// By edge type, for files without direction: the pairs of vertices that have an edge.
+    pub(super) pairs: HashMap<String, HashSet<[Place; 2]>>,
+    pub(super) settled: Settled,
+    /// What the database has.
     pub(super) known: Arc<Known>,
 }
 
 impl Assembly {
-    /// An empty graph beside what the database has.
+    /// An empty graph beside `known`, in which `options` settle what is there twice or not at all.
     #[must_use]
-    pub fn new(known: Arc<Known>) -> Self {
-        Self { known, ..Self::default() }
+    pub fn new(options: &ImportOptions, known: Arc<Known>) -> Self {
+        Self {
+            on_duplicate: options.on_duplicate,
+            on_unknown: options.on_unknown,
+            nameless_label: options.vertex_label.clone(),
+            spaces: Vec::new(),
+            vertices: Vec::new(),
+            table_spaces: Vec::new(),
+            edges: Vec::new(),
+            edge_tables: HashMap::new(),
+            declared: Declared::default(),
+            dead: HashSet::new(),
+            pairs: HashMap::new(),
+            settled: Settled::default(),
+            known,
+        }
     }
 
     /// The number of the space `name`, if there is one.
@@ -51,79 +77,103 @@ impl Assembly {
     /// # Errors
     /// `invalid` if its ids are of another kind elsewhere.
     pub fn enter_space(&mut self, name: &str, kind: IdKind, file: &str) -> Result<usize> {
-        let space = match self.find_space(name) {
-            Some(space) => {
-                self.check_kind(space, kind, file)?;
-                space
-            }
-            None => {
-                self.spaces.push(Space::new(name, kind, file));
-                self.spaces.len() - 1
-            }
-        };
+        let space = self.space(name, kind, file)?;
         self.spaces[space].places.enter(file);
         Ok(space)
     }
 
-    /// The number of the space `name` that no file of vertices has: its ids are those of the database's
-    /// vertices of the label of that name. `None` if there is no such label.
+    /// The number of the space `name`, where the edges of `file` have an end whose ids are of `kind`
+    /// (`None`: whatever they are elsewhere, or else `default`). If no file has vertices of it, they are
+    /// those of the label of that name in the database; `None` if there is none either and none may be
+    /// created.
     ///
     /// # Errors
-    /// `invalid` if it isn't clear by which key the vertices are found, or if files can't have its type.
-    pub fn enter_known_space(&mut self, name: &str, file: &str) -> Result<Option<usize>> {
+    /// `invalid` if its ids are of another kind elsewhere, or if it isn't clear by which key the
+    /// database's vertices are found.
+    pub fn end_space(
+        &mut self,
+        name: &str,
+        kind: Option<IdKind>,
+        default: IdKind,
+        file: &str,
+    ) -> Result<Option<usize>> {
+        let space = match self.find_space(name) {
+            Some(space) => Some(space),
+            None => self.enter_known_space(name, file)?,
+        };
+        match space {
+            Some(space) => {
+                kind.map_or(Ok(()), |kind| self.check_kind(space, kind, file))?;
+                Ok(Some(space))
+            }
+            None if self.on_unknown == OnUnknown::Create => {
+                self.space(name, kind.unwrap_or(default), file).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The space `name` with the ids of the database's vertices of that label, if there are any.
+    fn enter_known_space(&mut self, name: &str, file: &str) -> Result<Option<usize>> {
         let known = Arc::clone(&self.known);
         let in_file = |error: Error| error.context(format!("{file}: id space {name:?}"));
         let Some(label) = known.by_label(name).map_err(in_file)? else { return Ok(None) };
-        let value_type = label.value_type.unwrap_or(ValueType::String);
-        let kind = match value_type {
+        let kind = match label.value_type.unwrap_or(ValueType::String) {
             ValueType::String => IdKind::Strings,
             ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 => IdKind::Integers,
             other => {
                 let key = &label.key_name;
-                return Err(Error::invalid(format!(
-                    "{file}: id space {name:?}: {name}.{key} of the database is of {other}; ids of files are \
-                     strings or whole numbers"
-                )));
+                return Err(in_file(Error::invalid(format!(
+                    "{name}.{key} of the database is of {other}; ids of files are strings or whole numbers"
+                ))));
             }
         };
-        self.spaces.push(Space::new(name, kind, file));
-        let space = self.spaces.len() - 1;
-        let table = self.vertex_table(name, Some(&label.key_name), space, file)?;
-        self.vertices[table].stage.set_property(&label.key_name, value_type);
+        let space = self.space(name, kind, file)?;
+        self.vertex_table(name, Some(&label.key_name), space, file)?;
         Ok(Some(space))
     }
 
-    /// The table and the number of the vertex of the database with the id at `row` of `ids`, which
-    /// `space` doesn't have yet.
-    pub(super) fn find_existing(
+    /// Where the vertex with the id at `row` of `ids` is, among the files' and then the database's.
+    ///
+    /// # Errors
+    /// What reading the database meets; `limit` beyond 4,294,967,295 vertices.
+    pub(super) fn find_vertex(
         &mut self,
+        file: &str,
         space: usize,
         ids: &IdColumn,
         row: usize,
-    ) -> Result<Option<(usize, u32)>> {
-        if self.known.is_nothing() {
-            return Ok(None);
+    ) -> Result<Option<Place>> {
+        let found = self.spaces[space].find(ids, row);
+        if found.is_some() || self.known.is_nothing() {
+            return Ok(found);
         }
         let known = Arc::clone(&self.known);
         for table in (0..self.vertices.len()).filter(|table| self.table_spaces[*table].0 == space) {
             let Some(label) = self.vertices[table].known(&known) else { continue };
             let Some(vertex) = label.find(&ids.value(row))? else { continue };
-            let end = self.vertices[table].add_existing(vertex)?;
-            let Inserted::New(entry) = self.spaces[space].insert(ids, row) else {
-                let text = format!("more than 4,294,967,295 vertices in {}", self.spaces[space].title());
-                return Err(Error::new(ErrorKind::Limit, text));
+            let place = Place { table, row: self.vertices[table].add_existing(vertex)? };
+            let space = &mut self.spaces[space];
+            let Inserted::New(entry) = space.insert(ids, row) else {
+                return Err(too_many_vertices(file, space));
             };
-            self.spaces[space].note_existing(entry, table, end);
-            return Ok(Some((table, end)));
+            space.set_existing(entry, place);
+            return Ok(Some(place));
         }
         Ok(None)
     }
 
+    fn space(&mut self, name: &str, kind: IdKind, file: &str) -> Result<usize> {
+        if let Some(space) = self.find_space(name) {
+            self.check_kind(space, kind, file)?;
+            return Ok(space);
+        }
+        self.spaces.push(Space::new(name, kind, file));
+        Ok(self.spaces.len() - 1)
+    }
+
     /// Complains if the ids of `space`, which are of `kind` in `file`, are of another elsewhere.
-    ///
-    /// # Errors
-    /// `invalid`, with both files.
-    pub fn check_kind(&self, space: usize, kind: IdKind, file: &str) -> Result<()> {
+    fn check_kind(&self, space: usize, kind: IdKind, file: &str) -> Result<()> {
         let space = &self.spaces[space];
         if space.kind() == kind {
             return Ok(());
@@ -212,10 +262,13 @@ impl Assembly {
         self.declare(&format!("type {edge_type}"), properties, file)
     }
 
-    /// Moves the graph into `load`, which must be empty.
-    pub fn finish(self, load: &mut Load) {
+    /// Moves the graph into `load`, which must be empty, and tells what was settled.
+    #[must_use]
+    pub fn finish(mut self, load: &mut Load) -> Settled {
+        self.drop_dead_rows();
         load.vertices = self.vertices.into_iter().map(StagedVertices::finish).collect();
         load.edges = self.edges.into_iter().map(StagedEdges::finish).collect();
+        self.settled
     }
 
     fn declare<'a>(

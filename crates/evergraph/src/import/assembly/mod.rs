@@ -8,12 +8,13 @@
 //!                        columns
 //! ```
 //!
-//! All vertices come before the edges that name them. What the text of a file looks like is the
+//! What is there twice or not at all is settled as options tell. All vertices come before the edges that name them. What the text of a file looks like is the
 //! reader's business: it describes a row to people when the assembly finds a fault in it.
 
 pub mod batch;
 pub mod edges;
 pub mod graph;
 pub mod id_column;
+pub mod settle;
 pub mod space;
 pub mod vertices;

@@ -1,36 +1,49 @@
-//! Space: ids that are unique among each other, and the vertices that they name.
+//! Space: ids that are unique among each other, and where the vertex of each is.
 //!
 //! ```text
-//! id 17 ──> entry 0 ──> run ──> row 0 of table Person
+//! id 17 ──> entry 0 ──> run: entries from 0 on are rows from 0 on of label Person
+//! id 4  ──> entry 1     moved: entry 1 came again, and is row 7 now
 //! ```
 //!
-//! A space may hold vertices of several labels; a run says from which entry on its vertices belong to
-//! which table. Those that the database has already are numbered from above.
+//! Entries count ids in the order in which they come. Entries that follow one another in one table
+//! share a run: a file of one label costs a few bytes in all. Vertices that the database has already
+//! are numbered from above (`load::VertexTable::end`), in runs of their own.
 
 use crate::import::assembly::id_column::{IdColumn, IdKind};
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
 use crate::import::places::Places;
+use std::collections::HashMap;
 
 /// Ids that are unique among each other.
 pub struct Space {
-    /// What files call it.
+    /// The space's name; empty for the one without.
     pub name: String,
     /// The file that spoke of it first.
     pub file: String,
-    /// Where each vertex came from.
+    /// The line of each entry.
     pub places: Places,
     kind: IdKind,
     ids: Ids,
     /// Sorted by entry: whose rows the entries from there on are.
     runs: Vec<Run>,
+    /// Entries whose vertex came again later, and replaced the one before.
+    moved: HashMap<u32, Place>,
+}
+
+/// Where a vertex is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Place {
+    /// Index of the label's table.
+    pub table: usize,
+    /// Row of the table, or the number of a vertex that the database has.
+    pub row: u32,
 }
 
 #[derive(Clone, Copy)]
 struct Run {
     entry: u32,
-    table: usize,
-    /// The number of the first; numbers of new vertices ascend, those of existing ones descend.
-    row: u32,
+    place: Place,
+    /// Rows of new vertices ascend, numbers of existing ones descend.
     is_new: bool,
 }
 
@@ -44,17 +57,17 @@ impl Space {
     /// A space without ids, which are of `kind`.
     #[must_use]
     pub fn new(name: &str, kind: IdKind, file: &str) -> Self {
-        let ids = match kind {
-            IdKind::Integers => Ids::Integers(IntegerIds::new()),
-            IdKind::Strings | IdKind::Values => Ids::Bytes(StringIds::new()),
-        };
         Self {
             name: name.to_owned(),
             file: file.to_owned(),
             places: Places::default(),
             kind,
-            ids,
+            ids: match kind {
+                IdKind::Integers => Ids::Integers(IntegerIds::new()),
+                IdKind::Strings | IdKind::Values => Ids::Bytes(StringIds::new()),
+            },
             runs: Vec::new(),
+            moved: HashMap::new(),
         }
     }
 
@@ -74,10 +87,10 @@ impl Space {
         }
     }
 
-    /// Gives the id at `row` of `ids` an entry, if it has none.
+    /// The entry of the id at `row` of `ids`, which gets the next one if it is new.
     ///
     /// # Panics
-    /// If `ids` are not of the space's kind.
+    /// If the ids are not of the space's kind.
     pub fn insert(&mut self, ids: &IdColumn, row: usize) -> Inserted {
         match (&mut self.ids, ids) {
             (Ids::Integers(known), IdColumn::Integers(ids)) => known.insert(ids[row]),
@@ -86,44 +99,116 @@ impl Space {
         }
     }
 
-    /// The table and row of the vertex with the id at `row` of `ids`.
+    /// Where the vertex with the id at `row` of `ids` is.
     ///
     /// # Panics
-    /// If `ids` are not of the space's kind.
+    /// If the ids are not of the space's kind.
     #[must_use]
-    pub fn find(&self, ids: &IdColumn, row: usize) -> Option<(usize, u32)> {
+    pub fn find(&self, ids: &IdColumn, row: usize) -> Option<Place> {
         let entry = match (&self.ids, ids) {
             (Ids::Integers(known), IdColumn::Integers(ids)) => known.get(ids[row])?,
             (Ids::Bytes(known), IdColumn::Strings(ids) | IdColumn::Values(ids)) => known.get(ids.get(row))?,
             _ => unreachable!("a file's ids are read as its space has them"),
         };
+        Some(self.place_of(entry))
+    }
+
+    /// Where the vertex of `entry` is.
+    ///
+    /// # Panics
+    /// If nobody said where: see [`Space::set_place`].
+    #[must_use]
+    pub fn place_of(&self, entry: u32) -> Place {
+        if !self.moved.is_empty()
+            && let Some(place) = self.moved.get(&entry)
+        {
+            return *place;
+        }
         let run = match self.runs.as_slice() {
             [run] => run,
             runs => &runs[runs.partition_point(|run| run.entry <= entry) - 1],
         };
         let after = entry - run.entry;
-        Some((run.table, if run.is_new { run.row + after } else { run.row - after }))
+        Place { row: if run.is_new { run.place.row + after } else { run.place.row - after }, ..run.place }
     }
 
-    /// Notes that the vertex of `entry`, the last one so far, is `row` of `table`.
-    pub fn note_run(&mut self, entry: u32, table: usize, row: u32) {
-        // In one run entries and rows grow alike.
+    /// Says where the vertex of a new `entry` is. Entries come in order.
+    pub fn set_place(&mut self, entry: u32, place: Place) {
+        self.note_run(Run { entry, place, is_new: true });
+    }
+
+    /// Says that the vertex of a new `entry` is in the database and has the number of `place` in edges.
+    pub fn set_existing(&mut self, entry: u32, place: Place) {
+        self.note_run(Run { entry, place, is_new: false });
+    }
+
+    fn note_run(&mut self, next: Run) {
         let continues = self.runs.last().is_some_and(|run| {
-            run.is_new && run.table == table && row.checked_sub(run.row) == Some(entry - run.entry)
+            let (low, high) = if next.is_new { (run, &next) } else { (&next, run) };
+            (run.is_new, run.place.table) == (next.is_new, next.place.table)
+                && high.place.row.checked_sub(low.place.row) == Some(next.entry - run.entry)
         });
         if !continues {
-            self.runs.push(Run { entry, table, row, is_new: true });
+            self.runs.push(next);
         }
     }
 
-    /// Notes that the vertex of `entry`, the last one so far, is in the database and has the number
-    /// `end` in edges of `table`.
-    pub fn note_existing(&mut self, entry: u32, table: usize, end: u32) {
-        let continues = self.runs.last().is_some_and(|run| {
-            !run.is_new && run.table == table && run.row.checked_sub(end) == Some(entry - run.entry)
-        });
-        if !continues {
-            self.runs.push(Run { entry, table, row: end, is_new: false });
+    /// Takes notice that the rows of `dead`, by table and sorted, are gone: those behind move up.
+    ///
+    /// Cost: a pass over the runs, and one more for each row that is gone.
+    pub fn renumber(&mut self, dead: &[Vec<u32>]) {
+        let moved_up = |place: Place| {
+            let gone = dead[place.table].partition_point(|row| *row < place.row);
+            Place { row: place.row - gone as u32, ..place }
+        };
+        self.moved.values_mut().for_each(|place| *place = moved_up(*place));
+        let mut runs: Vec<Run> = Vec::with_capacity(self.runs.len());
+        for (index, run) in self.runs.iter().enumerate() {
+            // Where the last run ends doesn't matter: its later entries don't exist.
+            let end = self.runs.get(index + 1).map_or(u32::MAX, |next| next.entry);
+            let rows = &dead[run.place.table];
+            debug_assert!(run.is_new, "vertices of the database are found after all files of vertices");
+            runs.push(Run { place: moved_up(run.place), ..*run });
+            let first = rows.partition_point(|row| *row < run.place.row);
+            for row in &rows[first..] {
+                // The entry of a row that is gone has moved; the run goes on behind it.
+                let entry = run.entry.saturating_add(row - run.place.row).saturating_add(1);
+                if entry >= end {
+                    break;
+                }
+                runs.push(Run { entry, place: moved_up(Place { row: row + 1, ..run.place }), ..*run });
+            }
         }
+        self.runs = runs;
+    }
+
+    /// Says that the vertex of `entry` is at `place` from now on.
+    pub fn move_to(&mut self, entry: u32, place: Place) {
+        self.moved.insert(entry, place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_id_leads_to_its_row_and_to_the_new_one_after_it_moved() {
+        let mut space = Space::new("", IdKind::Integers, "a.csv");
+        let ids = IdColumn::Integers(vec![7, 8, 9, 10]);
+        let places = [(0, 5), (0, 6), (1, 0), (0, 7)].map(|(table, row)| Place { table, row });
+        for (row, place) in places.into_iter().enumerate() {
+            assert_eq!(space.insert(&ids, row), Inserted::New(row as u32));
+            space.set_place(row as u32, place);
+        }
+        assert_eq!([0, 1, 2, 3].map(|row| space.find(&ids, row).unwrap()), places);
+        assert_eq!(space.runs.len(), 3);
+        assert_eq!(space.insert(&ids, 1), Inserted::Known(1));
+        space.move_to(1, Place { table: 1, row: 4 });
+        assert_eq!(space.find(&ids, 1), Some(Place { table: 1, row: 4 }));
+        assert_eq!(space.find(&IdColumn::Integers(vec![6]), 0), None);
+        space.renumber(&[vec![6], Vec::new()]);
+        let expected = [(0, 5), (1, 4), (1, 0), (0, 6)].map(|(table, row)| Place { table, row });
+        assert_eq!([0, 1, 2, 3].map(|row| space.find(&ids, row).unwrap()), expected);
     }
 }

@@ -1,20 +1,23 @@
-//! Vertices: batches of them get rows in the tables of their labels; an id given twice, or one that
-//! the database has, is a fault.
+//! Vertices: batches of them get rows in the tables of their labels. An id given twice, or one that the
+//! database has, is a fault, or settled.
 
 use crate::import::assembly::batch::{Batch, Columns, Describe, Group, Grouping, IdPart};
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
+use crate::import::assembly::settle::too_many_vertices;
+use crate::import::assembly::space::Place;
 use crate::import::faults::{FaultCollector, Faults};
 use crate::import::identity::Inserted;
+use crate::import::policy::OnDuplicate;
 use crate::import::stage::Typing;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, Result};
 
 impl Assembly {
     /// Adds the vertices of `batch` to `space`; `tables` holds a vertex table for each of its names.
     /// Gives how many there were.
     ///
     /// # Errors
-    /// A bad row, if it stops the import: an id given twice is one; `limit` beyond 4,294,967,295 ids
+    /// A bad row, if it stops the import: an id given twice may be one; `limit` beyond 4,294,967,295 ids
     /// of a space; `invalid` for numbers of unstated type that don't survive as doubles.
     pub fn add_vertices(
         &mut self,
@@ -62,19 +65,31 @@ impl Assembly {
         let mut grouping = Grouping::new(&batch.columns);
         for row in 0..batch.lines.len() {
             let code = batch.names.code(row);
+            let (table, group) = (tables[code], &mut groups[code]);
             if let Some(known) = &known[code]
                 && known.find(&batch.ids.value(row))?.is_some()
             {
                 grouping.step(row, code, None);
-                duplicates.push(batch.lines[row], || {
-                    let why = format!("vertex {} is in the database already", batch.ids.show(row));
-                    describe(row, IdPart::Vertex, why)
-                });
+                if self.on_duplicate == OnDuplicate::First {
+                    self.settled.duplicates += 1;
+                } else {
+                    duplicates.push(batch.lines[row], || {
+                        describe(row, IdPart::Vertex, in_database(&batch.ids.show(row)))
+                    });
+                }
                 continue;
             }
-            let entry = match space.insert(&batch.ids, row) {
-                Inserted::New(entry) => entry,
-                Inserted::Known(entry) => {
+            let table_row = self.vertices[table].stage.rows() + group.rows.len() as u64;
+            let place = Place { table, row: table_row as u32 };
+            match space.insert(&batch.ids, row) {
+                // Dead rows are counted as well, so there may be more of them than ids.
+                Inserted::Full => return Err(too_many_vertices(file, space)),
+                _ if table_row >= u64::from(u32::MAX) => return Err(too_many_vertices(file, space)),
+                Inserted::New(entry) => {
+                    space.places.push(entry, batch.lines[row]);
+                    space.set_place(entry, place);
+                }
+                Inserted::Known(entry) if self.on_duplicate == OnDuplicate::Fail => {
                     grouping.step(row, code, None);
                     duplicates.push(batch.lines[row], || {
                         let other = space.places.find(entry).unwrap_or_default();
@@ -84,20 +99,26 @@ impl Assembly {
                     });
                     continue;
                 }
-                Inserted::Full => {
-                    let text = format!("{file}: more than 4,294,967,295 vertices in {}", space.title());
-                    return Err(Error::new(ErrorKind::Limit, text));
+                Inserted::Known(_) if self.on_duplicate == OnDuplicate::First => {
+                    grouping.step(row, code, None);
+                    self.settled.duplicates += 1;
+                    continue;
                 }
-            };
-            space.places.push(entry, batch.lines[row]);
-            let group = &mut groups[code];
-            // Below the number of entries, which fits.
-            let table_row = self.vertices[tables[code]].stage.rows() as u32 + group.rows.len() as u32;
-            space.note_run(entry, tables[code], table_row);
+                Inserted::Known(entry) => {
+                    self.settled.duplicates += 1;
+                    self.dead.insert(space.place_of(entry));
+                    space.move_to(entry, place);
+                }
+            }
             grouping.step(row, code, Some(group));
         }
         Ok(groups)
     }
+}
+
+/// What is wrong with the row of a vertex that the database has.
+pub fn in_database(id: &str) -> String {
+    format!("vertex {id} is in the database already, and an import changes none that is there")
 }
 
 impl Columns {

@@ -13,7 +13,7 @@ use crate::import::mapping::rule::{ColumnName, EndColumn, FileFormat, FileRule};
 use crate::import::mapping::words::name_of;
 use crate::import::options::Role;
 use crate::import::recognise::ldbc::type_in_name;
-use crate::import::recognise::sample::{Sample, is_value};
+use crate::import::recognise::sample::{ColumnSample, Sample, is_value};
 use evergraph_graph::value::ValueType;
 
 /// Names of columns where an edge begins and ends.
@@ -98,6 +98,11 @@ impl PlainCsv {
         settled
     }
 
+    /// What the columns look like, in all rows.
+    fn columns(&self) -> &[ColumnSample] {
+        if self.has_header() { &self.sample.columns } else { &self.sample.columns_with_first }
+    }
+
     fn width(&self) -> usize {
         self.sample.first.len()
     }
@@ -106,13 +111,8 @@ impl PlainCsv {
         let mut rule = FileRule::new(FileFormat::Csv);
         rule.label = Some(self.stem.clone());
         let by_name = if self.has_header() { self.id_column() } else { None };
-        let is_key = |column: usize| {
-            let looked_at = self.sample.columns.get(column);
-            // The first line is data as well where there is no header.
-            looked_at.is_some_and(|looked_at| looked_at.is_key)
-                || (self.sample.rows == 0 && !self.has_header())
-        };
-        let id = by_name.or_else(|| is_key(0).then_some(0));
+        let first_is_key = self.columns().first().is_some_and(|first| first.is_key);
+        let id = by_name.or_else(|| first_is_key.then_some(0));
         let mut notes = Vec::new();
         let mut problem = None;
         match id {
@@ -202,7 +202,7 @@ impl PlainCsv {
     }
 
     fn end_column(&self, column: usize, space: Option<String>) -> EndColumn {
-        let is_long = self.sample.columns[column].value_type == Some(ValueType::I64);
+        let is_long = self.columns()[column].value_type == Some(ValueType::I64);
         let id_type = (is_long && self.has_header()).then(|| "long".to_owned());
         EndColumn { column: ColumnName::Name(self.column_name(column)), space, id_type }
     }
@@ -231,7 +231,7 @@ impl PlainCsv {
 
     /// The type of `column`, if it isn't text.
     fn typed(&self, column: usize) -> Option<ValueType> {
-        self.sample.columns[column].value_type.filter(|value_type| *value_type != ValueType::String)
+        self.columns()[column].value_type.filter(|value_type| *value_type != ValueType::String)
     }
 
     fn headerless_columns(&self) -> Vec<String> {
@@ -246,7 +246,7 @@ impl PlainCsv {
     }
 
     fn looked_at(&self) -> String {
-        match self.sample.rows {
+        match self.sample.rows + usize::from(!self.has_header()) {
             1 => "one row".to_owned(),
             rows => format!("{rows} rows"),
         }
@@ -342,7 +342,7 @@ mod tests {
     fn a_file_without_a_header_has_numbered_columns() {
         let settled = plain("p", "7,Ada,1.5,2020-01-01\n8,Mary,2,\n").settle(&[]);
         assert!(!settled.rule.header);
-        assert_eq!(settled.rule.columns.unwrap(), ["c1:long", "c2", "c3:long", "c4"]);
+        assert_eq!(settled.rule.columns.unwrap(), ["c1:long", "c2", "c3:double", "c4:date"]);
         assert_eq!(settled.rule.id, end("c1", None, None));
         assert!(settled.rule.types.is_empty() && settled.problem.is_none());
     }

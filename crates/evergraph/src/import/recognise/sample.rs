@@ -7,7 +7,7 @@
 //!
 //! A guess is of the rows that were looked at: a later one of another type is a bad row.
 
-use crate::import::csv_records::{CsvFormat, CsvRecords};
+use crate::import::csv_records::{CsvFormat, CsvRecords, RecordBatch};
 use crate::import::faults::{FaultCollector, OnBadRow};
 use crate::import::integer::parse_i64;
 use crate::import::source::Source;
@@ -31,6 +31,8 @@ pub struct Sample {
     pub first: Vec<String>,
     /// What each column looks like in the rows behind it.
     pub columns: Vec<ColumnSample>,
+    /// What each column looks like if the first line is a row as well.
+    pub columns_with_first: Vec<ColumnSample>,
     /// How many rows there are behind it, of those that were looked at.
     pub rows: usize,
 }
@@ -80,21 +82,29 @@ impl Sample {
         let Some(first) = records.read_header()? else { return Ok(None) };
         // Rows of another width are told when they are read for good.
         let rules = FaultCollector::new(OnBadRow::Skip { at_most: None }, None).rules();
-        let Some(batch) = records.next_batch(first.len(), SAMPLE_BYTES, rules)? else {
-            let column = ColumnSample { value_type: None, is_key: false };
-            let columns = vec![column; first.len()];
-            return Ok(Some(Self { first, columns, rows: 0 }));
+        let batch = records.next_batch(first.len(), SAMPLE_BYTES, rules)?;
+        let rows = batch.as_ref().map_or(0, RecordBatch::len);
+        let look = |column: usize, with_first: bool| {
+            let in_first = first.iter().skip(column).take(usize::from(with_first)).map(String::as_bytes);
+            let behind = batch
+                .iter()
+                .flat_map(|batch| (0..batch.len()).map(|record| batch.fields.field(record, column)));
+            ColumnSample::of(in_first.chain(behind))
         };
-        let column = |column| {
-            let texts = (0..batch.len()).map(|record| batch.fields.field(record, column));
-            let mut seen = HashSet::new();
-            ColumnSample {
-                value_type: guess(texts.clone()),
-                is_key: texts.into_iter().all(|text| !text.is_empty() && seen.insert(text)),
-            }
-        };
-        let columns = (0..first.len()).map(column).collect();
-        Ok(Some(Self { first, columns, rows: batch.len() }))
+        let columns = (0..first.len()).map(|column| look(column, false)).collect();
+        let columns_with_first = (0..first.len()).map(|column| look(column, true)).collect();
+        Ok(Some(Self { columns, columns_with_first, rows, first }))
+    }
+}
+
+impl ColumnSample {
+    fn of<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Self {
+        let texts: Vec<&[u8]> = texts.collect();
+        let mut seen = HashSet::new();
+        Self {
+            value_type: guess(texts.iter().copied()),
+            is_key: !texts.is_empty() && texts.iter().all(|text| !text.is_empty() && seen.insert(*text)),
+        }
     }
 }
 
@@ -102,7 +112,13 @@ impl Sample {
 #[must_use]
 pub fn is_value(text: &str) -> bool {
     let text = text.trim();
-    text.is_empty() || guess([text.as_bytes()].into_iter()) != Some(ValueType::String)
+    text.is_empty() || narrowest_type(text) != ValueType::String
+}
+
+/// The narrowest type that `text` fits: of bool, long, bigint, double, date, datetime, uuid and string.
+#[must_use]
+pub fn narrowest_type(text: &str) -> ValueType {
+    guess([text.as_bytes()].into_iter()).unwrap_or(ValueType::String)
 }
 
 /// The narrowest type that all `texts` have which aren't empty.
@@ -187,6 +203,8 @@ mod tests {
         assert_eq!((sample.first.join(" ").as_str(), sample.rows), ("id name town", 2));
         let keys: Vec<bool> = sample.columns.iter().map(|column| column.is_key).collect();
         assert_eq!(keys, [true, false, false]);
+        let types = sample.columns_with_first.iter().map(|column| column.value_type);
+        assert_eq!(types.collect::<Vec<_>>(), [Some(ValueType::String); 3]);
         std::fs::write(&path, "").unwrap();
         assert!(Sample::of(&path, format).unwrap().is_none());
     }

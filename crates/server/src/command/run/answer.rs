@@ -1,109 +1,224 @@
-//! Answer: what an algorithm found, a value for each vertex, and which vertices are worth a look.
+//! Answer: what an algorithm found: a value for each vertex, or paths; and what of it is worth a look.
 //!
-//! | algorithm | value of a vertex | rows to show |
+//! | answer | rows of the file | rows to show |
 //! |---|---|---|
-//! | pagerank | score | the highest scores |
-//! | bfs | level | the nearest vertices |
-//! | sssp | distance | the nearest vertices |
-//! | wcc | lowest vertex of its component | the largest components, by their lowest vertex |
+//! | scores, counts | one a vertex | the highest |
+//! | distances | one a vertex | the nearest |
+//! | groups | one a vertex: which group | the largest, by the vertex that names them |
+//! | an order, a neighbourhood | one for each vertex found, in order | the first |
+//! | paths, cycles | one for each vertex of each path | the first paths |
 
-use evergraph_algorithms::bfs::Bfs;
-use evergraph_algorithms::pagerank::PageRank;
-use evergraph_algorithms::sssp::Sssp;
-use evergraph_algorithms::wcc::Wcc;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::vertex_set::VertexSet;
 use serde::Serialize;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::fmt;
 
 /// What an algorithm found.
-#[derive(Debug)]
-pub enum Answer {
-    /// Scores.
-    PageRank(PageRank),
-    /// Levels.
-    Bfs(Bfs),
-    /// Components.
-    Wcc(Wcc),
-    /// Distances.
-    Sssp(Sssp),
+pub struct Answer {
+    /// The most important of it in a sentence.
+    pub summary: String,
+    /// The same and more as figures: an object.
+    pub figures: serde_json::Value,
+    /// The rows.
+    pub found: Found,
+}
+
+/// The rows of an answer.
+pub enum Found {
+    /// Values of vertices.
+    Values(Values),
+    /// Paths or cycles.
+    Paths(Paths),
 }
 
 /// A number as answers have them.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Amount {
-    /// A level, a number of a vertex, a count.
+    /// A level, a number of a vertex, a count: at most the largest `i64`.
     Whole(u64),
     /// A score or a distance.
     Real(f64),
 }
 
+/// Of which kind all amounts of an answer are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// [`Amount::Whole`]
+    Whole,
+    /// [`Amount::Real`]
+    Real,
+}
+
 /// In place of a level where there is no path: Graphalytics' largest signed 64-bit number.
-const NO_PATH: u64 = i64::MAX as u64;
+pub const NO_PATH: Amount = Amount::Whole(i64::MAX as u64);
 
-impl Answer {
-    /// The value of a vertex in scope. A distance is infinite where there is no path.
-    #[must_use]
-    pub fn value(&self, vertex: VertexId) -> Amount {
-        let place = vertex.0 as usize;
-        match self {
-            Self::PageRank(ranks) => Amount::Real(ranks.scores[place]),
-            Self::Bfs(bfs) => Amount::Whole(bfs.level(vertex).map_or(NO_PATH, u64::from)),
-            Self::Wcc(wcc) => Amount::Whole(u64::from(wcc.labels()[place])),
-            Self::Sssp(sssp) => Amount::Real(sssp.distances[place]),
-        }
-    }
+/// A value for each of some vertices.
+pub struct Values {
+    /// Of which kind they are.
+    pub kind: Kind,
+    /// How many there are.
+    pub count: u64,
+    /// All of them.
+    pub rows: Box<dyn Iterator<Item = (VertexId, Amount)>>,
+    /// What the amounts of `top` are.
+    pub top_name: &'static str,
+    /// Those worth a look.
+    pub top: Vec<(VertexId, Amount)>,
+}
 
-    /// Up to `count` of `vertices` that are worth a look, with the amount called
-    /// [`Answer::top_name`]; of equal ones those with low numbers.
+impl Values {
+    /// A score or count for each of `vertices`; `top` of them, the highest first, of equal ones those
+    /// with low numbers.
     ///
-    /// Cost: one pass; memory for `count` rows, and for components 8 bytes a vertex.
+    /// Cost: one pass; memory for `top` rows and a copy of the set.
     #[must_use]
-    pub fn top(&self, vertices: &VertexSet, count: usize) -> Vec<(VertexId, Amount)> {
-        let nearest = |value: fn(&Self, VertexId) -> Option<f64>| {
-            let reached = vertices.iter().filter_map(|vertex| Some((value(self, VertexId(vertex))?, vertex)));
-            lowest(reached, count)
-        };
-        let rows = match self {
-            Self::PageRank(_) => nearest(|answer, vertex| match answer.value(vertex) {
-                Amount::Real(score) => Some(-score),
-                Amount::Whole(_) => None,
-            }),
-            Self::Bfs(_) => nearest(|answer, vertex| match answer {
-                Self::Bfs(bfs) => bfs.level(vertex).map(f64::from),
-                _ => None,
-            }),
-            Self::Sssp(_) => nearest(|answer, vertex| match answer {
-                Self::Sssp(sssp) => sssp.distance(vertex),
-                _ => None,
-            }),
-            Self::Wcc(wcc) => {
-                let mut sizes = vec![0u32; wcc.labels().len()];
-                vertices.iter().for_each(|vertex| sizes[wcc.labels()[vertex as usize] as usize] += 1);
-                let components = sizes.iter().zip(0..).filter(|(size, _)| **size > 0);
-                lowest(components.map(|(size, vertex)| (-f64::from(*size), vertex)), count)
-            }
-        };
-        let amount = |key: f64| match self {
-            Self::PageRank(_) => Amount::Real(-key),
-            Self::Sssp(_) => Amount::Real(key),
-            Self::Bfs(_) => Amount::Whole(key as u64),
-            Self::Wcc(_) => Amount::Whole(-key as u64),
-        };
-        rows.into_iter().map(|(key, vertex)| (VertexId(vertex), amount(key))).collect()
+    pub fn highest(
+        vertices: &VertexSet,
+        kind: Kind,
+        top_name: &'static str,
+        top: usize,
+        value: impl Fn(u32) -> Amount + 'static,
+    ) -> Self {
+        let all = vertices.iter().map(|vertex| (Reverse(Ordered(value(vertex))), vertex));
+        let top = lowest(all, top).into_iter().map(|(Reverse(Ordered(amount)), vertex)| (vertex, amount));
+        let top = top.map(|(vertex, amount)| (VertexId(vertex), amount)).collect();
+        Self::of_set(vertices, kind, top_name, top, value)
     }
 
-    /// What the amounts of [`Answer::top`] are.
+    /// A distance for each of `vertices`, `none` where there is no path; `top` of those that are
+    /// reached, the nearest first.
+    ///
+    /// Cost: as [`Values::highest`].
     #[must_use]
-    pub fn top_name(&self) -> &'static str {
-        match self {
-            Self::PageRank(_) => "score",
-            Self::Bfs(_) => "level",
-            Self::Wcc(_) => "vertices",
-            Self::Sssp(_) => "distance",
-        }
+    pub fn nearest(
+        vertices: &VertexSet,
+        kind: Kind,
+        top_name: &'static str,
+        top: usize,
+        none: Amount,
+        value: impl Fn(u32) -> Option<Amount> + 'static,
+    ) -> Self {
+        let reached = vertices.iter().filter_map(|vertex| Some((Ordered(value(vertex)?), vertex)));
+        let top =
+            lowest(reached, top).into_iter().map(|(Ordered(amount), vertex)| (VertexId(vertex), amount));
+        let top = top.collect();
+        Self::of_set(vertices, kind, top_name, top, move |vertex| value(vertex).unwrap_or(none))
+    }
+
+    /// The group of each of `vertices`, named by a vertex; the `top` largest groups with their sizes.
+    ///
+    /// Cost: one pass; memory 4 bytes a vertex, and a copy of the set.
+    #[must_use]
+    pub fn groups(vertices: &VertexSet, top: usize, group: impl Fn(u32) -> u32 + 'static) -> Self {
+        let mut sizes = vec![0_u32; vertices.bound() as usize];
+        vertices.iter().for_each(|vertex| sizes[group(vertex) as usize] += 1);
+        let groups = sizes.iter().zip(0..).filter(|(size, _)| **size > 0);
+        let largest = lowest(groups.map(|(size, vertex)| (Reverse(*size), vertex)), top);
+        let top = largest
+            .into_iter()
+            .map(|(Reverse(size), vertex)| (VertexId(vertex), Amount::Whole(u64::from(size))))
+            .collect();
+        let value = move |vertex| Amount::Whole(u64::from(group(vertex)));
+        Self::of_set(vertices, Kind::Whole, "vertices", top, value)
+    }
+
+    /// Rows as they come; the first `top` of them are shown.
+    #[must_use]
+    pub fn in_order(rows: Vec<(VertexId, Amount)>, kind: Kind, top_name: &'static str, top: usize) -> Self {
+        let top = rows.iter().take(top).copied().collect();
+        Self { kind, count: rows.len() as u64, rows: Box::new(rows.into_iter()), top_name, top }
+    }
+
+    fn of_set(
+        vertices: &VertexSet,
+        kind: Kind,
+        top_name: &'static str,
+        top: Vec<(VertexId, Amount)>,
+        value: impl Fn(u32) -> Amount + 'static,
+    ) -> Self {
+        let set = vertices.clone();
+        let members = (0..set.bound()).filter(move |vertex| set.contains(*vertex));
+        let rows = Box::new(members.map(move |vertex| (VertexId(vertex), value(vertex))));
+        Self { kind, count: vertices.len(), rows, top_name, top }
+    }
+}
+
+/// Paths or cycles, one after the other.
+#[derive(Debug, Default)]
+pub struct Paths {
+    vertices: Vec<VertexId>,
+    ends: Vec<usize>,
+    /// The length from the first vertex to each, if lengths are more than counting edges.
+    lengths: Vec<f64>,
+    /// Whether an edge leads from the last vertex of each to its first.
+    closed: bool,
+}
+
+/// One path.
+#[derive(Clone, Copy, Debug)]
+pub struct Path<'a> {
+    /// Its vertices.
+    pub vertices: &'a [VertexId],
+    /// The length to each; empty where it is the number of edges.
+    pub lengths: &'a [f64],
+    /// Its edges.
+    edges: u64,
+}
+
+impl Path<'_> {
+    /// The length of all of it: a path's last, or how many edges a cycle has.
+    #[must_use]
+    pub fn length(&self) -> Amount {
+        self.lengths.last().map_or(Amount::Whole(self.edges), |length| Amount::Real(*length))
+    }
+}
+
+impl Paths {
+    /// No cycles yet; `default` is for paths.
+    #[must_use]
+    pub fn cycles() -> Self {
+        Self { closed: true, ..Self::default() }
+    }
+
+    /// Whether they are cycles.
+    #[must_use]
+    pub fn are_cycles(&self) -> bool {
+        self.closed
+    }
+
+    /// Adds a path: with the length to each vertex, or with no `lengths`.
+    ///
+    /// # Panics
+    /// If some paths have lengths and some don't: the caller's error.
+    pub fn push(&mut self, vertices: impl IntoIterator<Item = VertexId>, lengths: &[f64]) {
+        self.vertices.extend(vertices);
+        self.lengths.extend_from_slice(lengths);
+        assert!(self.lengths.is_empty() || self.lengths.len() == self.vertices.len(), "all or none");
+        self.ends.push(self.vertices.len());
+    }
+
+    /// Vertices in all of them.
+    #[must_use]
+    pub fn vertex_count(&self) -> u64 {
+        self.vertices.len() as u64
+    }
+
+    /// Whether they have lengths besides their number of edges.
+    #[must_use]
+    pub fn have_lengths(&self) -> bool {
+        !self.lengths.is_empty()
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = Path<'_>> + '_ {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| Path {
+            vertices: &self.vertices[start..*end],
+            lengths: self.lengths.get(start..*end).unwrap_or(&[]),
+            edges: (end - start) as u64 - u64::from(!self.closed),
+        })
     }
 }
 
@@ -119,19 +234,47 @@ impl fmt::Display for Amount {
     }
 }
 
+/// An amount in its order: whole before real, which no answer mixes.
+#[derive(Clone, Copy)]
+struct Ordered(Amount);
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.0, other.0) {
+            (Amount::Whole(left), Amount::Whole(right)) => left.cmp(&right),
+            (Amount::Real(left), Amount::Real(right)) => left.total_cmp(&right),
+            (Amount::Whole(_), Amount::Real(_)) => Ordering::Less,
+            (Amount::Real(_), Amount::Whole(_)) => Ordering::Greater,
+        }
+    }
+}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ordered {}
+
 /// The `count` lowest of `candidates`, ascending.
-fn lowest(candidates: impl Iterator<Item = (f64, u32)>, count: usize) -> Vec<(f64, u32)> {
-    let order = |a: &(f64, u32), b: &(f64, u32)| -> Ordering { a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)) };
+fn lowest<K: Ord>(candidates: impl Iterator<Item = (K, u32)>, count: usize) -> Vec<(K, u32)> {
     let room = count.max(512).saturating_mul(2);
     let mut kept = Vec::new();
     for candidate in candidates {
         kept.push(candidate);
         if kept.len() == room {
-            kept.select_nth_unstable_by(count, order);
+            kept.select_nth_unstable(count);
             kept.truncate(count);
         }
     }
-    kept.sort_unstable_by(order);
+    kept.sort_unstable();
     kept.truncate(count);
     kept
 }
@@ -139,58 +282,66 @@ fn lowest(candidates: impl Iterator<Item = (f64, u32)>, count: usize) -> Vec<(f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evergraph_algorithms::bfs::{BfsParameters, bfs};
-    use evergraph_algorithms::control::Control;
-    use evergraph_algorithms::csr::StaticCsr;
-    use evergraph_algorithms::sssp::{SsspParameters, sssp};
-    use evergraph_algorithms::wcc::{WccParameters, wcc};
-    use evergraph_graph::id::Direction;
 
-    /// 0 -> 1 -> 2, 3 -> 4, 5 alone.
-    fn graph() -> StaticCsr {
-        let edges = [(0, 1), (1, 2), (3, 4)];
-        StaticCsr::new(VertexSet::full(6), &edges, Some(&[0.5, 1.5, 1.0]), Direction::Both).unwrap()
-    }
-
-    fn rows(answer: &Answer, count: usize) -> Vec<(u32, String)> {
-        let top = answer.top(&VertexSet::full(6), count);
-        top.into_iter().map(|(vertex, amount)| (vertex.0, amount.to_string())).collect()
+    fn texts(rows: impl IntoIterator<Item = (VertexId, Amount)>) -> Vec<(u32, String)> {
+        rows.into_iter().map(|(vertex, amount)| (vertex.0, amount.to_string())).collect()
     }
 
     #[test]
     fn the_nearest_come_first_and_what_is_not_reached_not_at_all() {
-        let (graph, control) = (graph(), Control::default());
-        let levels = Answer::Bfs(bfs(&graph, VertexId(0), &BfsParameters::default(), &control).unwrap());
-        assert_eq!(rows(&levels, 2), [(0, "0".to_owned()), (1, "1".to_owned())]);
-        assert_eq!(rows(&levels, 9).len(), 3);
-        assert_eq!(levels.value(VertexId(5)).to_string(), "9223372036854775807");
-        let paths = Answer::Sssp(sssp(&graph, VertexId(0), &SsspParameters::default(), &control).unwrap());
-        assert_eq!(rows(&paths, 9)[2], (2, "2.0".to_owned()));
-        assert_eq!(paths.value(VertexId(3)).to_string(), "infinity");
+        let levels = [Some(1), None, Some(0), Some(1)];
+        let values = |top| {
+            let value = move |vertex: u32| levels[vertex as usize].map(Amount::Whole);
+            Values::nearest(&VertexSet::full(4), Kind::Whole, "level", top, NO_PATH, value)
+        };
+        assert_eq!(texts(values(2).top), [(2, "0".to_owned()), (0, "1".to_owned())]);
+        assert_eq!(values(9).top.len(), 3);
+        assert_eq!(texts(values(0).rows)[1], (1, "9223372036854775807".to_owned()));
     }
 
     #[test]
-    fn the_largest_components_come_first_with_their_sizes() {
-        let answer = Answer::Wcc(wcc(&graph(), &WccParameters::default(), &Control::default()).unwrap());
+    fn the_largest_groups_come_first_with_their_sizes() {
+        let groups = [0, 0, 0, 3, 3, 5];
+        let values = Values::groups(&VertexSet::full(6), 10, move |vertex| groups[vertex as usize]);
         let want = [(0, "3"), (3, "2"), (5, "1")].map(|(vertex, size)| (vertex, size.to_owned()));
-        assert_eq!(rows(&answer, 10), want);
-        assert_eq!(answer.value(VertexId(2)), Amount::Whole(0));
+        assert_eq!(texts(values.top), want);
+        assert_eq!(texts(values.rows)[4], (4, "3".to_owned()));
     }
 
     #[test]
     fn the_highest_scores_come_first_whatever_their_number() {
-        let scores: Vec<f64> = (0..5000).map(|vertex| f64::from(vertex * 7919 % 5000)).collect();
-        let answer = Answer::PageRank(PageRank { scores, iterations: 1, change: 0.0, converged: false });
-        let top = answer.top(&VertexSet::full(5000), 600);
+        let values = |count: usize| {
+            let score = |vertex: u32| Amount::Real(f64::from(vertex * 7919 % 5000));
+            Values::highest(&VertexSet::full(5000), Kind::Real, "score", count, score)
+        };
+        let top = values(600).top;
         assert!((0..600).all(|place| top[place].1 == Amount::Real(4999.0 - place as f64)));
-        assert!(answer.top(&VertexSet::full(5000), 0).is_empty());
-        assert_eq!(answer.top(&VertexSet::full(5000), usize::MAX).len(), 5000);
+        assert!(values(0).top.is_empty());
+        assert_eq!(values(usize::MAX).top.len(), 5000);
+        let equal = Values::highest(&VertexSet::full(9), Kind::Whole, "n", 3, |_| Amount::Whole(7));
+        assert_eq!(texts(equal.top).iter().map(|row| row.0).collect::<Vec<_>>(), [0, 1, 2]);
     }
 
     #[test]
     fn amounts_are_written_so_that_they_read_back_the_same() {
         for real in [0.1, 1e-17, 1.597_751_9e-5, f64::MIN_POSITIVE, 3.0] {
             assert_eq!(Amount::Real(real).to_string().parse::<f64>(), Ok(real));
+        }
+        assert_eq!(Amount::Real(f64::INFINITY).to_string(), "infinity");
+    }
+
+    #[test]
+    fn paths_keep_their_vertices_and_lengths_apart() {
+        let mut paths = Paths::default();
+        paths.push([1, 2].map(VertexId), &[0.0, 2.5]);
+        paths.push([3].map(VertexId), &[0.0]);
+        let all: Vec<_> = paths.iter().map(|path| (path.vertices.len(), path.lengths.to_vec())).collect();
+        assert_eq!(all, [(2, vec![0.0, 2.5]), (1, vec![0.0])]);
+        assert_eq!(paths.iter().map(|path| path.length()).collect::<Vec<_>>(), [2.5, 0.0].map(Amount::Real));
+        for (mut paths, length) in [(Paths::default(), 1), (Paths::cycles(), 2)] {
+            paths.push([7, 8].map(VertexId), &[]);
+            assert!(!paths.have_lengths() && paths.iter().all(|path| path.lengths.is_empty()));
+            assert_eq!(paths.iter().next().unwrap().length(), Amount::Whole(length));
         }
     }
 }

@@ -1,75 +1,159 @@
-//! Answer file: the value of every vertex in scope as CSV, in the order of vertex numbers.
+//! Answer file: the whole answer, a row for each vertex, as CSV or Parquet.
 //!
 //! ```text
-//! key,value            label,key,value
-//! 17,0.000125          Person,17,0.000125
+//! values   key,value               label,key,value             several labels in scope
+//! paths    path,position,key       path,position,key,value     value: the length up to there
 //! ```
+//!
+//! Keys are read in batches while the file is written, so that no answer is in memory twice. A file
+//! appears whole or not at all.
 
-use crate::command::run::answer::Answer;
-use crate::command::run::keys::Keys;
+use crate::command::run::answer::{Amount, Found, Kind};
+use crate::command::run::csv_answer::CsvAnswer;
+use crate::command::run::keys::{KeyKind, Keys, Name};
+use crate::command::run::parquet_answer::ParquetAnswer;
 use crate::result_file::ResultFile;
 use crate::terminal::failure::Failure;
 use crate::terminal::meter::Meter;
 use crate::terminal::number::count;
-use csv::{ErrorKind, Writer};
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::error::Error;
 use evergraph_graph::id::VertexId;
-use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::GraphView;
-use std::io;
+use std::path::Path;
 
 /// Vertices whose keys are read at once.
 const BATCH: usize = 4096;
 
-/// Writes what `answer` says of each of `vertices` to `file`, and completes it.
+/// Which columns a file has, in this order.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns {
+    /// `path` and `position`, both from where they begin: 1 and 0.
+    pub place: bool,
+    /// `label`
+    pub label: bool,
+    /// `key`
+    pub key: KeyKind,
+    /// `value`
+    pub value: Option<Kind>,
+}
+
+impl Columns {
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let place = self.place.then_some(["path", "position"]).into_iter().flatten();
+        let label = self.label.then_some("label");
+        place.chain(label).chain(["key"]).chain(self.value.map(|_| "value"))
+    }
+}
+
+/// A row, but for what its vertex is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The number of its path, and its place there.
+    pub place: Option<(u64, u64)>,
+    /// Whose row it is.
+    pub vertex: VertexId,
+    /// What was found.
+    pub value: Option<Amount>,
+}
+
+/// A file of one format.
+pub trait AnswerWriter {
+    /// Adds rows and what their vertices are called.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    fn write(&mut self, rows: &[Row], names: &[Name]) -> Result<(), Failure>;
+
+    /// Completes the file and gives it its name.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    fn finish(self) -> Result<(), Failure>;
+}
+
+/// Whether a file of this name is written as Parquet.
+#[must_use]
+pub fn is_parquet(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet"))
+}
+
+/// Writes all rows of `found` to `file`, and completes it.
 ///
 /// # Errors
 /// What reading `view` or writing the file meets; `cancelled`. An unfinished file is not left behind.
 pub fn write(
     file: ResultFile,
     view: &impl GraphView,
-    vertices: &VertexSet,
-    answer: &Answer,
+    found: Found,
     keys: &Keys,
     meter: &Meter,
     cancel: &CancelFlag,
 ) -> Result<(), Failure> {
-    let phase = format!("write {}", file.name());
-    let mut rows = Writer::from_writer(file);
-    let header: &[&str] = if keys.need_label() { &["label", "key", "value"] } else { &["key", "value"] };
-    put(&mut rows, header.iter().copied())?;
-    let mut all = vertices.iter().map(VertexId);
-    let mut written = 0;
-    loop {
-        cancel.check()?;
-        let batch: Vec<VertexId> = all.by_ref().take(BATCH).collect();
-        if batch.is_empty() {
-            break;
+    let mut columns = Columns { place: false, label: keys.need_label(), key: keys.kind(), value: None };
+    let progress = Progress { phase: format!("write {}", file.name()), meter, cancel };
+    match found {
+        Found::Values(values) => {
+            columns.value = Some(values.kind);
+            let row = |(vertex, value)| Row { place: None, vertex, value: Some(value) };
+            write_rows(file, view, columns, values.rows.map(row), values.count, keys, &progress)
         }
-        for (vertex, name) in batch.iter().zip(keys.names(view, &batch)?) {
-            let (key, value) = (name.key.to_string(), answer.value(*vertex).to_string());
-            let label = keys.need_label().then_some(&*name.label);
-            put(&mut rows, label.into_iter().chain([key.as_str(), value.as_str()]))?;
+        Found::Paths(paths) => {
+            columns.place = true;
+            columns.value = paths.have_lengths().then_some(Kind::Real);
+            let rows = paths.iter().zip(1..).flat_map(|(path, number)| {
+                path.vertices.iter().enumerate().map(move |(position, vertex)| Row {
+                    place: Some((number, position as u64)),
+                    vertex: *vertex,
+                    value: path.lengths.get(position).copied().map(Amount::Real),
+                })
+            });
+            write_rows(file, view, columns, rows, paths.vertex_count(), keys, &progress)
         }
-        written += batch.len() as u64;
-        let total = vertices.len();
-        meter.tell(&phase, Some(written as f64 / total as f64), || format!("{} rows", count(written)));
     }
-    let file = match rows.into_inner() {
-        Ok(file) => file,
-        Err(unfinished) => {
-            let error = io::Error::from(unfinished.error().kind());
-            return Err(unfinished.into_inner().get_ref().failed(error));
-        }
-    };
-    file.finish()
 }
 
-fn put<'a>(rows: &mut Writer<ResultFile>, fields: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
-    rows.write_record(fields).map_err(|error| match error.into_kind() {
-        ErrorKind::Io(error) => rows.get_ref().failed(error),
-        // All rows have the header's length; texts are UTF-8.
-        other => Error::invalid(format!("write CSV: {other:?}")).into(),
-    })
+/// Who watches, and who stops.
+struct Progress<'a> {
+    phase: String,
+    meter: &'a Meter,
+    cancel: &'a CancelFlag,
+}
+
+fn write_rows(
+    file: ResultFile,
+    view: &impl GraphView,
+    columns: Columns,
+    rows: impl Iterator<Item = Row>,
+    total: u64,
+    keys: &Keys,
+    progress: &Progress<'_>,
+) -> Result<(), Failure> {
+    if is_parquet(file.name()) {
+        return write_all(ParquetAnswer::begin(file, columns)?, view, rows, total, keys, progress);
+    }
+    write_all(CsvAnswer::begin(file, columns)?, view, rows, total, keys, progress)
+}
+
+fn write_all(
+    mut file: impl AnswerWriter,
+    view: &impl GraphView,
+    mut rows: impl Iterator<Item = Row>,
+    total: u64,
+    keys: &Keys,
+    progress: &Progress<'_>,
+) -> Result<(), Failure> {
+    let mut written = 0;
+    loop {
+        progress.cancel.check()?;
+        let batch: Vec<Row> = rows.by_ref().take(BATCH).collect();
+        if batch.is_empty() {
+            return file.finish();
+        }
+        let vertices: Vec<VertexId> = batch.iter().map(|row| row.vertex).collect();
+        file.write(&batch, &keys.names(view, &vertices)?)?;
+        written += batch.len() as u64;
+        let share = written as f64 / total as f64;
+        progress.meter.tell(&progress.phase, Some(share), || format!("{} rows", count(written)));
+    }
 }

@@ -1,30 +1,47 @@
-//! The arguments of `evergraph run`: a database, an algorithm, and what may be chosen about each.
+//! The arguments of `evergraph run`: a database, an algorithm, and what each may be told.
 
-use clap::{Args, Subcommand, ValueEnum};
-use evergraph_graph::id::Direction;
+use crate::command::run::algorithm::betweenness::BetweennessArguments;
+use crate::command::run::algorithm::bfs::BfsArguments;
+use crate::command::run::algorithm::cdlp::CdlpArguments;
+use crate::command::run::algorithm::closeness::ClosenessArguments;
+use crate::command::run::algorithm::cycles::CyclesArguments;
+use crate::command::run::algorithm::eigenvector::EigenvectorArguments;
+use crate::command::run::algorithm::k_hop::KHopArguments;
+use crate::command::run::algorithm::kcore::KCoreArguments;
+use crate::command::run::algorithm::lcc::LccArguments;
+use crate::command::run::algorithm::pagerank::PageRankArguments;
+use crate::command::run::algorithm::scc::SccArguments;
+use crate::command::run::algorithm::shortest_path::ShortestPathArguments;
+use crate::command::run::algorithm::sssp::SsspArguments;
+use crate::command::run::algorithm::topological_order::TopologicalOrderArguments;
+use crate::command::run::algorithm::triangles::TriangleArguments;
+use crate::command::run::algorithm::wcc::WccArguments;
+use crate::command::run::setting::Run;
+use clap::{Args, Command, Subcommand};
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Examples:
-  evergraph run social.eg pagerank --output ranks.csv
-  evergraph run social.eg bfs --source 17 --direction both
-  evergraph run roads.eg sssp --source 6 --weight length
+  evergraph run social.eg pagerank --output ranks.parquet
+  evergraph run social.eg bfs --source 17 --direction both --where 'age>=18'
+  evergraph run roads.eg shortest-path --source 6 --target 1440 --weight length
   evergraph run bank.eg wcc --type TRANSFER --json
 
-The algorithm runs on a snapshot of what is in the database now. --output writes a line for each
-vertex, `key,value` after a header line:
+The algorithm runs on a snapshot of what is in the database now. --output writes a row for each
+vertex, `key,value`:
   key    the vertex' unique key; the number of the vertex where its label has none; --key chooses
          another property. With several labels in scope a column `label` comes first.
-  value  pagerank the score; bfs the level (9223372036854775807 where there is no path);
-         sssp the distance (`infinity` where there is no path); wcc the number of the component's
-         lowest vertex";
+  value  what was found; the algorithm's own help says what that is
+Paths and cycles have a row for each vertex, `path,position,key`. `evergraph run DB ALGORITHM --help`
+says more about one algorithm.";
 
 /// What `evergraph run` is told.
 #[derive(Args, Debug)]
 #[command(
     after_help = AFTER_HELP,
+    help_template = help_template(),
     subcommand_value_name = "ALGORITHM",
-    subcommand_help_heading = "Algorithms",
     disable_help_subcommand = true
 )]
 pub struct RunArguments {
@@ -40,165 +57,106 @@ pub struct RunArguments {
 pub enum Algorithm {
     /// How much of a random walk's time each vertex gets.
     Pagerank(PageRankArguments),
-    /// Breadth-first search: how many edges each vertex is away from a source.
+    /// How many shortest paths lead through each vertex.
+    Betweenness(BetweennessArguments),
+    /// How near each vertex is to all others.
+    Closeness(ClosenessArguments),
+    /// How important those are that point to each vertex.
+    Eigenvector(EigenvectorArguments),
+    /// How many edges each vertex is away from a source.
     Bfs(BfsArguments),
-    /// Weakly connected components: which vertices hang together, whatever the edges' direction.
-    Wcc(WccArguments),
-    /// Shortest paths: the least sum of weights on a path from a source to each vertex.
+    /// The least sum of weights on a path from a source to each vertex.
     Sssp(SsspArguments),
+    /// One shortest path between two vertices.
+    ShortestPath(ShortestPathArguments),
+    /// The vertices within a few edges.
+    KHop(KHopArguments),
+    /// Which vertices hang together, whatever the edges' direction.
+    Wcc(WccArguments),
+    /// Which vertices reach each other.
+    Scc(SccArguments),
+    /// Simple cycles up to a length.
+    Cycles(CyclesArguments),
+    /// Every vertex after those that it depends on.
+    TopologicalOrder(TopologicalOrderArguments),
+    /// Communities by label propagation.
+    Cdlp(CdlpArguments),
+    /// The innermost core that each vertex is in.
+    Kcore(KCoreArguments),
+    /// How many triangles each vertex is in.
+    Triangles(TriangleArguments),
+    /// How well the neighbours of each vertex are connected.
+    Lcc(LccArguments),
 }
+
+/// What algorithms answer, and which they are.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Who matters", &["pagerank", "betweenness", "closeness", "eigenvector"]),
+    ("Ways and neighbourhoods", &["bfs", "sssp", "shortest-path", "k-hop"]),
+    ("Components and order", &["wcc", "scc", "cycles", "topological-order"]),
+    ("Communities and density", &["cdlp", "kcore", "triangles", "lcc"]),
+];
 
 impl Algorithm {
-    /// Its name on the command line.
+    /// Its name on the command line, and what runs it.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub fn chosen(&self) -> (&'static str, &dyn Run) {
         match self {
-            Self::Pagerank(_) => "pagerank",
-            Self::Bfs(_) => "bfs",
-            Self::Wcc(_) => "wcc",
-            Self::Sssp(_) => "sssp",
-        }
-    }
-
-    /// What all algorithms are told.
-    #[must_use]
-    pub fn common(&self) -> &CommonArguments {
-        match self {
-            Self::Pagerank(arguments) => &arguments.common,
-            Self::Bfs(arguments) => &arguments.common,
-            Self::Wcc(arguments) => &arguments.common,
-            Self::Sssp(arguments) => &arguments.common,
-        }
-    }
-}
-
-/// What all algorithms are told.
-#[derive(Args, Debug)]
-pub struct CommonArguments {
-    /// Vertices of these labels only [default: all]; repeat it, or put commas between.
-    #[arg(long = "label", value_name = "LABEL", value_delimiter = ',')]
-    pub labels: Vec<String>,
-    /// Edges of these types only [default: all]; repeat it, or put commas between.
-    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
-    pub types: Vec<String>,
-    /// The property that names vertices [default: the unique key of their label].
-    #[arg(long, value_name = "PROPERTY")]
-    pub key: Option<String>,
-    /// Rows to print.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub top: usize,
-    /// Write the answer for every vertex to this CSV file; `-` is standard output.
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
-
-/// Where a search begins.
-#[derive(Args, Debug)]
-#[group(required = true, multiple = false)]
-pub struct SourceArguments {
-    /// Begin at the vertex with this unique key.
-    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
-    pub source: Option<String>,
-    /// Begin at the vertex with this number.
-    #[arg(long, value_name = "N")]
-    pub source_vertex: Option<u32>,
-}
-
-/// Along which edges an algorithm goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub enum DirectionArgument {
-    /// From source to target.
-    #[default]
-    Out,
-    /// Against the edges.
-    In,
-    /// Both ways: the graph is read as undirected.
-    Both,
-}
-
-impl DirectionArgument {
-    /// As algorithms name it.
-    #[must_use]
-    pub fn direction(self) -> Direction {
-        match self {
-            Self::Out => Direction::Out,
-            Self::In => Direction::In,
-            Self::Both => Direction::Both,
-        }
-    }
-
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Out => "out",
-            Self::In => "in",
-            Self::Both => "both",
+            Self::Pagerank(arguments) => ("pagerank", arguments),
+            Self::Betweenness(arguments) => ("betweenness", arguments),
+            Self::Closeness(arguments) => ("closeness", arguments),
+            Self::Eigenvector(arguments) => ("eigenvector", arguments),
+            Self::Bfs(arguments) => ("bfs", arguments),
+            Self::Sssp(arguments) => ("sssp", arguments),
+            Self::ShortestPath(arguments) => ("shortest-path", arguments),
+            Self::KHop(arguments) => ("k-hop", arguments),
+            Self::Wcc(arguments) => ("wcc", arguments),
+            Self::Scc(arguments) => ("scc", arguments),
+            Self::Cycles(arguments) => ("cycles", arguments),
+            Self::TopologicalOrder(arguments) => ("topological-order", arguments),
+            Self::Cdlp(arguments) => ("cdlp", arguments),
+            Self::Kcore(arguments) => ("kcore", arguments),
+            Self::Triangles(arguments) => ("triangles", arguments),
+            Self::Lcc(arguments) => ("lcc", arguments),
         }
     }
 }
 
-/// What PageRank is told.
-#[derive(Args, Debug)]
-pub struct PageRankArguments {
-    /// Along which edges rank flows.
-    #[arg(long, value_enum, default_value_t)]
-    pub direction: DirectionArgument,
-    /// Rounds; with --tolerance, at most.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub iterations: u32,
-    /// The probability of following an edge rather than jumping anywhere.
-    #[arg(long, value_name = "D", default_value_t = 0.85)]
-    pub damping: f64,
-    /// Stop when scores change by less than this a vertex, on average, in a round.
-    #[arg(long, value_name = "T")]
-    pub tolerance: Option<f64>,
-    /// What all algorithms are told.
-    #[command(flatten)]
-    pub common: CommonArguments,
+/// Clap lists subcommands below one heading; so many are easier to choose from in groups.
+fn help_template() -> String {
+    let command = Algorithm::augment_subcommands(Command::new("run"));
+    let about = |name: &str| command.find_subcommand(name).and_then(Command::get_about);
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (group, names) in GROUPS {
+        write!(text, "\n{group}:\n").expect("a string takes everything");
+        for name in names {
+            let about = about(name).map(ToString::to_string).unwrap_or_default();
+            writeln!(text, "  {name:<18} {about}").expect("a string takes everything");
+        }
+    }
+    text + "\nArguments:\n{positionals}\n\nOptions:\n{options}{after-help}"
 }
 
-/// What breadth-first search is told.
-#[derive(Args, Debug)]
-pub struct BfsArguments {
-    /// Where it begins.
-    #[command(flatten)]
-    pub source: SourceArguments,
-    /// Along which edges it goes.
-    #[arg(long, value_enum, default_value_t)]
-    pub direction: DirectionArgument,
-    /// What all algorithms are told.
-    #[command(flatten)]
-    pub common: CommonArguments,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
 
-/// What the search for components is told.
-#[derive(Args, Debug)]
-pub struct WccArguments {
-    /// What all algorithms are told.
-    #[command(flatten)]
-    pub common: CommonArguments,
-}
-
-/// What shortest paths are told.
-#[derive(Args, Debug)]
-pub struct SsspArguments {
-    /// Where paths begin.
-    #[command(flatten)]
-    pub source: SourceArguments,
-    /// Along which edges paths go.
-    #[arg(long, value_enum, default_value_t)]
-    pub direction: DirectionArgument,
-    /// The edge property that is the weight: a number, not negative.
-    #[arg(long, value_name = "PROPERTY", default_value = "weight")]
-    pub weight: String,
-    /// The weight of edges without the property [default: such an edge is an error].
-    #[arg(long, value_name = "W")]
-    pub missing_weight: Option<f64>,
-    /// The width of a bin, in units of weight [default: derived]; the answer doesn't depend on it.
-    #[arg(long, value_name = "W")]
-    pub delta: Option<f64>,
-    /// What all algorithms are told.
-    #[command(flatten)]
-    pub common: CommonArguments,
+    #[test]
+    fn every_algorithm_is_in_one_group_and_has_an_example() {
+        let command = Algorithm::augment_subcommands(Command::new("run"));
+        let all: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        assert_eq!(grouped.len(), all.len());
+        assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), all);
+        for algorithm in command.get_subcommands() {
+            let name = algorithm.get_name();
+            let help = algorithm.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let example = help.lines().nth(1).unwrap_or_default();
+            assert!(
+                help.starts_with("Example:\n") && example.contains(&format!(".eg {name}")),
+                "{name}: {help}"
+            );
+        }
+    }
 }

@@ -44,6 +44,36 @@ pub enum Key {
     Number(u32),
 }
 
+/// Of which kind all keys in scope are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyKind {
+    /// Whole numbers of at most 64 bits: properties, or numbers of vertices.
+    Whole,
+    /// Anything else, as text.
+    Text,
+}
+
+impl Key {
+    /// As a whole number, if it is one.
+    #[must_use]
+    pub fn whole(&self) -> Option<i64> {
+        match self {
+            Self::Value(value) => value.as_i64(),
+            Self::Missing => None,
+            Self::Number(number) => Some(i64::from(*number)),
+        }
+    }
+
+    /// As text, unless it is missing.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Self::Missing => None,
+            key => Some(key.to_string()),
+        }
+    }
+}
+
 impl Keys {
     /// The keys of `labels`, or of all labels of `catalogue`; that called `key`, if one is named.
     ///
@@ -64,6 +94,18 @@ impl Keys {
     #[must_use]
     pub fn need_label(&self) -> bool {
         self.labels.len() > 1
+    }
+
+    /// Of which kind all keys are, by the declared types of the properties.
+    #[must_use]
+    pub fn kind(&self) -> KeyKind {
+        let whole = |label: &LabelId| {
+            self.by_label.get(label).is_none_or(|key| {
+                let value_type = self.value_type(*label, *key);
+                matches!(value_type, ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64)
+            })
+        };
+        if self.labels.iter().all(whole) { KeyKind::Whole } else { KeyKind::Text }
     }
 
     /// What each of `vertices` is called, all of which are alive in `view`.
@@ -101,12 +143,12 @@ impl Keys {
         Ok(names.into_iter().map(|name| name.expect("every row has one label")).collect())
     }
 
-    /// The vertex whose unique key is written `text`.
+    /// The vertex whose unique key is written `text`, as `--option` has it.
     ///
     /// # Errors
     /// `not_found` if there is none; `invalid` if several labels have one, or no label in scope has a
     /// unique index on its key.
-    pub fn find(&self, view: &impl GraphView, text: &str) -> Result<VertexId> {
+    pub fn find(&self, view: &impl GraphView, option: &str, text: &str) -> Result<VertexId> {
         let mut asked = Vec::new();
         let mut found = Vec::new();
         for (&label, &key) in &self.by_label {
@@ -127,20 +169,20 @@ impl Keys {
         }
         match found[..] {
             [(vertex, _)] => Ok(vertex),
-            [] if asked.is_empty() => Err(Error::invalid(
-                "--source: no label in scope has a unique index on its key, so keys can't be looked up; \
-                 give the vertex' number with --source-vertex",
-            )),
+            [] if asked.is_empty() => Err(Error::invalid(format!(
+                "--{option}: no label in scope has a unique index on its key, so keys can't be looked up; \
+                 give the vertex' number with --{option}-vertex"
+            ))),
             [] => Err(Error::new(
                 ErrorKind::NotFound,
-                format!("--source {text:?}: no vertex has this key; looked at {}", asked.join(", ")),
+                format!("--{option} {text:?}: no vertex has this key; looked at {}", asked.join(", ")),
             )),
             _ => {
                 let labels: Vec<_> =
                     found.iter().map(|(_, label)| self.catalogue.label_name(*label)).collect();
                 Err(Error::invalid(format!(
-                    "--source {text:?}: vertices of {} labels have this key ({}): choose one with --label, \
-                     or give the vertex' number with --source-vertex",
+                    "--{option} {text:?}: vertices of {} labels have this key ({}): choose one with --label, \
+                     or give the vertex' number with --{option}-vertex",
                     labels.len(),
                     labels.join(", ")
                 )))

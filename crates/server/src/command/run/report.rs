@@ -17,22 +17,64 @@ pub struct RunReport {
     pub database: String,
     /// The commit that the snapshot shows.
     pub timestamp: u64,
-    /// Vertices in scope.
-    pub vertices: u64,
+    /// Vertices in scope; `None` if nothing was frozen, and nobody counted.
+    pub vertices: Option<u64>,
     /// Edges in scope.
-    pub edges: u64,
+    pub edges: Option<u64>,
     /// The part of the edges that no merge had taken in yet, 0 to 1.
-    pub fresh_share: f64,
-    /// What else the algorithm says.
-    pub outcome: Outcome,
-    /// What the values of `top` are.
-    pub top_value: &'static str,
-    /// The vertices worth a look.
-    pub top: Vec<TopRow>,
-    /// The file with the values of all vertices.
+    pub fresh_share: Option<f64>,
+    /// What else the algorithm says, in a sentence.
+    #[serde(skip)]
+    pub summary: String,
+    /// The same as figures.
+    pub outcome: serde_json::Value,
+    /// What is worth a look.
+    #[serde(flatten)]
+    pub top: Top,
+    /// The file with the whole answer.
     pub output: Option<String>,
     /// How long it took.
     pub seconds: Seconds,
+}
+
+/// What is worth a look.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Top {
+    /// Vertices with values.
+    Values {
+        /// What the values are.
+        top_value: &'static str,
+        /// The vertices.
+        top: Vec<TopRow>,
+    },
+    /// Paths or cycles.
+    Paths {
+        /// Whether they are cycles.
+        #[serde(skip)]
+        closed: bool,
+        /// The first of them.
+        paths: Vec<PathRow>,
+    },
+}
+
+/// A path worth a look.
+#[derive(Debug, Serialize)]
+pub struct PathRow {
+    /// Its length.
+    pub length: Amount,
+    /// Its vertices.
+    pub vertices: Vec<PathVertex>,
+}
+
+/// A vertex of a path.
+#[derive(Debug, Serialize)]
+pub struct PathVertex {
+    /// Its number.
+    pub vertex: u32,
+    /// Its label and key.
+    #[serde(flatten)]
+    pub name: Name,
 }
 
 /// A vertex worth a look.
@@ -45,54 +87,6 @@ pub struct TopRow {
     pub name: Name,
     /// Its value.
     pub value: Amount,
-}
-
-/// What an algorithm says besides values.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub enum Outcome {
-    /// Of PageRank.
-    PageRank {
-        /// Along which edges rank flowed.
-        direction: &'static str,
-        /// The damping factor.
-        damping: f64,
-        /// Rounds that were run.
-        iterations: u32,
-        /// How much the last round changed the scores, summed.
-        change: f64,
-        /// Whether the tolerance was reached.
-        converged: bool,
-    },
-    /// Of a breadth-first search.
-    Bfs {
-        /// Along which edges it went.
-        direction: &'static str,
-        /// Where it began.
-        source_vertex: u32,
-        /// Vertices reached, the source among them.
-        reached: u64,
-        /// The highest level.
-        depth: u32,
-    },
-    /// Of components.
-    Wcc {
-        /// How many there are.
-        components: u64,
-    },
-    /// Of shortest paths.
-    Sssp {
-        /// Along which edges paths go.
-        direction: &'static str,
-        /// Where they begin.
-        source_vertex: u32,
-        /// Vertices reached, the source among them.
-        reached: u64,
-        /// The property that was the weight.
-        weight: String,
-        /// The width of bins that was used.
-        delta: f64,
-    },
 }
 
 /// Seconds that each part took.
@@ -110,55 +104,35 @@ pub struct Seconds {
 
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = format!(
-            "{}, {}",
-            counted(self.vertices, "vertex", "vertices"),
-            counted(self.edges, "edge", "edges")
-        );
-        writeln!(f, "{} of {}: {size}", self.algorithm, visible(&self.database))?;
-        writeln!(f, "{}", self.outcome)?;
-        if !self.top.is_empty() {
-            let columns = [
-                ("label", Side::Left),
-                ("key", Side::Left),
-                ("vertex", Side::Right),
-                (self.top_value, Side::Right),
-            ];
-            let mut table = Table::new(&columns);
-            for (row, value) in self.top.iter().zip(self.top_texts()) {
-                let Name { label, key } = &row.name;
-                table.row([label.to_string(), key.to_string(), row.vertex.to_string(), value]);
+        write!(f, "{} of {}", self.algorithm, visible(&self.database))?;
+        if let (Some(vertices), Some(edges)) = (self.vertices, self.edges) {
+            let (vertices, edges) =
+                (counted(vertices, "vertex", "vertices"), counted(edges, "edge", "edges"));
+            write!(f, ": {vertices}, {edges}")?;
+        }
+        writeln!(f, "\n{}", self.summary)?;
+        match &self.top {
+            Top::Values { top_value, top } if !top.is_empty() => {
+                write!(f, "\n{}\n", value_table(top_value, top))?;
             }
-            write!(f, "\n{table}\n")?;
+            Top::Paths { closed, paths } if !paths.is_empty() => {
+                write!(f, "\n{}\n", path_table(*closed, paths))?;
+            }
+            _ => {}
         }
         self.write_times(f)
     }
 }
 
 impl RunReport {
-    fn top_texts(&self) -> Vec<String> {
-        let (mut counts, mut numbers) = (Vec::new(), Vec::new());
-        for row in &self.top {
-            match row.value {
-                Amount::Whole(number) => counts.push(count(number)),
-                Amount::Real(number) => numbers.push(number),
-            }
-        }
-        // An algorithm's values are all of one kind.
-        if counts.is_empty() { reals(&numbers) } else { counts }
-    }
-
     fn write_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let took = |seconds: f64| time(Duration::from_secs_f64(seconds));
+        let took = |seconds: f64| time(Duration::from_secs_f64(seconds.max(0.0)));
         let Seconds { open, freeze, kernel, write } = self.seconds;
-        writeln!(
-            f,
-            "opened in {}, frozen in {} ({} of the edges fresh), computed in {}",
-            took(open),
-            took(freeze),
-            percent(self.fresh_share),
-            took(kernel)
-        )?;
+        write!(f, "opened in {}, ", took(open))?;
+        if let Some(fresh_share) = self.fresh_share {
+            write!(f, "frozen in {} ({} of the edges fresh), ", took(freeze), percent(fresh_share))?;
+        }
+        writeln!(f, "computed in {}", took(kernel))?;
         match &self.output {
             Some(output) => writeln!(f, "wrote {} in {}", visible(output), took(write)),
             None => Ok(()),
@@ -166,22 +140,84 @@ impl RunReport {
     }
 }
 
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PageRank { iterations, change, converged, .. } => {
-                let rounds = counted(u64::from(*iterations), "round", "rounds");
-                let end = if *converged { ", below the tolerance" } else { "" };
-                write!(f, "{rounds}; the last one changed the scores by {change:.3e} in sum{end}")
-            }
-            Self::Bfs { reached, depth, .. } => {
-                let depth = counted(u64::from(*depth), "edge", "edges");
-                write!(f, "reached {}, the farthest over {depth}", counted(*reached, "vertex", "vertices"))
-            }
-            Self::Wcc { components } => f.write_str(&counted(*components, "component", "components")),
-            Self::Sssp { reached, .. } => {
-                write!(f, "reached {}", counted(*reached, "vertex", "vertices"))
-            }
+fn value_table(value_name: &str, rows: &[TopRow]) -> Table {
+    let mut table = Table::new(&[
+        ("label", Side::Left),
+        ("key", Side::Left),
+        ("vertex", Side::Right),
+        (value_name, Side::Right),
+    ]);
+    for (row, value) in rows.iter().zip(amounts(rows.iter().map(|row| row.value))) {
+        let Name { label, key } = &row.name;
+        table.row([label.to_string(), key.to_string(), row.vertex.to_string(), value]);
+    }
+    table
+}
+
+/// Of a longer path the first and the last vertices are shown.
+const SHOWN: usize = 16;
+
+fn path_table(closed: bool, rows: &[PathRow]) -> Table {
+    let name = if closed { "cycle" } else { "path" };
+    let mut table = Table::new(&[("length", Side::Right), (name, Side::Left)]);
+    let labels = rows.iter().flat_map(|row| &row.vertices).map(|vertex| &vertex.name.label);
+    let several_labels = labels.clone().any(|label| Some(label) != labels.clone().next());
+    let call = |PathVertex { name: Name { label, key }, .. }: &PathVertex| {
+        if several_labels { format!("{label} {key}") } else { key.to_string() }
+    };
+    for (row, length) in rows.iter().zip(amounts(rows.iter().map(|row| row.length))) {
+        let mut steps: Vec<String> = row.vertices.iter().map(call).collect();
+        if closed {
+            steps.extend(steps.first().cloned());
         }
+        if steps.len() > SHOWN {
+            let left_out = steps.len() - SHOWN;
+            let gap = format!("... {} more ...", count(left_out as u64));
+            steps.splice(SHOWN / 2..SHOWN / 2 + left_out, [gap]);
+        }
+        table.row([length, steps.join(" -> ")]);
+    }
+    table
+}
+
+/// The texts of amounts that stand below each other; an answer's are all of one kind.
+fn amounts(amounts: impl Iterator<Item = Amount>) -> Vec<String> {
+    let (mut counts, mut numbers) = (Vec::new(), Vec::new());
+    for amount in amounts {
+        match amount {
+            Amount::Whole(number) => counts.push(count(number)),
+            Amount::Real(number) => numbers.push(number),
+        }
+    }
+    if counts.is_empty() { reals(&numbers) } else { counts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::run::keys::Key;
+
+    fn row(length: u64, keys: &[(&str, u32)]) -> PathRow {
+        let vertex = |(label, number): &(&str, u32)| PathVertex {
+            vertex: *number,
+            name: Name { label: (*label).into(), key: Key::Number(*number) },
+        };
+        PathRow { length: Amount::Whole(length), vertices: keys.iter().map(vertex).collect() }
+    }
+
+    #[test]
+    fn a_path_is_a_line_and_a_cycle_comes_back() {
+        let people = [row(1, &[("Person", 1), ("Person", 2)])];
+        assert!(path_table(false, &people).to_string().ends_with("\n     1  1 -> 2\n"));
+        let table = path_table(true, &[row(2, &[("Person", 1), ("City", 2)])]).to_string();
+        assert!(table.ends_with("\n     2  Person 1 -> City 2 -> Person 1\n"), "{table}");
+    }
+
+    #[test]
+    fn the_middle_of_a_long_path_is_left_out() {
+        let keys: Vec<_> = (0..40).map(|number| ("Person", number)).collect();
+        let table = path_table(false, &[row(39, &keys)]).to_string();
+        assert!(table.contains(" 7 -> ... 24 more ... -> 32 -> "), "{table}");
+        assert!(table.trim_end().ends_with("38 -> 39"), "{table}");
     }
 }

@@ -1,0 +1,314 @@
+//! Undirected: a topology's simple undirected reading as sorted lists in memory.
+//!
+//! ```text
+//! topology   7: out [ 9 3 ] [ 3 7 ]  in [ 4 9 ]      pieces, unsorted, parallel edges, loops
+//! here       7: [ 3 4 9 ]                            ascending, each neighbour once, no loops
+//!               [ . . 2 ]                            arcs of each pair, if wanted: 1, or 2 for both ways
+//! ```
+//!
+//! What an algorithm keeps of a list, and under which number, it says itself: all of it under the
+//! ids (k-cores), or only the neighbours of higher degree under their rank (triangles).
+//!
+//! Cost: two visits of every list, and a sort of what is kept. Memory: 4 bytes for each neighbour
+//! kept (before parallel edges are dropped), one more with arcs, and 12 a vertex.
+
+use crate::control::Control;
+use crate::parts::Parts;
+use evergraph_graph::budget::Reservation;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::Direction;
+use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
+use std::ops::Range;
+
+/// Sorted lists without duplicates, one for each number below their count.
+pub(crate) struct Undirected {
+    /// Where each list begins.
+    starts: Vec<u64>,
+    lengths: Vec<u32>,
+    /// Some places between the lists of two parts aren't used.
+    neighbors: Vec<u32>,
+    /// As long as `neighbors`, or empty: directed edges between the two, 1 or 2, parallel ones once.
+    arcs: Vec<u8>,
+    _memory: Reservation,
+}
+
+impl Undirected {
+    /// Every neighbour of every vertex, under their ids, without arcs.
+    ///
+    /// # Errors
+    /// As [`Undirected::choose`].
+    pub(crate) fn new<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Self> {
+        Self::choose(topology, control, false, |vertex, neighbor| (vertex != neighbor).then_some(neighbor))
+    }
+
+    /// Of each vertex' list what `name` gives a name, under that name; with the number of arcs of
+    /// each pair if `with_arcs`. Lists are by vertex id. `name` is never asked about a neighbour out
+    /// of scope.
+    ///
+    /// # Errors
+    /// `invalid` if `topology` hasn't both sides; `limit`; `cancelled`; what reading may meet.
+    pub(crate) fn choose<T, N>(topology: &T, control: &Control<'_>, with_arcs: bool, name: N) -> Result<Self>
+    where
+        T: Topology,
+        N: Fn(u32, u32) -> Option<u32> + Sync,
+    {
+        let vertices = topology.vertices();
+        let whole = vertices.is_full();
+        let name = |vertex, neighbor| {
+            if whole || vertices.contains(neighbor) { name(vertex, neighbor) } else { None }
+        };
+        let parts = Parts::of(topology);
+        let sizes = parts.map_ranges(control, |range, buffer| {
+            let mut size = 0;
+            topology.visit(Direction::Both, range, buffer, |vertex, piece| {
+                size += piece.neighbors.iter().filter(|neighbor| name(vertex, **neighbor).is_some()).count();
+                Visit::Continue
+            })?;
+            Ok(size)
+        })?;
+        let total: usize = sizes.iter().sum();
+        let arcs_total = if with_arcs { total } else { 0 };
+        let bound = topology.bound() as usize;
+        let bytes = total * size_of::<u32>() + arcs_total + bound * (size_of::<u64>() + size_of::<u32>());
+        let memory = control.reserve_bytes("sorted undirected lists", bytes as u64)?;
+        let mut lists = Self {
+            starts: vec![0; bound],
+            lengths: vec![0; bound],
+            neighbors: vec![0; total],
+            arcs: vec![0; arcs_total],
+            _memory: memory,
+        };
+        let mut slots = Vec::with_capacity(sizes.len());
+        let (mut neighbors, mut arcs, mut base) = (&mut lists.neighbors[..], &mut lists.arcs[..], 0);
+        let by_part = parts.split(&mut lists.starts).into_iter().zip(parts.split(&mut lists.lengths));
+        for ((starts, lengths), size) in by_part.zip(sizes) {
+            let neighbors = neighbors.split_off_mut(..size).expect("sizes sum to the total");
+            let arcs = arcs.split_off_mut(..size.min(arcs.len())).expect("no longer than what is left");
+            slots.push(Slot { base, starts, lengths, neighbors, arcs });
+            base += size as u64;
+        }
+        parts.map(control, slots, |range, slot, buffer| {
+            let out = SideLists::read(topology, Direction::Out, range.clone(), buffer, &name)?;
+            let incoming = SideLists::read(topology, Direction::In, range, buffer, &name)?;
+            slot.fill(&out, &incoming);
+            Ok(())
+        })?;
+        Ok(lists)
+    }
+
+    /// The lists of `order`, in that order: list `i` is now that of `order[i]`.
+    pub(crate) fn reordered(mut self, order: &[u32]) -> Self {
+        self.starts = order.iter().map(|vertex| self.starts[*vertex as usize]).collect();
+        self.lengths = order.iter().map(|vertex| self.lengths[*vertex as usize]).collect();
+        self
+    }
+
+    /// Where the list of `vertex` is in [`Undirected::neighbors`] and [`Undirected::arcs`].
+    #[inline]
+    pub(crate) fn place(&self, vertex: u32) -> Range<usize> {
+        let start = self.starts[vertex as usize] as usize;
+        start..start + self.lengths[vertex as usize] as usize
+    }
+
+    /// The neighbours of `vertex`, ascending.
+    #[inline]
+    pub(crate) fn list(&self, vertex: u32) -> &[u32] {
+        &self.neighbors[self.place(vertex)]
+    }
+
+    /// How many neighbours each has.
+    pub(crate) fn lengths(&self) -> &[u32] {
+        &self.lengths
+    }
+
+    /// All lists.
+    #[inline]
+    pub(crate) fn neighbors(&self) -> &[u32] {
+        &self.neighbors
+    }
+
+    /// Directed edges between each pair, 1 or 2; empty if they weren't asked for.
+    #[inline]
+    pub(crate) fn arcs(&self) -> &[u8] {
+        &self.arcs
+    }
+}
+
+/// Where a part's lists go.
+struct Slot<'a> {
+    /// Neighbours that are before this part.
+    base: u64,
+    starts: &'a mut [u64],
+    lengths: &'a mut [u32],
+    neighbors: &'a mut [u32],
+    arcs: &'a mut [u8],
+}
+
+impl Slot<'_> {
+    /// Merges the two sides of each vertex.
+    fn fill(self, out: &SideLists, incoming: &SideLists) {
+        let mut end = 0;
+        for (at, (start, length)) in self.starts.iter_mut().zip(self.lengths).enumerate() {
+            *start = self.base + end as u64;
+            let first = end;
+            merge(out.list(at), incoming.list(at), |name, arcs| {
+                self.neighbors[end] = name;
+                if !self.arcs.is_empty() {
+                    self.arcs[end] = arcs;
+                }
+                end += 1;
+            });
+            *length = (end - first) as u32;
+        }
+    }
+}
+
+/// Calls `take` with each number in either list once, ascending, and in how many of the two it is.
+/// Both ascend and may repeat.
+fn merge(mut left: &[u32], mut right: &[u32], mut take: impl FnMut(u32, u8)) {
+    while let (Some(first), Some(second)) = (left.first(), right.first()) {
+        let next = *first.min(second);
+        let in_left = skip(&mut left, next);
+        let in_right = skip(&mut right, next);
+        take(next, u8::from(in_left) + u8::from(in_right));
+    }
+    for mut rest in [left, right] {
+        while let Some(next) = rest.first().copied() {
+            skip(&mut rest, next);
+            take(next, 1);
+        }
+    }
+}
+
+/// Drops `number` from the front of `list`, as often as it is there; whether it was.
+#[inline]
+fn skip(list: &mut &[u32], number: u32) -> bool {
+    let mut found = false;
+    while let Some((first, rest)) = list.split_first()
+        && *first == number
+    {
+        *list = rest;
+        found = true;
+    }
+    found
+}
+
+/// What is kept of one side's lists of a part, each sorted.
+struct SideLists {
+    names: Vec<u32>,
+    /// Where the list of each vertex of the part ends.
+    ends: Vec<usize>,
+}
+
+impl SideLists {
+    fn read<T: Topology>(
+        topology: &T,
+        side: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        name: &impl Fn(u32, u32) -> Option<u32>,
+    ) -> Result<Self> {
+        let mut lists = Self { names: Vec::new(), ends: vec![0; range.len()] };
+        topology.visit(side, range.clone(), buffer, |vertex, piece| {
+            lists.names.extend(piece.neighbors.iter().filter_map(|neighbor| name(vertex, *neighbor)));
+            lists.ends[(vertex - range.start) as usize] = lists.names.len();
+            Visit::Continue
+        })?;
+        let mut start = 0;
+        for end in &mut lists.ends {
+            // A vertex without edges may not have been visited.
+            *end = start.max(*end);
+            lists.names[start..*end].sort_unstable();
+            start = *end;
+        }
+        Ok(lists)
+    }
+
+    fn list(&self, at: usize) -> &[u32] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.names[start..self.ends[at]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graphs::{Graph, any_graph, assert_stops, large_graph};
+    use evergraph_graph::error::ErrorKind;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// The neighbours of each vertex, and in how many directions there is an edge.
+    fn neighbors_by_map(graph: &Graph) -> Vec<BTreeMap<u32, u8>> {
+        let arcs: BTreeSet<_> = graph.arcs(Direction::Out).iter().map(|arc| (arc.0, arc.1)).collect();
+        let mut lists = vec![BTreeMap::new(); graph.vertices.bound() as usize];
+        for (source, target) in arcs.into_iter().filter(|arc| arc.0 != arc.1) {
+            *lists[source as usize].entry(target).or_insert(0) += 1;
+            *lists[target as usize].entry(source).or_insert(0) += 1;
+        }
+        lists
+    }
+
+    fn check(graph: &Graph) {
+        let control = Control::default();
+        let want = neighbors_by_map(graph);
+        let all = |vertex, neighbor| (vertex != neighbor).then_some(neighbor);
+        let built = [
+            Undirected::choose(&graph.csr(Direction::Both), &control, true, all).unwrap(),
+            Undirected::choose(&graph.pieced(Direction::Both), &control, true, all).unwrap(),
+        ];
+        let plain = Undirected::new(&graph.pieced(Direction::Both), &control).unwrap();
+        for (vertex, want) in (0..).zip(&want) {
+            let neighbors: Vec<u32> = want.keys().copied().collect();
+            let arcs: Vec<u8> = want.values().copied().collect();
+            for lists in &built {
+                assert_eq!(lists.list(vertex), neighbors);
+                assert_eq!(lists.arcs()[lists.place(vertex)], arcs);
+            }
+            assert_eq!(plain.list(vertex), neighbors);
+        }
+        assert!(plain.arcs().is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn lists_hold_each_neighbour_once_ascending_with_its_arcs(graph in any_graph()) {
+            check(&graph);
+        }
+    }
+
+    #[test]
+    fn lists_of_many_parts_do_not_run_into_each_other() {
+        check(&large_graph());
+    }
+
+    #[test]
+    fn only_what_is_named_is_kept_and_sorted_by_its_name() {
+        let graph = Graph::new(4, &[(0, 1), (0, 2), (3, 0), (0, 3)]);
+        // Higher ids only, named from the end.
+        let name = |vertex, neighbor| (neighbor > vertex).then(|| 3 - neighbor);
+        let lists = Undirected::choose(&graph.csr(Direction::Both), &Control::default(), true, name).unwrap();
+        assert_eq!(lists.list(0), [0, 1, 2]);
+        assert_eq!(lists.arcs()[lists.place(0)], [2, 1, 1]);
+        assert_eq!(lists.lengths(), [3, 0, 0, 0]);
+        let turned = lists.reordered(&[3, 0]);
+        assert_eq!((turned.list(0), turned.list(1)), (&[][..], &[0, 1, 2][..]));
+    }
+
+    #[test]
+    fn both_sides_are_needed() {
+        let csr = Graph::new(2, &[(0, 1)]).csr(Direction::Out);
+        let error = Undirected::new(&csr, &Control::default()).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+    }
+
+    #[test]
+    fn it_stops_when_asked_to() {
+        let csr = large_graph().csr(Direction::Both);
+        assert_stops(|control| {
+            control.check()?;
+            control.report("lists", 0.0);
+            Undirected::new(&csr, control).map(|lists| lists.lengths().len())
+        });
+    }
+}

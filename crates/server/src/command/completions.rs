@@ -1,0 +1,64 @@
+//! `evergraph completions`: the script by which a shell completes commands and options.
+
+use crate::arguments::command_line;
+use crate::context::Context;
+use crate::terminal::failure::Failure;
+use clap::{Args, Command};
+use clap_complete::{Shell, generate};
+use serde::Serialize;
+use std::fmt;
+
+const AFTER_HELP: &str = "\
+Examples:
+  evergraph completions bash > ~/.local/share/bash-completion/completions/evergraph
+  evergraph completions zsh > ~/.zfunc/_evergraph
+  evergraph completions fish > ~/.config/fish/completions/evergraph.fish
+  source <(evergraph completions bash)
+
+The last one is for this shell only. `make install` puts the first three where
+shells look for them. Zsh has to be told of the folder first, in ~/.zshrc:
+  fpath+=~/.zfunc; autoload -Uz compinit; compinit";
+
+/// What `evergraph completions` is told.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct CompletionsArguments {
+    /// The shell.
+    pub shell: Shell,
+}
+
+/// Prints the script.
+///
+/// # Errors
+/// If standard output doesn't take it.
+pub fn execute(arguments: &CompletionsArguments, context: &Context) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    generate(arguments.shell, &mut visible(&command_line()), "evergraph", &mut script);
+    let script = String::from_utf8(script).expect("scripts are made of help texts");
+    context.console.result(&CompletionsReport { shell: arguments.shell.to_string(), script })
+}
+
+/// The command line without what is hidden, which some shells' scripts would offer.
+fn visible(command: &Command) -> Command {
+    let options = command.get_arguments().filter(|option| !option.is_hide_set()).cloned();
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set()).map(visible);
+    Command::new(command.get_name().to_owned())
+        .about(command.get_about().cloned().unwrap_or_default())
+        .version(command.get_version().unwrap_or_default().to_owned())
+        .disable_version_flag(command.get_version().is_none())
+        .args(options)
+        .subcommands(below)
+}
+
+/// A script.
+#[derive(Debug, Serialize)]
+struct CompletionsReport {
+    shell: String,
+    script: String,
+}
+
+impl fmt::Display for CompletionsReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.script)
+    }
+}

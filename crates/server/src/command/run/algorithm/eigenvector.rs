@@ -1,0 +1,70 @@
+//! `evergraph run DB eigenvector`: scores, the highest first.
+
+use crate::command::run::answer::{Amount, Answer, Found, Kind, Values};
+use crate::command::run::choices::{CommonArguments, DirectionArgument, WeightArguments};
+use crate::command::run::setting::{Run, Setting};
+use crate::terminal::number::counted;
+use clap::Args;
+use evergraph_algorithms::eigenvector::{EigenvectorParameters, eigenvector};
+use evergraph_graph::error::Result;
+use evergraph_graph::topology::Topology;
+use serde_json::json;
+
+/// What eigenvector centrality is told.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  evergraph run social.eg eigenvector --direction both --weight strength")]
+pub struct EigenvectorArguments {
+    /// Along which edges importance flows.
+    #[arg(long, value_enum, default_value_t)]
+    pub direction: DirectionArgument,
+    /// How much flows.
+    #[command(flatten)]
+    pub weight: WeightArguments,
+    /// Rounds at most.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub iterations: u32,
+    /// Stop when scores change by less than this a vertex, on average, in a round.
+    #[arg(long, value_name = "T", default_value_t = 1e-6)]
+    pub tolerance: f64,
+    /// What all algorithms are told.
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+impl Run for EigenvectorArguments {
+    fn common(&self) -> &CommonArguments {
+        &self.common
+    }
+
+    fn run(&self, setting: &Setting<'_>) -> Result<Answer> {
+        let direction = self.direction.direction();
+        let (iterations, tolerance) = (self.iterations, self.tolerance);
+        let parameters = EigenvectorParameters { iterations, tolerance, direction };
+        // Importance is pulled: along the lists of those that it comes from.
+        let topology = setting.freeze(direction.reversed(), setting.weight(&self.weight)?)?;
+        let found = eigenvector(&topology, &parameters, &setting.control)?;
+        let rounds = counted(u64::from(found.iterations), "round", "rounds");
+        let end = if found.converged { "below" } else { "not below" };
+        let (change, scores) = (found.change, found.scores);
+        let value = move |vertex| Amount::Real(scores[vertex as usize]);
+        Ok(Answer {
+            summary: format!(
+                "{rounds}; the last one changed the scores by {change:.3e} in sum, {end} the tolerance"
+            ),
+            figures: json!({
+                "direction": self.direction.name(),
+                "weight": self.weight.weight,
+                "iterations": found.iterations,
+                "change": change,
+                "converged": found.converged,
+            }),
+            found: Found::Values(Values::highest(
+                topology.vertices(),
+                Kind::Real,
+                "score",
+                setting.top,
+                value,
+            )),
+        })
+    }
+}

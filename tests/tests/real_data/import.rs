@@ -10,25 +10,25 @@ use evergraph_tests::data::{data_set, json_atoms, json_section, read_text};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-fn options(paths: &[PathBuf]) -> ImportOptions {
+pub fn options(paths: &[PathBuf]) -> ImportOptions {
     ImportOptions::new(paths.iter().map(InputFile::new))
 }
 
-fn load(options: &ImportOptions) -> Load {
+pub fn load(options: &ImportOptions) -> Load {
     let Imported { load, bad_rows, .. } = read(options, &|_| ()).expect("the set loads");
     assert_eq!(bad_rows.count, 0);
     load
 }
 
 /// What `expected-counts.json` says in `section`: name and count.
-fn expected_counts(folder: &Path, section: &str) -> Vec<(String, u64)> {
+pub fn expected_counts(folder: &Path, section: &str) -> Vec<(String, u64)> {
     let text = read_text(&folder.join("expected-counts.json"));
     let atoms = json_atoms(json_section(&text, section));
     atoms.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap())).collect()
 }
 
 /// The rows that `load` has of a file of LDBC's, by the file's name.
-fn rows_of(load: &Load, file: &str) -> u64 {
+pub fn rows_of(load: &Load, file: &str) -> u64 {
     let words: Vec<&str> = file.split('_').collect();
     let is_label = |table: usize, word: &str| load.vertices[table].label.eq_ignore_ascii_case(word);
     if let [label] = words[..] {
@@ -44,7 +44,7 @@ fn rows_of(load: &Load, file: &str) -> u64 {
     tables.map(|table| table.rows).sum()
 }
 
-fn assert_is_whole(load: &Load) {
+pub fn assert_is_whole(load: &Load) {
     for table in &load.vertices {
         let mut rows = 0;
         let read = table.blocks.for_each(&mut |block| {

@@ -2,6 +2,7 @@
 //! and opened again; always with the answers that their publishers or other tools computed.
 //!
 //! ```text
+//! mapped         sets read as recognised, and by mapping files with every kind of value
 //! import         the columns read from the files, with the counts that are known of them
 //! snb            LDBC SNB Interactive sample: 31 files, 6,920 operations, one transaction each
 //! p2p            Gnutella: a base graph and 30,000 updates are the published graph
@@ -18,6 +19,7 @@
 mod answers;
 mod import;
 mod imported;
+mod mapped;
 mod mathoverflow;
 mod p2p;
 mod published;

@@ -50,7 +50,11 @@ impl CsvFile {
             Some(delimiter) => delimiter,
             None => detect_in(&mut source)?,
         };
-        let format = CsvFormat { delimiter, quote: rule.quote.unwrap_or(options.quote) };
+        let format = CsvFormat {
+            delimiter,
+            quote: rule.quote.unwrap_or(options.quote),
+            escape: rule.escape.or(options.escape),
+        };
         let mut records = CsvRecords::new(source, format);
         let first = if rule.header { records.read_header()? } else { None };
         let words = match (&rule.columns, first) {

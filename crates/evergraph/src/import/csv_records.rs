@@ -37,6 +37,8 @@ pub struct CsvFormat {
     pub delimiter: u8,
     /// What encloses them, if anything.
     pub quote: Option<u8>,
+    /// What stands before a quote inside quotes; doubling it says the same.
+    pub escape: Option<u8>,
 }
 
 impl CsvFormat {
@@ -61,6 +63,7 @@ impl CsvFormat {
             Some(quote) => builder.quote(quote),
             None => builder.quoting(false),
         };
+        builder.escape(self.escape);
         builder.build()
     }
 }
@@ -327,7 +330,7 @@ mod tests {
     use crate::import::faults::{FaultCollector, OnBadRow};
     use std::io::Cursor;
 
-    const RFC: CsvFormat = CsvFormat { delimiter: b',', quote: Some(b'"') };
+    const RFC: CsvFormat = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None };
 
     fn records(text: &str, format: CsvFormat) -> CsvRecords {
         CsvRecords::new(
@@ -376,9 +379,16 @@ mod tests {
 
     #[test]
     fn without_quoting_a_quote_is_a_character() {
-        let format = CsvFormat { delimiter: b'|', quote: None };
+        let format = CsvFormat { delimiter: b'|', quote: None, escape: None };
         let expected = [record(1, &["\"a", "b\"\"c"]), record(2, &["d", "\""])];
         assert_eq!(read("\"a|b\"\"c\nd|\"\n", format, 2).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_escape_keeps_a_quote_inside_quotes() {
+        let format = CsvFormat { escape: Some(b'\\'), ..RFC };
+        let text = r#""[\"a,b\"]",\x"#;
+        assert_eq!(read(text, format, 2).unwrap(), [record(1, &["[\"a,b\"]", "\\x"])]);
     }
 
     #[test]

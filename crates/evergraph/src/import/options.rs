@@ -22,6 +22,8 @@ pub struct ImportOptions {
     /// What encloses fields with delimiters or line breaks in CSV files, doubled inside; `None` makes
     /// it an ordinary character.
     pub quote: Option<u8>,
+    /// What stands before a quote inside quotes in CSV files, besides doubling it.
+    pub escape: Option<u8>,
     /// The text that stands for no value, besides an empty one.
     pub null: Option<String>,
     /// What stands between the elements of an array in CSV files.
@@ -65,6 +67,7 @@ impl ImportOptions {
             mapping: None,
             delimiter: None,
             quote: Some(b'"'),
+            escape: None,
             null: None,
             array_delimiter: b';',
             id_type: IdType::String,
@@ -87,7 +90,7 @@ impl ImportOptions {
         if self.files.is_empty() {
             return Err(Error::invalid("no files to import: name some, or a folder"));
         }
-        let separators = [("delimiter", self.delimiter), ("quote", self.quote)];
+        let separators = [("delimiter", self.delimiter), ("quote", self.quote), ("escape", self.escape)];
         for (what, byte) in separators.into_iter().chain([("array delimiter", Some(self.array_delimiter))]) {
             let allowed = |byte: u8| byte == b'\t' || byte == b' ' || byte.is_ascii_punctuation();
             if let Some(byte) = byte.filter(|byte| !allowed(*byte)) {

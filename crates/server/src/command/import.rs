@@ -4,7 +4,7 @@
 //! nothing behind.
 
 use crate::context::Context;
-use crate::loading::{Destination, LoadReport};
+use crate::loading::{Destination, LabelRow, LoadReport};
 use crate::terminal::failure::Failure;
 use crate::terminal::number::{count, counted, rate};
 use crate::terminal::table::visible;
@@ -14,6 +14,7 @@ use evergraph::import::faults::{BadRows, OnBadRow};
 use evergraph::import::mapping::document::Mapping;
 use evergraph::import::options::{HeaderPlace, IdType, ImportOptions, Imported, InputFile, Progress, Role};
 use evergraph::import::plan::propose;
+use evergraph::import::policy::{OnDuplicate, OnUnknown, Settled};
 use evergraph::import::read::read_beside;
 use evergraph_graph::error::{Error, Result};
 use serde::Serialize;
@@ -33,6 +34,7 @@ Examples:
   evergraph import --propose data/ > mapping.toml         how a folder would be read, to be changed
   evergraph import d.eg data/ --mapping mapping.toml      and is read then
   evergraph import b.eg data/ --on-error skip --report bad.csv
+  evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges speak of
   zcat edges.gz | evergraph import e.eg -                 an edge list from standard input
 
 What a file holds follows from its name and first lines:
@@ -89,6 +91,9 @@ pub struct ImportArguments {
     /// What stands between the elements of an array.
     #[arg(long, value_name = "CHARACTER", value_parser = character, default_value = ";", help_heading = "CSV files and lists")]
     pub array_delimiter: u8,
+    /// What stands before a quote inside quotes, besides doubling it: usually a backslash.
+    #[arg(long, value_name = "CHARACTER", value_parser = character, help_heading = "CSV files and lists")]
+    pub escape: Option<u8>,
     /// The text that stands for no value, besides an empty one.
     #[arg(long, value_name = "TEXT", help_heading = "CSV files and lists")]
     pub null: Option<String>,
@@ -122,6 +127,12 @@ pub struct ImportArguments {
     /// What follows the id in lists of vertices [default: value].
     #[arg(long, value_name = "COLUMNS", help_heading = "CSV files and lists")]
     pub vertex_columns: Option<String>,
+    /// What to do about a vertex whose id was there before.
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
+    pub on_duplicate: OnDuplicateArgument,
+    /// What to do about an edge to or from a vertex that isn't there.
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
+    pub on_unknown: OnUnknownArgument,
     /// What to do about a row that can't be loaded.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
     pub on_error: OnError,
@@ -131,6 +142,30 @@ pub struct ImportArguments {
     /// Write every bad row to FILE, as CSV: file, line, column, name, reason, row.
     #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
     pub report: Option<PathBuf>,
+}
+
+/// What to do about a vertex whose id was there before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum OnDuplicateArgument {
+    /// It is a bad row.
+    #[default]
+    Fail,
+    /// The first one counts.
+    First,
+    /// The last one counts.
+    Last,
+}
+
+/// What to do about an edge to or from a vertex that isn't there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum OnUnknownArgument {
+    /// It is a bad row.
+    #[default]
+    Fail,
+    /// The edge is left out.
+    Skip,
+    /// The vertex is created, with its id only.
+    Create,
 }
 
 /// What to do about a row that can't be loaded.
@@ -187,14 +222,20 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
     })?;
     let read_seconds = began.elapsed().as_secs_f64();
     arguments.check_names(&imported)?;
-    let Imported { load, bad_rows, ignored_files, guessed_files } = imported;
+    let Imported { load, bad_rows, settled, ignored_files, guessed_files } = imported;
     let load = destination.load(load, read_seconds, &meter, context)?;
     drop(meter);
     let shown = |paths: Vec<PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
     let (ignored_files, guessed_files) = (shown(ignored_files), shown(guessed_files));
     let report = arguments.report.as_ref().map(|path| path.display().to_string());
     let bad_rows = BadRowsReport { bad_rows, report };
-    context.console.summary(&ImportReport { load, bad_rows, ignored_files, guessed_files })
+    context.console.summary(&ImportReport {
+        load,
+        bad_rows,
+        settled: settled.into(),
+        ignored_files,
+        guessed_files,
+    })
 }
 
 impl ImportArguments {
@@ -233,6 +274,7 @@ impl ImportArguments {
         let mut options = ImportOptions::new(files);
         options.mapping = mapping;
         options.delimiter = self.delimiter;
+        options.escape = self.escape;
         options.null.clone_from(&self.null);
         options.quote = self.quote.map_or(options.quote, |quote| quote.0);
         options.array_delimiter = self.array_delimiter;
@@ -249,6 +291,16 @@ impl ImportArguments {
         options.vertices = self.vertices.clone();
         options.edge_columns.clone_from(&self.columns);
         options.vertex_columns.clone_from(&self.vertex_columns);
+        options.on_duplicate = match self.on_duplicate {
+            OnDuplicateArgument::Fail => OnDuplicate::Fail,
+            OnDuplicateArgument::First => OnDuplicate::First,
+            OnDuplicateArgument::Last => OnDuplicate::Last,
+        };
+        options.on_unknown = match self.on_unknown {
+            OnUnknownArgument::Fail => OnUnknown::Fail,
+            OnUnknownArgument::Skip => OnUnknown::Skip,
+            OnUnknownArgument::Create => OnUnknown::Create,
+        };
         options.on_bad_row = match (self.on_error, self.max_bad) {
             (OnError::Stop, None) => OnBadRow::Stop,
             (_, at_most) => OnBadRow::Skip { at_most },
@@ -367,8 +419,53 @@ struct ImportReport {
     #[serde(flatten)]
     load: LoadReport,
     bad_rows: BadRowsReport,
+    settled: SettledReport,
     ignored_files: Vec<String>,
     guessed_files: Vec<String>,
+}
+
+/// What was done as `--on-duplicate` and `--on-unknown` say, and to files without direction.
+#[derive(Debug, Serialize)]
+struct SettledReport {
+    duplicates: u64,
+    unknown: u64,
+    repeated_pairs: u64,
+    created: Vec<LabelRow>,
+}
+
+impl From<Settled> for SettledReport {
+    fn from(settled: Settled) -> Self {
+        let Settled { duplicates, unknown, created, repeated_pairs } = settled;
+        let created = created.into_iter().map(|(label, vertices)| LabelRow { label, vertices });
+        Self { duplicates, unknown, repeated_pairs, created: created.collect() }
+    }
+}
+
+impl fmt::Display for SettledReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (count, one, many) in [
+            (
+                self.duplicates,
+                "vertex that came again (--on-duplicate)",
+                "vertices that came again (--on-duplicate)",
+            ),
+            (self.unknown, "edge to a vertex that isn't there", "edges to vertices that aren't there"),
+            (
+                self.repeated_pairs,
+                "repeated edge of files without direction",
+                "repeated edges of files without direction",
+            ),
+        ] {
+            if count > 0 {
+                writeln!(f, "left out {}", counted(count, one, many))?;
+            }
+        }
+        for LabelRow { label, vertices } in &self.created {
+            let vertices = counted(*vertices, "vertex", "vertices");
+            writeln!(f, "created {vertices} of label {} for edges that name them", visible(label))?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -394,6 +491,7 @@ impl Serialize for BadRowsReport {
 impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.load)?;
+        write!(f, "{}", self.settled)?;
         let BadRows { count, first } = &self.bad_rows.bad_rows;
         if *count > 0 {
             let rows = counted(*count, "bad row", "bad rows");

@@ -51,7 +51,7 @@ fn a_duplicate_key_is_named_with_both_places() {
 #[test]
 fn a_malformed_header_is_named_by_column() {
     refused(&[("people.csv", "id:ID,born:integr\n1,1815\n")], 2, &["people.csv", "column 2", "born:integr"]);
-    refused(&[("people.csv", "id,name\na,Ada\n")], 2, &["people.csv", ":ID"]);
+    refused(&[("people.csv", "town,name\na,Ada\na,Eve\n")], 2, &["people.csv", ":ID", "town name"]);
     refused(&[("people.csv", "")], 2, &["people.csv", "empty"]);
 }
 
@@ -73,10 +73,8 @@ fn a_truncated_gzip_is_named_with_its_offset() {
 fn options_that_nothing_got_are_refused() {
     let folder = Folder::new();
     folder.write("people.csv", "id:ID,name\n1,Ada\n");
-    folder.run(&["import", "a.eg", "people.csv", "--label", "Person"]).failed(2, &["--nodes Person=FILE"]);
-    folder
-        .run(&["import", "a.eg", "people.csv", "--type", "KNOWS"])
-        .failed(2, &["--relationships KNOWS=FILE"]);
+    folder.run(&["import", "a.eg", ".", "--label", "Person"]).failed(2, &["--nodes Person=FILE"]);
+    folder.run(&["import", "a.eg", "people.csv", "--type", "KNOWS"]).failed(2, &["--edges KNOWS=FILE"]);
     assert!(!folder.path("a.eg").exists());
 }
 

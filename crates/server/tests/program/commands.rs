@@ -118,6 +118,48 @@ fn bad_rows_are_left_out_if_they_may_be_and_told() {
 }
 
 #[test]
+fn a_proposed_mapping_is_printed_and_imports_what_it_says() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("data")).unwrap();
+    folder.write("data/people.csv", "id,name,born\n1,Ada,1815\n2,Mary,1780\n");
+    folder.write("data/knows.csv", "from,to\n1,2\n2,1\n");
+    let mapping = folder.run(&["import", "--propose", "data"]).succeeded().out;
+    assert!(mapping.contains("path = \"people.csv\"\nlabel = \"people\"\n"), "{mapping}");
+    let mapping = mapping.replace("label = \"people\"", "label = \"Person\"");
+    let mapping = mapping.replace("type = \"knows\"", "type = \"KNOWS\"\nundirected = true");
+    folder.write("data/mapping.toml", mapping.replace("space = \"people\"", "space = \"Person\""));
+    let report = folder.json(&["import", "a.eg", "--mapping", "data/mapping.toml"]);
+    assert_eq!(report["labels"], json!([{"label": "Person", "vertices": 2}]));
+    let types = json!([{"type": "KNOWS", "source_label": "Person", "target_label": "Person", "edges": 1}]);
+    assert_eq!(report["edge_types"], types);
+    assert_eq!(report["settled"]["repeated_pairs"], 1);
+    assert_eq!(report["guessed_files"], json!([]));
+    let report = folder.json(&["import", "b.eg", "data"]);
+    assert_eq!(report["guessed_files"], json!(["data/knows.csv", "data/people.csv"]));
+    folder.write("data/mapping.toml", "[[file]]\npath = 'people.csv'\nlable = 'x'\n");
+    let refused = folder.run(&["import", "c.eg", "data", "--mapping", "data/mapping.toml"]);
+    refused.failed(2, &["data/mapping.toml:3: unknown field `lable`, expected one of `path`"]);
+}
+
+#[test]
+fn files_are_named_as_neo4j_admin_names_them() {
+    let folder = Folder::new();
+    folder.write("header.csv", "id:ID(P)|name\n");
+    folder.write("a.csv", "1|Ada\n");
+    folder.write("b.csv", "2|NULL\n3|Eve\n");
+    folder.write("knows.csv", ":START_ID(P),:END_ID(P)\n1,2\n2,9\n");
+    let files = ["--nodes", "Person=header.csv,a.csv,b.csv", "--edges", "KNOWS=knows.csv", "--null", "NULL"];
+    let create = [&["import", "a.eg"], &files[..], &["--on-unknown", "create"]].concat();
+    let text = folder.run(&create).succeeded().out;
+    assert!(text.contains("created 1 vertex of label Person for edges that name them\n"), "{text}");
+    let stats = folder.json(&["stats", "a.eg"]);
+    assert_eq!((&stats["vertices_count"], &stats["edges_count"]), (&json!(4), &json!(2)));
+    folder.run(&["import", "b.eg", "b.csv", "--header", "header.csv", "--label", "Person"]).succeeded();
+    assert_eq!(folder.json(&["stats", "b.eg"])["labels"][0]["label"], "Person");
+    folder.run(&["import", "c.eg", "b.csv", "--header", "heder.csv"]).failed(3, &["heder.csv"]);
+}
+
+#[test]
 fn searches_begin_at_keys_or_numbers_and_say_where_there_is_no_path() {
     let folder = Folder::new();
     folder.write("a.e", "10 20 1\n20 30 1\n40 10 7\n");

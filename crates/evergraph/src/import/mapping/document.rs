@@ -143,6 +143,7 @@ struct Document {
 struct Defaults {
     delimiter: Option<Spanned<String>>,
     quote: Option<Spanned<String>>,
+    escape: Option<Spanned<String>>,
     null: Option<String>,
     array_delimiter: Option<Spanned<String>>,
 }
@@ -166,6 +167,7 @@ struct FileEntry {
     ignore: Vec<Column>,
     delimiter: Option<Spanned<String>>,
     quote: Option<Spanned<String>>,
+    escape: Option<Spanned<String>>,
     null: Option<String>,
     array_delimiter: Option<Spanned<String>>,
     #[serde(default)]
@@ -285,6 +287,7 @@ impl FileEntry {
             ignore: self.ignore.into_iter().map(|Column(column)| column).collect(),
             delimiter: one_byte("delimiter", self.delimiter.as_ref().or(defaults.delimiter.as_ref()))?,
             quote: quote(self.quote.as_ref().or(defaults.quote.as_ref()))?,
+            escape: one_byte("escape", self.escape.as_ref().or(defaults.escape.as_ref()))?,
             null: self.null.or_else(|| defaults.null.clone()),
             array_delimiter,
             undirected: self.undirected,
@@ -354,6 +357,7 @@ mod tests {
             types = { born = "date{epoch:seconds}" }
             ignore = ["notes", 4]
             quote = "none"
+            escape = "\\"
 
             [[file]]
             path = "**/knows.csv"
@@ -381,6 +385,7 @@ mod tests {
             ignore: vec![ColumnName::Name("notes".to_owned()), ColumnName::Number(4)],
             delimiter: Some(b'|'),
             quote: Some(None),
+            escape: Some(b'\\'),
             null: Some("NULL".to_owned()),
             origin: Some("m.toml:6".to_owned()),
             ..FileRule::new(FileFormat::Csv)

@@ -58,6 +58,9 @@ fn write_rule(text: &mut String, path: &str, rule: &FileRule) {
     if let Some(quote) = rule.quote {
         key("quote", quote.map_or(quoted("none"), byte));
     }
+    if let Some(escape) = rule.escape {
+        key("escape", byte(escape));
+    }
     if let Some(null) = &rule.null {
         key("null", quoted(null));
     }
@@ -162,7 +165,7 @@ mod tests {
             names,
             ends,
             flags,
-            (a_byte(), a_byte()),
+            (a_byte(), a_byte(), a_byte()),
             prop::collection::vec(a_column(), 0..3),
         )
             .prop_map(|(columns, types, quote, names, ends, flags, bytes, ignore)| FileRule {
@@ -179,6 +182,7 @@ mod tests {
                 undirected: flags.1,
                 delimiter: bytes.0,
                 array_delimiter: bytes.1,
+                escape: bytes.2,
                 ignore,
                 ..FileRule::new(flags.2)
             })

@@ -29,6 +29,8 @@ pub struct FileRule {
     pub delimiter: Option<u8>,
     /// What encloses fields (`Some(None)`: nothing does); `None` for what the option says.
     pub quote: Option<Option<u8>>,
+    /// What stands before a quote inside quotes; `None` for what the option says.
+    pub escape: Option<u8>,
     /// The text that stands for no value; `None` for what the option says.
     pub null: Option<String>,
     /// What stands between the elements of an array; `None` for what the option says.
@@ -113,6 +115,7 @@ impl FileRule {
             ignore: Vec::new(),
             delimiter: None,
             quote: None,
+            escape: None,
             null: None,
             array_delimiter: None,
             undirected: false,

@@ -131,7 +131,7 @@ fn with_header(rule: FileRule, file: &InputFile, options: &ImportOptions) -> Res
         HeaderPlace::Given(text) => (text, false),
     };
     let delimiter = rule.delimiter.or(options.delimiter).unwrap_or_else(|| detect_delimiter(text.as_bytes()));
-    let columns = CsvFormat { delimiter, quote: options.quote }.split(text)?;
+    let columns = CsvFormat { delimiter, quote: options.quote, escape: options.escape }.split(text)?;
     Ok(FileRule { header, columns: Some(columns), delimiter: Some(delimiter), ..rule })
 }
 
@@ -158,7 +158,7 @@ fn look_at_csv(file: &InputFile, options: &ImportOptions) -> Result<Look> {
         let label = known_label(&rule, rule.columns.as_deref().unwrap_or_default());
         return Ok(Look::Rule(rule, label));
     }
-    let bars = CsvFormat { delimiter: b'|', quote: None };
+    let bars = CsvFormat { delimiter: b'|', quote: None, escape: None };
     let first_line = first_record(&file.path, bars)?.unwrap_or_default().join("|");
     if let Some(rule) = ldbc::recognise(&file.path, &first_line) {
         let label = known_label(&rule, rule.columns.as_deref().unwrap_or_default());
@@ -169,7 +169,7 @@ fn look_at_csv(file: &InputFile, options: &ImportOptions) -> Result<Look> {
         None => detect_in(&mut Source::open(&file.path)?)?,
     };
     rule.delimiter = (delimiter != b',' || rule.delimiter.is_some()).then_some(delimiter);
-    let format = CsvFormat { delimiter, quote: options.quote };
+    let format = CsvFormat { delimiter, quote: options.quote, escape: options.escape };
     let Some(first) = first_record(&file.path, format)? else {
         let name = display_name(&file.path);
         return Err(Error::invalid(format!(

@@ -280,7 +280,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         std::fs::write(&path, text).unwrap();
-        let format = CsvFormat { delimiter: b',', quote: Some(b'"') };
+        let format = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None };
         let sample = Sample::of(&path, format).unwrap().unwrap();
         PlainCsv { stem: stem.to_owned(), role: None, sample }
     }

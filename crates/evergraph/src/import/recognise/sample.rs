@@ -197,7 +197,7 @@ mod tests {
     fn a_sample_is_the_first_line_and_what_follows() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
-        let format = CsvFormat { delimiter: b',', quote: Some(b'"') };
+        let format = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None };
         std::fs::write(&path, "id,name,town\n1,Ada,London\n2,,London\nbad\n").unwrap();
         let sample = Sample::of(&path, format).unwrap().unwrap();
         assert_eq!((sample.first.join(" ").as_str(), sample.rows), ("id name town", 2));

@@ -7,6 +7,7 @@ use flate2::read::MultiGzDecoder;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// The folder of the set `name`, or `None` where nobody has it.
 ///
@@ -75,6 +76,17 @@ pub fn json_atoms(section: &str) -> Vec<&str> {
     atoms.filter(|atom| !atom.is_empty()).collect()
 }
 
+/// Names and numbers of a section of a file of counts.
+///
+/// # Panics
+/// If there is no such section, or a name has no number of the kind that is wanted.
+#[must_use]
+pub fn json_counts<N: FromStr>(text: &str, section: &str) -> Vec<(String, N)> {
+    let atoms = json_atoms(json_section(text, section));
+    let count = |text: &str| text.parse().unwrap_or_else(|_| panic!("{text} is a count"));
+    atoms.chunks(2).map(|pair| (pair[0].to_owned(), count(pair[1]))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,5 +96,6 @@ mod tests {
         let text = r#"{"a": {"b": 1, "c": [2, 3]}, "d": [["x", 4], ["y", 5]]}"#;
         assert_eq!(json_atoms(json_section(text, "a")), ["b", "1", "c", "2", "3"]);
         assert_eq!(json_atoms(json_section(text, "d")), ["x", "4", "y", "5"]);
+        assert_eq!(json_counts::<u8>(text, "d"), [("x".to_owned(), 4), ("y".to_owned(), 5)]);
     }
 }

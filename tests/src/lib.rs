@@ -1,4 +1,5 @@
-//! Support for the behaviour tests: data sets, a view's whole contents, stores that can lose power.
+//! Support for the behaviour tests: data sets, a view's whole contents, the LSQB queries, stores that can
+//! lose power.
 //!
 //! What disagrees or cannot be read panics, as an assertion in the test itself would.
 
@@ -6,4 +7,5 @@
 
 pub mod contents;
 pub mod data;
+pub mod lsqb;
 pub mod store;

@@ -153,7 +153,7 @@ pub fn cycles<T: Topology>(
                     break;
                 }
             }
-            search.from_root(root, root)?;
+            search.search_root(root, root)?;
             counts[at].store(search.found.len(), Relaxed);
             if search.found.len() > parameters.limit {
                 break;
@@ -192,7 +192,7 @@ pub fn through<V: GraphView>(
     let root = live.member(vertex, "vertex")?;
     control.report(PHASE, 0.0);
     let mut search = Search::new(live, parameters, control);
-    search.from_root(root, 0)?;
+    search.search_root(root, 0)?;
     let complete = search.found.len() <= parameters.limit;
     let rotated = |cycle: &[u32]| {
         let lowest = (0..cycle.len()).min_by_key(|at| cycle[*at]).unwrap_or(0);
@@ -315,7 +315,7 @@ impl<'a, L: Lists> Search<'a, L> {
     }
 
     /// Adds the cycles through `root` among vertices from `lowest` on, up to one past the limit.
-    fn from_root(&mut self, root: u32, lowest: u32) -> Result<()> {
+    fn search_root(&mut self, root: u32, lowest: u32) -> Result<()> {
         if !self.find_ways_back(root, lowest)? {
             return Ok(());
         }

@@ -12,8 +12,8 @@
 //! at the low ranks.
 //!
 //! A list is intersected with others by marking its members once in an array of all ranks, and reading
-//! the other lists. (Searching long lists by halves for the few members before v was no faster, from
-//! 4 times as long on, and cost a fifth at 16.)
+//! the other lists. (Searching lists by halves that are 4 to 32 times as long as what is before v in
+//! this one took 33 to 3 % more time on a skewed graph.)
 //!
 //! The count of a vertex may be of triangles, or of the arcs opposite to it in them: 1 or 2 each.
 

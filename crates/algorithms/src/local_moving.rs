@@ -4,25 +4,25 @@
 //! ```text
 //! gain of v in community C = weight(v, C) - resolution * strength(v) * volume(C without v) / total
 //!
-//! round    the active vertices, in 64 groups by a hash of their id
-//!   group    all choose by the same state, in parallel        -> then all move
+//! round    the active vertices, in 64 turns by a hash of their id
+//!   turn     all choose by the same state, in parallel        -> then all move
 //!            neighbours of who moved, outside of its new community, become active
 //! until nearly nobody moves
 //! ```
 //!
-//! Taking turns one by one would be Louvain as published, but sequential; all at once, neighbours
-//! would swap places for ever. In groups, few neighbours choose at the same time. On a small graph a
-//! group is one or two vertices, and the answer about that of taking turns. Of two that are alone and
-//! in one group, only the higher may move to the lower, so that they can't swap. (Asking for that of all
-//! that are alone, as the source of the rule does, measured 1 to 5 % less modularity on three of four
-//! small graphs, and 1 % more on one.)
+//! One by one would be Louvain as published, but sequential; all at once, neighbours would swap
+//! places for ever. In turns, few neighbours choose at the same time. On a small graph a turn is one
+//! or two vertices, and the answer about that of one by one. Of two that are alone and in one turn,
+//! only the higher may move to the lower, so that they can't swap. (Asking for that of all that are
+//! alone, as the source of the rule does, measured 1 to 5 % less modularity on three of four small
+//! graphs, and 1 % more on one.)
 //!
 //! Ties go to the community with the lowest number, and sums run in the order of lists: the answer is
 //! the same for any number of threads.
 //!
-//! Source: Blondel et al.: Fast unfolding of communities in large networks (2008); groups as the
+//! Source: Blondel et al.: Fast unfolding of communities in large networks (2008); turns are the
 //! sub-rounds of Gottesbüren, Hamann: Deterministic Parallel Hypergraph Partitioning (Euro-Par
-//! 2022); the rule for singletons from Lu, Halappanavar, Kalyanaraman (2015); active vertices from
+//! 2022); the rule for those alone from Lu, Halappanavar, Kalyanaraman (2015); active vertices from
 //! Ozaki, Tezuka, Inaba (2016).
 
 use crate::control::Control;
@@ -57,17 +57,17 @@ pub(crate) struct LocalMoving<'a, T> {
 /// In place of a community.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// Bytes for each vertex: strength, community, volume, size; and its place in a group.
+/// Bytes for each vertex: strength, community, volume, size; and its place in a turn.
 pub(crate) const STATE_BYTES: usize = 2 * size_of::<f64>() + 3 * size_of::<u32>();
 
-/// Groups of a round, a power of two. More of them come nearer to taking turns, and have less to do
-/// in parallel.
-const GROUPS: usize = 64;
+/// Turns of a round, a power of two. More of them come nearer to one by one, and have less to do in
+/// parallel.
+const TURNS: usize = 64;
 
-/// The group of `vertex`, by a hash that puts neighbouring ids into different ones (Knuth 6.4).
+/// The turn of `vertex`, by a hash that puts neighbouring ids into different ones (Knuth 6.4).
 #[inline]
-fn group_of(vertex: u32) -> usize {
-    (vertex.wrapping_mul(0x9E37_79B9) >> (32 - GROUPS.trailing_zeros())) as usize
+fn turn_of(vertex: u32) -> usize {
+    (vertex.wrapping_mul(0x9E37_79B9) >> (32 - TURNS.trailing_zeros())) as usize
 }
 
 /// Rounds at most: only quality depends on it.
@@ -157,21 +157,21 @@ impl<'a, T: Topology> LocalMoving<'a, T> {
 
     /// Lets the active vertices choose; how many moved.
     fn round(&mut self) -> Result<u64> {
-        let mut groups: Vec<Vec<u32>> = vec![Vec::new(); GROUPS];
+        let mut turns: Vec<Vec<u32>> = vec![Vec::new(); TURNS];
         for (base, word) in (0..).step_by(64).zip(&self.active) {
             let mut word = word.load(Relaxed);
             while word != 0 {
                 let vertex: u32 = base + word.trailing_zeros();
-                groups[group_of(vertex)].push(vertex);
+                turns[turn_of(vertex)].push(vertex);
                 word &= word - 1;
             }
         }
         let mut moved = 0;
-        for group in groups {
-            for vertex in &group {
+        for turn in turns {
+            for vertex in &turn {
                 *self.active[*vertex as usize / 64].get_mut() &= !(1 << (vertex % 64));
             }
-            let moves = self.share_out(&group, |chunk, buffer| self.choose(chunk, buffer))?.concat();
+            let moves = self.share_out(&turn, |chunk, buffer| self.choose(chunk, buffer))?.concat();
             for (vertex, community) in &moves {
                 self.apply(*vertex, *community);
             }
@@ -259,7 +259,7 @@ impl<'a, T: Topology> LocalMoving<'a, T> {
             let may_swap = alone
                 && community > own
                 && self.sizes[community as usize] == 1
-                && group_of(community) == group_of(vertex);
+                && turn_of(community) == turn_of(vertex);
             if better && community != own && !may_swap {
                 (best, gain) = (community, other);
             }
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_pair_joins_and_does_not_swap_even_if_both_choose_at_once() {
-        let together = (1..1000).find(|vertex| group_of(*vertex) == group_of(0)).unwrap();
+        let together = (1..1000).find(|vertex| turn_of(*vertex) == turn_of(0)).unwrap();
         for other in [1, together] {
             let found = communities(&Graph::new(1000, &[(other, 0)]).without(&[2]), 1.0);
             assert_eq!(found[0], found[other as usize]);

@@ -13,7 +13,7 @@
 //! inside of the community of its vertex.
 //!
 //! It has no seed, and the answer is the same for any number of threads. A level that made
-//! modularity smaller, which moving in groups can do, is dropped.
+//! modularity smaller, which moving many at once can do, is dropped.
 //!
 //! Why not Leiden: its refinement, which keeps communities connected, merges by random draws one
 //! after the other; in parallel and without draws it is another algorithm, with a proof of its own.

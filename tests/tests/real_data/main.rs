@@ -5,9 +5,12 @@
 //! mapped         sets read as recognised, and by mapping files with every kind of value
 //! import         the columns read from the files, with the counts that are known of them
 //! snb            LDBC SNB Interactive sample: 31 files, 6,920 operations, one transaction each
+//! lsqb           nine counting queries on LDBC's networks, before and after the operations
+//! finbench       LDBC FinBench: 55,378 writes of a bank in the order of time, and by many threads
 //! p2p            Gnutella: a base graph and 30,000 updates are the published graph
 //! published      ego-Twitter, R-MAT 17, the Graphalytics examples
-//! mathoverflow   a multigraph of 506,550 timestamped edges, at five moments
+//! rome           a road network: ways between two crossings, neighbourhoods, cycles
+//! temporal       three streams of timestamped edges, at five moments each
 //! imported       (support) a database made of files, and its ids
 //! answers        (support) the four algorithms against answer files
 //! ```
@@ -17,11 +20,14 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
 mod answers;
+mod finbench;
 mod import;
 mod imported;
+mod lsqb;
 mod mapped;
-mod mathoverflow;
 mod p2p;
 mod published;
+mod rome;
 mod snb;
 mod snb_updates;
+mod temporal;

@@ -5,15 +5,8 @@ use crate::imported::{Imported, options_for};
 use crate::snb_updates::operations;
 use evergraph::{Direction, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::contents::{Contents, for_each_edge};
-use evergraph_tests::data::{data_set, json_atoms, json_section, read_text};
+use evergraph_tests::data::{data_set, json_counts, read_text};
 use std::collections::{BTreeMap, HashMap};
-
-/// Names and counts of a section of `expected-counts.json`.
-fn expected<N: std::str::FromStr>(text: &str, section: &str) -> Vec<(String, N)> {
-    let atoms = json_atoms(json_section(text, section));
-    let count = |text: &str| text.parse().unwrap_or_else(|_| panic!("{text} is a count"));
-    atoms.chunks(2).map(|pair| (pair[0].to_owned(), count(pair[1]))).collect()
-}
 
 /// Rows by the names of LDBC's files: `person`, `person_knows_person`.
 fn rows(snapshot: &Snapshot) -> BTreeMap<String, u64> {
@@ -112,7 +105,7 @@ fn the_graph_and_its_update_stream_have_the_published_counts() {
     let counts = read_text(&folder.join("expected-counts.json"));
     let imported = Imported::without_ids(&options_for([folder.join("graph")]));
     let before = imported.db.snapshot();
-    let rows_before: BTreeMap<String, u64> = expected(&counts, "rows_before").into_iter().collect();
+    let rows_before: BTreeMap<String, u64> = json_counts(&counts, "rows_before").into_iter().collect();
     assert_eq!(rows_before.len(), 31);
     assert_eq!(rows(&before), rows_before);
     check_properties_before(&before);
@@ -128,7 +121,7 @@ fn the_graph_and_its_update_stream_have_the_published_counts() {
 
     let after = imported.db.snapshot();
     assert_eq!(after.timestamp().0 - first.0, 6920, "each operation is one transaction");
-    let rows_after: BTreeMap<String, u64> = expected(&counts, "rows_after").into_iter().collect();
+    let rows_after: BTreeMap<String, u64> = json_counts(&counts, "rows_after").into_iter().collect();
     check_after(&after, &counts, &rows_after);
     let contents = Contents::of(&after, 1000);
     contents.check_frozen(&after);
@@ -149,11 +142,11 @@ fn check_after(snapshot: &Snapshot, counts: &str, rows_after: &BTreeMap<String, 
     assert_eq!(rows(snapshot), *rows_after);
     check_properties_after(snapshot);
     let knows = degrees(snapshot, "Person", "KNOWS", Direction::Both);
-    assert_eq!(top_5(snapshot, "id", knows), expected(counts, "top5_knows_degree_after"));
+    assert_eq!(top_5(snapshot, "id", knows), json_counts(counts, "top5_knows_degree_after"));
     let members = degrees(snapshot, "Forum", "HAS_MEMBER", Direction::Out);
-    assert_eq!(top_5(snapshot, "id", members), expected(counts, "top5_forum_members_after"));
+    assert_eq!(top_5(snapshot, "id", members), json_counts(counts, "top5_forum_members_after"));
     assert_eq!(
         top_5(snapshot, "name", tag_counts(snapshot)),
-        expected(counts, "top5_tags_by_messages_after")
+        json_counts(counts, "top5_tags_by_messages_after")
     );
 }

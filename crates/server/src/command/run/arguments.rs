@@ -9,6 +9,7 @@ use crate::command::run::algorithm::eigenvector::EigenvectorArguments;
 use crate::command::run::algorithm::k_hop::KHopArguments;
 use crate::command::run::algorithm::kcore::KCoreArguments;
 use crate::command::run::algorithm::lcc::LccArguments;
+use crate::command::run::algorithm::louvain::LouvainArguments;
 use crate::command::run::algorithm::pagerank::PageRankArguments;
 use crate::command::run::algorithm::scc::SccArguments;
 use crate::command::run::algorithm::shortest_path::ShortestPathArguments;
@@ -81,6 +82,8 @@ pub enum Algorithm {
     TopologicalOrder(TopologicalOrderArguments),
     /// Communities by label propagation.
     Cdlp(CdlpArguments),
+    /// Communities by modularity.
+    Louvain(LouvainArguments),
     /// The innermost core that each vertex is in.
     Kcore(KCoreArguments),
     /// How many triangles each vertex is in.
@@ -94,7 +97,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Who matters", &["pagerank", "betweenness", "closeness", "eigenvector"]),
     ("Ways and neighbourhoods", &["bfs", "sssp", "shortest-path", "k-hop"]),
     ("Components and order", &["wcc", "scc", "cycles", "topological-order"]),
-    ("Communities and density", &["cdlp", "kcore", "triangles", "lcc"]),
+    ("Communities and density", &["cdlp", "louvain", "kcore", "triangles", "lcc"]),
 ];
 
 impl Algorithm {
@@ -115,6 +118,7 @@ impl Algorithm {
             Self::Cycles(arguments) => ("cycles", arguments),
             Self::TopologicalOrder(arguments) => ("topological-order", arguments),
             Self::Cdlp(arguments) => ("cdlp", arguments),
+            Self::Louvain(arguments) => ("louvain", arguments),
             Self::Kcore(arguments) => ("kcore", arguments),
             Self::Triangles(arguments) => ("triangles", arguments),
             Self::Lcc(arguments) => ("lcc", arguments),
@@ -154,7 +158,7 @@ mod tests {
             let help = algorithm.get_after_help().map(ToString::to_string).unwrap_or_default();
             let example = help.lines().nth(1).unwrap_or_default();
             assert!(
-                help.starts_with("Example:\n") && example.contains(&format!(".eg {name}")),
+                help.starts_with("Examples:\n") && example.contains(&format!(".eg {name}")),
                 "{name}: {help}"
             );
         }

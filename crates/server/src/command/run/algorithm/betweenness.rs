@@ -14,7 +14,7 @@ use serde_json::json;
 /// What betweenness is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run social.eg betweenness --sample 500 --direction both
 
 The exact answer searches from every vertex: for more than some 100,000 vertices take a sample.")]

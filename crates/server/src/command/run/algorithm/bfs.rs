@@ -14,7 +14,7 @@ use serde_json::json;
 /// What breadth-first search is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run social.eg bfs --source 17 --direction both
 
 Where there is no path the level is 9223372036854775807.")]

@@ -14,7 +14,7 @@ use serde_json::json;
 /// What label propagation is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run social.eg cdlp --iterations 20 --output communities.parquet
 
 The value of a vertex is its label: the number of the vertex that the label came from.")]

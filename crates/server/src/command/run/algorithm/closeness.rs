@@ -13,7 +13,7 @@ use serde_json::json;
 /// What closeness is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run social.eg closeness --sample 1000 --direction both
 
 The exact answer searches from every vertex: for more than some 100,000 vertices take a sample.")]

@@ -13,7 +13,7 @@ use serde_json::json;
 /// What the search for cycles is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run bank.eg cycles --through 4711 --length-max 5 --where-edge 'amount>=1000'
 
 Each cycle begins at the vertex with the lowest number. Through one vertex nothing is frozen.")]

@@ -13,7 +13,7 @@ use serde_json::json;
 /// What a neighbourhood is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run social.eg k-hop --source 17 --depth 2 --direction both --output near.csv
 
 The file has the vertices that were found alone, the nearest first; the value is the distance.")]

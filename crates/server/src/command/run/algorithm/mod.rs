@@ -9,6 +9,7 @@ pub mod eigenvector;
 pub mod k_hop;
 pub mod kcore;
 pub mod lcc;
+pub mod louvain;
 pub mod pagerank;
 pub mod scc;
 pub mod shortest_path;

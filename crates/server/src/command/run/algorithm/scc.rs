@@ -14,7 +14,7 @@ use serde_json::json;
 /// What the search for strong components is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run web.eg scc --output components.csv
 
 The value of a vertex is the number of its component's lowest vertex.")]

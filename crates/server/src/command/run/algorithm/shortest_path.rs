@@ -12,7 +12,7 @@ use serde_json::json;
 /// What a shortest path is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run roads.eg shortest-path --source 6 --target 1440 --weight length
 
 With --weight the rows of the file have a column `value`: the length up to there.")]

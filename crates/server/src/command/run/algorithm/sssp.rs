@@ -14,7 +14,7 @@ use serde_json::json;
 /// What shortest paths are told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run roads.eg sssp --source 6 --weight length
 
 Where there is no path the distance is infinite.")]

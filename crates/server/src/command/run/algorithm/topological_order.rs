@@ -15,7 +15,7 @@ use serde_json::json;
 /// What an order is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run build.eg topological-order --direction in --type NEEDS --output order.csv
 
 The rows come in order; the value is the place, from 0. If the edges form a cycle, one is named, and the

@@ -14,7 +14,7 @@ use serde_json::json;
 /// What the search for components is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   evergraph run bank.eg wcc --type TRANSFER --json
 
 The value of a vertex is the number of its component's lowest vertex.")]

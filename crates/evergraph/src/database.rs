@@ -209,6 +209,21 @@ impl Database {
         progress: &dyn Fn(&ImportProgress<'_>),
         cancel: &CancelFlag,
     ) -> Result<Loaded> {
+        self.load_within(u64::MAX, load, progress, cancel)
+    }
+
+    /// As [`Database::load`]; sorting takes at most `memory_bytes` beside the tables and the finished
+    /// graph, but for a group of 4,096 vertices whose edges of one type need more.
+    ///
+    /// # Errors
+    /// As [`Database::load`].
+    pub fn load_within(
+        &self,
+        memory_bytes: u64,
+        load: &Load,
+        progress: &dyn Fn(&ImportProgress<'_>),
+        cancel: &CancelFlag,
+    ) -> Result<Loaded> {
         let mut building = |now: LoadProgress| {
             progress(&ImportProgress::Building(now));
             cancel.check()
@@ -220,7 +235,7 @@ impl Database {
             });
             made.map(drop)
         };
-        self.store().load(load, &mut building, &mut writing)
+        self.store().load_within(memory_bytes, load, &mut building, &mut writing)
     }
 
     /// Imports files into this database. Edges may name vertices that are in it by the unique key of
@@ -235,9 +250,11 @@ impl Database {
         progress: &dyn Fn(&ImportProgress<'_>),
     ) -> Result<ImportReport> {
         let known = Known::of(self.snapshot());
+        let temporary = options.temporary.clone().or_else(|| self.path.clone());
+        let options = &ImportOptions { temporary, ..options.clone() };
         let mut files = read_beside(options, known, &|now| progress(&ImportProgress::Reading(now)))?;
         let load = std::mem::take(&mut files.load);
-        let loaded = self.load(&load, progress, &options.cancel)?;
+        let loaded = self.load_within(options.memory_bytes() / 2, &load, progress, &options.cancel)?;
         let (vertices_count, edges_count) = (load.vertices_count(), load.edges_count());
         Ok(ImportReport { loaded, vertices_count, edges_count, files })
     }

@@ -64,18 +64,26 @@ impl Destination {
         self.database.as_ref().map_or_else(Known::default, |database| Known::of(database.snapshot()))
     }
 
-    /// Loads `load`, which took `read_seconds` to get, and closes the database.
+    /// Loads `load`, which took `read_seconds` to get, within `memory_bytes` to sort edges, and closes the
+    /// database.
     ///
     /// # Errors
     /// Those of opening and loading; `cancelled`. The database is as before then, if it is there.
-    pub fn load(self, load: Load, read_seconds: f64, meter: &Meter, context: &Context) -> Result<LoadReport> {
+    pub fn load(
+        self,
+        load: Load,
+        memory_bytes: u64,
+        read_seconds: f64,
+        meter: &Meter,
+        context: &Context,
+    ) -> Result<LoadReport> {
         let began = Instant::now();
         let database = match self.database {
             Some(database) => database,
             None => open(&self.path)?,
         };
         let tell = |progress: &ImportProgress<'_>| tell(meter, progress);
-        database.load(&load, &tell, &context.cancel)?;
+        database.load_within(memory_bytes, &load, &tell, &context.cancel)?;
         let statistics = database.statistics()?;
         database.close()?;
         let load_seconds = began.elapsed().as_secs_f64();

@@ -4,6 +4,7 @@ use crate::import::faults::FaultCollector;
 use crate::import::known::Known;
 use crate::import::meter::Meter;
 use crate::import::options::ImportOptions;
+use crate::import::spill::Staging;
 use rayon::ThreadPool;
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub struct Context<'a> {
     pub faults: FaultCollector,
     /// What the database has already.
     pub known: Arc<Known>,
+    /// Where the blocks of tables go.
+    pub staging: Arc<Staging>,
     /// Bytes of a block, about.
     pub block_bytes: usize,
 }

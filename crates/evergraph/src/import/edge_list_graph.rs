@@ -21,6 +21,7 @@ use crate::import::known::{Known, KnownLabel};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::spill::Staging;
 use crate::import::stage::{StagedEdges, StagedVertices, Typing};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
@@ -45,6 +46,7 @@ pub struct EdgeListGraph {
     /// What vertex lists say, beside ids: these come last, when it is known of which type they are.
     vertices: StagedVertices,
     edges: Vec<StagedEdges>,
+    staging: Arc<Staging>,
     declared: Declared,
     /// By index in `edges`, for files without direction: the pairs of vertices that have an edge.
     pairs: HashMap<usize, HashSet<(u32, u32)>>,
@@ -56,8 +58,8 @@ impl EdgeListGraph {
     ///
     /// # Errors
     /// `invalid` or `limit` if the range is empty or has too many vertices.
-    pub fn new(label: &str, options: &ImportOptions) -> Result<Self> {
-        let mut vertices = StagedVertices::new(label, Some(ID_KEY));
+    pub fn new(label: &str, options: &ImportOptions, staging: &Arc<Staging>) -> Result<Self> {
+        let mut vertices = StagedVertices::new(label, Some(ID_KEY), staging);
         vertices.stage.set_property(ID_KEY, ValueType::I64);
         let mut graph = Self {
             ids: IntegerIds::new(),
@@ -67,6 +69,7 @@ impl EdgeListGraph {
             places: Places::default(),
             vertices,
             edges: Vec::new(),
+            staging: Arc::clone(staging),
             declared: Declared::default(),
             pairs: HashMap::new(),
             settled: Settled::default(),
@@ -155,7 +158,7 @@ impl EdgeListGraph {
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
             rows.faults.join(duplicates);
             collector.add(&file, first_line, rows.faults)?;
-            self.vertices.push(added, columns, Typing::Declared).map_err(|why| in_file(&file, &why))?;
+            self.vertices.push(added, columns, Typing::Declared).map_err(|error| error.context(&file))?;
             Ok(added as u64)
         })
     }
@@ -201,7 +204,7 @@ impl EdgeListGraph {
             let added = ends.sources.len() as u64;
             self.edges[table]
                 .push(ends.sources, ends.targets, columns, Typing::Declared)
-                .map_err(|why| in_file(&file, &why))?;
+                .map_err(|error| error.context(&file))?;
             Ok(added)
         })
     }
@@ -218,7 +221,7 @@ impl EdgeListGraph {
             )));
         }
         self.number_rows(known)?;
-        self.add_ids();
+        self.add_ids()?;
         let label = load.vertices.len();
         load.vertices.push(self.vertices.finish());
         for mut table in self.edges {
@@ -243,7 +246,7 @@ impl EdgeListGraph {
             return index;
         }
         // `finish` knows which label it is.
-        self.edges.push(StagedEdges::new(edge_type, 0, 0));
+        self.edges.push(StagedEdges::new(edge_type, 0, 0, &self.staging));
         self.edges.len() - 1
     }
 
@@ -364,32 +367,30 @@ impl EdgeListGraph {
         }
         self.ids_by_row = ids_by_row;
         for table in &mut self.edges {
-            let renumbered = table.stage.rewrite(|_, block| {
+            table.stage.rewrite(|_, block| {
                 block.sources.iter_mut().chain(&mut block.targets).for_each(|row| *row = ends[*row as usize]);
                 Ok(())
-            });
-            renumbered.expect("every block was renumbered");
+            })?;
         }
         Ok(())
     }
 
     /// Gives every vertex its id for a property.
-    fn add_ids(&mut self) {
+    fn add_ids(&mut self) -> Result<()> {
         let value_type = if self.signs.beyond.is_none() { ValueType::I64 } else { ValueType::BigInteger };
         let stage = &mut self.vertices.stage;
         let at = stage.set_property(ID_KEY, value_type);
         // Vertex lists come first: of those behind, none has spoken.
         for ids in self.ids_by_row[stage.rows() as usize..].chunks(BLOCK_ROWS) {
-            stage.add(VertexBlock::bare(ids.len()));
+            stage.add(VertexBlock::bare(ids.len()))?;
         }
         let ids_by_row = &self.ids_by_row;
-        let added = stage.rewrite(|first, block| {
+        stage.rewrite(|first, block| {
             let rows = first as usize..first as usize + block.rows;
             block.columns.resize(block.columns.len().max(at + 1), None);
             block.columns[at] = id_column(&ids_by_row[rows], value_type);
             Ok(())
-        });
-        added.expect("every row has its id");
+        })
     }
 }
 

@@ -15,6 +15,7 @@ use crate::import::meter::Meter;
 use crate::import::options::{ImportOptions, Imported, Progress};
 use crate::import::plan::Plan;
 use crate::import::report::ReportFile;
+use crate::import::spill::Staging;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use rayon::ThreadPoolBuilder;
@@ -75,19 +76,20 @@ fn read_in_blocks(
         meter: Meter::new(progress, options.cancel.clone(), plan.bytes_total),
         faults: FaultCollector::new(options.on_bad_row, report),
         known: Arc::new(known),
+        staging: Arc::new(Staging::new(options.memory_bytes() / 2, options.temporary_folder())),
         block_bytes,
     };
     let mut load = Load::default();
-    let mut assembly = Assembly::new(options, Arc::clone(&context.known));
+    let mut assembly = Assembly::new(options, Arc::clone(&context.known), Arc::clone(&context.staging));
     for file in &plan.nodes {
         read_nodes(&mut assembly, file.open(options)?, &mut context)?;
     }
     for file in &plan.relationships {
         read_relationships(&mut assembly, file.open(options)?, &mut context)?;
     }
-    let mut settled = assembly.finish(&mut load);
+    let mut settled = assembly.finish(&mut load)?;
     for (label, lists) in lists_by_label(&plan, options) {
-        let mut graph = EdgeListGraph::new(label, options)?;
+        let mut graph = EdgeListGraph::new(label, options, &context.staging)?;
         for list in lists {
             match list.kind {
                 ListKind::Vertices => graph.read_vertices(list, &mut context)?,
@@ -100,6 +102,7 @@ fn read_in_blocks(
         load,
         bad_rows: context.faults.finish(),
         settled,
+        spilled_bytes: context.staging.file_bytes(),
         ignored_files: plan.ignored_files,
         guessed_files: plan.guessed_files,
     })
@@ -918,6 +921,7 @@ mod tests {
             line_end in prop_oneof![Just("\n"), Just("\r\n")],
             block_bytes in 1usize..200,
             threads in 1usize..4,
+            memory in prop_oneof![Just(None), Just(Some(0u64)), Just(Some(400))],
         ) {
             let folder = tempfile::tempdir().unwrap();
             let id = |row: usize| format!("v,{row}");
@@ -936,7 +940,7 @@ mod tests {
                 write(&folder.path().join("N.csv"), &nodes, packed),
                 write(&folder.path().join("E.csv"), &relationships, packed),
             ];
-            let options = ImportOptions { threads, ..ImportOptions::new(inputs) };
+            let options = ImportOptions { threads, memory, ..ImportOptions::new(inputs) };
             let load = read_in_blocks(&options, Known::default(), &|_| (), block_bytes).unwrap().load;
 
             let table = &load.vertices[0];
@@ -969,6 +973,7 @@ mod tests {
             packed in any::<bool>(),
             block_bytes in 1usize..200,
             threads in 1usize..4,
+            memory in prop_oneof![Just(None), Just(Some(0u64)), Just(Some(400))],
         ) {
             let folder = tempfile::tempdir().unwrap();
             let lines: Vec<_> = lines.into_iter().filter(|line| line.2.is_finite()).collect();
@@ -978,7 +983,7 @@ mod tests {
                 })
                 .collect();
             let input = write(&folder.path().join("g.txt"), &text, packed);
-            let options = ImportOptions { threads, ..ImportOptions::new([input]) };
+            let options = ImportOptions { threads, memory, ..ImportOptions::new([input]) };
             let load = read_in_blocks(&options, Known::default(), &|_| (), block_bytes).unwrap().load;
 
             let mut expected: Vec<i64> = lines.iter().flat_map(|line| [line.0, line.1]).collect();

@@ -168,7 +168,7 @@ fn put<E>(
     let make_seconds = began.elapsed().as_secs_f64();
     context.cancel.check()?;
     if let Some(destination) = destination {
-        let load = destination.load(load, make_seconds, &meter, context)?;
+        let load = destination.load(load, u64::MAX, make_seconds, &meter, context)?;
         drop(meter);
         return context.console.summary(&load);
     }

@@ -60,20 +60,35 @@ pub struct LoadProgress {
 }
 
 impl Store<MemoryEngine> {
-    /// Adds a whole graph. `progress` is told after each edge type and may fail to cancel;
+    /// As [`Store::load_within`], with as much memory as it takes.
+    ///
+    /// # Errors
+    /// As [`Store::load_within`].
+    pub fn load(
+        &self,
+        load: &Load,
+        progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
+        make_durable: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Loaded> {
+        self.load_within(u64::MAX, load, progress, make_durable)
+    }
+
+    /// Adds a whole graph. Sorting takes at most `memory_bytes` beside the blocks and the finished bodies,
+    /// but for a group of vertices whose edges of one type need more. `progress` is told after each edge type and may fail to cancel;
     /// `make_durable` writes a checkpoint.
     ///
-    /// Cost: some passes over the blocks and two counting sorts of each type's edges; about 30 bytes an
-    /// edge of the largest type of working memory, and a copy of its properties. Segments that get edges
-    /// are merged first and written anew.
+    /// Cost: two counting sorts of each type's edges, and three passes over the blocks if about 20 bytes an
+    /// edge and its properties fit into `memory_bytes`, one more for each part that does not. Segments
+    /// that get edges are merged first and written anew.
     ///
     /// # Errors
     /// `invalid` for a table that doesn't fit its others, a property with another type than before,
     /// a unique key that is there twice, in the load or before it, an edge of a vertex that isn't there,
     /// or a second edge of a simple type; `busy`, `limit`, `io`; what `progress` and `make_durable` say.
     /// Except for the last, nothing has happened then.
-    pub fn load(
+    pub fn load_within(
         &self,
+        memory_bytes: u64,
         load: &Load,
         progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
         make_durable: &mut dyn FnMut() -> Result<()>,
@@ -98,7 +113,7 @@ impl Store<MemoryEngine> {
 
         let staging = MemoryEngine::new(Arc::clone(&front.timeline));
         let (mut edges, edges_total) = (0, load.edges_count());
-        let builder = Builder { load, numbers: &numbers, engine: &front.engine, memory_bytes: u64::MAX };
+        let builder = Builder { load, numbers: &numbers, engine: &front.engine, memory_bytes };
         let Built { groups, extensions } = builder.build(&mut |done| {
             edges += done;
             progress(LoadProgress { edges, edges_total })

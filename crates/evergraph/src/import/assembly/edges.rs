@@ -4,7 +4,7 @@ use crate::import::assembly::batch::{Batch, Describe, Ends, Group, Grouping, IdP
 use crate::import::assembly::graph::Assembly;
 use crate::import::faults::{FaultCollector, Faults};
 use crate::import::policy::OnUnknown;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use std::collections::HashMap;
 
 /// What the edges of a file have in common.
@@ -43,7 +43,7 @@ impl Assembly {
         describe: Describe<'_>,
         collector: &mut FaultCollector,
     ) -> Result<u64> {
-        self.drop_dead_rows();
+        self.drop_dead_rows()?;
         if self.on_unknown == OnUnknown::Create {
             self.create_unknown(file, rule.source_space, &batch.ids.sources)?;
             self.create_unknown(file, rule.target_space, &batch.ids.targets)?;
@@ -67,9 +67,7 @@ impl Assembly {
         for ((code, source, target), EdgeGroup { group, sources, targets }) in groups {
             let columns = batch.columns.take(code, &group, rows);
             let table = self.edge_table(&batch.names.names[code], source, target);
-            self.edges[table]
-                .push(sources, targets, columns, typing)
-                .map_err(|why| Error::invalid(format!("{file}: {why}")))?;
+            self.edges[table].push(sources, targets, columns, typing).map_err(|error| error.context(file))?;
             added += group.rows.len() as u64;
         }
         Ok(added)

@@ -9,6 +9,7 @@ use crate::import::identity::Inserted;
 use crate::import::known::Known;
 use crate::import::options::ImportOptions;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::spill::Staging;
 use crate::import::stage::{StagedEdges, StagedVertices};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
@@ -37,12 +38,15 @@ pub struct Assembly {
     pub(super) settled: Settled,
     /// What the database has.
     pub(super) known: Arc<Known>,
+    /// Where blocks go.
+    staging: Arc<Staging>,
 }
 
 impl Assembly {
-    /// An empty graph beside `known`, in which `options` settle what is there twice or not at all.
+    /// An empty graph beside `known`, in which `options` settle what is there twice or not at all; its
+    /// blocks go where `staging` says.
     #[must_use]
-    pub fn new(options: &ImportOptions, known: Arc<Known>) -> Self {
+    pub fn new(options: &ImportOptions, known: Arc<Known>, staging: Arc<Staging>) -> Self {
         Self {
             on_duplicate: options.on_duplicate,
             on_unknown: options.on_unknown,
@@ -57,6 +61,7 @@ impl Assembly {
             pairs: HashMap::new(),
             settled: Settled::default(),
             known,
+            staging,
         }
     }
 
@@ -213,16 +218,16 @@ impl Assembly {
                 show(known_key, *known_space)
             )));
         }
-        self.vertices.push(StagedVertices::new(label, key));
+        self.vertices.push(StagedVertices::new(label, key, &self.staging));
         self.table_spaces.push((space, file.to_owned()));
         Ok(self.vertices.len() - 1)
     }
 
     /// The number of the table of edges of `edge_type` between two tables of vertices.
     pub(super) fn edge_table(&mut self, edge_type: &str, source_label: usize, target_label: usize) -> usize {
-        let edges = &mut self.edges;
+        let (edges, staging) = (&mut self.edges, &self.staging);
         *self.edge_tables.entry((edge_type.to_owned(), source_label, target_label)).or_insert_with(|| {
-            edges.push(StagedEdges::new(edge_type, source_label, target_label));
+            edges.push(StagedEdges::new(edge_type, source_label, target_label, staging));
             edges.len() - 1
         })
     }
@@ -263,12 +268,14 @@ impl Assembly {
     }
 
     /// Moves the graph into `load`, which must be empty, and tells what was settled.
-    #[must_use]
-    pub fn finish(mut self, load: &mut Load) -> Settled {
-        self.drop_dead_rows();
+    ///
+    /// # Errors
+    /// What the file where blocks lie meets.
+    pub fn finish(mut self, load: &mut Load) -> Result<Settled> {
+        self.drop_dead_rows()?;
         load.vertices = self.vertices.into_iter().map(StagedVertices::finish).collect();
         load.edges = self.edges.into_iter().map(StagedEdges::finish).collect();
-        self.settled
+        Ok(self.settled)
     }
 
     fn declare<'a>(

@@ -10,7 +10,7 @@ use crate::import::faults::{FaultCollector, Faults};
 use crate::import::identity::Inserted;
 use crate::import::policy::OnDuplicate;
 use crate::import::stage::Typing;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 
 impl Assembly {
     /// Adds the vertices of `batch` to `space`; `tables` holds a vertex table for each of its names.
@@ -42,9 +42,7 @@ impl Assembly {
                 let ids = batch.ids.to_column((!is_whole).then_some(group.rows.as_slice()));
                 columns.insert(0, (key.clone(), ids));
             }
-            table
-                .push(group.rows.len(), columns, typing)
-                .map_err(|why| Error::invalid(format!("{file}: {why}")))?;
+            table.push(group.rows.len(), columns, typing).map_err(|error| error.context(file))?;
             added += group.rows.len() as u64;
         }
         Ok(added)

@@ -11,7 +11,7 @@
 
 use crate::bulk::extend::{Extension, extend, present, settle};
 use crate::bulk::parts::{Part, cut};
-use crate::bulk::sort::{EDGE_BYTES, Input, in_bodies, out_bodies};
+use crate::bulk::sort::{EDGE_BYTES, Input, Side, in_bodies, out_bodies};
 use crate::memory::engine::MemoryEngine;
 use crate::memory::group::{EdgeSegment, EdgeSubject, Group};
 use crate::segment::body::Body;
@@ -125,7 +125,7 @@ impl Builder<'_> {
         &self,
         edge_type: TypeId,
         done: &mut dyn FnMut(u64) -> Result<()>,
-    ) -> Result<[(Direction, Vec<(GroupId, EdgeBody)>); 2]> {
+    ) -> Result<[(Direction, Side); 2]> {
         let with_types = self.load.edges.iter().zip(&self.numbers.types);
         let tables: Vec<Ends<'_>> = with_types
             .filter(|(_, of)| **of == edge_type)

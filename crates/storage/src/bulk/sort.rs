@@ -22,6 +22,9 @@ pub const EDGE_BYTES: u64 = 8 + 8 + 2;
 
 const GROUP_ROWS: usize = GROUP_SIZE as usize;
 
+/// Bodies of one side, ascending by group.
+pub type Side = Vec<(GroupId, EdgeBody)>;
+
 /// The edges that begin in one part, in input order.
 #[derive(Debug, Default)]
 pub struct Input {
@@ -52,7 +55,7 @@ pub fn out_bodies(
     part: &Part,
     input: Input,
     present: impl Fn(VertexId) -> Option<Arc<EdgeBody>>,
-) -> Result<Vec<(GroupId, EdgeBody)>> {
+) -> Result<Side> {
     let Input { sources, targets, columns } = input;
     let mut counts = vec![0u32; part.places()];
     sources.iter().for_each(|source| counts[*source as usize] += 1);
@@ -133,7 +136,7 @@ fn following(body: &EdgeBody, source: VertexId, target: u32) -> Option<u32> {
 
 /// The in side at the vertices of `part` of the edges in `out`, which ascends by group.
 #[must_use]
-pub fn in_bodies(part: &Part, out: &[(GroupId, EdgeBody)]) -> Vec<(GroupId, EdgeBody)> {
+pub fn in_bodies(part: &Part, out: &[(GroupId, EdgeBody)]) -> Side {
     let mut counts = vec![0u32; part.places()];
     let mut is_numbered = false;
     for (_, body) in out {

@@ -122,7 +122,7 @@ impl Contents {
     }
 
     fn check_unique<V: GraphView>(&self, view: &V) {
-        for (label, key) in view.catalogue().unique_indexes() {
+        for (label, key) in view.catalogue().unique_keys() {
             let holders = self.vertices.iter().filter(|(_, (own, _))| *own == label);
             let holders = holders.filter_map(|(vertex, (_, values))| Some((values.get(&key)?, *vertex)));
             let holders: Vec<(&Value, VertexId)> = holders.collect();

@@ -14,7 +14,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
-use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
+use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
 use std::sync::Arc;
 
 pub(crate) const LABELS: [LabelId; 2] = [LabelId(0), LabelId(1)];
@@ -195,4 +195,24 @@ impl GraphView for Walkable {
     fn partitions(&self, _: &[VertexId], _: &mut Vec<PartitionId>) -> Result<()> {
         not_asked()
     }
+}
+
+#[test]
+fn a_scan_of_edges_gives_each_once_in_order_whatever_the_batches() {
+    let links = [(0, 5), (0, 5), (0, 1), (0, 2), (0, 9), (3, 0), (7, 7), (9, 0), (9, 1), (9, 2), (9, 3)];
+    let view = Walkable::new(Graph::new(12, &links).without(&[2]));
+    let mut wanted: Vec<EdgeId> = view.edges().map(|(edge, _)| edge).collect();
+    wanted.sort();
+    for limit in [1, 2, 4, 100] {
+        let (mut cursor, mut found) = (EdgeCursor::default(), Vec::new());
+        while !cursor.done {
+            let before = found.len();
+            view.scan_edges(Some(&[TypeId(0)]), &mut cursor, limit, &mut found).unwrap();
+            assert!(found.len() - before <= limit);
+        }
+        assert_eq!(found, wanted, "{limit} at once");
+    }
+    let (mut cursor, mut found) = (EdgeCursor::default(), Vec::new());
+    view.scan_edges(Some(&[TypeId(1)]), &mut cursor, 9, &mut found).unwrap();
+    assert!(cursor.done && found.is_empty());
 }

@@ -3,16 +3,19 @@
 use crate::import::known::Known;
 use crate::import::options::{ImportOptions, Imported};
 use crate::import::read::read_beside;
+use crate::index::{IndexInfo, IndexOptions};
 use crate::options::Options;
 use crate::transaction::Transaction;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::Load;
 use evergraph_graph::transaction::Committed;
 use evergraph_graph::view::GraphView;
 use evergraph_storage::bulk::load::{LoadProgress, Loaded};
 use evergraph_storage::checkpoint::check::{CheckProgress, Report};
 use evergraph_storage::checkpoint::write::{Checkpointed, Progress as CheckpointProgress};
+use evergraph_storage::indexing::{IndexProgress, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -190,12 +193,58 @@ impl Database {
         self.store().snapshot()
     }
 
-    /// Makes `key` unique among the vertices of `label`, and findable. Nothing happens if it is.
+    /// Builds an index while others read and write, naming label or type and key if they are new; whether
+    /// it wasn't there yet.
     ///
     /// # Errors
-    /// `invalid` if a value is there twice, naming some; `busy` while a load runs.
+    /// `invalid` if a value is there twice in an index to be unique, naming five with their holders, or if
+    /// there is such an index with another promise; `busy` while a load runs or somebody builds the
+    /// same; as a commit. There is no index then.
+    pub fn create_index(&self, options: &IndexOptions) -> Result<bool> {
+        self.create_index_with(options, &|_| {}, &CancelFlag::default())
+    }
+
+    /// As [`Database::create_index`], telling how far it is; `cancel` leaves no index.
+    ///
+    /// # Errors
+    /// As [`Database::create_index`]; `cancelled`.
+    pub fn create_index_with(
+        &self,
+        options: &IndexOptions,
+        progress: &dyn Fn(IndexProgress),
+        cancel: &CancelFlag,
+    ) -> Result<bool> {
+        self.store().create_index(&options.request(), &mut |now| {
+            progress(now);
+            cancel.check()
+        })
+    }
+
+    /// A unique hash index of vertices: makes `key` unique among those of `label`, and findable. Nothing
+    /// happens if it is.
+    ///
+    /// # Errors
+    /// As [`Database::create_index`].
     pub fn create_unique_index(&self, label: &str, key: &str) -> Result<()> {
-        self.store().create_unique_index(label, key)
+        self.create_index(&IndexOptions::on_label(label, key).unique()).map(drop)
+    }
+
+    /// Drops an index while others read and write. `kind` may be left out where there is one kind only.
+    /// Snapshots that are open keep their answers, by reading everything.
+    ///
+    /// # Errors
+    /// `not_found` if there is no such index, `invalid` if there are two kinds and none is named.
+    pub fn drop_index(&self, owner: OwnerName<'_>, key: &str, kind: Option<IndexKind>) -> Result<()> {
+        self.store().drop_index(owner, key, kind).map(drop)
+    }
+
+    /// All indexes with their sizes, those included that are being built.
+    #[must_use]
+    pub fn indexes(&self) -> Vec<IndexInfo> {
+        // First the indexes: a name is there before an index of it is ready.
+        let indexes = self.store().indexes();
+        let catalogue = self.store().catalogue();
+        indexes.iter().map(|index| IndexInfo::new(&catalogue, index)).collect()
     }
 
     /// Adds a graph in tables of blocks, as one commit, and makes it durable by a checkpoint.
@@ -286,7 +335,7 @@ impl Database {
     }
 
     /// Checks the graph of a snapshot taken now, while others go on: lists sorted, both sides of every
-    /// edge, its ends alive, unique indexes against a scan.
+    /// edge, its ends alive, indexes against a scan.
     ///
     /// # Errors
     /// `cancelled` if `progress` says so; what reading may meet. Damage is a finding, not an error.

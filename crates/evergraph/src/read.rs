@@ -7,6 +7,7 @@ use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, VertexCursor};
 
@@ -80,6 +81,91 @@ pub trait ReadByName: GraphView {
         Ok(found[0])
     }
 
+    /// The vertices of `label` whose `key` is `value`, ascending.
+    ///
+    /// # Errors
+    /// `invalid` if the label has no index on the key; what reading may meet.
+    fn find_all(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Vec<VertexId>>
+    where
+        Self: Sized,
+    {
+        let catalogue = self.catalogue();
+        let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else {
+            return Ok(Vec::new());
+        };
+        let value = [fitting(&catalogue, Owner::Label(label), key, value.into())];
+        let (mut cursor, mut found) = (MatchCursor::default(), Matches::default());
+        while !cursor.done {
+            self.look_up_vertices(label, key, &value, &mut cursor, BATCH, &mut found)?;
+        }
+        Ok(found.items)
+    }
+
+    /// The first `limit` vertices of `label` whose `key` lies in `range`, in its order, with their values.
+    ///
+    /// # Errors
+    /// `invalid` if the label has no ordered index on the key; what reading may meet.
+    fn range(
+        &self,
+        label: &str,
+        key: &str,
+        range: &ValueRange,
+        limit: usize,
+    ) -> Result<Vec<(Value, VertexId)>> {
+        let catalogue = self.catalogue();
+        let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else {
+            return Ok(Vec::new());
+        };
+        first(limit, |cursor, limit, found| self.range_vertices(label, key, range, cursor, limit, found))
+    }
+
+    /// The first `limit` vertices of `label` whose text `key` begins with `prefix`, in the order of their
+    /// texts.
+    ///
+    /// # Errors
+    /// As [`ReadByName::range`].
+    fn prefix(&self, label: &str, key: &str, prefix: &str, limit: usize) -> Result<Vec<(Value, VertexId)>> {
+        self.range(label, key, &ValueRange::prefix(prefix), limit)
+    }
+
+    /// The edges of a type whose `key` is `value`, ascending.
+    ///
+    /// # Errors
+    /// `invalid` if the type has no index on the key; what reading may meet.
+    fn edges_with(&self, edge_type: &str, key: &str, value: impl Into<Value>) -> Result<Vec<EdgeId>>
+    where
+        Self: Sized,
+    {
+        let catalogue = self.catalogue();
+        let (Some(edge_type), Some(key)) = (catalogue.edge_type(edge_type), catalogue.key(key)) else {
+            return Ok(Vec::new());
+        };
+        let value = [fitting(&catalogue, Owner::EdgeType(edge_type), key, value.into())];
+        let (mut cursor, mut found) = (MatchCursor::default(), Matches::default());
+        while !cursor.done {
+            self.look_up_edges(edge_type, key, &value, &mut cursor, BATCH, &mut found)?;
+        }
+        Ok(found.items)
+    }
+
+    /// The first `limit` edges of a type whose `key` lies in `range`, in its order, with their values.
+    ///
+    /// # Errors
+    /// `invalid` if the type has no ordered index on the key; what reading may meet.
+    fn edges_in_range(
+        &self,
+        edge_type: &str,
+        key: &str,
+        range: &ValueRange,
+        limit: usize,
+    ) -> Result<Vec<(Value, EdgeId)>> {
+        let catalogue = self.catalogue();
+        let (Some(edge_type), Some(key)) = (catalogue.edge_type(edge_type), catalogue.key(key)) else {
+            return Ok(Vec::new());
+        };
+        first(limit, |cursor, limit, found| self.range_edges(edge_type, key, range, cursor, limit, found))
+    }
+
     /// The edges of a vertex over `types` (all if empty), with the vertex at the other end.
     ///
     /// # Errors
@@ -126,6 +212,18 @@ pub trait ReadByName: GraphView {
 
 impl<V: GraphView + ?Sized> ReadByName for V {}
 
+/// Up to `limit` of what `ask` gives batch by batch.
+fn first<T>(
+    limit: usize,
+    mut ask: impl FnMut(&mut RangeCursor<T>, usize, &mut Ranked<T>) -> Result<()>,
+) -> Result<Vec<(Value, T)>> {
+    let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+    while !cursor.done && found.items.len() < limit {
+        ask(&mut cursor, BATCH.min(limit - found.items.len()), &mut found)?;
+    }
+    Ok(found.values.into_iter().zip(found.items).collect())
+}
+
 fn named(catalogue: &Catalogue, properties: Vec<(KeyId, Value)>) -> Vec<(String, Value)> {
     properties.into_iter().map(|(key, value)| (catalogue.key_name(key).to_string(), value)).collect()
 }
@@ -158,4 +256,61 @@ fn fitting(catalogue: &Catalogue, owner: Owner, key: KeyId, value: Value) -> Val
         _ => None,
     };
     narrowed.unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::Database;
+    use crate::index::IndexOptions;
+    use evergraph_storage::indexing::OwnerName;
+    use std::ops::Bound;
+
+    fn years(from: i64, to: i64) -> ValueRange {
+        ValueRange::new(Bound::Included(from.into()), Bound::Excluded(to.into()))
+    }
+
+    #[test]
+    fn vertices_and_edges_are_found_by_value_range_and_prefix_also_by_who_just_wrote_them() {
+        let db = Database::in_memory().unwrap();
+        db.create_index(&IndexOptions::on_label("Person", "name").ordered()).unwrap();
+        db.create_index(&IndexOptions::on_label("Person", "born")).unwrap();
+        db.create_index(&IndexOptions::on_edges("KNOWS", "since").ordered()).unwrap();
+        let mut tx = db.begin();
+        let people =
+            [("Ada", 1815), ("Adele", 1988), ("Bob", 1815), ("Charles", 1791)].map(|(name, born)| {
+                tx.add_vertex("Person", &[("name", name.into()), ("born", born.into())]).unwrap()
+            });
+        let edge = tx.add_edge(people[0], "KNOWS", people[3], &[("since", 1833i64.into())]).unwrap();
+        let check = |view: &dyn Fn() -> [Vec<VertexId>; 3], edges: Vec<EdgeId>| {
+            let [born, begins, down] = view();
+            assert_eq!((born, begins), (vec![people[0], people[2]], vec![people[0], people[1]]));
+            assert_eq!(down, [people[3], people[2]]);
+            assert_eq!(edges, [edge]);
+        };
+        fn ask(view: &impl GraphView) -> [Vec<VertexId>; 3] {
+            let items = |found: Vec<(Value, VertexId)>| found.into_iter().map(|entry| entry.1).collect();
+            let down = ValueRange::ALL.descending();
+            [
+                view.find_all("Person", "born", 1815i64).unwrap(),
+                items(view.prefix("Person", "name", "Ad", 9).unwrap()),
+                items(view.range("Person", "name", &down, 2).unwrap()),
+            ]
+        }
+        let of_range = |view: &dyn GraphView| {
+            let found = view.edges_in_range("KNOWS", "since", &years(1830, 1840), 9).unwrap();
+            found.into_iter().map(|entry| entry.1).collect()
+        };
+        check(&|| ask(tx.by_id_ref()), of_range(tx.by_id_ref()));
+        tx.commit().unwrap();
+        let snapshot = db.snapshot();
+        check(&|| ask(&snapshot), of_range(&snapshot));
+        assert_eq!(snapshot.edges_with("KNOWS", "since", 1833).unwrap(), [edge]);
+        assert_eq!(snapshot.find_all("Person", "nobody knows", 1).unwrap(), []);
+        assert!(snapshot.range("Person", "born", &ValueRange::ALL, 1).is_err(), "a hash has no order");
+        let listed = db.indexes();
+        assert_eq!(listed.iter().map(|index| index.entries).collect::<Vec<_>>(), [4, 4, 1]);
+        db.drop_index(OwnerName::EdgeType("KNOWS"), "since", None).unwrap();
+        assert_eq!(snapshot.edges_with("KNOWS", "since", 1833).unwrap(), [edge], "it keeps its answers");
+    }
 }

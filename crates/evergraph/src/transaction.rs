@@ -3,6 +3,7 @@
 use crate::read::ReadByName;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
+use evergraph_graph::look_up::ValueRange;
 use evergraph_graph::transaction::{Committed, Transaction as _};
 use evergraph_graph::value::Value;
 use evergraph_storage::memory::engine::MemoryEngine;
@@ -26,6 +27,12 @@ impl Transaction {
     /// [`Transaction`](evergraph_graph::transaction::Transaction).
     pub fn by_id(&mut self) -> &mut TransactionById {
         &mut self.0
+    }
+
+    /// As [`Transaction::by_id`], to read.
+    #[must_use]
+    pub fn by_id_ref(&self) -> &TransactionById {
+        &self.0
     }
 
     fn keys(&mut self, properties: &[(&str, Value)]) -> Result<Vec<(KeyId, Value)>> {
@@ -141,6 +148,28 @@ impl Transaction {
     /// `invalid` if the label has no unique index on the key.
     pub fn find(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Option<VertexId>> {
         ReadByName::find(&self.0, label, key, value)
+    }
+
+    /// The vertices of `label` whose `key` is `value`, own writes included.
+    ///
+    /// # Errors
+    /// `invalid` if the label has no index on the key.
+    pub fn find_all(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Vec<VertexId>> {
+        ReadByName::find_all(&self.0, label, key, value)
+    }
+
+    /// The first `limit` vertices of `label` whose `key` lies in `range`, own writes included.
+    ///
+    /// # Errors
+    /// `invalid` if the label has no ordered index on the key.
+    pub fn range(
+        &self,
+        label: &str,
+        key: &str,
+        range: &ValueRange,
+        limit: usize,
+    ) -> Result<Vec<(Value, VertexId)>> {
+        ReadByName::range(&self.0, label, key, range, limit)
     }
 
     /// The edges of a vertex over `types` (all if empty) with their other ends, own writes included.

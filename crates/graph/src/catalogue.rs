@@ -1,13 +1,14 @@
 //! The catalogue: names and numbers of labels, edge types and property keys, and what they promise.
 //!
-//! A catalogue only grows in format version 1: an older snapshot may read a newer catalogue, in
-//! which some names have no vertices yet. Changes travel as [`SchemaChange`] inside ordinary
+//! Names, types and joins are only added in format version 1: an older snapshot may read a newer
+//! catalogue, in which some names have no vertices yet. Indexes come and go. Changes travel as [`SchemaChange`] inside ordinary
 //! transactions, with their ids; applying an identical change again does nothing.
 //!
 //! Ids are handed out before commit and never taken back, so the tables may have holes.
 
 use crate::error::{Error, Result};
 use crate::id::{KeyId, LabelId, TypeId};
+use crate::index::{IndexDefinition, IndexId, IndexKind};
 use crate::value::ValueType;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -65,13 +66,10 @@ pub enum SchemaChange {
         /// What its values are.
         value_type: ValueType,
     },
-    /// A unique index on a label's key.
-    AddUniqueIndex {
-        /// The label.
-        label: LabelId,
-        /// The key.
-        key: KeyId,
-    },
+    /// An index, ready.
+    AddIndex(IndexDefinition),
+    /// An index isn't there any more.
+    DropIndex(IndexId),
     /// An edge type joins vertices of these labels: learned from its first such edge, never taken
     /// back, so that a projection knows which edges can leave its labels.
     Join {
@@ -94,7 +92,8 @@ pub struct Catalogue {
     edge_type_ids: HashMap<Arc<str>, TypeId>,
     key_ids: HashMap<Arc<str>, KeyId>,
     properties: BTreeMap<(Owner, KeyId), ValueType>,
-    unique: BTreeSet<(LabelId, KeyId)>,
+    /// Whether each index is unique.
+    indexes: BTreeMap<IndexId, bool>,
     joins: BTreeSet<(TypeId, LabelId, LabelId)>,
 }
 
@@ -194,15 +193,60 @@ impl Catalogue {
         self.properties.range(range).map(|((_, key), value_type)| (*key, *value_type))
     }
 
-    /// The unique indexes: a label's key each.
-    pub fn unique_indexes(&self) -> impl Iterator<Item = (LabelId, KeyId)> {
-        self.unique.iter().copied()
+    /// All indexes, by identity.
+    pub fn indexes(&self) -> impl Iterator<Item = IndexDefinition> {
+        self.indexes.iter().map(|(id, unique)| IndexDefinition { id: *id, unique: *unique })
     }
 
-    /// Whether `key` is unique among the vertices of `label`.
+    /// Whether there is an index at all.
     #[must_use]
-    pub fn is_unique(&self, label: LabelId, key: KeyId) -> bool {
-        self.unique.contains(&(label, key))
+    pub fn has_indexes(&self) -> bool {
+        !self.indexes.is_empty()
+    }
+
+    /// The indexes on a property: at most one of each kind.
+    pub fn indexes_on(&self, owner: Owner, key: KeyId) -> impl Iterator<Item = IndexDefinition> {
+        let ids = IndexKind::ALL.map(|kind| IndexId { owner, key, kind });
+        ids.into_iter().filter_map(|id| Some(IndexDefinition { id, unique: *self.indexes.get(&id)? }))
+    }
+
+    /// The index with this identity.
+    #[must_use]
+    pub fn index(&self, id: IndexId) -> Option<IndexDefinition> {
+        self.indexes.get(&id).map(|unique| IndexDefinition { id, unique: *unique })
+    }
+
+    /// Whether an index says that at most one item of `owner` has a value of `key`.
+    #[must_use]
+    pub fn is_unique(&self, owner: Owner, key: KeyId) -> bool {
+        self.indexes_on(owner, key).any(|index| index.unique)
+    }
+
+    /// The labels' unique keys: what people name vertices by.
+    pub fn unique_keys(&self) -> impl Iterator<Item = (LabelId, KeyId)> {
+        let unique = self.indexes.iter().filter(|(_, unique)| **unique);
+        let keys = unique.filter_map(|(id, _)| match id.owner {
+            Owner::Label(label) => Some((label, id.key)),
+            Owner::EdgeType(_) => None,
+        });
+        // Two kinds on one key are neighbours.
+        let mut last = None;
+        keys.filter(move |on| last.replace(*on) != Some(*on))
+    }
+
+    /// `Person.name` or `KNOWS.since`: a property in words.
+    #[must_use]
+    pub fn property_name(&self, owner: Owner, key: KeyId) -> String {
+        format!("{}.{}", self.owner_name(owner), self.key_name(key))
+    }
+
+    /// The name of a label or edge type; its number in angle brackets if it has none here.
+    #[must_use]
+    pub fn owner_name(&self, owner: Owner) -> Arc<str> {
+        match owner {
+            Owner::Label(label) => self.label_name(label),
+            Owner::EdgeType(edge_type) => self.edge_type_name(edge_type),
+        }
     }
 
     /// The pairs of labels that edges of `edge_type` were ever seen to join.
@@ -248,7 +292,16 @@ impl Catalogue {
                     known => Ok(known.is_none()),
                 }
             }
-            SchemaChange::AddUniqueIndex { label, key } => Ok(!self.is_unique(*label, *key)),
+            SchemaChange::AddIndex(IndexDefinition { id, unique }) => match self.indexes.get(id) {
+                Some(known) if known != unique => Err(Error::conflict(format!(
+                    "another transaction made a {} index on {} that is {}unique",
+                    id.kind,
+                    self.property_name(id.owner, id.key),
+                    if *known { "" } else { "not " },
+                ))),
+                known => Ok(known.is_none()),
+            },
+            SchemaChange::DropIndex(id) => Ok(self.indexes.contains_key(id)),
             SchemaChange::Join { edge_type, source, target } => {
                 Ok(!self.has_join(*edge_type, *source, *target))
             }
@@ -273,8 +326,11 @@ impl Catalogue {
             SchemaChange::DefineProperty { owner, key, value_type } => {
                 self.properties.insert((*owner, *key), *value_type);
             }
-            SchemaChange::AddUniqueIndex { label, key } => {
-                self.unique.insert((*label, *key));
+            SchemaChange::AddIndex(IndexDefinition { id, unique }) => {
+                self.indexes.insert(*id, *unique);
+            }
+            SchemaChange::DropIndex(id) => {
+                self.indexes.remove(id);
             }
             SchemaChange::Join { edge_type, source, target } => {
                 self.joins.insert((*edge_type, *source, *target));
@@ -295,20 +351,23 @@ impl Catalogue {
         let properties = self.properties.iter().map(|((owner, key), value_type)| {
             SchemaChange::DefineProperty { owner: *owner, key: *key, value_type: *value_type }
         });
-        let unique =
-            self.unique.iter().map(|(label, key)| SchemaChange::AddUniqueIndex { label: *label, key: *key });
+        let indexes = self.indexes().map(SchemaChange::AddIndex);
         let joins = self.joins.iter().map(|(edge_type, source, target)| SchemaChange::Join {
             edge_type: *edge_type,
             source: *source,
             target: *target,
         });
-        labels.chain(types).chain(keys).chain(properties).chain(unique).chain(joins).collect()
+        labels.chain(types).chain(keys).chain(properties).chain(indexes).chain(joins).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn on(owner: Owner, unique: bool) -> IndexDefinition {
+        IndexDefinition { id: IndexId { owner, key: KeyId(1), kind: IndexKind::Ordered }, unique }
+    }
 
     fn sample() -> Vec<SchemaChange> {
         vec![
@@ -320,7 +379,8 @@ mod tests {
                 key: KeyId(1),
                 value_type: ValueType::I32,
             },
-            SchemaChange::AddUniqueIndex { label: LabelId(0), key: KeyId(1) },
+            SchemaChange::AddIndex(on(Owner::Label(LabelId(0)), true)),
+            SchemaChange::AddIndex(on(Owner::EdgeType(TypeId(2)), false)),
             SchemaChange::Join { edge_type: TypeId(2), source: LabelId(0), target: LabelId(0) },
         ]
     }
@@ -353,5 +413,30 @@ mod tests {
         assert!(catalogue.would_change(&other_type).unwrap_err().is_conflict());
         let parallel = SchemaChange::AddEdgeType { id: TypeId(2), name: "KNOWS".into(), simple: false };
         assert!(catalogue.would_change(&parallel).unwrap_err().is_conflict());
+        let loose = SchemaChange::AddIndex(on(Owner::Label(LabelId(0)), false));
+        let error = catalogue.would_change(&loose).unwrap_err();
+        assert!(
+            error.is_conflict() && error.to_string().contains("on Person.since that is unique"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_property_is_unique_as_long_as_one_of_its_indexes_says_so() {
+        let mut catalogue = Catalogue::default();
+        sample().iter().for_each(|change| catalogue.apply(change));
+        let (owner, key) = (Owner::Label(LabelId(0)), KeyId(1));
+        let hash = IndexId { owner, key, kind: IndexKind::Hash };
+        catalogue.apply(&SchemaChange::AddIndex(IndexDefinition { id: hash, unique: true }));
+        assert_eq!(catalogue.indexes_on(owner, key).count(), 2);
+        assert_eq!(catalogue.unique_keys().collect::<Vec<_>>(), [(LabelId(0), key)]);
+        for kind in IndexKind::ALL {
+            assert!(catalogue.is_unique(owner, key));
+            let drop = SchemaChange::DropIndex(IndexId { owner, key, kind });
+            assert!(catalogue.would_change(&drop).unwrap());
+            catalogue.apply(&drop);
+            assert!(!catalogue.would_change(&drop).unwrap(), "dropped once");
+        }
+        assert!(!catalogue.is_unique(owner, key));
     }
 }

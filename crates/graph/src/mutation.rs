@@ -20,17 +20,22 @@
 //!   19  define property        owner:u8 (0 label, 1 edge type) id:u16 key:u16 value_type:u8
 //!   20  add unique index       label:u16 key:u16
 //!   21  join                   edge_type:u16 source:u16 target:u16
+//!   22  add index              index unique:u8
+//!   23  drop index             index
 //!
 //! edge        source:u32 edge_type:u16 target:u32 discriminator:varint
+//! index       owner:u8 (0 label, 1 edge type) id:u16 key:u16 kind:u8 (0 hash, 1 ordered)
 //! properties  count:varint, then key:u16 and a value, or the byte 0 for a removal
 //! name        length:varint UTF-8
 //! ```
 //!
-//! Numbers are little-endian; a varint is LEB128.
+//! Numbers are little-endian; a varint is LEB128. A unique hash index of a label is always written as 20,
+//! so that there is one form of each change; 22 is every other index.
 
 use crate::bytes::{Decoded, Reader, put_bytes, put_varint};
 use crate::catalogue::{Owner, SchemaChange};
 use crate::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
+use crate::index::{IndexDefinition, IndexId, IndexKind};
 use crate::properties::Properties;
 use crate::value::Value;
 use crate::value::ValueType;
@@ -103,6 +108,8 @@ mod code {
     pub const DEFINE_PROPERTY: u8 = 19;
     pub const ADD_UNIQUE_INDEX: u8 = 20;
     pub const JOIN: u8 = 21;
+    pub const ADD_INDEX: u8 = 22;
+    pub const DROP_INDEX: u8 = 23;
 }
 
 /// In place of a value's type code: the property is removed.
@@ -172,7 +179,7 @@ impl Mutation {
             code::SET_EDGE => {
                 Self::SetEdgeProperties { edge: take_edge(reader)?, properties: take_properties(reader)? }
             }
-            code::ADD_LABEL..=code::JOIN => Self::Schema(take_schema(found, reader)?),
+            code::ADD_LABEL..=code::DROP_INDEX => Self::Schema(take_schema(found, reader)?),
             _ => return Err(start.error(format!("a kind of change expected, found {found}"))),
         })
     }
@@ -249,16 +256,19 @@ fn put_schema(out: &mut Vec<u8>, change: &SchemaChange) {
             put_bytes(out, name.as_bytes());
         }
         SchemaChange::DefineProperty { owner, key, value_type } => {
-            let (kind, id) = match owner {
-                Owner::Label(label) => (0, label.0),
-                Owner::EdgeType(edge_type) => (1, edge_type.0),
-            };
-            out.extend_from_slice(&[code::DEFINE_PROPERTY, kind]);
-            out.extend_from_slice(&id.to_le_bytes());
-            out.extend_from_slice(&key.0.to_le_bytes());
+            out.push(code::DEFINE_PROPERTY);
+            put_property(out, *owner, *key);
             out.push(value_type.code());
         }
-        SchemaChange::AddUniqueIndex { label, key } => head(code::ADD_UNIQUE_INDEX, &[label.0, key.0]),
+        SchemaChange::AddIndex(IndexDefinition {
+            id: IndexId { owner: Owner::Label(label), key, kind: IndexKind::Hash },
+            unique: true,
+        }) => head(code::ADD_UNIQUE_INDEX, &[label.0, key.0]),
+        SchemaChange::AddIndex(IndexDefinition { id, unique }) => {
+            put_index(out, code::ADD_INDEX, id);
+            out.push(u8::from(*unique));
+        }
+        SchemaChange::DropIndex(id) => put_index(out, code::DROP_INDEX, id),
         SchemaChange::Join { edge_type, source, target } => {
             head(code::JOIN, &[edge_type.0, source.0, target.0]);
         }
@@ -276,18 +286,22 @@ fn take_schema(found: u8, reader: &mut Reader<'_>) -> Decoded<SchemaChange> {
         }
         code::ADD_KEY => SchemaChange::AddKey { id: KeyId(reader.u16()?), name: reader.text()?.into() },
         code::DEFINE_PROPERTY => {
-            let of_edges = take_flag(reader)?;
-            let id = reader.u16()?;
-            let owner = if of_edges { Owner::EdgeType(TypeId(id)) } else { Owner::Label(LabelId(id)) };
-            let key = KeyId(reader.u16()?);
+            let (owner, key) = take_property(reader)?;
             let found = reader.u8()?;
             let value_type = ValueType::from_code(found)
                 .ok_or_else(|| start.error(format!("a value type expected, found {found}")))?;
             SchemaChange::DefineProperty { owner, key, value_type }
         }
         code::ADD_UNIQUE_INDEX => {
-            SchemaChange::AddUniqueIndex { label: LabelId(reader.u16()?), key: KeyId(reader.u16()?) }
+            let owner = Owner::Label(LabelId(reader.u16()?));
+            let id = IndexId { owner, key: KeyId(reader.u16()?), kind: IndexKind::Hash };
+            SchemaChange::AddIndex(IndexDefinition { id, unique: true })
         }
+        code::ADD_INDEX => {
+            let id = take_index(reader)?;
+            SchemaChange::AddIndex(IndexDefinition { id, unique: take_flag(reader)? })
+        }
+        code::DROP_INDEX => SchemaChange::DropIndex(take_index(reader)?),
         code::JOIN => SchemaChange::Join {
             edge_type: TypeId(reader.u16()?),
             source: LabelId(reader.u16()?),
@@ -295,6 +309,38 @@ fn take_schema(found: u8, reader: &mut Reader<'_>) -> Decoded<SchemaChange> {
         },
         _ => return Err(start.error(format!("a change of the catalogue expected, found {found}"))),
     })
+}
+
+fn put_property(out: &mut Vec<u8>, owner: Owner, key: KeyId) {
+    let (kind, id) = match owner {
+        Owner::Label(label) => (0, label.0),
+        Owner::EdgeType(edge_type) => (1, edge_type.0),
+    };
+    out.push(kind);
+    out.extend_from_slice(&id.to_le_bytes());
+    out.extend_from_slice(&key.0.to_le_bytes());
+}
+
+fn take_property(reader: &mut Reader<'_>) -> Decoded<(Owner, KeyId)> {
+    let of_edges = take_flag(reader)?;
+    let id = reader.u16()?;
+    let owner = if of_edges { Owner::EdgeType(TypeId(id)) } else { Owner::Label(LabelId(id)) };
+    Ok((owner, KeyId(reader.u16()?)))
+}
+
+fn put_index(out: &mut Vec<u8>, code: u8, id: &IndexId) {
+    out.push(code);
+    put_property(out, id.owner, id.key);
+    out.push(id.kind.code());
+}
+
+fn take_index(reader: &mut Reader<'_>) -> Decoded<IndexId> {
+    let (owner, key) = take_property(reader)?;
+    let start = reader.clone();
+    let found = reader.u8()?;
+    let kind = IndexKind::from_code(found)
+        .ok_or_else(|| start.error(format!("a kind of index expected, found {found}")))?;
+    Ok(IndexId { owner, key, kind })
 }
 
 fn take_flag(reader: &mut Reader<'_>) -> Decoded<bool> {
@@ -353,6 +399,16 @@ mod tests {
                 let value_type = ValueType::I64;
                 Mutation::Schema(SchemaChange::DefineProperty { owner, key: KeyId(key), value_type })
             }),
+            (any::<(u16, u16)>(), any::<(bool, bool, bool, bool)>()).prop_map(
+                |((id, key), (of_edges, ordered, unique, dropped))| {
+                    let owner =
+                        if of_edges { Owner::EdgeType(TypeId(id)) } else { Owner::Label(LabelId(id)) };
+                    let kind = if ordered { IndexKind::Ordered } else { IndexKind::Hash };
+                    let id = IndexId { owner, key: KeyId(key), kind };
+                    let add = SchemaChange::AddIndex(IndexDefinition { id, unique });
+                    Mutation::Schema(if dropped { SchemaChange::DropIndex(id) } else { add })
+                }
+            ),
         ]
     }
 
@@ -389,5 +445,19 @@ mod tests {
         bytes.clear();
         Mutation::Schema(SchemaChange::AddKey { id: KeyId(7), name: "å".into() }).encode(&mut bytes);
         assert_eq!(bytes, [18, 7, 0, 2, 0xc3, 0xa5]);
+        let on = |owner, kind| IndexId { owner, key: KeyId(7), kind };
+        let add =
+            |owner, kind, unique| SchemaChange::AddIndex(IndexDefinition { id: on(owner, kind), unique });
+        let (label, edge_type) = (Owner::Label(LabelId(5)), Owner::EdgeType(TypeId(5)));
+        for (change, wanted) in [
+            (add(label, IndexKind::Hash, true), &[20, 5, 0, 7, 0][..]),
+            (add(label, IndexKind::Hash, false), &[22, 0, 5, 0, 7, 0, 0, 0]),
+            (add(edge_type, IndexKind::Ordered, true), &[22, 1, 5, 0, 7, 0, 1, 1]),
+            (SchemaChange::DropIndex(on(label, IndexKind::Hash)), &[23, 0, 5, 0, 7, 0, 0]),
+        ] {
+            bytes.clear();
+            Mutation::Schema(change).encode(&mut bytes);
+            assert_eq!(bytes, wanted);
+        }
     }
 }

@@ -29,7 +29,7 @@ pub mod order;
 pub mod parse;
 pub mod shortened;
 #[cfg(test)]
-mod strategy;
+pub(crate) mod strategy;
 pub mod temporal_text;
 mod value_type;
 

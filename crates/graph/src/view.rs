@@ -7,10 +7,12 @@
 //! Nothing here assumes that all vertices are local: [`GraphView::partitions`] says where they live.
 
 use crate::budget::Budget;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Owner};
 use crate::column::Column;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+use crate::index::IndexStatistics;
+use crate::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
 use crate::timestamp::Timestamp;
 use crate::topology::{Projection, Topology};
 use crate::value::Value;
@@ -21,6 +23,17 @@ use std::sync::Arc;
 pub struct VertexCursor {
     /// The lowest vertex id not yet looked at.
     pub next: u32,
+    /// Whether the scan is over.
+    pub done: bool,
+}
+
+/// Where an edge scan goes on; [`EdgeCursor::default`] is the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EdgeCursor {
+    /// The lowest source not yet done with.
+    pub source: u32,
+    /// Its edges already handed out.
+    pub offset: u64,
     /// Whether the scan is over.
     pub done: bool,
 }
@@ -77,10 +90,20 @@ pub struct Statistics {
     pub edges: Vec<(TypeId, u64)>,
 }
 
+/// Vertices whose edges a scan of edges asks for at once.
+const SOURCES: usize = 4096;
+
+/// What a view without indexes says to who looks up.
+fn no_index(catalogue: &Catalogue, owner: Owner, key: KeyId) -> Error {
+    let property = catalogue.property_name(owner, key);
+    Error::invalid(format!("this view has no index on {property}"))
+}
+
 /// A graph as it was at one timestamp (and, inside a transaction, with its own writes).
 ///
 /// Unless said otherwise: a vertex that isn't there yields nothing, never an error; answers come in
-/// the order of the questions; out-vectors are appended to, not cleared.
+/// the order of the questions; out-vectors are appended to, not cleared. A view without indexes, of a file
+/// or a selection, leaves look-ups as they are here.
 pub trait GraphView: Send + Sync {
     /// The moment that is seen.
     fn timestamp(&self) -> Timestamp;
@@ -99,6 +122,40 @@ pub trait GraphView: Send + Sync {
         limit: usize,
         vertices: &mut Vec<VertexId>,
     ) -> Result<()>;
+
+    /// Appends up to `limit` edges of `types` (`None`: all) in the order of their ids: by source, type,
+    /// target, discriminator; moves `cursor`. Cost, unless a view knows better: a look at each vertex.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn scan_edges(
+        &self,
+        types: Option<&[TypeId]>,
+        cursor: &mut EdgeCursor,
+        limit: usize,
+        edges: &mut Vec<EdgeId>,
+    ) -> Result<()> {
+        let end = edges.len().saturating_add(limit);
+        let (mut sources, mut batch) = (Vec::new(), NeighborBatch::default());
+        while !cursor.done && edges.len() < end {
+            let mut next = VertexCursor { next: cursor.source, done: false };
+            sources.clear();
+            self.scan_vertices(None, &mut next, SOURCES, &mut sources)?;
+            // The source that the cursor stopped in may be gone by an own write.
+            let same = sources.first().is_some_and(|source| source.0 == cursor.source);
+            let offset = if same { cursor.offset } else { 0 };
+            let mut within = NeighborCursor { row: 0, offset, done: false };
+            batch.clear();
+            let room = end - edges.len();
+            self.neighbors(&sources, types, Direction::Out, &mut within, room, &mut batch)?;
+            edges.append(&mut batch.edges);
+            match sources.get(within.row) {
+                Some(source) => (cursor.source, cursor.offset) = (source.0, within.offset),
+                None => *cursor = EdgeCursor { source: next.next, offset: 0, done: next.done },
+            }
+        }
+        Ok(())
+    }
 
     /// The label of each vertex, `None` where it isn't alive.
     ///
@@ -177,7 +234,7 @@ pub trait GraphView: Send + Sync {
     /// The vertex of `label` whose unique `key` has each value.
     ///
     /// # Errors
-    /// `invalid` if there is no unique index on (label, key).
+    /// `invalid` if no unique index is on (label, key); what reading may meet.
     fn look_up(
         &self,
         label: LabelId,
@@ -185,6 +242,84 @@ pub trait GraphView: Send + Sync {
         values: &[Value],
         vertices: &mut Vec<Option<VertexId>>,
     ) -> Result<()>;
+
+    /// Appends up to `limit` vertices of `label` whose `key` is one of `values`, a value after the other,
+    /// ascending; moves `cursor`.
+    ///
+    /// Always right: where this view is older than the index, or the index was dropped meanwhile, the
+    /// label is scanned instead. Cost otherwise: about a microsecond a value, and a read an entry.
+    ///
+    /// # Errors
+    /// `invalid` if this view's catalogue names no index on (label, key); what reading may meet.
+    fn look_up_vertices(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        _values: &[Value],
+        _cursor: &mut MatchCursor<VertexId>,
+        _limit: usize,
+        _matches: &mut Matches<VertexId>,
+    ) -> Result<()> {
+        Err(no_index(&self.catalogue(), Owner::Label(label), key))
+    }
+
+    /// As [`GraphView::look_up_vertices`], for the edges of a type.
+    ///
+    /// # Errors
+    /// As [`GraphView::look_up_vertices`].
+    fn look_up_edges(
+        &self,
+        edge_type: TypeId,
+        key: KeyId,
+        _values: &[Value],
+        _cursor: &mut MatchCursor<EdgeId>,
+        _limit: usize,
+        _matches: &mut Matches<EdgeId>,
+    ) -> Result<()> {
+        Err(no_index(&self.catalogue(), Owner::EdgeType(edge_type), key))
+    }
+
+    /// Appends up to `limit` vertices of `label` whose `key` lies in `range`, in its order, with their
+    /// values; moves `cursor`.
+    ///
+    /// Always right, as [`GraphView::look_up_vertices`] is; a scan instead sorts all that the range holds
+    /// once a call.
+    ///
+    /// # Errors
+    /// `invalid` if this view's catalogue names no ordered index on (label, key); what reading may meet.
+    fn range_vertices(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        _range: &ValueRange,
+        _cursor: &mut RangeCursor<VertexId>,
+        _limit: usize,
+        _ranked: &mut Ranked<VertexId>,
+    ) -> Result<()> {
+        Err(no_index(&self.catalogue(), Owner::Label(label), key))
+    }
+
+    /// As [`GraphView::range_vertices`], for the edges of a type.
+    ///
+    /// # Errors
+    /// As [`GraphView::range_vertices`].
+    fn range_edges(
+        &self,
+        edge_type: TypeId,
+        key: KeyId,
+        _range: &ValueRange,
+        _cursor: &mut RangeCursor<EdgeId>,
+        _limit: usize,
+        _ranked: &mut Ranked<EdgeId>,
+    ) -> Result<()> {
+        Err(no_index(&self.catalogue(), Owner::EdgeType(edge_type), key))
+    }
+
+    /// The indexes that answer this view without a scan, with their sizes as they are now: what a planner
+    /// chooses from. Cost: a look at each.
+    fn indexes(&self) -> Vec<IndexStatistics> {
+        Vec::new()
+    }
 
     /// Exact counts at this timestamp. Cost: a look at each segment.
     ///

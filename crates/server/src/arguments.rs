@@ -8,6 +8,7 @@ use crate::command::completions::CompletionsArguments;
 use crate::command::demo::DemoArguments;
 use crate::command::generate::GenerateArguments;
 use crate::command::import::ImportArguments;
+use crate::command::index::IndexArguments;
 use crate::command::man::ManArguments;
 use crate::command::run::arguments::RunArguments;
 use crate::command::stats::execute::StatsArguments;
@@ -125,6 +126,8 @@ pub enum Command {
     Check(CheckArguments),
     /// Write what is in the log to the database's files, so that it opens fast.
     Checkpoint(CheckpointArguments),
+    /// Create, drop and list indexes and uniqueness.
+    Index(IndexArguments),
     /// Make a graph: R-MAT, or a network of payments with rings of fraud.
     Generate(GenerateArguments),
     /// Watch Evergraph at work: writes, live analysis, a kill, and the proof that nothing is lost.

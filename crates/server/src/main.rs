@@ -114,6 +114,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Stats(arguments) => command::stats::execute::execute(arguments, context)?,
         Command::Check(arguments) => return command::check::execute(arguments, context),
         Command::Checkpoint(arguments) => command::checkpoint::execute(arguments, context)?,
+        Command::Index(arguments) => command::index::execute(arguments, context)?,
         Command::Generate(arguments) => command::generate::execute(arguments, context)?,
         Command::Demo(arguments) => command::demo::execute(arguments, context)?,
         Command::Bench(arguments) => command::bench::execute(arguments, context)?,

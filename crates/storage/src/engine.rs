@@ -1,6 +1,6 @@
 //! The engine seam: where a graph's records and bodies live, behind one static interface.
 //!
-//! The *front* (transactions, log, catalogue, ids, unique indexes) is the same for every engine; an
+//! The *front* (transactions, log, catalogue, ids, indexes) is the same for every engine; an
 //! engine owns records, bodies, their history, merges and files. Static dispatch: `Store<E>`.
 //!
 //! ```text

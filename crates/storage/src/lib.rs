@@ -5,6 +5,7 @@ pub mod checkpoint;
 pub mod engine;
 pub mod error;
 pub mod index;
+pub mod indexing;
 pub mod io;
 pub mod log;
 pub mod memory;

@@ -5,28 +5,25 @@
 //!                                            begin() -> Transaction    snapshot() -> Snapshot
 //! ```
 //!
-//! Assembling reads what unique indexes hold; opening files, recovery's order and checkpoints are
+//! Assembling reads what indexes hold (`indexing.rs`, which creates and drops them, too); opening files, recovery's order and checkpoints are
 //! their caller's.
 
 use crate::engine::{Engine, EngineStatistics};
-use crate::index::build::build;
 use crate::index::directory::IndexDirectory;
+use crate::indexing::build_all;
 use crate::io::random::Random;
 use crate::log::writer::{Log, LogStatistics};
 use crate::memory_budget::MemoryBudget;
 use crate::snapshot::handle::Snapshot;
 use crate::sync::ArcCell;
 use crate::timeline::clock::Timeline;
-use crate::transaction::commit::NewIndex;
 use crate::transaction::front::{Counters, Front};
 use crate::transaction::handle::Transaction;
-use crate::transaction::latch::LoadingGate;
 use crate::transaction::names::Names;
 use crate::transaction::retry::Retry;
-use crate::transaction::schema_writes::property_name;
 use crate::vertex_ids::{GroupState, VertexIds};
-use evergraph_graph::catalogue::{Catalogue, Owner, SchemaChange};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Transaction as _;
 use std::sync::Arc;
@@ -84,9 +81,9 @@ pub struct StoreStatistics {
     pub conflicts: u64,
     /// Added edges that got another discriminator at commit.
     pub renamed_edges: u64,
-    /// Entries of unique indexes, stale ones included.
+    /// Entries of indexes, stale ones included.
     pub index_entries: u64,
-    /// Bytes of unique indexes.
+    /// Bytes of indexes.
     pub index_bytes: u64,
     /// Bytes reserved from the memory budget, by purpose.
     pub reservations: Vec<(Arc<str>, u64)>,
@@ -113,27 +110,15 @@ impl<E: Engine> Clone for Store<E> {
 }
 
 impl<E: Engine> Store<E> {
-    /// Opens what `parts` hold. Cost: a scan of every label that has a unique index.
+    /// Opens what `parts` hold. Cost: a scan of every label and edge type that has an index.
     ///
     /// # Errors
-    /// `corrupt` if a unique key is there twice; what reading may meet.
+    /// `corrupt` if a value of a unique index is there twice; what reading may meet.
     pub fn assemble(parts: Parts<E>) -> Result<Self> {
         let Parts { engine, timeline, log, catalogue, ids, random, options } = parts;
         let retry = Retry::new(random);
         let newest = timeline.published();
-        let pin = engine.pin(newest);
-        let mut indexes = Vec::new();
-        for (label, key) in catalogue.unique_indexes() {
-            let built = build(&engine.view(&pin, newest), label, key, retry.next_u64())?;
-            if built.duplicates_count > 0 {
-                let property = property_name(&catalogue, Owner::Label(label), key);
-                let text =
-                    format!("{property} is unique, but was stored twice: {}", built.describe_duplicates());
-                return Err(Error::new(ErrorKind::Corrupt, text));
-            }
-            indexes.push(((label, key), Arc::new(built.index)));
-        }
-        drop(pin);
+        let indexes = build_all(&engine, newest, &catalogue, || retry.next_u64())?;
         let front = Front {
             engine,
             timeline,
@@ -213,35 +198,7 @@ impl<E: Engine> Store<E> {
         self.front.catalogue.load_full()
     }
 
-    /// Makes `key` unique among the vertices of `label` and indexes it, naming both if they are new.
-    /// Commits are refused as `busy` while it runs. Nothing happens if the index is there.
-    ///
-    /// Cost: a scan of the label.
-    ///
-    /// # Errors
-    /// `invalid` if a value is there twice, naming some; `busy` if a load or another build is running;
-    /// as a commit.
-    pub fn create_unique_index(&self, label: &str, key: &str) -> Result<()> {
-        let gate = LoadingGate::close(&self.front.timeline)?;
-        // Behind the gate: the newest commit stays the newest.
-        let mut transaction = self.begin();
-        let (label, key) = (transaction.label(label)?, transaction.key(key)?);
-        if self.catalogue().is_unique(label, key) {
-            return Ok(());
-        }
-        let built = build(&transaction.session().view(), label, key, self.retry.next_u64())?;
-        if built.duplicates_count > 0 {
-            let property = property_name(transaction.schema_mut().current(), Owner::Label(label), key);
-            let text = format!("{property} can't be unique: {}", built.describe_duplicates());
-            return Err(Error::invalid(text));
-        }
-        transaction.schema_mut().make(SchemaChange::AddUniqueIndex { label, key });
-        let index = NewIndex { on: (label, key), index: Arc::new(built.index), gate: &gate };
-        transaction.commit_with(Some(&index))?;
-        Ok(())
-    }
-
-    /// Does what is due in unique indexes: removals that no open snapshot needs. For a background
+    /// Does what is due in indexes: removals that no open snapshot needs. For a background
     /// thread, every now and then. Cost: linear in those removals.
     pub fn collect_indexes(&self) {
         // R before the registry, as merges do: whoever registers later is no older.
@@ -285,7 +242,7 @@ impl<E: Engine> Store<E> {
     pub fn statistics(&self) -> StoreStatistics {
         let front = &self.front;
         let (commits, conflicts, renamed_edges) = front.counters.load();
-        let (index_entries, index_bytes) = front.indexes.size();
+        let indexes = front.indexes.load().statistics();
         let (oldest_snapshot, (readers, writers)) = {
             let registry = front.timeline.registry();
             (registry.oldest(), registry.len())
@@ -299,8 +256,8 @@ impl<E: Engine> Store<E> {
             commits,
             conflicts,
             renamed_edges,
-            index_entries,
-            index_bytes,
+            index_entries: indexes.iter().map(|index| index.entries).sum(),
+            index_bytes: indexes.iter().map(|index| index.bytes).sum(),
             reservations: front.budget.reservations(),
             engine: front.engine.statistics(),
             log: front.log.statistics(),

@@ -8,11 +8,14 @@
 
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
-use evergraph_graph::packed_column::PackedColumnBuilder;
+use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
+use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::{OpenOptions, OpenStore};
@@ -162,6 +165,46 @@ fn a_load_respects_the_unique_indexes_that_are_there() {
 }
 
 #[test]
+fn a_load_goes_into_the_indexes_that_are_there_also_those_of_edges() {
+    let directory = MemoryDirectory::new("db");
+    let first = open(&directory, Durability::Sync);
+    let on = |owner, key, kind| IndexRequest { owner, key, kind, unique: false };
+    for request in [
+        on(OwnerName::Label("V"), "name", IndexKind::Ordered),
+        on(OwnerName::EdgeType("E"), "weight", IndexKind::Hash),
+        on(OwnerName::EdgeType("E"), "weight", IndexKind::Ordered),
+    ] {
+        first.store().create_index(&request, &mut |_| Ok(())).unwrap();
+    }
+    let weights = [0, 1, 2, 0, 1, 2, 0, 1, 2, 0].map(Value::I64);
+    let mut load = people(&["ada", "bob", "ada"]);
+    let mut ends = EdgeBlock::bare((0..10).map(|at| (at % 3, (at + 1) % 3)));
+    ends.columns = vec![PackedColumn::from_values(weights.iter().map(Some))];
+    load.edges = vec![EdgeTable::new("E", 0, 0, vec![("weight".into(), ValueType::I64)], vec![ends])];
+    let durable = &mut || first.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    first.store().load(&load, &mut |_| Ok(()), durable).unwrap();
+    let check = |open: &OpenStore| {
+        let view = open.store().snapshot();
+        let catalogue = view.catalogue();
+        let key = |name: &str| catalogue.key(name).unwrap();
+        let (mut cursor, mut found) = (MatchCursor::default(), Matches::default());
+        let asked = ["ada".into(), "bob".into()];
+        let (label, edge_type) = (catalogue.label("V").unwrap(), catalogue.edge_type("E").unwrap());
+        view.look_up_vertices(label, key("name"), &asked, &mut cursor, 9, &mut found).unwrap();
+        assert_eq!(found.rows, [0, 0, 1]);
+        let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+        view.range_edges(edge_type, key("weight"), &ValueRange::ALL, &mut cursor, 99, &mut found).unwrap();
+        assert_eq!(found.values, [0, 0, 0, 0, 1, 1, 1, 2, 2, 2].map(Value::I64));
+        let entries = open.store().indexes().into_iter().map(|index| index.entries);
+        assert_eq!(entries.collect::<Vec<_>>(), [3, 10, 10]);
+    };
+    check(&first);
+    first.close().unwrap();
+    drop(first);
+    check(&open(&directory, Durability::Sync));
+}
+
+#[test]
 fn trickling_commits_do_not_rewrite_a_large_body_each_time() {
     let open = loaded_star();
     let store = open.store();
@@ -305,7 +348,7 @@ fn a_load_is_refused_by_what_is_there() {
         loaded.map(|_| ()).map_err(|error| error.to_string())
     };
     let twice = load(&people(&["cy", "bob"])).unwrap_err();
-    assert_eq!(twice, "V.name is not unique: \"bob\" of v1 and v4097");
+    assert_eq!(twice, "V.name can't be unique: \"bob\" of v1 and v4097");
     load(&people(&["cy", "dan"])).unwrap();
 
     let mut gone = people(&["eve"]);
@@ -318,7 +361,7 @@ fn a_load_is_refused_by_what_is_there() {
     keyed.vertices[0].label = "W".into();
     load(&keyed).unwrap();
     keyed.vertices[0].unique_key = Some("name".into());
-    assert!(load(&keyed).unwrap_err().starts_with("W.name is not unique: \"bob\" of "));
+    assert!(load(&keyed).unwrap_err().starts_with("W.name can't be unique: \"bob\" of "));
 
     store.transact(|tx| tx.declare_simple_type("E")).unwrap();
     let with_edge = |names: &[&str]| {

@@ -2,14 +2,15 @@
 //! and opened again; always with the answers that their publishers or other tools computed.
 //!
 //! ```text
-//! mapped         sets read as recognised, and by mapping files with every kind of value
 //! import         the columns read from the files, with the counts that are known of them
+//! mapped         sets read as recognised, and by mapping files with every kind of value
 //! snb            LDBC SNB Interactive sample: 31 files, 6,920 operations, one transaction each
 //! lsqb           nine counting queries on LDBC's networks, before and after the operations
 //! finbench       LDBC FinBench: 55,378 writes of a bank in the order of time, and by many threads
 //! p2p            Gnutella: a base graph and 30,000 updates are the published graph
 //! published      ego-Twitter, R-MAT 17, the Graphalytics examples
 //! rome           a road network: ways between two crossings, neighbourhoods, cycles
+//! tinkerpop      TinkerPop's sample graphs from GraphSON and GraphML
 //! temporal       three streams of timestamped edges, at five moments each
 //! imported       (support) a database made of files, and its ids
 //! answers        (support) the four algorithms against answer files
@@ -31,3 +32,4 @@ mod rome;
 mod snb;
 mod snb_updates;
 mod temporal;
+mod tinkerpop;

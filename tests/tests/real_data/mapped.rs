@@ -253,6 +253,6 @@ fn kuzus_tinysnb_is_read_by_a_mapping_with_all_its_types() {
     let marries = edges(&load, "MARRIES");
     assert_eq!(
         of_edges(marries, "usedAddress").iter().map(shown).collect::<Vec<_>>(),
-        ["[toronto]", "-", "[]"]
+        ["[\"toronto\"]", "-", "[]"]
     );
 }

@@ -35,7 +35,7 @@ pub const MODULES: Floors = &[
     &["memory", "memory_budget", "vertex_ids"],
     &["index"],
     &["transaction", "snapshot"],
-    &["store"],
+    &["store", "indexing"],
     &["bulk", "checkpoint"],
     &["open"],
 ];

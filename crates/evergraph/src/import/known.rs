@@ -44,7 +44,7 @@ impl Known {
         let snapshot = self.0.as_ref()?;
         let catalogue = snapshot.catalogue();
         let (label, key) = (catalogue.label(label)?, catalogue.key(key)?);
-        catalogue.is_unique(label, key).then(|| KnownLabel::new(snapshot, label, key))
+        catalogue.is_unique(Owner::Label(label), key).then(|| KnownLabel::new(snapshot, label, key))
     }
 
     /// The vertices of `label` by its only unique key; `None` if the database has no such label.
@@ -55,7 +55,7 @@ impl Known {
         let Some(snapshot) = &self.0 else { return Ok(None) };
         let catalogue = snapshot.catalogue();
         let Some(id) = catalogue.label(label) else { return Ok(None) };
-        let keys: Vec<KeyId> = catalogue.unique_indexes().filter(|on| on.0 == id).map(|on| on.1).collect();
+        let keys: Vec<KeyId> = catalogue.unique_keys().filter(|on| on.0 == id).map(|on| on.1).collect();
         match keys[..] {
             [key] => Ok(Some(KnownLabel::new(snapshot, id, key))),
             [] => Err(Error::invalid(format!(

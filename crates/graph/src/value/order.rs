@@ -29,6 +29,32 @@ impl Value {
         Some(self.as_number()?.compare(other.as_number()?))
     }
 
+    /// The order without its last word, the type: `Equal` for the `i32` 1 and the `f64` 1.0, and for a
+    /// char and the string of it. What ranges compare by.
+    ///
+    /// Cost: as [`Ord::cmp`].
+    #[must_use]
+    pub fn compare_content(&self, other: &Value) -> Ordering {
+        match (self, other) {
+            (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
+            (Value::Char(left), Value::Char(right)) => left.cmp(right),
+            (Value::String(left), Value::String(right)) => left.cmp(right),
+            (Value::Char(left), Value::String(right)) => (*left.encode_utf8(&mut [0; 4])).cmp(right),
+            (Value::String(left), Value::Char(right)) => (**left).cmp(right.encode_utf8(&mut [0; 4])),
+            (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
+            (Value::Date(left), Value::Date(right)) => left.cmp(right),
+            (Value::DateTime(left), Value::DateTime(right)) => left.cmp(right),
+            (Value::Duration(left), Value::Duration(right)) => left.cmp(right),
+            (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
+            (Value::List(left), Value::List(right)) => left.cmp(right),
+            (Value::Set(left), Value::Set(right)) => left.cmp(right),
+            (Value::Map(left), Value::Map(right)) => left.cmp(right),
+            (left, right) => {
+                left.compare_numbers(right).unwrap_or_else(|| class_of(left).cmp(&class_of(right)))
+            }
+        }
+    }
+
     /// The order of two values of one kind: numbers by [`Value::compare_numbers`], a char as the string
     /// of it alone, everything else within its type. `None` if the kinds differ: a date is neither
     /// before nor after a number.
@@ -90,30 +116,6 @@ fn class_of(value: &Value) -> Class {
         Value::List(_) => Class::List,
         Value::Set(_) => Class::Set,
         Value::Map(_) => Class::Map,
-    }
-}
-
-impl Value {
-    /// The order but for types: the `i32` 1 and the `f64` 1.0 are equal here.
-    fn compare_content(&self, other: &Self) -> Ordering {
-        match (self, other) {
-            (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
-            (Value::Char(left), Value::Char(right)) => left.cmp(right),
-            (Value::String(left), Value::String(right)) => left.cmp(right),
-            (Value::Char(left), Value::String(right)) => (*left.encode_utf8(&mut [0; 4])).cmp(right),
-            (Value::String(left), Value::Char(right)) => (**left).cmp(right.encode_utf8(&mut [0; 4])),
-            (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
-            (Value::Date(left), Value::Date(right)) => left.cmp(right),
-            (Value::DateTime(left), Value::DateTime(right)) => left.cmp(right),
-            (Value::Duration(left), Value::Duration(right)) => left.cmp(right),
-            (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
-            (Value::List(left), Value::List(right)) => left.cmp(right),
-            (Value::Set(left), Value::Set(right)) => left.cmp(right),
-            (Value::Map(left), Value::Map(right)) => left.cmp(right),
-            (left, right) => {
-                left.compare_numbers(right).unwrap_or_else(|| class_of(left).cmp(&class_of(right)))
-            }
-        }
     }
 }
 

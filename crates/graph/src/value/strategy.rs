@@ -53,7 +53,7 @@ pub(super) fn number() -> impl Strategy<Value = Value> {
 }
 
 /// Values of all types; collections to a depth of four.
-pub(super) fn any_value() -> impl Strategy<Value = Value> {
+pub(crate) fn any_value() -> impl Strategy<Value = Value> {
     let other = prop_oneof![
         any::<bool>().prop_map(Value::from),
         proptest::char::range('a', 'c').prop_map(Value::from),

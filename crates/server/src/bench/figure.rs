@@ -36,6 +36,8 @@ impl Unit {
     fn show(self, value: f64) -> String {
         match self {
             Self::PerSecond => format!("{}/s", count(value.round() as u64)),
+            Self::Seconds if value < 1e-6 => format!("{:.0} ns", value * 1e9),
+            Self::Seconds if value < 1e-3 => format!("{:.1} µs", value * 1e6),
             Self::Seconds if value < 0.1 => format!("{:.1} ms", value * 1e3),
             Self::Seconds if value < 1.0 => format!("{:.0} ms", value * 1e3),
             Self::Seconds => format!("{value:.2} s"),
@@ -156,6 +158,8 @@ mod tests {
     fn each_unit_is_shown_as_people_read_it() {
         let shown = [
             Unit::PerSecond.show(1_234_567.4),
+            Unit::Seconds.show(4.25e-7),
+            Unit::Seconds.show(1.24e-5),
             Unit::Seconds.show(0.0421),
             Unit::Seconds.show(1.5),
             Unit::Seconds.show(12.34),
@@ -166,7 +170,18 @@ mod tests {
         ];
         assert_eq!(
             shown,
-            ["1,234,567/s", "42.1 ms", "1.50 s", "12.34 s", "9.50 B", "1.07 x", "0.98 %", "2.2e-16"]
+            [
+                "1,234,567/s",
+                "425 ns",
+                "12.4 µs",
+                "42.1 ms",
+                "1.50 s",
+                "12.34 s",
+                "9.50 B",
+                "1.07 x",
+                "0.98 %",
+                "2.2e-16"
+            ]
         );
     }
 

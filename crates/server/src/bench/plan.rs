@@ -4,6 +4,7 @@ use crate::bench::commits;
 use crate::bench::figure::Section;
 use crate::bench::importing;
 use crate::bench::live;
+use crate::bench::looking_up;
 use crate::bench::machine::Machine;
 use crate::bench::restart;
 use crate::context::Context;
@@ -112,6 +113,7 @@ pub fn run(
     };
     done(commits::measure(&work)?)?;
     live::measure(&work)?.into_iter().try_for_each(&mut done)?;
+    done(looking_up::measure(&work)?)?;
     let (imported, database) = importing::measure(&work)?;
     done(imported)?;
     done(restart::measure(&work, &database)?)?;

@@ -15,9 +15,9 @@ Examples:
 
 What is measured:
   Commits in every durability mode, scans and PageRank on live data beside a
-  static graph, memory for an edge, import and restart. Every figure is the
-  median of several runs with the lowest and the highest of them; below each
-  table stands what would make it lie. Close other programs first.";
+  static graph, memory for an edge, look-ups by value, import and restart. Every
+  figure is the median of several runs with the lowest and the highest of them;
+  below each table stands what would make it lie. Close other programs first.";
 
 /// What `evergraph bench` is told.
 #[derive(Args, Debug)]

@@ -24,8 +24,8 @@ Examples:
 
 What is verified:
   The checksums of all files; that lists are sorted; that every edge is in the
-  lists of both its ends, and both are there; that unique indexes have what a
-  scan finds. With findings the exit code is 5.";
+  lists of both its ends, and both are there; that indexes have what a scan
+  finds. With findings the exit code is 5.";
 
 /// What `evergraph check` is told.
 #[derive(Args, Debug)]
@@ -61,6 +61,8 @@ pub fn execute(arguments: &CheckArguments, context: &Context) -> Result<ExitCode
         commits_count: found.commits_count,
         vertices_count: found.vertices_count,
         edges_count: found.edges_count,
+        index_entries_count: found.index_entries_count,
+        stale_entries_count: found.stale_entries_count,
         seconds: began.elapsed().as_secs_f64(),
     };
     if report.healthy {
@@ -82,6 +84,8 @@ struct CheckReport {
     commits_count: u64,
     vertices_count: u64,
     edges_count: u64,
+    index_entries_count: u64,
+    stale_entries_count: u64,
     seconds: f64,
 }
 

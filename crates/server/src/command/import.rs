@@ -42,6 +42,8 @@ What a file holds follows from its name and first lines:
   .e .edges .el   edges, `source target [weight]           :START_ID and :END_ID edges; else what
   .txt            [time]` a line                           names and values look like
   .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
+  .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
+  .xml .graphml   GraphML
 A database that has data gets more: edges name its vertices by the unique key of their label (the
 header's :START_ID(Person) without a file of persons means those that are there).
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
@@ -69,15 +71,15 @@ pub struct ImportArguments {
         help_heading = "Files"
     )]
     pub mapping: Option<PathBuf>,
-    /// CSV files of vertices, and their label if no column tells it. Further files have the first one's
+    /// A CSV file of vertices, and their label if no column tells it. Further files behind commas have its
     /// header.
-    #[arg(long, value_name = "[LABEL=]FILE[,FILE...]", value_parser = named_files, help_heading = "Files")]
+    #[arg(long, value_name = "[LABEL=]FILE", value_parser = named_files, help_heading = "Files")]
     pub nodes: Vec<NamedFiles>,
-    /// Files of edges, as CSV or lists, and their type if no column tells it.
-    #[arg(long, value_name = "[TYPE=]FILE[,FILE...]", value_parser = named_files, help_heading = "Files")]
+    /// A file of edges, as CSV or list, and their type if no column tells it; further ones behind commas.
+    #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub edges: Vec<NamedFiles>,
-    /// CSV files of edges, and their type if no column tells it; also from standard input.
-    #[arg(long, value_name = "[TYPE=]FILE[,FILE...]", value_parser = named_files, help_heading = "Files")]
+    /// The same of CSV files only, which may come from standard input.
+    #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub relationships: Vec<NamedFiles>,
     /// A list of vertices, an id a line.
     #[arg(long = "vertex-list", value_name = "FILE", help_heading = "Files")]
@@ -100,13 +102,13 @@ pub struct ImportArguments {
     /// The header of CSV files that have none: its text, or a file whose first line it is.
     #[arg(
         long,
-        value_name = "HEADER|FILE",
+        value_name = "HEADER",
         conflicts_with = "replace_header",
         help_heading = "CSV files and lists"
     )]
     pub header: Option<String>,
     /// The header to read instead of the first line of CSV files, or a file whose first line it is.
-    #[arg(long, value_name = "HEADER|FILE", help_heading = "CSV files and lists")]
+    #[arg(long, value_name = "HEADER", help_heading = "CSV files and lists")]
     pub replace_header: Option<String>,
     /// The type of ids in CSV files whose header doesn't say.
     #[arg(long, value_enum, default_value_t, value_name = "TYPE", help_heading = "CSV files and lists")]
@@ -133,6 +135,12 @@ pub struct ImportArguments {
     /// What to do about an edge to or from a vertex that isn't there.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
     pub on_unknown: OnUnknownArgument,
+    /// The property that keeps the ids of vertices in GraphSON and GraphML.
+    #[arg(long, value_name = "KEY", default_value = "id", help_heading = "GraphSON and GraphML")]
+    pub vertex_id: String,
+    /// The property that keeps the ids of edges there [default: they are not kept].
+    #[arg(long, value_name = "KEY", help_heading = "GraphSON and GraphML")]
+    pub edge_id: Option<String>,
     /// What to do about a row that can't be loaded.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
     pub on_error: OnError,
@@ -236,7 +244,7 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
     })?;
     let read_seconds = began.elapsed().as_secs_f64();
     arguments.check_names(&imported)?;
-    let Imported { load, bad_rows, settled, spilled_bytes, ignored_files, guessed_files } = imported;
+    let Imported { load, bad_rows, settled, spilled_bytes, notes, ignored_files, guessed_files } = imported;
     let load = destination.load(load, memory_bytes / 2, read_seconds, &meter, context)?;
     drop(meter);
     let shown = |paths: Vec<PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
@@ -249,6 +257,7 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
         settled: settled.into(),
         memory_bytes,
         spilled_bytes,
+        notes,
         ignored_files,
         guessed_files,
     })
@@ -307,6 +316,8 @@ impl ImportArguments {
         options.vertices = self.vertices.clone();
         options.edge_columns.clone_from(&self.columns);
         options.vertex_columns.clone_from(&self.vertex_columns);
+        options.vertex_id_key.clone_from(&self.vertex_id);
+        options.edge_id_key.clone_from(&self.edge_id);
         options.on_duplicate = match self.on_duplicate {
             OnDuplicateArgument::Fail => OnDuplicate::Fail,
             OnDuplicateArgument::First => OnDuplicate::First,
@@ -456,6 +467,7 @@ struct ImportReport {
     memory_bytes: u64,
     /// Bytes of rows that went through the temporary file.
     spilled_bytes: u64,
+    notes: Vec<String>,
     ignored_files: Vec<String>,
     guessed_files: Vec<String>,
 }
@@ -532,6 +544,7 @@ impl fmt::Display for ImportReport {
             let (spilled, memory) = (size(self.spilled_bytes), size(self.memory_bytes));
             writeln!(f, "{spilled} of rows went through a temporary file: memory was {memory} (--memory)")?;
         }
+        self.notes.iter().try_for_each(|note| writeln!(f, "{}", visible(note)))?;
         let BadRows { count, first } = &self.bad_rows.bad_rows;
         if *count > 0 {
             let rows = counted(*count, "bad row", "bad rows");

@@ -7,6 +7,7 @@ pub mod completions;
 pub mod demo;
 pub mod generate;
 pub mod import;
+pub mod index;
 pub mod man;
 pub mod run;
 pub mod stats;

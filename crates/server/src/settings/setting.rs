@@ -22,8 +22,8 @@ use std::path::PathBuf;
 
 /// Commands without settings: they tell about the program.
 const WITHOUT_SETTINGS: [&str; 2] = ["completions", "man"];
-/// Options that are about settings themselves.
-const ABOUT_SETTINGS: [&str; 2] = ["no-config", "print-config"];
+/// Options that are no settings: two are about settings themselves, one makes a call another one.
+const NO_SETTINGS: [&str; 3] = ["no-config", "print-config", "propose"];
 
 /// An option that can be set elsewhere.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ fn setting(option: &Arg, path: &[String]) -> Option<Setting> {
     let name = option.get_long()?;
     let names_file =
         option.get_value_names().is_some_and(|names| names.iter().any(|name| name.ends_with("FILE")));
-    if names_file || option.is_hide_set() || ABOUT_SETTINGS.contains(&name) {
+    if names_file || option.is_hide_set() || NO_SETTINGS.contains(&name) {
         return None;
     }
     let is_list = match option.get_action() {

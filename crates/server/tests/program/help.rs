@@ -2,8 +2,19 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 10] =
-    ["import", "run", "stats", "check", "checkpoint", "generate", "demo", "bench", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "import",
+    "run",
+    "stats",
+    "check",
+    "checkpoint",
+    "index",
+    "generate",
+    "demo",
+    "bench",
+    "completions",
+    "man",
+];
 
 /// Every command and every command below one, as they are called: each has a manual page.
 fn all_commands(folder: &Folder) -> Vec<Vec<String>> {

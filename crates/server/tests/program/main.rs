@@ -8,6 +8,7 @@ mod commands;
 mod data_sets;
 mod databases;
 mod help;
+mod indexes;
 mod interrupts;
 mod output;
 mod settings;

@@ -56,6 +56,8 @@ pub struct Built {
     pub groups: Vec<Group>,
     /// What becomes of segments that are there.
     pub extensions: Vec<Extension>,
+    /// Of groups that are there: the new out edges of indexed types, and nothing else.
+    pub added: Vec<Group>,
 }
 
 /// How many groups a table of `rows` vertices needs.
@@ -74,6 +76,8 @@ pub struct Builder<'a> {
     pub engine: &'a MemoryEngine,
     /// What may be taken beside blocks and bodies. A group whose edges of one type need more gets it.
     pub memory_bytes: u64,
+    /// The types whose edges are in an index.
+    pub indexed: HashSet<TypeId>,
 }
 
 impl Builder<'_> {
@@ -88,19 +92,30 @@ impl Builder<'_> {
         let mut types: Vec<TypeId> = self.numbers.types.clone();
         types.sort_unstable();
         types.dedup();
+        let mut added: BTreeMap<GroupId, Vec<EdgeSegment>> = BTreeMap::new();
         for edge_type in types {
             for (side, bodies) in self.build_type(edge_type, done)? {
                 let subject = EdgeSubject::new(edge_type, side);
                 for (group, body) in bodies {
                     match self.engine.groups().get(group) {
                         Some(group) => {
-                            extend(group, subject, &body, self.numbers.base, &mut built.extensions)
+                            extend(group, subject, &body, self.numbers.base, &mut built.extensions);
+                            if side == Direction::Out && self.indexed.contains(&edge_type) {
+                                let segment = Arc::new(Segment::new(self.numbers.base, body));
+                                added.entry(group.id).or_default().push(EdgeSegment { subject, segment });
+                            }
                         }
                         None => drop(edges.insert((group, subject), new_segment(body, self.numbers.base))),
                     }
                 }
             }
         }
+        let base = self.numbers.base;
+        let alone = |(id, edges)| {
+            let label = self.engine.groups().get(id).expect("it was extended").label;
+            Group::with_edges(id, label, Segment::new(base, VertexBody::empty()), edges)
+        };
+        built.added = added.into_iter().map(alone).collect();
         let mut edges = edges.into_iter().peekable();
         let mut by_first: Vec<usize> = (0..self.load.vertices.len()).collect();
         by_first.sort_unstable_by_key(|table| self.numbers.tables[*table].1);
@@ -397,7 +412,13 @@ mod tests {
         };
         let timeline = Arc::new(Timeline::new(Timestamp(1), Readable::Published));
         let engine = MemoryEngine::new(timeline);
-        let builder = Builder { load: &load, numbers: &numbers, engine: &engine, memory_bytes };
+        let builder = Builder {
+            load: &load,
+            numbers: &numbers,
+            engine: &engine,
+            memory_bytes,
+            indexed: HashSet::new(),
+        };
         let built = builder.build(&mut |_| Ok(())).unwrap();
         assert!(built.extensions.is_empty());
         for group in built.groups {

@@ -5,8 +5,7 @@
 //! names, ids        labels, types, keys; consecutive new groups for each table
 //! bodies            exact at ts = W + 1: of new groups, in a staging engine nobody reads, and of
 //!                   segments that are there, each with its new edges
-//! unique indexes    from the staging engine and what is there: duplicates are named, nothing has
-//!                   happened yet
+//! indexes           take in the staging engine's rows: duplicates are named, nothing has happened yet
 //! latch             attach groups, put bodies over those that are there, indexes, catalogue; an empty
 //!                   frame takes the timestamp; publish
 //! make durable      a checkpoint: the bodies are in its files before its manifest names them
@@ -23,23 +22,20 @@ use crate::bulk::bodies::{Builder, Built, Numbers};
 use crate::bulk::extend::install;
 use crate::bulk::shape::check_shape;
 use crate::engine::{Engine, View};
-use crate::index::build::{Sources, build_from, for_each_value};
-use crate::index::unique::UniqueIndex;
 use crate::log::frame::payload_crc;
 use crate::memory::engine::MemoryEngine;
 use crate::store::Store;
 use crate::timeline::clock::Timeline;
 use crate::transaction::latch::{LoadingGate, check_healthy, under_latch};
-use crate::transaction::schema_writes::{SchemaWrites, property_name};
+use crate::transaction::schema_writes::SchemaWrites;
 use evergraph_graph::catalogue::{Owner, SchemaChange};
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{GroupId, KeyId, LabelId, VertexId};
+use evergraph_graph::id::{GroupId, LabelId, VertexId};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::load::{Load, VertexTable};
 use evergraph_graph::timestamp::Timestamp;
+use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// A unique index and what it is on.
-type IndexOn = ((LabelId, KeyId), Arc<UniqueIndex>);
 
 /// What a load did.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -103,7 +99,7 @@ impl Store<MemoryEngine> {
         debug_assert_eq!(front.timeline.readable(), newest);
         let mut schema = SchemaWrites::new(self.catalogue());
         let mut numbers = Numbers { base: timestamp, ..Numbers::default() };
-        let unique = self.name_everything(load, &mut schema, &mut numbers)?;
+        let indexed = self.name_everything(load, &mut schema, &mut numbers)?;
         for (table, (label, _)) in load.vertices.iter().zip(&numbers.tables) {
             self.check_existing(table, *label)?;
         }
@@ -113,17 +109,28 @@ impl Store<MemoryEngine> {
 
         let staging = MemoryEngine::new(Arc::clone(&front.timeline));
         let (mut edges, edges_total) = (0, load.edges_count());
-        let builder = Builder { load, numbers: &numbers, engine: &front.engine, memory_bytes };
-        let Built { groups, extensions } = builder.build(&mut |done| {
+        let edge_types = indexed.iter().filter_map(|index| match index.id.owner {
+            Owner::EdgeType(edge_type) => Some(edge_type),
+            Owner::Label(_) => None,
+        });
+        let builder = Builder {
+            load,
+            numbers: &numbers,
+            engine: &front.engine,
+            memory_bytes,
+            indexed: edge_types.collect(),
+        };
+        let Built { groups, extensions, added } = builder.build(&mut |done| {
             edges += done;
             progress(LoadProgress { edges, edges_total })
         })?;
         let groups: Vec<_> = groups.into_iter().map(Arc::new).collect();
         // Into the table alone: an engine that attaches them also lists what they keep, once a segment.
-        for group in &groups {
-            staging.groups().insert(Arc::clone(group));
+        for group in groups.iter().cloned().chain(added.into_iter().map(Arc::new)) {
+            staging.groups().insert(group);
         }
-        let indexes = self.build_indexes(&staging, timestamp, &unique, &schema)?;
+        let indexes = self.index_load(&staging.view(&(), timestamp), &indexed, schema.current())?;
+        drop(staging);
 
         let space = front.log.reserve(0).map_err(Error::from)?;
         // Snapshots see the load once it is durable: the empty frame alone says nothing of it.
@@ -132,14 +139,12 @@ impl Store<MemoryEngine> {
             check_healthy(latch)?;
             latch.loads += 1;
             groups.iter().for_each(|group| front.engine.attach(Arc::clone(group)));
-            let displaced = install(&front.engine, timestamp, &extensions);
-            for ((label, key), index) in &indexes {
-                front.indexes.add(*label, *key, Arc::clone(index));
-            }
-            front.catalogue.swap(Arc::clone(schema.current()));
+            let bodies = install(&front.engine, timestamp, &extensions);
+            let old_indexes = front.indexes.change(|all| all.extend(indexes));
+            let old_catalogue = front.catalogue.swap(Arc::clone(schema.current()));
             front.log.append(space, timestamp.0, &[], payload_crc(&[]));
             front.timeline.publish(timestamp, latch);
-            Ok::<_, Error>(displaced)
+            Ok::<_, Error>((bodies, old_indexes, old_catalogue))
         })?;
         drop((displaced, extensions));
         if let Err(error) = make_durable() {
@@ -156,15 +161,15 @@ impl Store<MemoryEngine> {
         Ok(Loaded { timestamp, first_vertices })
     }
 
-    /// Gives numbers to the names of `load`; the unique indexes on its labels, there or asked for.
+    /// Gives numbers to the names of `load`; the indexes on its labels and types, there or asked for.
     fn name_everything(
         &self,
         load: &Load,
         schema: &mut SchemaWrites,
         numbers: &mut Numbers,
-    ) -> Result<Vec<(LabelId, KeyId)>> {
+    ) -> Result<Vec<IndexDefinition>> {
         let front = self.front();
-        let mut unique = Vec::new();
+        let mut asked_for = Vec::new();
         for table in &load.vertices {
             let label = schema.label(&front.names, &table.label)?;
             numbers.tables.push((label, GroupId(0)));
@@ -173,12 +178,14 @@ impl Store<MemoryEngine> {
                 numbers.keys.insert(name.clone(), key);
                 schema.declare(Owner::Label(label), key, *value_type)?;
             }
-            unique.extend(schema.base().unique_indexes().filter(|on| on.0 == label));
             if let Some(name) = &table.unique_key {
                 let key = schema.key(&front.names, name)?;
-                if !schema.current().is_unique(label, key) {
-                    schema.make(SchemaChange::AddUniqueIndex { label, key });
-                    unique.push((label, key));
+                let owner = Owner::Label(label);
+                if !schema.current().is_unique(owner, key) {
+                    let id = IndexId { owner, key, kind: IndexKind::Hash };
+                    let index = IndexDefinition { id, unique: true };
+                    schema.make(SchemaChange::AddIndex(index));
+                    asked_for.push(index);
                 }
             }
         }
@@ -197,7 +204,11 @@ impl Store<MemoryEngine> {
                 (numbers.tables[table.source_label].0, numbers.tables[table.target_label].0);
             schema.make(SchemaChange::Join { edge_type, source, target });
         }
-        Ok(unique)
+        let labels = numbers.tables.iter().map(|(label, _)| Owner::Label(*label));
+        let owners: BTreeSet<Owner> =
+            labels.chain(numbers.types.iter().map(|edge_type| Owner::EdgeType(*edge_type))).collect();
+        let known = schema.base().indexes().filter(|index| owners.contains(&index.id.owner));
+        Ok(known.chain(asked_for).collect())
     }
 
     /// Checks that the vertices that the load found in the database are there still.
@@ -214,49 +225,6 @@ impl Store<MemoryEngine> {
             }
         }
         Ok(())
-    }
-
-    fn build_indexes(
-        &self,
-        staging: &MemoryEngine,
-        timestamp: Timestamp,
-        unique: &[(LabelId, KeyId)],
-        schema: &SchemaWrites,
-    ) -> Result<Vec<IndexOn>> {
-        let mut indexes = Vec::new();
-        let front = self.front();
-        let present = || front.engine.view(&(), front.timeline.published());
-        for &(label, key) in unique {
-            let known = front.indexes.get(label, key);
-            let added = staging.view(&(), timestamp);
-            let index = UniqueIndex::new(timestamp, self.random_u64());
-            let built = match &known {
-                Some(known) => {
-                    let sources = Sources { scanned: &[added], beside: Some((known, &present())) };
-                    build_from(&sources, index, label, key)?
-                }
-                None => {
-                    let sources = Sources { scanned: &[present(), added], beside: None };
-                    build_from(&sources, index, label, key)?
-                }
-            };
-            if built.duplicates_count > 0 {
-                let property = property_name(schema.current(), Owner::Label(label), key);
-                return Err(Error::invalid(format!(
-                    "{property} is not unique: {}",
-                    built.describe_duplicates()
-                )));
-            }
-            // An index that is there keeps what older snapshots look up; readers check what they find.
-            match known {
-                Some(index) => for_each_value(&staging.view(&(), timestamp), label, key, |vertex, value| {
-                    index.insert(timestamp, index.hash(&value), vertex);
-                    Ok(())
-                })?,
-                None => indexes.push(((label, key), Arc::new(built.index))),
-            }
-        }
-        Ok(indexes)
     }
 }
 

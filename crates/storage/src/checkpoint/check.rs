@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! check_files   every checksum of manifest, bodies' files and log; every body decoded
-//! check_graph   one moment of an open store: lists, sides, ends, unique keys (its own file)
+//! check_graph   one moment of an open store: lists, sides, ends, indexes (its own file)
 //! ```
 //!
 //! A check changes nothing and goes on after a finding, as far as what is left can be read.
@@ -61,8 +61,13 @@ pub struct Report {
     pub vertices_count: u64,
     /// Edges that were looked at, each once.
     pub edges_count: u64,
-    /// Values of unique keys that were looked up.
-    pub unique_values_count: u64,
+    /// Values that were looked up in indexes.
+    pub indexed_values_count: u64,
+    /// Entries of indexes.
+    pub index_entries_count: u64,
+    /// Entries among them that nobody has and nobody is about to remove, or that commits made while it was
+    /// checked: harmless.
+    pub stale_entries_count: u64,
 }
 
 impl Report {
@@ -90,7 +95,9 @@ impl Report {
         self.commits_count += other.commits_count;
         self.vertices_count += other.vertices_count;
         self.edges_count += other.edges_count;
-        self.unique_values_count += other.unique_values_count;
+        self.indexed_values_count += other.indexed_values_count;
+        self.index_entries_count += other.index_entries_count;
+        self.stale_entries_count += other.stale_entries_count;
     }
 }
 

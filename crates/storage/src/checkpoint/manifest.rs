@@ -424,14 +424,20 @@ fn take_catalogue(reader: &mut Reader<'_>) -> Decoded<Catalogue> {
 mod tests {
     use super::*;
     use crate::io::memory::MemoryDirectory;
-    use evergraph_graph::catalogue::SchemaChange;
+    use evergraph_graph::catalogue::{Owner, SchemaChange};
     use evergraph_graph::id::KeyId;
+    use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 
     fn sample() -> Manifest {
         let mut catalogue = Catalogue::default();
         catalogue.apply(&SchemaChange::AddLabel { id: LabelId(3), name: "Person".into() });
         catalogue.apply(&SchemaChange::AddKey { id: KeyId(0), name: "name".into() });
-        catalogue.apply(&SchemaChange::AddUniqueIndex { label: LabelId(3), key: KeyId(0) });
+        for (owner, kind) in
+            [(Owner::Label(LabelId(3)), IndexKind::Hash), (Owner::EdgeType(TypeId(1)), IndexKind::Ordered)]
+        {
+            let id = IndexId { owner, key: KeyId(0), kind };
+            catalogue.apply(&SchemaChange::AddIndex(IndexDefinition { id, unique: true }));
+        }
         let subject = EdgeSubject::new(TypeId(u16::MAX), Direction::In);
         let id = |group, subject, hub| SegmentId { group: GroupId(group), subject, hub };
         let stored = |offset| Stored { file: 4, offset, length: 300, base: Timestamp(70) };

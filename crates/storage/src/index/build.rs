@@ -1,136 +1,150 @@
-//! Building a unique index from one moment: a scan of its label, and every value that is there twice.
+//! Building an index from one moment: its items with their values, and every value that is there twice.
+//!
+//! Used while a store opens, while an index is created beside writers, and by loads.
 
 use crate::engine::View;
-use crate::index::unique::UniqueIndex;
+use crate::index::item::Item;
+use crate::index::property_index::{NewcomerList, PropertyIndex};
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{GroupId, KeyId, LabelId, VertexId};
+use evergraph_graph::id::GroupId;
 use evergraph_graph::value::Value;
 use evergraph_graph::value::shortened::Shortened;
+use std::collections::BTreeMap;
 
 /// Duplicates named in an error; further ones are only counted.
 const DUPLICATES_NAMED: usize = 5;
+/// Duplicates kept; further ones are only counted.
+const DUPLICATES_KEPT: usize = 1000;
+/// Candidates looked at together: more than one only where hashes meet or entries are stale.
+const CANDIDATES: usize = 16;
 
-/// What a build found.
+/// Values that more than one item has.
 #[derive(Debug)]
-pub struct Built {
-    /// The index, exact at the view's timestamp; to be used only without duplicates.
-    pub index: UniqueIndex,
-    /// The first values that more than one vertex has, with two holders each.
-    pub duplicates: Vec<(Value, VertexId, VertexId)>,
-    /// How many vertices have a value that an earlier one has.
-    pub duplicates_count: u64,
+pub struct Duplicates<I> {
+    pairs: BTreeMap<(I, I), Value>,
+    more: u64,
 }
 
-/// Where a build finds the vertices of its label.
-#[derive(Debug)]
-pub struct Sources<'a, V> {
-    /// What goes into the index. No two of these show the same vertex.
-    pub scanned: &'a [V],
-    /// An index with other holders, and what shows them: they are compared and not taken over.
-    pub beside: Option<(&'a UniqueIndex, &'a V)>,
-}
-
-/// Builds the index on `key` among the vertices of `label` as `view` shows them.
-///
-/// Cost: reads the key of each vertex of the label once, and twice where hashes meet.
-///
-/// # Errors
-/// What reading may meet.
-pub fn build<V: View>(view: &V, label: LabelId, key: KeyId, seed: u64) -> Result<Built> {
-    let sources = Sources { scanned: std::slice::from_ref(view), beside: None };
-    build_from(&sources, UniqueIndex::new(view.timestamp(), seed), label, key)
-}
-
-/// As [`build`], from several views into `index`, which is empty.
-///
-/// # Errors
-/// What reading may meet.
-pub fn build_from<V: View>(
-    sources: &Sources<'_, V>,
-    index: UniqueIndex,
-    label: LabelId,
-    key: KeyId,
-) -> Result<Built> {
-    let mut built = Built { index, duplicates: Vec::new(), duplicates_count: 0 };
-    let mut candidates = Vec::new();
-    for view in sources.scanned {
-        for_each_value(view, label, key, |vertex, value| {
-            let hash = built.index.hash(&value);
-            candidates.clear();
-            built.index.candidates(hash, &mut candidates);
-            let mut holder = first_holder(sources.scanned, key, &value, &candidates)?;
-            if let (None, Some((other, view))) = (holder, sources.beside) {
-                candidates.clear();
-                other.candidates(other.hash(&value), &mut candidates);
-                holder = first_holder(std::slice::from_ref(view), key, &value, &candidates)?;
-            }
-            if let Some(holder) = holder {
-                built.duplicates_count += 1;
-                if built.duplicates.len() < DUPLICATES_NAMED {
-                    built.duplicates.push((value, holder, vertex));
-                }
-            }
-            built.index.fill(hash, vertex);
-            Ok(())
-        })?;
+impl<I> Default for Duplicates<I> {
+    fn default() -> Self {
+        Self { pairs: BTreeMap::new(), more: 0 }
     }
-    Ok(built)
 }
 
-/// The first of `candidates` that has `value` in one of `views`.
-fn first_holder<V: View>(
-    views: &[V],
-    key: KeyId,
-    value: &Value,
-    candidates: &[VertexId],
-) -> Result<Option<VertexId>> {
-    for candidate in candidates {
-        for view in views {
-            if view.vertex_property(*candidate, key)?.as_ref() == Some(value) {
-                return Ok(Some(*candidate));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// Visits the vertices of `label` that have a value of `key`, as `view` shows them.
-///
-/// # Errors
-/// What reading may meet, and what `visit` says.
-pub fn for_each_value<V: View>(
-    view: &V,
-    label: LabelId,
-    key: KeyId,
-    mut visit: impl FnMut(VertexId, Value) -> Result<()>,
-) -> Result<()> {
-    for group in (0..view.group_count()).map(GroupId) {
-        if view.group_label(group) != Some(label) {
-            continue;
-        }
-        let live = view.live(group)?;
-        let rows = (0..live.len() * 64).filter(|row| live[row / 64] >> (row % 64) & 1 == 1);
-        for vertex in rows.map(|row| VertexId::new(group, row as u16)) {
-            if let Some(value) = view.vertex_property(vertex, key)? {
-                visit(vertex, value)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-impl Built {
-    /// The duplicates for an error: `"ada" of v1 and v7, "bob" of v2 and v3, and 9 more`.
+impl<I: Item> Duplicates<I> {
+    /// Whether there is none.
     #[must_use]
-    pub fn describe_duplicates(&self) -> String {
-        let named = self.duplicates.iter().map(|(value, first, second)| {
-            format!("{} of {first} and {second}", Shortened::new(&value.to_string()))
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Both have `value`.
+    pub fn find(&mut self, value: Value, one: I, other: I) {
+        if self.pairs.len() < DUPLICATES_KEPT {
+            self.pairs.insert((one.min(other), one.max(other)), value);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Those of `other`, too.
+    pub fn add(&mut self, other: Self) {
+        self.more += other.more;
+        other.pairs.into_iter().for_each(|((one, two), value)| self.find(value, one, two));
+    }
+
+    /// For an error: `"ada" of v1 and v7, "bob" of v2 and v3, and 9 more`.
+    #[must_use]
+    pub fn describe(&self, name: impl Fn(I) -> String) -> String {
+        let named = self.pairs.iter().take(DUPLICATES_NAMED).map(|((first, second), value)| {
+            let value = Shortened::new(&value.to_string());
+            format!("{value} of {} and {}", name(*first), name(*second))
         });
         let mut named: Vec<String> = named.collect();
-        let more = self.duplicates_count - named.len() as u64;
+        let more = self.pairs.len() as u64 + self.more - named.len() as u64;
         if more > 0 {
             named.push(format!("and {more} more"));
         }
         named.join(", ")
     }
+}
+
+/// Another item than `item` that has `value` as `view` shows it, by the index.
+///
+/// Cost: a read a candidate; one or two, unless hashes meet.
+///
+/// # Errors
+/// What reading may meet.
+pub fn other_holder<I: Item, V: View>(
+    view: &V,
+    index: &PropertyIndex<I>,
+    value: &Value,
+    item: Option<I>,
+) -> Result<Option<I>> {
+    let (mut after, mut candidates) = (None, Vec::with_capacity(CANDIDATES));
+    loop {
+        candidates.clear();
+        index.candidates(value, after, CANDIDATES, &mut candidates);
+        for other in candidates.iter().filter(|other| Some(**other) != item) {
+            if other.property(view, index.definition().id.key)?.as_ref() == Some(value) {
+                return Ok(Some(*other));
+            }
+        }
+        if candidates.len() < CANDIDATES {
+            return Ok(None);
+        }
+        after = candidates.last().copied();
+    }
+}
+
+/// Fills `index` with what `view` shows of `group`; how many entries that is. Several threads may fill one
+/// index; if it is unique, each duplicate is found by one of them at least.
+///
+/// Cost: reads the key of each item once, and more where hashes meet.
+///
+/// # Errors
+/// What reading may meet.
+pub fn fill_group<I: Item, V: View>(
+    view: &V,
+    index: &PropertyIndex<I>,
+    group: GroupId,
+    duplicates: &mut Duplicates<I>,
+) -> Result<u64> {
+    let id = index.definition().id;
+    let mut count = 0;
+    I::for_each_in(view, id.owner, id.key, group, &mut |item, value| {
+        count += 1;
+        // First in, then around: of two threads at one value the second finds the first.
+        index.fill(index.key(&value), item);
+        if index.definition().unique
+            && let Some(other) = other_holder(view, index, &value, Some(item))?
+        {
+            duplicates.find(value, item, other);
+        }
+        Ok(())
+    })?;
+    Ok(count)
+}
+
+/// Looks at each of `newcomers` as `view` shows it: whether another item has its value.
+///
+/// # Errors
+/// What reading may meet.
+pub fn check_newcomers<I: Item, V: View>(
+    view: &V,
+    index: &PropertyIndex<I>,
+    newcomers: NewcomerList<I>,
+    duplicates: &mut Duplicates<I>,
+) -> Result<()> {
+    for (key, item) in newcomers {
+        // Who has another value by now entered again.
+        let Some(value) = item.property(view, index.definition().id.key)? else { continue };
+        if index.key(&value) != key {
+            continue;
+        }
+        if let Some(other) = other_holder(view, index, &value, Some(item))? {
+            duplicates.find(value, item, other);
+        }
+    }
+    Ok(())
 }

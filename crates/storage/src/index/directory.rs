@@ -1,52 +1,125 @@
-//! Index directory: the unique indexes of a store, by label and key.
+//! Index directory: the indexes of a store, those included that are being built.
 
-use crate::index::unique::UniqueIndex;
+use crate::index::item::Item;
+use crate::index::property_index::PropertyIndex;
 use crate::sync::ArcCell;
-use evergraph_graph::id::{KeyId, LabelId};
+use evergraph_graph::catalogue::Owner;
+use evergraph_graph::id::{EdgeId, KeyId, VertexId};
+use evergraph_graph::index::{IndexId, IndexKind, IndexStatistics};
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-type ByKey = BTreeMap<(LabelId, KeyId), Arc<UniqueIndex>>;
+/// Indexes by identity.
+pub type ById<I> = BTreeMap<IndexId, Arc<PropertyIndex<I>>>;
 
-/// The unique indexes of a store.
+/// The indexes at one moment.
+#[derive(Clone, Default, Debug)]
+pub struct Indexes {
+    pub(super) vertices: ById<VertexId>,
+    pub(super) edges: ById<EdgeId>,
+}
+
+impl Indexes {
+    /// Whether there are none, so that a commit has nothing to keep up.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.vertices.is_empty() && self.edges.is_empty()
+    }
+
+    /// The index of this identity.
+    #[must_use]
+    pub fn get<I: Item>(&self, id: IndexId) -> Option<&Arc<PropertyIndex<I>>> {
+        I::indexes(self).get(&id)
+    }
+
+    /// Whether an index of this identity is here.
+    #[must_use]
+    pub fn contains(&self, id: IndexId) -> bool {
+        self.vertices.contains_key(&id) || self.edges.contains_key(&id)
+    }
+
+    /// Adds an index, in place of one of the same identity.
+    pub fn add<I: Item>(&mut self, index: Arc<PropertyIndex<I>>) {
+        I::indexes_mut(self).insert(index.definition().id, index);
+    }
+
+    /// Adds all of `others`.
+    pub fn extend(&mut self, others: Self) {
+        self.vertices.extend(others.vertices);
+        self.edges.extend(others.edges);
+    }
+
+    /// The indexes on any property of `owner`.
+    pub fn of_owner<I: Item>(&self, owner: Owner) -> impl Iterator<Item = &Arc<PropertyIndex<I>>> {
+        let first = IndexId { owner, key: KeyId(0), kind: IndexKind::Hash };
+        let last = IndexId { owner, key: KeyId(u16::MAX), kind: IndexKind::Ordered };
+        I::indexes(self).range(first..=last).map(|(_, index)| index)
+    }
+
+    /// The sizes of all, by identity.
+    #[must_use]
+    pub fn statistics(&self) -> Vec<IndexStatistics> {
+        let vertices = self.vertices.values().map(|index| index.statistics());
+        vertices.chain(self.edges.values().map(|index| index.statistics())).collect()
+    }
+}
+
+/// The indexes of a store.
 ///
-/// Concurrency: any thread looks; an index is added under the commit latch, before the commit that
-/// adds it to the catalogue is published, so that a catalogue never names an index that isn't here.
+/// Concurrency: any thread looks; they change under the commit latch only, before a commit that changes
+/// the catalogue accordingly is published. So a catalogue that somebody loads after taking a timestamp
+/// names an index that is here, unless it is dropped since; and a commit whose indexes are still these
+/// under the latch keeps all of them up.
 #[derive(Debug)]
-pub struct IndexDirectory(ArcCell<ByKey>);
+pub struct IndexDirectory(ArcCell<Indexes>);
 
 impl IndexDirectory {
     /// The given indexes.
     #[must_use]
-    pub fn new(indexes: impl IntoIterator<Item = ((LabelId, KeyId), Arc<UniqueIndex>)>) -> Self {
-        Self(ArcCell::new(Arc::new(indexes.into_iter().collect())))
+    pub fn new(indexes: Indexes) -> Self {
+        Self(ArcCell::new(Arc::new(indexes)))
     }
 
-    /// The index on `key` among the vertices of `label`.
+    /// The indexes as they are now.
     #[must_use]
-    pub fn get(&self, label: LabelId, key: KeyId) -> Option<Arc<UniqueIndex>> {
-        self.0.load().get(&(label, key)).cloned()
+    pub fn load(&self) -> Arc<Indexes> {
+        self.0.load_full()
     }
 
-    /// Adds an index. Under the latch.
-    pub fn add(&self, label: LabelId, key: KeyId, index: Arc<UniqueIndex>) {
-        let mut all = ByKey::clone(&self.0.load());
-        all.insert((label, key), index);
-        self.0.swap(Arc::new(all));
+    /// The index of this identity.
+    #[must_use]
+    pub fn get<I: Item>(&self, id: IndexId) -> Option<Arc<PropertyIndex<I>>> {
+        self.0.load().get(id).cloned()
     }
 
-    /// Does the removals that are due in every index: see [`UniqueIndex::collect`].
+    /// Whether the indexes are still those of `seen`.
+    #[must_use]
+    pub fn is(&self, seen: &Arc<Indexes>) -> bool {
+        Arc::ptr_eq(&self.0.load(), seen)
+    }
+
+    /// Changes the list. Under the latch. Returns the old one, to be freed after it.
+    #[must_use = "what is displaced is freed after the latch"]
+    pub fn change(&self, change: impl FnOnce(&mut Indexes)) -> Arc<Indexes> {
+        let mut all = Indexes::clone(&self.0.load());
+        change(&mut all);
+        self.0.swap(Arc::new(all))
+    }
+
+    /// Removes an index. Under the latch. As [`IndexDirectory::change`].
+    #[must_use = "what is displaced is freed after the latch"]
+    pub fn remove(&self, id: IndexId) -> Arc<Indexes> {
+        self.change(|all| {
+            all.vertices.remove(&id);
+            all.edges.remove(&id);
+        })
+    }
+
+    /// Does the removals that are due in every index: see [`PropertyIndex::collect`].
     pub fn collect(&self, oldest: Timestamp) {
-        for index in self.0.load_full().values() {
-            index.collect(oldest);
-        }
-    }
-
-    /// Entries of all indexes, stale ones included, and their bytes.
-    #[must_use]
-    pub fn size(&self) -> (u64, u64) {
-        let all = self.0.load_full();
-        all.values().fold((0, 0), |sum, index| (sum.0 + index.len().0, sum.1 + index.heap_bytes()))
+        let all = self.load();
+        all.vertices.values().for_each(|index| index.collect(oldest));
+        all.edges.values().for_each(|index| index.collect(oldest));
     }
 }

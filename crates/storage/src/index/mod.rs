@@ -1,11 +1,20 @@
-//! Indexes: from a property's value to the vertices that have it.
+//! Indexes: from a property's value to the vertices or edges that have it.
 //!
-//! - [`unique`]: at most one vertex a value; entries are a superset that readers re-check
+//! - [`property_index`]: one index; entries are a superset that readers re-check
+//! - [`hash_entries`], [`ordered_entries`]: how its entries lie
+//! - [`removals`]: which entries go when no snapshot needs them, one mechanism for all kinds
 //! - [`change_list`]: which values were taken lately, so that two new holders find each other
-//! - [`build`](mod@build): an index of what is there already
-//! - [`directory`]: the indexes of a store, by label and key
+//! - [`entry_changes`]: what one commit changes in all indexes
+//! - [`item`]: what differs between vertices and edges
+//! - [`build`](mod@build): an index of what is there already, and every value that is there twice
+//! - [`directory`]: the indexes of a store
 
 pub mod build;
 pub mod change_list;
 pub mod directory;
-pub mod unique;
+pub mod entry_changes;
+pub mod hash_entries;
+pub mod item;
+pub mod ordered_entries;
+pub mod property_index;
+pub mod removals;

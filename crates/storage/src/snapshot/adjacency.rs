@@ -4,11 +4,11 @@
 //! neighbours handed out of a row; resuming passes whole lists by their degree and stops inside one.
 
 use crate::engine::View;
-use crate::snapshot::reader::Reader;
+use crate::snapshot::reader::{Reader, rows_from};
 use crate::transaction::writes::EdgeWrite;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
-use evergraph_graph::view::{NeighborBatch, NeighborCursor};
+use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, VertexId};
+use evergraph_graph::view::{EdgeCursor, NeighborBatch, NeighborCursor};
 use std::cmp::Ordering;
 
 /// The edge types to look at, from row to row: rows of one group share them.
@@ -66,6 +66,57 @@ impl<V: View> Reader<'_, V> {
             cursor.offset = 0;
         }
         Ok(())
+    }
+
+    /// As [`evergraph_graph::view::GraphView::scan_edges`].
+    pub(crate) fn edges_from(
+        &self,
+        types: Option<&[TypeId]>,
+        cursor: &mut EdgeCursor,
+        limit: usize,
+        edges: &mut Vec<EdgeId>,
+    ) -> Result<()> {
+        let end = edges.len().saturating_add(limit);
+        let (mut rows, mut batch) = (Vec::new(), NeighborBatch::default());
+        while !cursor.done && edges.len() < end {
+            let from = VertexId(cursor.source);
+            let group = from.group();
+            if group.0 >= self.view.group_count() {
+                cursor.done = true;
+                break;
+            }
+            let mut within = NeighborCursor { row: 0, offset: cursor.offset, done: false };
+            rows.clear();
+            if self.has_sources(group, types) {
+                rows.extend(rows_from(&self.live(group)?, from.row()).map(|row| VertexId::new(group, row)));
+                // The vertex that the cursor stopped in may be gone by an own write.
+                if rows.first() != Some(&from) {
+                    within.offset = 0;
+                }
+                batch.clear();
+                self.expand(&rows, types, Direction::Out, &mut within, end - edges.len(), &mut batch)?;
+                edges.append(&mut batch.edges);
+            }
+            match rows.get(within.row) {
+                Some(source) => (cursor.source, cursor.offset) = (source.0, within.offset),
+                None => {
+                    let last = group.first().0 + (GROUP_SIZE - 1);
+                    cursor.offset = 0;
+                    match last.checked_add(1) {
+                        Some(next) => cursor.source = next,
+                        None => cursor.done = true,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether vertices of `group` may be sources of edges of `types`.
+    fn has_sources(&self, group: GroupId, types: Option<&[TypeId]>) -> bool {
+        let wanted = |edge_type| types.is_none_or(|types| types.contains(&edge_type));
+        let stored = self.view.edge_types(group, Direction::Out).into_iter().any(wanted);
+        stored || self.writes.edges_from_group(group).any(|edge| wanted(edge.edge_type))
     }
 
     /// As [`evergraph_graph::view::GraphView::degrees`].

@@ -13,9 +13,13 @@ macro_rules! view_through_reader {
             use evergraph_graph::column::Column;
             use evergraph_graph::error::Result;
             use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+            use evergraph_graph::index::IndexStatistics;
+            use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
             use evergraph_graph::timestamp::Timestamp;
             use evergraph_graph::value::Value;
-            use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
+            use evergraph_graph::view::{
+                EdgeCursor, GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor,
+            };
             use std::sync::Arc;
 
             impl<E: Engine> GraphView for $owner<E> {
@@ -26,6 +30,12 @@ macro_rules! view_through_reader {
                     cursor: &mut VertexCursor,
                     limit: usize,
                     vertices: &mut Vec<VertexId>
+                ) -> Result<()>);
+                forward!(scan_edges(
+                    types: Option<&[TypeId]>,
+                    cursor: &mut EdgeCursor,
+                    limit: usize,
+                    edges: &mut Vec<EdgeId>
                 ) -> Result<()>);
                 forward!(labels(vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()>);
                 forward!(neighbors(
@@ -58,6 +68,39 @@ macro_rules! view_through_reader {
                     values: &[Value],
                     vertices: &mut Vec<Option<VertexId>>
                 ) -> Result<()>);
+                forward!(look_up_vertices(
+                    label: LabelId,
+                    key: KeyId,
+                    values: &[Value],
+                    cursor: &mut MatchCursor<VertexId>,
+                    limit: usize,
+                    matches: &mut Matches<VertexId>
+                ) -> Result<()>);
+                forward!(look_up_edges(
+                    edge_type: TypeId,
+                    key: KeyId,
+                    values: &[Value],
+                    cursor: &mut MatchCursor<EdgeId>,
+                    limit: usize,
+                    matches: &mut Matches<EdgeId>
+                ) -> Result<()>);
+                forward!(range_vertices(
+                    label: LabelId,
+                    key: KeyId,
+                    range: &ValueRange,
+                    cursor: &mut RangeCursor<VertexId>,
+                    limit: usize,
+                    ranked: &mut Ranked<VertexId>
+                ) -> Result<()>);
+                forward!(range_edges(
+                    edge_type: TypeId,
+                    key: KeyId,
+                    range: &ValueRange,
+                    cursor: &mut RangeCursor<EdgeId>,
+                    limit: usize,
+                    ranked: &mut Ranked<EdgeId>
+                ) -> Result<()>);
+                forward!(indexes() -> Vec<IndexStatistics>);
                 forward!(statistics() -> Result<Statistics>);
                 forward!(partitions(vertices: &[VertexId], partitions: &mut Vec<PartitionId>) -> Result<()>);
             }

@@ -1,12 +1,14 @@
 //! Reading at one moment: what an engine shows, with the reader's own writes laid over it.
 //!
 //! - [`session`]: a place in the registry of open snapshots, given back when dropped
-//! - [`reader`]: a view and own writes as one `GraphView`; [`adjacency`] is its part about edges
+//! - [`reader`]: a view and own writes as one `GraphView`; [`adjacency`] is its part about edges,
+//!   [`look_up`] that about indexes
 //! - [`handle`]: `Snapshot`, a read-only session with a view for everybody
 //! - [`forwarding`]: how snapshots and transactions become `GraphView`s by their reader
 
 pub mod adjacency;
 pub mod forwarding;
 pub mod handle;
+pub mod look_up;
 pub mod reader;
 pub mod session;

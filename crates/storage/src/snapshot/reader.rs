@@ -11,19 +11,19 @@
 
 use crate::engine::{GroupBits, View};
 use crate::index::directory::IndexDirectory;
-use crate::index::unique::UniqueIndex;
-use crate::transaction::widening::widened;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{
     Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId,
 };
+use evergraph_graph::index::IndexStatistics;
+use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
-use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
+use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ use std::sync::Arc;
 pub struct Reader<'a, V> {
     pub(crate) view: V,
     pub(crate) writes: &'a Writes,
-    catalogue: &'a Arc<Catalogue>,
-    indexes: &'a IndexDirectory,
+    pub(crate) catalogue: &'a Arc<Catalogue>,
+    pub(crate) indexes: &'a IndexDirectory,
 }
 
 impl<'a, V: View> Reader<'a, V> {
@@ -106,47 +106,7 @@ impl<'a, V: View> Reader<'a, V> {
         }
     }
 
-    /// The unique index on (label, key), if this moment can use it.
-    ///
-    /// # Errors
-    /// `invalid` if there is none, `conflict` if it is younger than this moment.
-    pub fn index(&self, label: LabelId, key: KeyId) -> Result<Arc<UniqueIndex>> {
-        let name = || format!("{}.{}", self.catalogue.label_name(label), self.catalogue.key_name(key));
-        let Some(index) = self.indexes.get(label, key).filter(|_| self.catalogue.is_unique(label, key))
-        else {
-            let text = format!("there is no unique index on {}: create it, then look up", name());
-            return Err(Error::invalid(text));
-        };
-        if !index.serves(self.view.timestamp()) {
-            let text = format!("the unique index on {} was created after this snapshot: begin again", name());
-            return Err(Error::conflict(text));
-        }
-        Ok(index)
-    }
-
-    /// The vertex of `label` that holds `value`, of `index` on (label, key).
-    ///
-    /// # Errors
-    /// What reading may meet.
-    pub fn holder(
-        &self,
-        index: &UniqueIndex,
-        label: LabelId,
-        key: KeyId,
-        value: &Value,
-    ) -> Result<Option<VertexId>> {
-        let hash = index.hash(value);
-        let mut candidates: Vec<VertexId> = self.writes.unique_candidates(label, key, hash).collect();
-        index.candidates(hash, &mut candidates);
-        for vertex in candidates {
-            if self.vertex_property(vertex, key)?.as_ref() == Some(value) {
-                return Ok(Some(vertex));
-            }
-        }
-        Ok(None)
-    }
-
-    fn live(&self, group: GroupId) -> Result<GroupBits> {
+    pub(crate) fn live(&self, group: GroupId) -> Result<GroupBits> {
         let mut bits = self.view.live(group)?;
         let last = VertexId(group.first().0 + (GROUP_SIZE - 1));
         for (vertex, write) in self.writes.vertices_between(group.first(), last) {
@@ -162,7 +122,7 @@ impl<'a, V: View> Reader<'a, V> {
 }
 
 /// The rows of `bits` from `first` on, ascending.
-fn rows_from(bits: &GroupBits, first: u16) -> impl Iterator<Item = u16> + '_ {
+pub(crate) fn rows_from(bits: &GroupBits, first: u16) -> impl Iterator<Item = u16> + '_ {
     let start = usize::from(first / 64);
     (start..bits.len()).flat_map(move |at| {
         let mut word = bits[at];
@@ -227,6 +187,16 @@ impl<V: View> GraphView for Reader<'_, V> {
             }
         }
         Ok(())
+    }
+
+    fn scan_edges(
+        &self,
+        types: Option<&[TypeId]>,
+        cursor: &mut EdgeCursor,
+        limit: usize,
+        edges: &mut Vec<EdgeId>,
+    ) -> Result<()> {
+        self.edges_from(types, cursor, limit, edges)
     }
 
     fn labels(&self, vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()> {
@@ -325,13 +295,59 @@ impl<V: View> GraphView for Reader<'_, V> {
         values: &[Value],
         vertices: &mut Vec<Option<VertexId>>,
     ) -> Result<()> {
-        let index = self.index(label, key)?;
-        let declared = self.catalogue.property_type(Owner::Label(label), key);
-        for value in values {
-            let wide = declared.and_then(|declared| widened(value, declared));
-            vertices.push(self.holder(&index, label, key, wide.as_ref().unwrap_or(value))?);
-        }
-        Ok(())
+        self.holders((Owner::Label(label), key), values, vertices)
+    }
+
+    fn look_up_vertices(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        values: &[Value],
+        cursor: &mut MatchCursor<VertexId>,
+        limit: usize,
+        matches: &mut Matches<VertexId>,
+    ) -> Result<()> {
+        self.matches((Owner::Label(label), key), values, cursor, limit, matches)
+    }
+
+    fn look_up_edges(
+        &self,
+        edge_type: TypeId,
+        key: KeyId,
+        values: &[Value],
+        cursor: &mut MatchCursor<EdgeId>,
+        limit: usize,
+        matches: &mut Matches<EdgeId>,
+    ) -> Result<()> {
+        self.matches((Owner::EdgeType(edge_type), key), values, cursor, limit, matches)
+    }
+
+    fn range_vertices(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        range: &ValueRange,
+        cursor: &mut RangeCursor<VertexId>,
+        limit: usize,
+        ranked: &mut Ranked<VertexId>,
+    ) -> Result<()> {
+        self.range((Owner::Label(label), key), range, cursor, limit, ranked)
+    }
+
+    fn range_edges(
+        &self,
+        edge_type: TypeId,
+        key: KeyId,
+        range: &ValueRange,
+        cursor: &mut RangeCursor<EdgeId>,
+        limit: usize,
+        ranked: &mut Ranked<EdgeId>,
+    ) -> Result<()> {
+        self.range((Owner::EdgeType(edge_type), key), range, cursor, limit, ranked)
+    }
+
+    fn indexes(&self) -> Vec<IndexStatistics> {
+        self.index_statistics()
     }
 
     fn statistics(&self) -> Result<Statistics> {

@@ -39,6 +39,8 @@ pub struct LatchState {
     pub poisoned: Option<String>,
     /// Whether a bulk load holds the store: commits are refused as busy meanwhile.
     pub loading: bool,
+    /// Indexes that are being built: a bulk load is refused as busy meanwhile.
+    pub index_builds: u32,
     /// How many bulk loads were installed: a checkpoint that one of them overtook has parts of it.
     pub loads: u64,
 }

@@ -4,6 +4,7 @@
 //! outside   resolve -> prepare -> encode, crc -> reserve log space
 //! latch     refuse: poisoned, loading
 //!           check:  schema, keys, unique values                    conflict
+//!           check:  indexes            others: unlock, resolve again
 //!           check:  discriminators     taken: unlock, rename, resolve again
 //!           ts = W + 1; engine, indexes, catalogue, log buffer; W = ts
 //! outside   drop what was displaced, end the snapshot, wait as the log's mode asks
@@ -18,7 +19,10 @@
 //! Source: core-protocol section 2.
 
 use crate::engine::{Engine, Key, Newer, View};
-use crate::index::unique::UniqueIndex;
+use crate::index::directory::Indexes;
+use crate::index::entry_changes::EntryChanges;
+use crate::index::item::Item;
+use crate::index::property_index::Completion;
 use crate::log::frame::payload_crc;
 use crate::log::writer::Reservation;
 use crate::snapshot::session::Session;
@@ -26,14 +30,15 @@ use crate::sync::MutexGuard;
 use crate::timeline::clock::LatchState;
 use crate::transaction::discriminators::Renames;
 use crate::transaction::front::Front;
-use crate::transaction::latch::{LoadingGate, check_healthy, check_open, under_latch};
-use crate::transaction::resolve::{Resolved, UniqueEntry, resolve};
+use crate::transaction::latch::{check_healthy, check_open, under_latch};
+use crate::transaction::resolve::{Resolved, resolve};
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::writes::Writes;
 use crate::transaction::{describe, payload};
-use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::catalogue::{Catalogue, SchemaChange};
 use evergraph_graph::error::{Error, ErrorKind};
-use evergraph_graph::id::{EdgeId, KeyId, LabelId};
+use evergraph_graph::id::EdgeId;
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Committed;
 use std::sync::Arc;
@@ -53,18 +58,8 @@ impl From<Error> for Failure {
     }
 }
 
-/// An index that was built behind a closed gate, for its commit.
-#[derive(Debug)]
-pub struct NewIndex<'a> {
-    /// The label and key.
-    pub on: (LabelId, KeyId),
-    /// The index, with the state at the session's timestamp.
-    pub index: Arc<UniqueIndex>,
-    /// The gate that kept other commits out meanwhile.
-    pub gate: &'a LoadingGate<'a>,
-}
-
-/// Commits what a session buffered. `writes` keeps what was committed, under the final names.
+/// Commits what a session buffered. `writes` keeps what was committed, under the final names. An index
+/// that was built becomes ready with it.
 ///
 /// # Errors
 /// [`Failure`] says whether anything was written.
@@ -72,7 +67,7 @@ pub fn commit<E: Engine>(
     session: Session<E>,
     mut schema: SchemaWrites,
     writes: &mut Writes,
-    new_index: Option<&NewIndex<'_>>,
+    completion: Option<&dyn Completion>,
 ) -> std::result::Result<Committed, Failure> {
     let front = Arc::clone(session.front());
     let since = session.timestamp();
@@ -85,7 +80,7 @@ pub fn commit<E: Engine>(
     let mut renames = Renames::default();
     let installed = loop {
         let view = session.view();
-        let resolved = resolve(&view, writes, &mut schema, &front.indexes)?;
+        let mut resolved = resolve(&view, writes, &mut schema, &front.indexes)?;
         let prepared = front.engine.prepare(&resolved.mutations)?;
         let payload = payload::encode(&resolved.mutations);
         let crc = payload_crc(&payload);
@@ -94,14 +89,15 @@ pub fn commit<E: Engine>(
         let (mut prepared, mut space) = (Some(prepared), Some(space));
         let attempt = under_latch(&front.timeline, |latch| {
             let current = front.catalogue.load_full();
-            check(&front, since, &current, &schema, &resolved, new_index, latch)?;
+            check(&front, since, &current, &schema, &resolved, completion, latch)?;
             let prepared = prepared.take().expect("an attempt installs once");
             let space = space.take().expect("an attempt installs once");
             let frame = Frame { space, payload: &payload, crc };
-            Ok(install(&front, current, &schema, &resolved, prepared, frame, new_index, latch))
+            Ok(install(&front, current, &schema, &mut resolved, prepared, frame, completion, latch))
         });
         match attempt {
             Ok(installed) => break installed,
+            Err(Refusal::OtherIndexes) => {}
             Err(Refusal::Taken(taken)) => {
                 for edge in taken {
                     renames.rename(&view, writes, edge, schema.current())?;
@@ -130,6 +126,7 @@ struct Installed<D> {
     timestamp: Timestamp,
     _displaced: D,
     _old_catalogue: Arc<Catalogue>,
+    _old_indexes: Vec<Arc<Indexes>>,
 }
 
 /// A commit's place in the log, and its bytes.
@@ -145,10 +142,14 @@ enum Refusal {
     Said(Error),
     /// Somebody changed this since S, or the records that would tell are gone.
     Changed(Key, Newer),
-    /// Somebody entered this value into a unique index since S.
-    Entered(UniqueEntry),
-    /// A unique index was created since S.
-    NewIndex(LabelId, KeyId),
+    /// Somebody entered a value into this unique index since S, which is entered for the item named.
+    Entered(IndexId, Box<dyn Fn(&Catalogue) -> String>),
+    /// A unique index that this enters a value into was created since S.
+    NewIndex(IndexId),
+    /// Values entered into the index to be made ready since S.
+    Late,
+    /// No conflict: an index was created or dropped since the entries were worked out.
+    OtherIndexes,
     /// No conflict: parallel edges were given these names since S.
     Taken(Vec<EdgeId>),
 }
@@ -165,17 +166,17 @@ impl Refusal {
                 "another transaction changed {} first: run this one again",
                 describe::key(view, catalogue, &key)
             )),
-            Self::Entered(entry) => Error::conflict(format!(
-                "another transaction gave a vertex the same unique {}.{} as {} first: run this one again",
-                catalogue.label_name(entry.label),
-                catalogue.key_name(entry.key),
-                entry.vertex,
+            Self::Entered(id, name) => Error::conflict(format!(
+                "another transaction entered the same unique {} as {} first: run this one again",
+                catalogue.property_name(id.owner, id.key),
+                name(catalogue),
             )),
-            Self::NewIndex(label, key) => Error::conflict(format!(
-                "a unique index on {}.{} was created meanwhile: run the transaction again",
-                catalogue.label_name(label),
-                catalogue.key_name(key)
+            Self::NewIndex(id) => Error::conflict(format!(
+                "a unique index on {} was created meanwhile: run the transaction again",
+                catalogue.property_name(id.owner, id.key),
             )),
+            Self::Late => Error::conflict("values were entered into the index while it was made ready"),
+            Self::OtherIndexes => unreachable!("other indexes lead to other entries"),
             Self::Taken(_) => unreachable!("a taken discriminator leads to another name"),
         }
     }
@@ -200,13 +201,11 @@ fn check<E: Engine>(
     current: &Arc<Catalogue>,
     schema: &SchemaWrites,
     resolved: &Resolved,
-    new_index: Option<&NewIndex<'_>>,
+    completion: Option<&dyn Completion>,
     latch: &LatchState,
 ) -> std::result::Result<(), Refusal> {
     check_healthy(latch).map_err(Refusal::Said)?;
-    if new_index.is_none() {
-        check_open(latch).map_err(Refusal::Said)?;
-    }
+    check_open(latch).map_err(Refusal::Said)?;
     if front.log.is_poisoned() {
         let text = "the store is read-only since a write of its log failed: reopen the database";
         return Err(Refusal::Said(Error::new(ErrorKind::Io, text)));
@@ -215,19 +214,17 @@ fn check<E: Engine>(
         for change in schema.changes() {
             current.would_change(change).map_err(Refusal::Said)?;
         }
-        // What it wrote was not resolved for an index that it doesn't know.
-        let mut unknown =
-            current.unique_indexes().filter(|(label, key)| !schema.base().is_unique(*label, *key));
-        if let Some((label, key)) = unknown.next() {
-            return Err(Refusal::NewIndex(label, key));
-        }
+    }
+    if !front.indexes.is(&resolved.indexes) {
+        return Err(Refusal::OtherIndexes);
     }
     if let Some((key, newer)) = first_newer(&*front.engine, since, &resolved.keys) {
         return Err(Refusal::Changed(key, newer));
     }
-    let entered = resolved.entering.iter().find(|entry| entry.index.newer(entry.hash, since) != Newer::No);
-    if let Some(entry) = entered {
-        return Err(Refusal::Entered(entry.clone()));
+    check_unique(since, current, schema, &resolved.vertex_entries)?;
+    check_unique(since, current, schema, &resolved.edge_entries)?;
+    if completion.is_some_and(|index| !index.may_complete()) {
+        return Err(Refusal::Late);
     }
     let mut taken = Vec::new();
     for edge in &resolved.adds {
@@ -240,36 +237,65 @@ fn check<E: Engine>(
     if taken.is_empty() { Ok(()) } else { Err(Refusal::Taken(taken)) }
 }
 
+/// Nobody entered the same values into unique indexes since S. One that is being built is not asked: what
+/// enters it is checked by who builds it.
+fn check_unique<I: Item>(
+    since: Timestamp,
+    current: &Catalogue,
+    schema: &SchemaWrites,
+    entries: &EntryChanges<I>,
+) -> std::result::Result<(), Refusal> {
+    for entry in entries.entering() {
+        let id = entry.index.definition().id;
+        if !current.index(id).is_some_and(|known| known.unique) {
+            continue;
+        }
+        // Who doesn't know the index has not looked whether somebody holds the value.
+        if schema.base().index(id).is_none() {
+            return Err(Refusal::NewIndex(id));
+        }
+        if entry.index.newer(&entry.key, since) != Newer::No {
+            let item = entry.item;
+            return Err(Refusal::Entered(id, Box::new(move |catalogue| item.name(catalogue))));
+        }
+    }
+    Ok(())
+}
+
 /// Makes a checked commit real. Under the latch: memory only, cannot fail.
 #[expect(clippy::too_many_arguments, reason = "a commit is all of these, and they meet here only")]
 fn install<E: Engine>(
     front: &Front<E>,
     current: Arc<Catalogue>,
     schema: &SchemaWrites,
-    resolved: &Resolved,
+    resolved: &mut Resolved,
     prepared: E::Prepared,
     frame: Frame<'_>,
-    new_index: Option<&NewIndex<'_>>,
+    completion: Option<&dyn Completion>,
     latch: &mut MutexGuard<'_, LatchState>,
 ) -> Installed<E::Displaced> {
     let timestamp = front.timeline.published().next();
     let displaced = front.engine.append(timestamp, prepared);
-    // First what leaves: a value that comes back to its vertex calls the removal off.
-    for entry in &resolved.leaving {
-        entry.index.remove_later(timestamp, entry.hash, entry.vertex);
+    resolved.vertex_entries.apply(timestamp);
+    resolved.edge_entries.apply(timestamp);
+    if let Some(index) = completion {
+        index.complete();
     }
-    for entry in &resolved.entering {
-        entry.index.insert(timestamp, entry.hash, entry.vertex);
-    }
-    if let Some(NewIndex { on: (label, key), index, .. }) = new_index {
-        front.indexes.add(*label, *key, Arc::clone(index));
+    let mut old_indexes = Vec::new();
+    for change in schema.changes() {
+        // One that the catalogue doesn't name is dropped already, or somebody builds it anew.
+        if let SchemaChange::DropIndex(id) = change
+            && current.index(*id).is_some()
+        {
+            old_indexes.push(front.indexes.remove(*id));
+        }
     }
     if !schema.changes().is_empty() {
         publish_schema(front, &current, schema);
     }
     front.log.append(frame.space, timestamp.0, frame.payload, frame.crc);
     front.timeline.publish(timestamp, latch);
-    Installed { timestamp, _displaced: displaced, _old_catalogue: current }
+    Installed { timestamp, _displaced: displaced, _old_catalogue: current, _old_indexes: old_indexes }
 }
 
 fn publish_schema<E: Engine>(front: &Front<E>, current: &Arc<Catalogue>, schema: &SchemaWrites) {

@@ -1,7 +1,7 @@
 //! Describing: what a conflict is about, in the user's names. Built on the way to an error only.
 
 use crate::engine::{Key, View};
-use crate::transaction::schema_writes::property_name;
+use crate::index::item::Item;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::id::{EdgeId, VertexId};
 
@@ -16,13 +16,7 @@ pub fn vertex<V: View>(view: &V, catalogue: &Catalogue, vertex: VertexId) -> Str
 /// `edge v7-[KNOWS]->v9`, with the discriminator unless it is zero.
 #[must_use]
 pub fn edge(catalogue: &Catalogue, edge: EdgeId) -> String {
-    let name = catalogue.edge_type_name(edge.edge_type);
-    let EdgeId { source, target, discriminator, .. } = edge;
-    if discriminator == 0 {
-        format!("edge {source}-[{name}]->{target}")
-    } else {
-        format!("edge {source}-[{name}:{discriminator}]->{target}")
-    }
+    format!("edge {}", edge.name(catalogue))
 }
 
 /// What a key is about: "property `age` of Person v7".
@@ -36,7 +30,7 @@ pub fn key<V: View>(view: &V, catalogue: &Catalogue, key: &Key) -> String {
         Key::Adjacency(id) => format!("the edges of {}", vertex(view, catalogue, *id)),
         Key::Edge(id) => edge(catalogue, *id),
         Key::EdgeProperty(id, key) => {
-            let property = property_name(catalogue, Owner::EdgeType(id.edge_type), *key);
+            let property = catalogue.property_name(Owner::EdgeType(id.edge_type), *key);
             format!("property {property} of {}", edge(catalogue, *id))
         }
     }

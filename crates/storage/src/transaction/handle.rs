@@ -1,18 +1,20 @@
 //! Transaction: buffered writes on a snapshot; rolled back when dropped.
 
 use crate::engine::Engine;
+use crate::index::property_index::Completion;
 use crate::snapshot::forwarding::view_through_reader;
+use crate::snapshot::look_up::ReadItem;
 use crate::snapshot::reader::Reader;
 use crate::snapshot::session::Session;
 use crate::timeline::registry::Access;
-use crate::transaction::commit::{Failure, NewIndex, commit};
+use crate::transaction::commit::{Failure, commit};
 use crate::transaction::describe;
 use crate::transaction::discriminators::lowest_free;
 use crate::transaction::front::Front;
-use crate::transaction::schema_writes::{SchemaWrites, property_name};
+use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::taken_ids::TakenIds;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
-use evergraph_graph::catalogue::Owner;
+use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
@@ -58,8 +60,8 @@ impl<E: Engine> Transaction<E> {
         Reader::new(self.session.view(), &self.writes, self.schema.current(), &front.indexes)
     }
 
-    pub(crate) fn commit_with(mut self, new_index: Option<&NewIndex<'_>>) -> Result<Committed> {
-        match commit(self.session, self.schema, &mut self.writes, new_index) {
+    pub(crate) fn commit_with(mut self, completion: Option<&dyn Completion>) -> Result<Committed> {
+        match commit(self.session, self.schema, &mut self.writes, completion) {
             Ok(committed) => {
                 let writes = &self.writes;
                 self.taken.used(|vertex| matches!(writes.vertex(vertex), Some(VertexWrite::Insert { .. })));
@@ -104,37 +106,49 @@ impl<E: Engine> Transaction<E> {
         self.schema.fit(Owner::EdgeType(edge_type), owned(properties))
     }
 
-    /// Refuses values of unique keys that another vertex has; the hashes of the others.
-    fn check_unique(
+    /// Refuses values of unique keys that another item than `item` has.
+    fn check_unique<I: ReadItem>(
         &self,
-        label: LabelId,
+        owner: Owner,
         properties: &Properties,
-        vertex: Option<VertexId>,
-    ) -> Result<Vec<(KeyId, u32)>> {
-        let mut entries = Vec::new();
+        item: Option<I>,
+    ) -> Result<()> {
         let catalogue = self.schema.current();
         for (key, value) in properties.as_slice() {
-            let Some(value) = value.as_ref().filter(|_| catalogue.is_unique(label, *key)) else { continue };
-            let reader = self.reader();
-            let index = reader.index(label, *key)?;
-            match reader.holder(&index, label, *key, value)? {
-                Some(holder) if Some(holder) != vertex => {
-                    let property = property_name(catalogue, Owner::Label(label), *key);
-                    let value = Shortened::new(&value.to_string());
-                    let text = format!("{property} is unique, and {holder} exists with the value {value}");
-                    return Err(Error::invalid(text));
-                }
-                _ => entries.push((*key, index.hash(value))),
+            let Some(value) = value.as_ref().filter(|_| catalogue.is_unique(owner, *key)) else { continue };
+            if let Some(holder) = self.reader().holder((owner, *key), value, item)? {
+                let property = catalogue.property_name(owner, *key);
+                let (value, holder) = (Shortened::new(&value.to_string()), holder.name(catalogue));
+                let text = format!("{property} is unique, and {holder} exists with the value {value}");
+                return Err(Error::invalid(text));
             }
         }
-        Ok(entries)
+        Ok(())
     }
 
-    fn note_unique(&mut self, label: LabelId, vertex: VertexId, entries: Vec<(KeyId, u32)>) {
-        for (key, hash) in entries {
-            self.writes.note_unique(label, key, hash, vertex);
+    /// Notes which indexed values `vertex` got, so that this transaction's look-ups find it.
+    fn note_vertex(&mut self, label: LabelId, vertex: VertexId, properties: &Properties) {
+        for (key, value) in indexed(self.schema.current(), Owner::Label(label), properties) {
+            self.writes.note_vertex(label, key, value, vertex);
         }
     }
+
+    /// As [`Transaction::note_vertex`].
+    fn note_edge(&mut self, edge: EdgeId, properties: &Properties) {
+        for (key, value) in indexed(self.schema.current(), Owner::EdgeType(edge.edge_type), properties) {
+            self.writes.note_edge(key, value, edge);
+        }
+    }
+}
+
+/// The values of indexed properties.
+fn indexed(catalogue: &Catalogue, owner: Owner, properties: &Properties) -> Vec<(KeyId, Value)> {
+    let is_indexed = |key| catalogue.indexes_on(owner, key).next().is_some();
+    let values = properties.as_slice().iter().filter_map(|(key, value)| Some((*key, value.clone()?)));
+    if !catalogue.has_indexes() {
+        return Vec::new();
+    }
+    values.filter(|(key, _)| is_indexed(*key)).collect()
 }
 
 fn owned(properties: &[(KeyId, Value)]) -> Properties {
@@ -175,10 +189,10 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId> {
         self.writes.check_room(1)?;
         let properties = self.schema.fit(Owner::Label(label), owned(properties))?;
-        let entries = self.check_unique(label, &properties, None)?;
+        self.check_unique::<VertexId>(Owner::Label(label), &properties, None)?;
         let vertex = self.taken.take(self.session.front(), label)?;
         self.writes.insert_vertex(vertex, label, &properties);
-        self.note_unique(label, vertex, entries);
+        self.note_vertex(label, vertex, &properties);
         Ok(vertex)
     }
 
@@ -197,9 +211,9 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         let label = self.label_of(vertex)?;
         self.writes.check_room(1)?;
         let changes = self.schema.fit(Owner::Label(label), Properties::new(vec![(key, value)]))?;
-        let entries = self.check_unique(label, &changes, Some(vertex))?;
+        self.check_unique(Owner::Label(label), &changes, Some(vertex))?;
         self.writes.set_vertex(vertex, &changes);
-        self.note_unique(label, vertex, entries);
+        self.note_vertex(label, vertex, &changes);
         Ok(())
     }
 
@@ -221,7 +235,9 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
             let name = describe::edge(self.schema.current(), edge);
             return Err(Error::invalid(format!("{name} exists, and its type is simple: use put_edge")));
         }
+        self.check_unique::<EdgeId>(Owner::EdgeType(edge_type), &properties, None)?;
         self.writes.add_edge(edge, &properties, !simple);
+        self.note_edge(edge, &properties);
         Ok(edge)
     }
 
@@ -234,12 +250,14 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     ) -> Result<EdgeId> {
         let properties = self.check_new_edge(source, edge_type, target, properties)?;
         let edge = EdgeId { source, edge_type, target, discriminator: 0 };
+        self.check_unique(Owner::EdgeType(edge_type), &properties, Some(edge))?;
         let at_s = match self.writes.edge(edge) {
             Some(EdgeWrite::Add(_) | EdgeWrite::Insert(_)) => false,
             Some(EdgeWrite::Replace(_) | EdgeWrite::Set(_) | EdgeWrite::Delete) => true,
             None => self.reader().has_edge(edge)?,
         };
         self.writes.put_edge(edge, &properties, at_s);
+        self.note_edge(edge, &properties);
         Ok(edge)
     }
 
@@ -255,7 +273,9 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         self.writes.check_room(1)?;
         let changes = Properties::new(vec![(key, value)]);
         let changes = self.schema.fit(Owner::EdgeType(edge.edge_type), changes)?;
+        self.check_unique(Owner::EdgeType(edge.edge_type), &changes, Some(edge))?;
         self.writes.set_edge(edge, &changes);
+        self.note_edge(edge, &changes);
         Ok(())
     }
 

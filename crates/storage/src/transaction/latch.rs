@@ -40,8 +40,7 @@ pub fn check_healthy(state: &LatchState) -> Result<()> {
     }
 }
 
-/// Keeps commits out while a bulk load or an index build runs; they are refused as `busy`. Ends when
-/// dropped.
+/// Keeps commits out while a bulk load runs; they are refused as `busy`. Ends when dropped.
 #[must_use = "the gate opens when it is dropped"]
 #[derive(Debug)]
 pub struct LoadingGate<'a>(&'a Timeline);
@@ -50,11 +49,15 @@ impl<'a> LoadingGate<'a> {
     /// Closes the gate.
     ///
     /// # Errors
-    /// `busy` if somebody else has closed it, `io` if the store is poisoned.
+    /// `busy` if somebody else has closed it or indexes are being built, `io` if the store is poisoned.
     pub fn close(timeline: &'a Timeline) -> Result<Self> {
         let mut state = timeline.latch();
         check_healthy(&state)?;
         check_open(&state)?;
+        if state.index_builds > 0 {
+            let text = "an index is being built: load when it is ready";
+            return Err(Error::new(ErrorKind::Busy, text));
+        }
         state.loading = true;
         Ok(Self(timeline))
     }
@@ -72,8 +75,7 @@ impl Drop for LoadingGate<'_> {
 /// `busy`.
 pub fn check_open(state: &LatchState) -> Result<()> {
     if state.loading {
-        let text =
-            "a bulk load or an index build holds the store: nothing was written, try again when it is done";
+        let text = "a bulk load holds the store: nothing was written, try again when it is done";
         return Err(Error::new(ErrorKind::Busy, text));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Replay: brings engine, catalogue and ids up to the end of the log, before the store is open.
 //!
-//! Unique indexes are not replayed: [`crate::store::Store::assemble`] builds them from the result,
+//! Indexes are not replayed: [`crate::store::Store::assemble`] builds them from the result,
 //! since most of their entries are not in the log any more.
 
 use crate::engine::Engine;

@@ -12,16 +12,20 @@
 //! ```
 //!
 //! What was inserted here has no history, so it isn't checked; the edges of a vertex deleted here
-//! are covered by its adjacency.
+//! are covered by its adjacency. That does not tell of properties that were set meanwhile on such an
+//! edge: an indexed one is checked as well, since its entry must leave with the edge.
+//!
+//! What leaves and enters indexes is worked out for those of the directory, the ones included that are
+//! being built: under the latch the list must still be the same.
 //!
 //! Source: core-protocol section 2, "Write checks".
 
 use crate::engine::{Key, View};
-use crate::index::directory::IndexDirectory;
-use crate::index::unique::UniqueIndex;
+use crate::index::directory::{IndexDirectory, Indexes};
+use crate::index::entry_changes::EntryChanges;
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
-use evergraph_graph::catalogue::SchemaChange;
+use evergraph_graph::catalogue::{Owner, SchemaChange};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
@@ -38,30 +42,17 @@ pub struct Resolved {
     pub keys: Vec<Key>,
     /// Added edges: one that somebody changed since S gets another discriminator.
     pub adds: Vec<EdgeId>,
-    /// Values that leave a unique index.
-    pub leaving: Vec<UniqueEntry>,
-    /// Values that enter a unique index; nobody else may have entered them since S.
-    pub entering: Vec<UniqueEntry>,
-}
-
-/// A vertex and the hash of a value, in a unique index.
-#[derive(Clone, Debug)]
-pub struct UniqueEntry {
-    /// The index.
-    pub index: Arc<UniqueIndex>,
-    /// Its label.
-    pub label: LabelId,
-    /// Its key.
-    pub key: KeyId,
-    /// The value's hash in it.
-    pub hash: u32,
-    /// The vertex.
-    pub vertex: VertexId,
+    /// The indexes that the next two are for.
+    pub indexes: Arc<Indexes>,
+    /// What moves in the indexes of vertices.
+    pub vertex_entries: EntryChanges<VertexId>,
+    /// What moves in the indexes of edges.
+    pub edge_entries: EntryChanges<EdgeId>,
 }
 
 /// Resolves `writes` against `view`, the view at S; adds the joins of new edges to `schema`.
 ///
-/// Cost: linear in the writes; reads old values of unique keys only.
+/// Cost: linear in the writes; reads old values of indexed keys only.
 ///
 /// # Errors
 /// What reading may meet.
@@ -79,11 +70,13 @@ pub fn resolve<V: View>(
     resolved.edges(writes);
     let deleted = writes.vertices().filter(|(_, write)| **write == VertexWrite::Delete);
     resolved.mutations.extend(deleted.map(|(vertex, _)| Mutation::DeleteVertex { vertex }));
+    resolved.indexes = indexes.load();
+    if !resolved.indexes.is_empty() {
+        resolved.vertex_entries(view, writes)?;
+        resolved.edge_entries(view, writes)?;
+    }
     resolved.keys.sort_unstable();
     resolved.keys.dedup();
-    if schema.base().unique_indexes().next().is_some() {
-        resolved.unique_entries(view, writes, schema, indexes)?;
-    }
     Ok(resolved)
 }
 
@@ -150,8 +143,7 @@ impl Resolved {
                 EdgeWrite::Delete => {
                     // An end that goes has its adjacency checked. It does not tell of properties that were
                     // set meanwhile on an edge that goes with it: setting first, then deleting, is in order.
-                    let goes = |vertex| writes.vertex(vertex) == Some(&VertexWrite::Delete);
-                    if !goes(edge.source) && !goes(edge.target) {
+                    if !goes_with_an_end(writes, edge) {
                         self.keys.push(Key::Edge(edge));
                     }
                     self.mutations.push(Mutation::DeleteEdge { edge });
@@ -168,43 +160,48 @@ impl Resolved {
         }
     }
 
-    fn unique_entries<V: View>(
-        &mut self,
-        view: &V,
-        writes: &Writes,
-        schema: &SchemaWrites,
-        indexes: &IndexDirectory,
-    ) -> Result<()> {
-        let unique: Vec<_> = schema.base().unique_indexes().collect();
+    fn vertex_entries<V: View>(&mut self, view: &V, writes: &Writes) -> Result<()> {
+        let indexes = Arc::clone(&self.indexes);
         for (vertex, write) in writes.vertices() {
-            let label = label_of(view, vertex);
-            for (_, key) in unique.iter().filter(|(of, _)| *of == label) {
-                let old = match write {
-                    VertexWrite::Insert { .. } => None,
-                    VertexWrite::Set(changes) if changes.get(*key).is_none() => continue,
-                    VertexWrite::Set(_) | VertexWrite::Delete => view.vertex_property(vertex, *key)?,
+            for index in indexes.of_owner(Owner::Label(label_of(view, vertex))) {
+                let key = index.definition().id.key;
+                let (old, new) = match write {
+                    VertexWrite::Insert { properties, .. } => (None, value(properties, key)),
+                    VertexWrite::Set(changes) if changes.get(key).is_none() => continue,
+                    VertexWrite::Set(changes) => (view.vertex_property(vertex, key)?, value(changes, key)),
+                    VertexWrite::Delete => (view.vertex_property(vertex, key)?, None),
                 };
-                let new = match write {
-                    VertexWrite::Insert { properties, .. } | VertexWrite::Set(properties) => {
-                        value(properties, *key)
-                    }
-                    VertexWrite::Delete => None,
-                };
-                if old.as_ref() == new {
-                    continue;
-                }
-                let index =
-                    indexes.get(label, *key).expect("every index in the catalogue is in the directory");
-                let entry = |value: &Value| {
-                    let (index, hash) = (Arc::clone(&index), index.hash(value));
-                    UniqueEntry { index, label, key: *key, hash, vertex }
-                };
-                self.leaving.extend(old.as_ref().map(entry));
-                self.entering.extend(new.map(entry));
+                self.vertex_entries.note(index, vertex, old.as_ref(), new);
             }
         }
         Ok(())
     }
+
+    fn edge_entries<V: View>(&mut self, view: &V, writes: &Writes) -> Result<()> {
+        use EdgeWrite::{Add, Delete, Insert, Replace, Set};
+        let indexes = Arc::clone(&self.indexes);
+        for (edge, write) in writes.edges() {
+            for index in indexes.of_owner(Owner::EdgeType(edge.edge_type)) {
+                let key = index.definition().id.key;
+                let (old, new) = match write {
+                    Add(properties) | Insert(properties) => (None, value(properties, key)),
+                    Set(changes) if changes.get(key).is_none() => continue,
+                    Set(changes) | Replace(changes) => (view.edge_property(edge, key)?, value(changes, key)),
+                    Delete => (view.edge_property(edge, key)?, None),
+                };
+                if *write == Delete && goes_with_an_end(writes, edge) {
+                    self.keys.push(Key::EdgeProperty(edge, key));
+                }
+                self.edge_entries.note(index, edge, old.as_ref(), new);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn goes_with_an_end(writes: &Writes, edge: EdgeId) -> bool {
+    let goes = |vertex| writes.vertex(vertex) == Some(&VertexWrite::Delete);
+    goes(edge.source) || goes(edge.target)
 }
 
 fn value(properties: &Properties, key: KeyId) -> Option<&Value> {

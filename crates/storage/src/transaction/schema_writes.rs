@@ -107,7 +107,7 @@ impl SchemaWrites {
             None => self.make(SchemaChange::DefineProperty { owner, key, value_type }),
             Some(known) if known == value_type => {}
             Some(known) => {
-                let property = property_name(&self.current, owner, key);
+                let property = self.current.property_name(owner, key);
                 let text = format!("property {property} is {known} already and cannot become {value_type}");
                 return Err(Error::invalid(text));
             }
@@ -133,7 +133,7 @@ impl SchemaWrites {
                 Some(declared) if declared.accepts(value) => {}
                 Some(declared) if widened(value, declared).is_some() => wide.push((*key, declared)),
                 Some(declared) => {
-                    let property = property_name(&self.current, owner, *key);
+                    let property = self.current.property_name(owner, *key);
                     let (found, value) = (value.value_type(), Shortened::new(&value.to_string()));
                     let text = format!("property {property} takes {declared}, found the {found} {value}");
                     return Err(Error::invalid(text));
@@ -172,15 +172,6 @@ impl SchemaWrites {
         }
         Err(Error::invalid(format!("there is no property key {}: name it with `key` first", key.0)))
     }
-}
-
-/// "Person.age", for errors.
-pub(crate) fn property_name(catalogue: &Catalogue, owner: Owner, key: KeyId) -> String {
-    let owner = match owner {
-        Owner::Label(label) => catalogue.label_name(label),
-        Owner::EdgeType(edge_type) => catalogue.edge_type_name(edge_type),
-    };
-    format!("{owner}.{}", catalogue.key_name(key))
 }
 
 #[cfg(test)]

@@ -15,9 +15,12 @@
 //!
 //! This file knows nothing of what is stored: callers say what was there at S.
 
+use crate::index::ordered_entries::Place;
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
+use evergraph_graph::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most writes of one transaction: their keys are checked under the latch.
@@ -69,6 +72,9 @@ impl EdgeWrite {
 /// An edge in the order of the in lists: target, type, source, discriminator.
 type InOrder = (VertexId, TypeId, VertexId, u16);
 
+/// Values of indexed properties in order, with the items that got them.
+pub type Noted<I> = BTreeSet<(Owner, KeyId, Place<I>)>;
+
 /// The buffered writes of one transaction.
 ///
 /// Cost: a look-up is a search in a tree; an empty buffer owns no memory.
@@ -77,8 +83,9 @@ pub struct Writes {
     vertices: BTreeMap<VertexId, VertexWrite>,
     edges: BTreeMap<EdgeId, EdgeWrite>,
     in_order: BTreeSet<InOrder>,
-    /// Which vertices got a value of this hash in a unique index; a superset, to be re-read.
-    unique: BTreeSet<(LabelId, KeyId, u32, VertexId)>,
+    /// Which vertices and edges got which values of indexed properties; a superset, to be re-read.
+    vertex_values: Noted<VertexId>,
+    edge_values: Noted<EdgeId>,
 }
 
 impl Writes {
@@ -89,7 +96,8 @@ impl Writes {
             vertices: BTreeMap::new(),
             edges: BTreeMap::new(),
             in_order: BTreeSet::new(),
-            unique: BTreeSet::new(),
+            vertex_values: BTreeSet::new(),
+            edge_values: BTreeSet::new(),
         }
     }
 
@@ -149,6 +157,19 @@ impl Writes {
     /// All edge writes, by id.
     pub fn edges(&self) -> impl Iterator<Item = (EdgeId, &EdgeWrite)> {
         self.edges.iter().map(|(edge, write)| (*edge, write))
+    }
+
+    /// The edges written that start in `group`, by id.
+    pub fn edges_from_group(&self, group: GroupId) -> impl Iterator<Item = EdgeId> {
+        let edge = |source, edge_type, target, discriminator| EdgeId {
+            source,
+            edge_type: TypeId(edge_type),
+            target: VertexId(target),
+            discriminator,
+        };
+        let last = VertexId(group.first().0 + (GROUP_SIZE - 1));
+        let range = edge(group.first(), 0, 0, 0)..=edge(last, u16::MAX, u32::MAX, u16::MAX);
+        self.edges.range(range).map(|(edge, _)| *edge)
     }
 
     /// The writes to edges of a type on a plain side of `vertex`, by neighbour, then discriminator.
@@ -297,15 +318,26 @@ impl Writes {
         self.write_edge(EdgeId { discriminator, ..edge }, write);
     }
 
-    /// Notes that `vertex` got a value with this hash in the unique index on (label, key).
-    pub fn note_unique(&mut self, label: LabelId, key: KeyId, hash: u32, vertex: VertexId) {
-        self.unique.insert((label, key, hash, vertex));
+    /// Notes that `vertex` got a value of an indexed property.
+    pub fn note_vertex(&mut self, label: LabelId, key: KeyId, value: Value, vertex: VertexId) {
+        self.vertex_values.insert((Owner::Label(label), key, Place::At(value, Some(vertex))));
     }
 
-    /// The vertices that got a value with this hash by this transaction: a superset.
-    pub fn unique_candidates(&self, label: LabelId, key: KeyId, hash: u32) -> impl Iterator<Item = VertexId> {
-        let range = (label, key, hash, VertexId(0))..=(label, key, hash, VertexId(u32::MAX));
-        self.unique.range(range).map(|entry| entry.3)
+    /// Notes that `edge` got a value of an indexed property.
+    pub fn note_edge(&mut self, key: KeyId, value: Value, edge: EdgeId) {
+        self.edge_values.insert((Owner::EdgeType(edge.edge_type), key, Place::At(value, Some(edge))));
+    }
+
+    /// What was noted of vertices.
+    #[must_use]
+    pub fn vertex_values(&self) -> &Noted<VertexId> {
+        &self.vertex_values
+    }
+
+    /// What was noted of edges.
+    #[must_use]
+    pub fn edge_values(&self) -> &Noted<EdgeId> {
+        &self.edge_values
     }
 
     fn write_edge(&mut self, edge: EdgeId, write: EdgeWrite) {
@@ -329,7 +361,6 @@ impl Writes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evergraph_graph::value::Value;
     use proptest::prelude::*;
 
     type Stored = BTreeMap<KeyId, Value>;

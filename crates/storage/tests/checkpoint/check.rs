@@ -3,16 +3,18 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{Direction, GroupId, KeyId, TypeId, VertexId};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::checkpoint::check::{Report, check_files};
-use evergraph_storage::checkpoint::check_graph::{check_graph, check_unique};
+use evergraph_storage::checkpoint::check_graph::{check_graph, check_index};
 use evergraph_storage::engine::Engine;
-use evergraph_storage::index::unique::UniqueIndex;
+use evergraph_storage::index::property_index::PropertyIndex;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::SplitMix64;
@@ -163,11 +165,15 @@ fn a_value_that_is_there_twice_or_unknown_to_its_index_is_named() {
     };
     database.append(&[insert(0, "ada"), insert(1, "bob"), insert(2, "ada")]).unwrap();
     let view = database.engine.view(&(), database.published());
-    let index = UniqueIndex::new(Timestamp::ZERO, 1);
-    index.fill(index.hash(&Value::from("ada")), VertexId(0));
-    index.fill(index.hash(&Value::from("ada")), VertexId(2));
-    let report = check_unique(&view, (LABEL, KeyId(0)), &index).unwrap();
-    assert_eq!((report.unique_values_count, report.findings_count), (3, 2));
-    assert!(report.findings[0].problem.contains("of v0 and v2"), "{report:?}");
-    assert!(report.findings[1].problem.contains("doesn't know that v1 has"), "{report:?}");
+    let id = IndexId { owner: Owner::Label(LABEL), key: KeyId(0), kind: IndexKind::Hash };
+    let index = PropertyIndex::new(IndexDefinition { id, unique: true }, Timestamp::ZERO, 1);
+    for row in [0, 2, 7] {
+        index.fill(index.key(&Value::from("ada")), VertexId(row));
+    }
+    let catalogue = Catalogue::default();
+    let report = check_index(&view, &index, &catalogue, &mut go_on).unwrap();
+    assert_eq!((report.indexed_values_count, report.findings_count), (3, 2));
+    assert_eq!((report.index_entries_count, report.stale_entries_count), (3, 1), "v7 isn't there");
+    assert!(report.findings[0].problem.contains("doesn't know that v1 has"), "{report:?}");
+    assert!(report.findings[1].problem.contains("of v0 and v2"), "{report:?}");
 }

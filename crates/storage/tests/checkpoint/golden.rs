@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use evergraph_graph::catalogue::{Owner, SchemaChange};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -46,7 +47,10 @@ fn sample(directory: &MemoryDirectory) -> Database {
             key: KeyId(0),
             value_type: ValueType::String,
         },
-        SchemaChange::AddUniqueIndex { label: LABEL, key: KeyId(0) },
+        SchemaChange::AddIndex(IndexDefinition {
+            id: IndexId { owner: Owner::Label(LABEL), key: KeyId(0), kind: IndexKind::Hash },
+            unique: true,
+        }),
         SchemaChange::Join { edge_type: TypeId(0), source: LABEL, target: LABEL },
     ];
     database.append(&schema.map(Mutation::Schema)).unwrap();

@@ -6,10 +6,12 @@
 use crate::model::{Model, dump};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::{EdgeBlock, EdgeEnd, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
+use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::{Fate, MemoryDirectory};
@@ -33,7 +35,8 @@ fn open(directory: Arc<dyn Directory>, durability: Durability) -> Result<OpenSto
     OpenStore::open(directory, &OpenOptions { durability, ..OpenOptions::default() })
 }
 
-/// Two labels, the names of the first unique; two types, the second simple; properties of all.
+/// Two labels, the names of the first unique; two types, the second simple; properties of all;
+/// two more indexes.
 fn name_everything(store: &Store<MemoryEngine>) -> Result<()> {
     store.transact(|tx| {
         LABELS.iter().try_for_each(|name| tx.label(name).map(drop))?;
@@ -41,7 +44,12 @@ fn name_everything(store: &Store<MemoryEngine>) -> Result<()> {
         tx.declare_simple_type(TYPES[1])?;
         ["name", "weight"].iter().try_for_each(|name| tx.key(name).map(drop))
     })?;
-    store.create_unique_index(LABELS[0], "name")
+    store.create_unique_index(LABELS[0], "name")?;
+    let ordered = |owner, key| IndexRequest { owner, key, kind: IndexKind::Ordered, unique: false };
+    for (owner, key) in [(OwnerName::EdgeType(TYPES[0]), "weight"), (OwnerName::Label(LABELS[1]), "name")] {
+        store.create_index(&ordered(owner, key), &mut |_| Ok(()))?;
+    }
+    Ok(())
 }
 
 fn state(store: &Store<MemoryEngine>) -> Model {

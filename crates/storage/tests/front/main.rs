@@ -1,18 +1,23 @@
-//! The front of a store, behind which engines differ: what transactions, snapshots and unique indexes
+//! The front of a store, behind which engines differ: what transactions, snapshots and indexes
 //! promise, on a naive engine and on the memory engine.
 //!
 //! ```text
 //! rules                 one promise a test
 //! random_transactions   interleaved transactions against a model, which predicts every conflict
 //! loads                 bulk loads into data, with snapshots and writers open over them
+//! indexes               indexes of all kinds against a scan, beside random transactions
+//! index_builds          builds at their edges, and beside writers
 //! threads               what must hold whoever is first
 //! ```
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
+mod index_builds;
+mod indexes;
 mod loads;
 mod model;
 mod naive_engine;
+mod oracle;
 mod random_transactions;
 mod rules;
 mod test_store;

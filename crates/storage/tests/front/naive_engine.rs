@@ -13,7 +13,7 @@ use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit}
 use evergraph_graph::value::Value;
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_storage::engine::{Engine, EngineStatistics, GroupBits, Key, Newer, View};
-use evergraph_storage::sync::RwLock;
+use evergraph_storage::sync::{Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,7 +36,11 @@ struct History {
 
 /// See the file's caption.
 #[derive(Default)]
-pub struct NaiveEngine(RwLock<History>);
+pub struct NaiveEngine {
+    history: RwLock<History>,
+    /// What the next commit does after its writes are resolved, and before it takes the latch.
+    before_latch: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
 
 /// Reads a state.
 pub struct NaiveView<'a> {
@@ -59,6 +63,13 @@ fn fresh(properties: &Properties) -> Values {
     let mut values = Values::new();
     set(&mut values, properties);
     values
+}
+
+impl NaiveEngine {
+    /// Calls `hook` once, in the next commit, when its writes are resolved and the latch is free.
+    pub fn before_the_next_latch(&self, hook: impl FnOnce() + Send + 'static) {
+        *self.before_latch.lock() = Some(Box::new(hook));
+    }
 }
 
 impl State {
@@ -147,7 +158,7 @@ impl Engine for NaiveEngine {
     const NAME: &'static str = "naive";
 
     fn pin(&self, timestamp: Timestamp) -> Arc<State> {
-        let history = self.0.read();
+        let history = self.history.read();
         if history.commits.last().is_none_or(|(newest, _)| newest.visible_at(timestamp)) {
             return Arc::clone(&history.newest);
         }
@@ -173,25 +184,29 @@ impl Engine for NaiveEngine {
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {
-        let groups = &mut self.0.write().groups;
+        let groups = &mut self.history.write().groups;
         groups.resize(groups.len().max(group.0 as usize + 1), None);
         assert!(groups[group.0 as usize].is_none_or(|known| known == label), "a group keeps its label");
         groups[group.0 as usize] = Some(label);
     }
 
     fn prepare(&self, mutations: &[Mutation]) -> Result<Vec<Mutation>> {
+        let hook = self.before_latch.lock().take();
+        if let Some(hook) = hook {
+            hook();
+        }
         Ok(mutations.to_vec())
     }
 
     fn newer(&self, key: &Key, since: Timestamp) -> Newer {
-        let history = self.0.read();
+        let history = self.history.read();
         let newer = history.commits.iter().rev().take_while(|(at, _)| !at.visible_at(since));
         let yes = newer.flat_map(|(_, mutations)| mutations).any(|mutation| touches(mutation, key));
         if yes { Newer::Yes } else { Newer::No }
     }
 
     fn append(&self, timestamp: Timestamp, prepared: Vec<Mutation>) -> Arc<State> {
-        let mut history = self.0.write();
+        let mut history = self.history.write();
         let mut next = State::clone(&history.newest);
         prepared.iter().for_each(|mutation| next.apply(mutation));
         history.commits.push((timestamp, prepared));
@@ -216,11 +231,11 @@ impl View for NaiveView<'_> {
     }
 
     fn group_count(&self) -> u32 {
-        self.engine.0.read().groups.len() as u32
+        self.engine.history.read().groups.len() as u32
     }
 
     fn group_label(&self, group: GroupId) -> Option<LabelId> {
-        self.engine.0.read().groups.get(group.0 as usize).copied().flatten()
+        self.engine.history.read().groups.get(group.0 as usize).copied().flatten()
     }
 
     fn live(&self, group: GroupId) -> Result<GroupBits> {
@@ -292,7 +307,7 @@ impl View for NaiveView<'_> {
     ) -> Result<()> {
         let between =
             |edge: &EdgeId| (edge.source, edge.edge_type, edge.target) == (source, edge_type, target);
-        let history = self.engine.0.read();
+        let history = self.engine.history.read();
         for (_, mutations) in &history.commits {
             for mutation in mutations {
                 match mutation {

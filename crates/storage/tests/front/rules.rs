@@ -3,6 +3,7 @@
 use crate::model::dump;
 use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty, open, open_on};
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::filter::{Comparison, Condition, Filter};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
@@ -232,7 +233,7 @@ on_both_engines! {
         store.transact(|transaction| transaction.add_vertex(label, &[(key, Value::from("bob"))])).unwrap();
         let text = store.create_unique_index("Person", "name").unwrap_err().to_string();
         assert_eq!(text, "Person.name can't be unique: \"bob\" of v1 and v2");
-        assert!(!store.catalogue().is_unique(label, key));
+        assert!(!store.catalogue().is_unique(Owner::Label(label), key));
         store.transact(|transaction| transaction.delete_vertex(VertexId(2))).unwrap();
         store.create_unique_index("Person", "name").unwrap();
         assert_eq!(look_up(&store.snapshot(), label, key, Value::from("ada")), Some(ada));

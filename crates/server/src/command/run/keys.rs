@@ -152,7 +152,7 @@ impl Keys {
         let mut asked = Vec::new();
         let mut found = Vec::new();
         for (&label, &key) in &self.by_label {
-            if !self.catalogue.is_unique(label, key) {
+            if !self.catalogue.is_unique(Owner::Label(label), key) {
                 continue;
             }
             let value_type = self.value_type(label, key);
@@ -197,7 +197,7 @@ impl Keys {
 }
 
 fn unique_key(catalogue: &Catalogue, label: LabelId) -> Option<KeyId> {
-    let mut keys = catalogue.unique_indexes().filter(|(indexed, _)| *indexed == label).map(|(_, key)| key);
+    let mut keys = catalogue.unique_keys().filter(|(indexed, _)| *indexed == label).map(|(_, key)| key);
     let first = keys.next()?;
     let id = keys.find(|key| &*catalogue.key_name(*key) == "id");
     Some(id.unwrap_or(first))

@@ -125,7 +125,7 @@ fn properties(catalogue: &Catalogue, owner: Owner) -> Vec<Property> {
         .map(|(key, value_type)| Property {
             key: catalogue.key_name(key).to_string(),
             value_type: value_type.to_string(),
-            unique: matches!(owner, Owner::Label(label) if catalogue.is_unique(label, key)),
+            unique: catalogue.is_unique(owner, key),
         })
         .collect()
 }

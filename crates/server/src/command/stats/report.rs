@@ -131,7 +131,7 @@ pub struct EngineEntry {
     pub fresh_edge_records: u64,
     /// Those among all edges, 0 to 1.
     pub fresh_share: f64,
-    /// Entries of unique indexes.
+    /// Entries of indexes.
     pub index_entries: u64,
 }
 
@@ -284,7 +284,7 @@ impl StatsReport {
                 memory.record_bytes,
                 format!("{fresh}, {} of the edges", percent(engine.fresh_share)),
             ),
-            ("memory: unique indexes", memory.index_bytes, counted(engine.index_entries, "entry", "entries")),
+            ("memory: indexes", memory.index_bytes, counted(engine.index_entries, "entry", "entries")),
             ("memory: all", memory.total_bytes, per_edge(memory.total_bytes_per_edge, "")),
             ("disk: log", disk.log_bytes, counted(disk.log_files, "file", "files")),
             ("disk: all files", disk.bytes, String::new()),

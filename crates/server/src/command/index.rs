@@ -1,0 +1,305 @@
+//! `evergraph index`: indexes and uniqueness, created, dropped and listed.
+
+use crate::context::Context;
+use crate::terminal::failure::Failure;
+use crate::terminal::number::{count, counted, size, time};
+use crate::terminal::table::{Side, Table, visible};
+use clap::{Args, Subcommand};
+use evergraph::index::IndexInfo;
+use evergraph::{IndexKind, IndexOptions, OwnerName};
+use evergraph_graph::error::Error;
+use evergraph_graph::view::GraphView;
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const AFTER_HELP: &str = "\
+Examples:
+  evergraph index create social.eg Person name --unique
+  evergraph index create social.eg Person born --ordered
+  evergraph index create social.eg --edge KNOWS since --ordered
+  evergraph index list social.eg
+  evergraph index drop social.eg Person born
+
+Which index:
+  A hash index finds equal values; an ordered one also ranges and prefixes, in
+  more memory. With --unique no two vertices of the label (edges of the type)
+  may have the same value. A label or an edge type alone needs no index: its
+  scan visits nothing else.";
+
+const CREATE_HELP: &str = "\
+Examples:
+  evergraph index create social.eg Person name --unique --ordered
+  evergraph index create social.eg --edge KNOWS since";
+
+const DROP_HELP: &str = "\
+Examples:
+  evergraph index drop social.eg Person name
+  evergraph index drop social.eg --edge KNOWS since --kind hash";
+
+const LIST_HELP: &str = "\
+Examples:
+  evergraph index list social.eg
+  evergraph index list social.eg --json | jq '.indexes[].bytes'";
+
+/// What `evergraph index` is told.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct IndexArguments {
+    /// What to do with indexes.
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+/// What to do with indexes.
+#[derive(Subcommand, Debug)]
+pub enum Action {
+    /// Build an index; Ctrl-C leaves none.
+    #[command(after_help = CREATE_HELP)]
+    Create {
+        /// The database.
+        database: PathBuf,
+        /// Whose property, and which.
+        #[command(flatten)]
+        on: On,
+        /// At most one vertex or edge may have each value.
+        #[arg(long)]
+        unique: bool,
+        /// In the order of values: finds ranges and prefixes, too.
+        #[arg(long)]
+        ordered: bool,
+    },
+    /// Drop an index; what it promised isn't promised any more.
+    #[command(after_help = DROP_HELP)]
+    Drop {
+        /// The database.
+        database: PathBuf,
+        /// Whose property, and which.
+        #[command(flatten)]
+        on: On,
+        /// Which one, if there are two: hash or ordered.
+        #[arg(long)]
+        kind: Option<IndexKind>,
+    },
+    /// List indexes with their sizes.
+    #[command(after_help = LIST_HELP)]
+    List {
+        /// The database.
+        database: PathBuf,
+    },
+}
+
+/// Whose property, and which.
+#[derive(Args, Debug)]
+pub struct On {
+    /// The label, unless --edge names a type, and the property key.
+    #[arg(value_name = "LABEL KEY", num_args = 0..=2)]
+    names: Vec<String>,
+    /// The edge type, in place of a label.
+    #[arg(long, value_name = "TYPE")]
+    edge: Option<String>,
+}
+
+impl On {
+    /// The owner, and the key: empty if only an owner was named.
+    fn parts(&self) -> Result<(OwnerName<'_>, &str), Failure> {
+        match (&self.edge, &self.names[..]) {
+            (Some(edge_type), []) => Ok((OwnerName::EdgeType(edge_type), "")),
+            (Some(edge_type), [key]) => Ok((OwnerName::EdgeType(edge_type), key)),
+            (None, [label]) => Ok((OwnerName::Label(label), "")),
+            (None, [label, key]) => Ok((OwnerName::Label(label), key)),
+            (None, _) => {
+                Err(Error::invalid("name a label and a key, or an edge type with --edge and a key").into())
+            }
+            (Some(edge_type), _) => Err(Error::invalid(format!(
+                "--edge {edge_type} takes the place of a label: name a key besides, and nothing else"
+            ))
+            .into()),
+        }
+    }
+}
+
+/// Creates, drops or lists.
+///
+/// # Errors
+/// Those of opening and of what is done; `cancelled`.
+pub fn execute(arguments: &IndexArguments, context: &Context) -> Result<(), Failure> {
+    let meter = context.console.meter();
+    meter.tell("open", None, String::new);
+    let began = Instant::now();
+    match &arguments.action {
+        Action::Create { database: path, on, unique, ordered } => {
+            let (owner, key) = on.parts()?;
+            let options = match owner {
+                OwnerName::Label(label) => IndexOptions::on_label(label, key),
+                OwnerName::EdgeType(edge_type) => IndexOptions::on_edges(edge_type, key),
+            };
+            let options = if *unique { options.unique() } else { options };
+            let kind = if *ordered { IndexKind::Ordered } else { IndexKind::Hash };
+            let options = if *ordered { options.ordered() } else { options };
+            let database = context.open(path)?;
+            let created = database.create_index_with(
+                &options,
+                &|now| {
+                    let share = f64::from(now.groups_done) / f64::from(now.groups_count.max(1));
+                    meter.tell("index", Some(share), || counted(now.entries, "entry", "entries"));
+                },
+                &context.cancel,
+            )?;
+            let index =
+                database.indexes().into_iter().find(|index| is(index, owner, key) && index.kind == kind);
+            database.close()?;
+            drop(meter);
+            context.console.summary(&Created {
+                database: path.display().to_string(),
+                created,
+                index: index.map(|index| Entry::new(&index)),
+                seconds: began.elapsed().as_secs_f64(),
+            })
+        }
+        Action::Drop { database: path, on, kind } => {
+            let (owner, key) = on.parts()?;
+            let database = context.open(path)?;
+            database.drop_index(owner, key, *kind)?;
+            database.close()?;
+            drop(meter);
+            let (property, database) = (format!("{owner}.{key}"), path.display().to_string());
+            context.console.summary(&Dropped { database, property })
+        }
+        Action::List { database: path } => {
+            let database = context.open(path)?;
+            let mut indexes: Vec<Entry> = database.indexes().iter().map(Entry::new).collect();
+            indexes.sort_by(|a, b| (a.of, &a.owner, &a.key, a.kind).cmp(&(b.of, &b.owner, &b.key, b.kind)));
+            let catalogue = database.snapshot().catalogue();
+            database.close()?;
+            drop(meter);
+            context.console.result(&Listed {
+                database: path.display().to_string(),
+                indexes,
+                scanned_labels: catalogue.labels().map(|(_, name)| name.to_string()).collect(),
+                scanned_edge_types: catalogue.edge_types().map(|(_, kind)| kind.name.to_string()).collect(),
+            })
+        }
+    }
+}
+
+fn is(index: &IndexInfo, owner: OwnerName<'_>, key: &str) -> bool {
+    let named = match owner {
+        OwnerName::Label(label) => !index.of_edges && index.owner == label,
+        OwnerName::EdgeType(edge_type) => index.of_edges && index.owner == edge_type,
+    };
+    named && index.key == key
+}
+
+#[derive(Debug, Serialize)]
+struct Entry {
+    of: &'static str,
+    owner: String,
+    key: String,
+    kind: &'static str,
+    unique: bool,
+    state: &'static str,
+    entries: u64,
+    distinct: u64,
+    leaving: u64,
+    bytes: u64,
+}
+
+impl Entry {
+    fn new(index: &IndexInfo) -> Self {
+        Self {
+            of: if index.of_edges { "edges" } else { "vertices" },
+            owner: index.owner.clone(),
+            key: index.key.clone(),
+            kind: index.kind.name(),
+            unique: index.unique,
+            state: index.state.name(),
+            entries: index.entries,
+            distinct: index.distinct,
+            leaving: index.leaving,
+            bytes: index.bytes,
+        }
+    }
+}
+
+/// What was built.
+#[derive(Debug, Serialize)]
+struct Created {
+    database: String,
+    /// Whether it wasn't there.
+    created: bool,
+    index: Option<Entry>,
+    seconds: f64,
+}
+
+impl fmt::Display for Created {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(index) = &self.index else {
+            return writeln!(f, "{}: the index was dropped meanwhile", visible(&self.database));
+        };
+        let unique = if index.unique { "unique " } else { "" };
+        let what = format!("{unique}{} index on {}.{}", index.kind, index.owner, index.key);
+        let size = format!("{}, {}", counted(index.entries, "entry", "entries"), size(index.bytes));
+        let took = time(Duration::from_secs_f64(self.seconds));
+        match self.created {
+            true => writeln!(f, "{}: {} built in {took}: {size}", visible(&self.database), visible(&what)),
+            false => writeln!(f, "{}: {} was there: {size}", visible(&self.database), visible(&what)),
+        }
+    }
+}
+
+/// What was dropped.
+#[derive(Debug, Serialize)]
+struct Dropped {
+    database: String,
+    property: String,
+}
+
+impl fmt::Display for Dropped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: index on {} dropped", visible(&self.database), visible(&self.property))
+    }
+}
+
+/// What there is.
+#[derive(Debug, Serialize)]
+struct Listed {
+    database: String,
+    indexes: Vec<Entry>,
+    /// Labels: found by a scan that visits nothing else.
+    scanned_labels: Vec<String>,
+    /// Edge types: the same.
+    scanned_edge_types: Vec<String>,
+}
+
+impl fmt::Display for Listed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new(&[
+            ("property", Side::Left),
+            ("of", Side::Left),
+            ("kind", Side::Left),
+            ("", Side::Left),
+            ("entries", Side::Right),
+            ("distinct", Side::Right),
+            ("memory", Side::Right),
+        ]);
+        for index in &self.indexes {
+            table.row([
+                format!("{}.{}", index.owner, index.key),
+                index.of.to_owned(),
+                index.kind.to_owned(),
+                if index.unique { "unique" } else { "" }.to_owned(),
+                count(index.entries),
+                count(index.distinct),
+                size(index.bytes),
+            ]);
+        }
+        write!(f, "{table}")?;
+        writeln!(
+            f,
+            "\nLabels and edge types need no index: vertices lie by label and edges by type, so a scan of one \
+             visits nothing else."
+        )
+    }
+}

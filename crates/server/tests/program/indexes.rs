@@ -1,0 +1,54 @@
+//! `evergraph index`: created, listed, used, refused, dropped.
+
+use crate::support::Folder;
+use serde_json::json;
+
+#[test]
+fn indexes_are_built_listed_and_dropped() {
+    let folder = Folder::with_social();
+    let made = folder.json(&["index", "create", "social.eg", "Person", "name", "--unique", "--ordered"]);
+    assert_eq!((&made["created"], &made["index"]["entries"]), (&json!(true), &json!(3)));
+    assert_eq!(
+        folder.json(&["index", "create", "social.eg", "Person", "name", "--unique", "--ordered"])["created"],
+        false
+    );
+    let text = folder.run(&["index", "create", "social.eg", "--edge", "KNOWS", "since"]).succeeded().out;
+    assert!(text.starts_with("social.eg: hash index on KNOWS.since built in "), "{text}");
+    let listed = folder.json(&["index", "list", "social.eg"]);
+    let names: Vec<_> = listed["indexes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|index| {
+            let text = |key: &str| index[key].as_str().unwrap().to_owned();
+            format!("{}.{} {} {}", text("owner"), text("key"), text("kind"), index["unique"])
+        })
+        .collect();
+    assert_eq!(names, ["KNOWS.since hash false", "Person.id hash true", "Person.name ordered true"]);
+    assert_eq!(listed["scanned_edge_types"], json!(["KNOWS"]));
+    let table = folder.run(&["index", "list", "social.eg"]).succeeded().out;
+    assert!(table.contains("KNOWS.since  edges") && table.contains("need no index"), "{table}");
+    assert_eq!(folder.json(&["check", "social.eg"])["index_entries_count"], 9);
+    folder.run(&["run", "social.eg", "bfs", "--source", "Ada", "--key", "name"]).succeeded();
+    folder.run(&["index", "drop", "social.eg", "--edge", "KNOWS", "since"]).succeeded();
+    assert_eq!(folder.json(&["index", "list", "social.eg"])["indexes"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn what_cannot_be_an_index_is_said() {
+    let folder = Folder::with_social();
+    let create = |rest: &[&str]| folder.run(&[&["index", "create", "social.eg"], rest].concat());
+    create(&["Person"]).failed(2, &["label Person alone needs no index"]);
+    create(&["--edge", "KNOWS"]).failed(2, &["edge type KNOWS alone needs no index"]);
+    create(&[]).failed(2, &["name a label and a key"]);
+    create(&["Person", "name", "--edge", "KNOWS"]).failed(2, &["takes the place of a label"]);
+    create(&["Person", "id"]).failed(2, &["is unique, one that is not unique was asked for"]);
+    folder.write("more.csv", "id:ID,born:int,:LABEL\n1,7,P\n2,7,P\n");
+    folder.run(&["import", "twins.eg", "more.csv"]).succeeded();
+    folder
+        .run(&["index", "create", "twins.eg", "P", "born", "--unique"])
+        .failed(2, &["P.born can't be unique", "\"7\" of v0 and v1"]);
+    assert_eq!(folder.json(&["index", "list", "twins.eg"])["indexes"].as_array().unwrap().len(), 1);
+    folder.run(&["index", "drop", "twins.eg", "P", "born"]).failed(3, &["there is no index on P.born"]);
+    folder.run(&["index", "list", "nothing.eg"]).failed(3, &["nothing.eg"]);
+}

@@ -1,0 +1,142 @@
+//! Item: what an index finds, a vertex or an edge, and how its values are read.
+//!
+//! Everything about indexes is written once, for both.
+
+use crate::engine::View;
+use crate::index::directory::{ById, Indexes};
+use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, VertexId};
+use evergraph_graph::value::Value;
+use std::fmt;
+use std::hash::Hash;
+
+/// A vertex or an edge.
+pub trait Item: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync + 'static {
+    /// One property of the item, as `view` shows it.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn property<V: View>(self, view: &V, key: KeyId) -> Result<Option<Value>>;
+
+    /// Visits the items of `owner` in `group` that have a value of `key`, ascending; edges belong to the
+    /// group of their source.
+    ///
+    /// # Errors
+    /// What reading may meet, and what `visit` says.
+    fn for_each_in<V: View>(
+        view: &V,
+        owner: Owner,
+        key: KeyId,
+        group: GroupId,
+        visit: &mut dyn FnMut(Self, Value) -> Result<()>,
+    ) -> Result<()>;
+
+    /// The indexes that find such items.
+    fn indexes(all: &Indexes) -> &ById<Self>;
+
+    /// As [`Item::indexes`], to change them.
+    fn indexes_mut(all: &mut Indexes) -> &mut ById<Self>;
+
+    /// What errors call it: `v7`, or `v7-[KNOWS]->v9`, with the discriminator unless it is zero.
+    fn name(self, catalogue: &Catalogue) -> String;
+
+    /// A number that few items share: a part of a hash.
+    fn bits(self) -> u64;
+}
+
+impl Item for VertexId {
+    fn property<V: View>(self, view: &V, key: KeyId) -> Result<Option<Value>> {
+        view.vertex_property(self, key)
+    }
+
+    fn for_each_in<V: View>(
+        view: &V,
+        owner: Owner,
+        key: KeyId,
+        group: GroupId,
+        visit: &mut dyn FnMut(Self, Value) -> Result<()>,
+    ) -> Result<()> {
+        let label = view.group_label(group);
+        if label.map(Owner::Label) != Some(owner) {
+            return Ok(());
+        }
+        let live = view.live(group)?;
+        let rows = (0..live.len() * 64).filter(|row| live[row / 64] >> (row % 64) & 1 == 1);
+        for vertex in rows.map(|row| VertexId::new(group, row as u16)) {
+            if let Some(value) = view.vertex_property(vertex, key)? {
+                visit(vertex, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn indexes(all: &Indexes) -> &ById<Self> {
+        &all.vertices
+    }
+
+    fn indexes_mut(all: &mut Indexes) -> &mut ById<Self> {
+        &mut all.vertices
+    }
+
+    fn name(self, _: &Catalogue) -> String {
+        self.to_string()
+    }
+
+    fn bits(self) -> u64 {
+        self.0.into()
+    }
+}
+
+impl Item for EdgeId {
+    fn property<V: View>(self, view: &V, key: KeyId) -> Result<Option<Value>> {
+        view.edge_property(self, key)
+    }
+
+    fn for_each_in<V: View>(
+        view: &V,
+        owner: Owner,
+        key: KeyId,
+        group: GroupId,
+        visit: &mut dyn FnMut(Self, Value) -> Result<()>,
+    ) -> Result<()> {
+        let Owner::EdgeType(edge_type) = owner else { return Ok(()) };
+        if !view.edge_types(group, Direction::Out).contains(&edge_type) {
+            return Ok(());
+        }
+        let mut list = Vec::new();
+        for source in (0..GROUP_SIZE as u16).map(|row| VertexId::new(group, row)) {
+            list.clear();
+            view.neighbors(source, edge_type, Direction::Out, &mut list)?;
+            for (target, discriminator) in &list {
+                let edge = EdgeId { source, edge_type, target: *target, discriminator: *discriminator };
+                if let Some(value) = view.edge_property(edge, key)? {
+                    visit(edge, value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn indexes(all: &Indexes) -> &ById<Self> {
+        &all.edges
+    }
+
+    fn indexes_mut(all: &mut Indexes) -> &mut ById<Self> {
+        &mut all.edges
+    }
+
+    fn name(self, catalogue: &Catalogue) -> String {
+        let edge_type = catalogue.edge_type_name(self.edge_type);
+        let Self { source, target, discriminator, .. } = self;
+        match discriminator {
+            0 => format!("{source}-[{edge_type}]->{target}"),
+            _ => format!("{source}-[{edge_type}:{discriminator}]->{target}"),
+        }
+    }
+
+    fn bits(self) -> u64 {
+        let ends = u64::from(self.source.0) << 32 | u64::from(self.target.0);
+        ends.rotate_left(16) ^ u64::from(self.discriminator)
+    }
+}

@@ -1,0 +1,509 @@
+//! Property index: from a value to the vertices or edges that may have it, kept up by every commit.
+//!
+//! ```text
+//! building   in the directory, not in the catalogue: commits keep it up, a scan fills it
+//! filled     exact for snapshots from the scan's on; newcomers are still watched, if it is unique
+//! ready      in the catalogue: it answers
+//! ```
+//!
+//! Entries have no timestamps: they are a *superset*. Whoever looks up reads the property of each
+//! candidate at its own snapshot and compares.
+//!
+//! - An entry is inserted under the commit latch, before the commit is published, so that whoever sees
+//!   the commit finds it. It is removed by way of [`Removals`].
+//! - [`ChangeList`] tells a writer whether a value of a unique index gained a holder after its snapshot.
+//! - While a unique index is built, nobody checks what commits enter: those *newcomers* are listed, and
+//!   the build looks at each before it ends.
+//!
+//! Source: core-protocol section 6.
+
+use crate::engine::Newer;
+use crate::index::change_list::ChangeList;
+use crate::index::hash_entries::HashEntries;
+use crate::index::item::Item;
+use crate::index::ordered_entries::{OrderedEntries, Place};
+use crate::index::removals::{EntryKey, Removals};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
+use evergraph_graph::index::{IndexDefinition, IndexKind, IndexState, IndexStatistics};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Changes remembered for writers: at most 24 bytes each.
+const CHANGES_MAX: usize = 1 << 16;
+/// Removals done before their lock is given back: a commit may wait for it.
+const COLLECT_BATCH: usize = 16;
+/// Newcomers that a build may have to look at: some 200 MiB of them. More are forgotten, and it fails.
+const NEWCOMERS_MAX: usize = 4 << 20;
+/// Newcomers that a build looks at under the latch.
+const LATE_MAX: usize = 256;
+
+/// The values of one key among the vertices of one label, or the edges of one type.
+///
+/// Concurrency: readers, the collector and a build's scan at any time; `insert` and `remove_later` only
+/// under the commit latch (or before the index is known to anybody). Locks: one of removals, change
+/// list and newcomers; inside the removals', those of the entries.
+#[derive(Debug)]
+pub struct PropertyIndex<I> {
+    definition: IndexDefinition,
+    seed: u64,
+    entries: Entries<I>,
+    removals: Mutex<Removals<I>>,
+    /// If it is unique.
+    changes: Option<Mutex<ChangeList>>,
+    /// If it is unique and not ready.
+    newcomers: Mutex<Option<Newcomers<I>>>,
+    /// The oldest snapshot that finds all it should; `u64::MAX` until it is filled. Release after the
+    /// scan's last entry; Acquire by who looks up.
+    since: AtomicU64,
+    /// Release under the latch; Acquire by who lists indexes.
+    ready: AtomicBool,
+}
+
+#[derive(Debug)]
+enum Entries<I> {
+    Hash(HashEntries<I>),
+    Ordered(OrderedEntries<I>),
+}
+
+/// Who entered which value since the build began, oldest first.
+#[derive(Debug)]
+struct Newcomers<I> {
+    list: VecDeque<(Timestamp, EntryKey, I)>,
+    forgotten: bool,
+}
+
+/// What commits entered into an index that is being built: see [`PropertyIndex::newcomers_through`].
+pub type NewcomerList<I> = Vec<(EntryKey, I)>;
+
+/// An index at the end of its build, as the commit that makes it ready sees it.
+pub trait Completion {
+    /// Whether nothing stands against it since the commit's snapshot. Under the latch: looks at memory.
+    fn may_complete(&self) -> bool;
+
+    /// Makes it answer. Under the latch; cannot fail.
+    fn complete(&self);
+}
+
+impl<I: Item> Completion for PropertyIndex<I> {
+    /// Whether what entered and was not taken out yet is alone with its value for sure: looks at entries
+    /// only, no value is read.
+    fn may_complete(&self) -> bool {
+        let newcomers = self.newcomers.lock();
+        let Some(newcomers) = newcomers.as_ref() else { return true };
+        let mut others = Vec::new();
+        !newcomers.forgotten
+            && newcomers.list.len() <= LATE_MAX
+            && newcomers.list.iter().all(|(_, key, item)| {
+                others.clear();
+                match (&self.entries, &key.value) {
+                    (Entries::Hash(entries), _) => entries.of(key.hash, None, 2, &mut others),
+                    (Entries::Ordered(entries), Some(value)) => entries.of(value, None, 2, &mut others),
+                    (Entries::Ordered(_), None) => {}
+                }
+                others == [*item]
+            })
+    }
+
+    fn complete(&self) {
+        self.ready.store(true, Ordering::Release);
+    }
+}
+
+impl<I: Item> PropertyIndex<I> {
+    /// An empty index, being built, that is told of every commit after `known_from`. `seed` keeps others
+    /// from choosing values that collide.
+    #[must_use]
+    pub fn new(definition: IndexDefinition, known_from: Timestamp, seed: u64) -> Self {
+        let IndexDefinition { id, unique } = definition;
+        Self {
+            definition,
+            seed,
+            entries: match id.kind {
+                IndexKind::Hash => Entries::Hash(HashEntries::default()),
+                IndexKind::Ordered => Entries::Ordered(OrderedEntries::default()),
+            },
+            removals: Mutex::default(),
+            changes: unique.then(|| Mutex::new(ChangeList::new(known_from, CHANGES_MAX))),
+            newcomers: Mutex::new(unique.then(|| Newcomers { list: VecDeque::new(), forgotten: false })),
+            since: AtomicU64::new(u64::MAX),
+            ready: AtomicBool::new(false),
+        }
+    }
+
+    /// What it is on and what it promises.
+    #[must_use]
+    pub fn definition(&self) -> IndexDefinition {
+        self.definition
+    }
+
+    /// Everything that a snapshot at `since` shows is in it, and so are all commits after: it serves that
+    /// snapshot and those after it.
+    pub fn filled(&self, since: Timestamp) {
+        self.since.store(since.0, Ordering::Release);
+    }
+
+    /// Whether it answers.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    /// Whether a snapshot at `snapshot` finds all that it should.
+    #[must_use]
+    pub fn serves(&self, snapshot: Timestamp) -> bool {
+        Timestamp(self.since.load(Ordering::Acquire)).visible_at(snapshot)
+    }
+
+    /// What `value` is filed under: equal for equal values, stable while the process runs.
+    #[must_use]
+    pub fn key(&self, value: &Value) -> EntryKey {
+        let ordered = matches!(self.entries, Entries::Ordered(_));
+        EntryKey { hash: self.hash(value), value: ordered.then(|| value.clone()) }
+    }
+
+    fn hash(&self, value: &Value) -> u32 {
+        let mut hasher = DefaultHasher::new();
+        self.seed.hash(&mut hasher);
+        value.hash(&mut hasher);
+        hasher.finish() as u32
+    }
+
+    /// Appends up to `limit` items greater than `after` that may have `value` now or at an open snapshot,
+    /// ascending.
+    pub fn candidates(&self, value: &Value, after: Option<I>, limit: usize, items: &mut Vec<I>) {
+        match &self.entries {
+            Entries::Hash(entries) => entries.of(self.hash(value), after, limit, items),
+            Entries::Ordered(entries) => entries.of(value, after, limit, items),
+        }
+    }
+
+    /// Appends up to `limit` pairs that lie between two places, as [`OrderedEntries::between`]; nothing
+    /// from a hash index, which has no order.
+    pub fn between(
+        &self,
+        after: &Place<I>,
+        until: &Place<I>,
+        descending: bool,
+        limit: usize,
+        pairs: &mut Vec<(Value, I)>,
+    ) {
+        if let Entries::Ordered(entries) = &self.entries {
+            entries.between(after, until, descending, limit, pairs);
+        }
+    }
+
+    /// Whether this value of a unique index gained a holder after `since`. Under the latch.
+    #[must_use]
+    pub fn newer(&self, key: &EntryKey, since: Timestamp) -> Newer {
+        self.changes.as_ref().map_or(Newer::No, |changes| changes.lock().newer(key.hash, since))
+    }
+
+    /// `item` has this value from commit `at` on. Under the latch, before the commit is published.
+    pub fn insert(&self, at: Timestamp, key: EntryKey, item: I) {
+        if let Some(changes) = &self.changes {
+            changes.lock().push(at, key.hash);
+            if !self.is_ready()
+                && let Some(newcomers) = &mut *self.newcomers.lock()
+            {
+                if newcomers.list.len() < NEWCOMERS_MAX {
+                    newcomers.list.push_back((at, key.clone(), item));
+                } else {
+                    newcomers.forgotten = true;
+                }
+            }
+        }
+        // Together, so that the collector removes nothing that just came back.
+        let mut removals = self.removals.lock();
+        removals.call_off(key.hash, item);
+        self.enter(key, item);
+    }
+
+    /// `item` doesn't have this value from commit `at` on. Under the latch.
+    pub fn remove_later(&self, at: Timestamp, key: EntryKey, item: I) {
+        self.removals.lock().queue(at, key, item);
+    }
+
+    /// Adds an entry that a scan found at an open snapshot. Calls no removal off: one of a commit after
+    /// that snapshot counts.
+    pub fn fill(&self, key: EntryKey, item: I) {
+        self.enter(key, item);
+    }
+
+    fn enter(&self, key: EntryKey, item: I) {
+        match &self.entries {
+            Entries::Hash(entries) => entries.insert(key.hash, item),
+            Entries::Ordered(entries) => {
+                entries.insert(key.value.expect("keys of an ordered index have their value"), item);
+            }
+        }
+    }
+
+    /// Does the removals that every open snapshot agrees with: those of commits visible at `oldest`, the
+    /// oldest open snapshot (R if that is older or there is none). For a background thread; holds no
+    /// lock for long.
+    pub fn collect(&self, oldest: Timestamp) {
+        if let Some(changes) = &self.changes {
+            changes.lock().forget_through(oldest);
+        }
+        let mut freed = Vec::new();
+        while self.collect_some(&mut self.removals.lock(), oldest, &mut freed) {
+            freed.clear();
+        }
+    }
+
+    /// Whether more may be due.
+    fn collect_some(
+        &self,
+        removals: &mut MutexGuard<'_, Removals<I>>,
+        oldest: Timestamp,
+        freed: &mut Vec<Value>,
+    ) -> bool {
+        for _ in 0..COLLECT_BATCH {
+            let Some((key, item, counts)) = removals.next_due(oldest) else { return false };
+            match (&self.entries, &key.value) {
+                (Entries::Hash(entries), _) if counts => entries.remove(key.hash, item),
+                (Entries::Ordered(entries), Some(value)) if counts => {
+                    freed.extend(entries.remove(value, item));
+                }
+                _ => {}
+            }
+            freed.extend(key.value);
+        }
+        true
+    }
+
+    /// Takes out who entered a unique index, by commits through `through`, since it is being built.
+    ///
+    /// `None` if there were so many that some were forgotten.
+    #[must_use]
+    pub fn newcomers_through(&self, through: Timestamp) -> Option<NewcomerList<I>> {
+        let mut newcomers = self.newcomers.lock();
+        let Some(newcomers) = newcomers.as_mut() else { return Some(Vec::new()) };
+        if newcomers.forgotten {
+            return None;
+        }
+        let count = newcomers.list.partition_point(|(at, ..)| at.visible_at(through));
+        Some(newcomers.list.drain(..count).map(|(_, key, item)| (key, item)).collect())
+    }
+
+    /// Frees what is left of the list of newcomers. After it was made ready, and after the latch.
+    pub fn forget_newcomers(&self) {
+        let list = self.newcomers.lock().take();
+        drop(list);
+    }
+
+    /// Whether it has an entry for this value of `item`.
+    #[must_use]
+    pub fn contains(&self, value: &Value, item: I) -> bool {
+        match &self.entries {
+            Entries::Hash(entries) => {
+                let mut found = Vec::new();
+                let before = item;
+                entries.of(self.hash(value), None, usize::MAX, &mut found);
+                found.binary_search(&before).is_ok()
+            }
+            Entries::Ordered(entries) => entries.contains(value, item),
+        }
+    }
+
+    /// Visits every entry: its item, and whether it is stale beyond what waits to be removed, given the
+    /// item's value; a hash index compares hashes. What changes meanwhile is seen or not.
+    ///
+    /// # Errors
+    /// What `value_of` says.
+    pub fn count_stale<E>(
+        &self,
+        mut value_of: impl FnMut(I) -> Result<Option<Value>, E>,
+    ) -> Result<(u64, u64), E> {
+        let (mut entries_count, mut stale_count) = (0, 0);
+        let mut look = |hash: u32, matches: bool, item: I| {
+            entries_count += 1;
+            stale_count += u64::from(!matches && !self.removals.lock().is_leaving(hash, item));
+        };
+        match &self.entries {
+            Entries::Hash(entries) => {
+                let mut failed = Ok(());
+                entries.for_each(&mut |hash, item| {
+                    if failed.is_ok() {
+                        match value_of(item) {
+                            Ok(value) => {
+                                look(hash, value.is_some_and(|value| self.hash(&value) == hash), item)
+                            }
+                            Err(error) => failed = Err(error),
+                        }
+                    }
+                });
+                failed?;
+            }
+            Entries::Ordered(entries) => {
+                let (mut after, mut batch) = (Place::Start, Vec::new());
+                loop {
+                    entries.between(&after, &Place::End, false, 256, &mut batch);
+                    let Some((value, item)) = batch.last() else { break };
+                    after = Place::At(value.clone(), Some(*item));
+                    for (value, item) in batch.drain(..) {
+                        look(self.hash(&value), value_of(item)?.as_ref() == Some(&value), item);
+                    }
+                }
+            }
+        }
+        Ok((entries_count, stale_count))
+    }
+
+    /// How big it is. Cost: a look at each of its parts.
+    #[must_use]
+    pub fn statistics(&self) -> IndexStatistics {
+        let (entries, distinct, mut bytes) = match &self.entries {
+            Entries::Hash(entries) => entries.size(),
+            Entries::Ordered(entries) => entries.size(),
+        };
+        let (leaving, waiting_bytes) = {
+            let removals = self.removals.lock();
+            (removals.len() as u64, removals.heap_bytes())
+        };
+        bytes += waiting_bytes;
+        if let Some(changes) = &self.changes {
+            bytes += changes.lock().len() as u64 * 36;
+        }
+        let state = if self.is_ready() { IndexState::Ready } else { IndexState::Building };
+        IndexStatistics { definition: self.definition, state, entries, leaving, distinct, bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::catalogue::Owner;
+    use evergraph_graph::id::{KeyId, LabelId, VertexId};
+    use evergraph_graph::index::IndexId;
+    use evergraph_graph::timestamp::Timestamp as T;
+    use proptest::prelude::*;
+
+    type Index = PropertyIndex<VertexId>;
+
+    fn new(kind: IndexKind, unique: bool) -> Index {
+        let id = IndexId { owner: Owner::Label(LabelId(0)), key: KeyId(0), kind };
+        let index = Index::new(IndexDefinition { id, unique }, T(0), 7);
+        index.filled(T(0));
+        index
+    }
+
+    fn found(index: &Index, value: &Value) -> Vec<u32> {
+        let mut vertices = Vec::new();
+        index.candidates(value, None, usize::MAX, &mut vertices);
+        vertices.iter().map(|vertex| vertex.0).collect()
+    }
+
+    fn enter(index: &Index, at: u64, value: &Value, vertex: u32) {
+        index.insert(T(at), index.key(value), VertexId(vertex));
+    }
+
+    fn leave(index: &Index, at: u64, value: &Value, vertex: u32) {
+        index.remove_later(T(at), index.key(value), VertexId(vertex));
+    }
+
+    #[test]
+    fn an_entry_stays_until_every_snapshot_sees_that_it_left() {
+        for kind in IndexKind::ALL {
+            let (index, ada) = (new(kind, true), Value::from("ada"));
+            enter(&index, 1, &ada, 5);
+            leave(&index, 4, &ada, 5);
+            index.collect(T(3));
+            assert_eq!(found(&index, &ada), [5]);
+            index.collect(T(4));
+            assert_eq!(found(&index, &ada), []);
+            let statistics = index.statistics();
+            assert_eq!((statistics.entries, statistics.leaving, statistics.distinct), (0, 0, 0));
+        }
+    }
+
+    #[test]
+    fn a_value_that_comes_back_calls_its_removal_off_and_a_scan_does_not() {
+        for kind in IndexKind::ALL {
+            let (index, nine) = (new(kind, false), Value::I64(9));
+            enter(&index, 1, &nine, 5);
+            leave(&index, 2, &nine, 5);
+            enter(&index, 3, &nine, 5);
+            leave(&index, 6, &nine, 5);
+            index.collect(T(5));
+            assert_eq!(found(&index, &nine), [5], "the removal at 2 was called off, that at 6 isn't due");
+            index.collect(T(6));
+            assert_eq!(found(&index, &nine), []);
+            leave(&index, 8, &nine, 6);
+            index.fill(index.key(&nine), VertexId(6));
+            index.collect(T(7));
+            assert_eq!(found(&index, &nine), [6], "the scan's snapshot sees it");
+            index.collect(T(8));
+            assert_eq!(found(&index, &nine), [], "the scan was older than the removal");
+        }
+    }
+
+    #[test]
+    fn newcomers_are_told_apart_from_who_may_share_a_value() {
+        let (index, ada, bob) = (new(IndexKind::Hash, true), Value::from("ada"), Value::from("bob"));
+        index.fill(index.key(&ada), VertexId(1));
+        enter(&index, 5, &bob, 2);
+        assert!(index.may_complete());
+        enter(&index, 6, &ada, 3);
+        assert!(!index.may_complete(), "a scan found another");
+        assert_eq!(index.newcomers_through(T(5)).map(|list| list.len()), Some(1));
+        assert_eq!(index.newcomers_through(T(6)).map(|list| list.len()), Some(1));
+        assert!(index.may_complete(), "the others were taken out");
+        index.complete();
+        enter(&index, 7, &ada, 4);
+        assert!(index.is_ready() && index.may_complete(), "nobody watches any more");
+    }
+
+    #[test]
+    fn an_entry_that_nobody_has_and_nobody_removes_is_stale() {
+        for kind in IndexKind::ALL {
+            let (index, ada) = (new(kind, false), Value::from("ada"));
+            (1..=3).for_each(|vertex| enter(&index, 1, &ada, vertex));
+            leave(&index, 2, &ada, 2);
+            let value_of = |vertex: VertexId| Ok::<_, ()>((vertex.0 == 1).then(|| ada.clone()));
+            assert_eq!(index.count_stale(value_of), Ok((3, 1)));
+        }
+    }
+
+    proptest! {
+        /// Vertices move between values; at each moment every open snapshot must find all its holders.
+        #[test]
+        fn every_open_snapshot_finds_the_holders_of_each_value(
+            steps in proptest::collection::vec((0u32..3, 0i64..3, 0u8..4), 1..60), ordered in any::<bool>(),
+        ) {
+            let index = new(if ordered { IndexKind::Ordered } else { IndexKind::Hash }, false);
+            let mut history: Vec<[Option<i64>; 3]> = vec![[None; 3]]; // by timestamp: value of each vertex
+            let mut oldest = 0;
+            for (vertex, value, action) in steps {
+                let (at, mut state) = (history.len() as u64, *history.last().unwrap());
+                let holder = &mut state[vertex as usize];
+                if let Some(old) = holder.take_if(|old| action == 0 || *old != value) {
+                    leave(&index, at, &Value::I64(old), vertex);
+                }
+                if action > 0 && *holder != Some(value) {
+                    *holder = Some(value);
+                    enter(&index, at, &Value::I64(value), vertex);
+                }
+                history.push(state);
+                if action == 3 {
+                    oldest = (oldest + history.len()) / 2;
+                    index.collect(T(oldest as u64));
+                }
+                for state in &history[oldest..] {
+                    for (vertex, value) in state.iter().enumerate() {
+                        if let Some(value) = value {
+                            prop_assert!(found(&index, &Value::I64(*value)).contains(&(vertex as u32)));
+                        }
+                    }
+                }
+            }
+            index.collect(T(history.len() as u64));
+            let live = history.last().unwrap().iter().flatten().count() as u64;
+            let statistics = index.statistics();
+            prop_assert_eq!((statistics.entries, statistics.leaving), (live, 0), "nothing stale is left");
+        }
+    }
+}

@@ -1,0 +1,533 @@
+//! Indexing: indexes are created and dropped while others read and write; built when a store opens, and
+//! for the rows of a load.
+//!
+//! ```text
+//! latch      the index joins the directory, building: every commit from here on keeps it up
+//! snapshot   at S, once those before are readable: what it shows is filled in, a group at a time;
+//!            entries that commits move away meanwhile stay, since S is open
+//! newcomers  a unique index: who entered a value meanwhile is looked at, as of a newer moment
+//! latch      nobody entered since, or is alone with the value for sure: ready, in the catalogue
+//! ```
+//!
+//! Nobody is refused while an index is built, but bulk loads. A commit that breaks a uniqueness to come
+//! is not: the build is, and names the value. A build that fails, is cancelled or dies with its process
+//! leaves nothing: the catalogue learns of an index when it is ready, in one commit.
+//!
+//! A snapshot that is older than S keeps its answers by reading everything (`snapshot/look_up.rs`), and
+//! so does one whose index is dropped.
+//!
+//! Source: core-protocol section 6, "Build".
+
+use crate::engine::{Engine, View};
+use crate::index::build::{Duplicates, check_newcomers, fill_group, other_holder};
+use crate::index::directory::Indexes;
+use crate::index::item::Item;
+use crate::index::property_index::{Completion, PropertyIndex};
+use crate::snapshot::session::Session;
+use crate::store::Store;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::thread;
+use crate::timeline::registry::Access;
+use crate::transaction::front::Front;
+use crate::transaction::handle::Transaction;
+use crate::transaction::latch::{check_healthy, check_open, under_latch};
+use evergraph_graph::catalogue::{Catalogue, Owner, SchemaChange};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{EdgeId, GroupId, KeyId, VertexId};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind, IndexStatistics};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::transaction::Transaction as _;
+use std::fmt;
+use std::sync::Arc;
+
+/// Whose property is indexed, by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OwnerName<'a> {
+    /// The vertices of a label.
+    Label(&'a str),
+    /// The edges of a type.
+    EdgeType(&'a str),
+}
+
+impl fmt::Display for OwnerName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Label(name) | Self::EdgeType(name)) = self;
+        f.write_str(name)
+    }
+}
+
+/// An index that is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexRequest<'a> {
+    /// Whose property.
+    pub owner: OwnerName<'a>,
+    /// Which one.
+    pub key: &'a str,
+    /// How its entries lie.
+    pub kind: IndexKind,
+    /// Whether at most one item may have each value.
+    pub unique: bool,
+}
+
+/// What a build tells while it scans.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexProgress {
+    /// Vertex groups that were scanned.
+    pub groups_done: u32,
+    /// All of them.
+    pub groups_count: u32,
+    /// Entries made.
+    pub entries: u64,
+}
+
+impl<E: Engine> Store<E> {
+    /// Makes `key` unique among the vertices of `label` and indexes it by hash, naming both if they are
+    /// new. Nothing happens if it is.
+    ///
+    /// # Errors
+    /// As [`Store::create_index`].
+    pub fn create_unique_index(&self, label: &str, key: &str) -> Result<()> {
+        let owner = OwnerName::Label(label);
+        let request = IndexRequest { owner, key, kind: IndexKind::Hash, unique: true };
+        self.create_index(&request, &mut |_| Ok(())).map(drop)
+    }
+
+    /// Builds an index while others read and write, naming owner and key if they are new; whether it
+    /// wasn't there yet. `progress` is told before each group and before each try to make
+    /// the index ready, and may fail to cancel.
+    ///
+    /// Cost: a scan of the label or type; a commit pays for the index from the beginning on.
+    ///
+    /// # Errors
+    /// `invalid` if a value is there twice in an index to be unique, naming five; if there is one on the
+    /// property that is unique where this is not, or the other way round; without a key. `busy` while
+    /// a load runs or somebody else builds the same. `limit` if commits entered more values into a
+    /// unique index than a build can look at. As a commit; what `progress` says. There is no index then.
+    pub fn create_index(
+        &self,
+        request: &IndexRequest<'_>,
+        progress: &mut dyn FnMut(IndexProgress) -> Result<()>,
+    ) -> Result<bool> {
+        refuse_without_key(request)?;
+        let id = name_index(&mut self.begin(), request)?;
+        let definition = IndexDefinition { id, unique: request.unique };
+        if let Some(known) = self.catalogue().index(id) {
+            return if known == definition { Ok(false) } else { Err(differs(&known, request)) };
+        }
+        match id.owner {
+            Owner::Label(_) => self.build::<VertexId>(request, definition, progress)?,
+            Owner::EdgeType(_) => self.build::<EdgeId>(request, definition, progress)?,
+        }
+        Ok(true)
+    }
+
+    fn build<I: Item>(
+        &self,
+        request: &IndexRequest<'_>,
+        definition: IndexDefinition,
+        progress: &mut dyn FnMut(IndexProgress) -> Result<()>,
+    ) -> Result<()> {
+        let front = self.front();
+        let (building, known_from) = Building::<I, E>::begin(front, request, definition, self.random_u64())?;
+        let index = &building.index;
+        let mut duplicates = Duplicates::default();
+        let mut done = IndexProgress { groups_done: 0, groups_count: 0, entries: 0 };
+        {
+            // Commits that began before are readable from here on, so that S is not older than they.
+            front.log.acknowledge(known_from.0).map_err(Error::from)?;
+            let session = Session::begin(front, Access::Read);
+            assert!(
+                known_from.visible_at(session.timestamp()),
+                "R reached what is durable, and no load runs"
+            );
+            let view = session.view();
+            done.groups_count = view.group_count();
+            for group in groups_of(&view) {
+                progress(IndexProgress { groups_done: group.0, ..done })?;
+                done.entries += fill_group(&view, index, group, &mut duplicates)?;
+            }
+            done.groups_done = done.groups_count;
+            progress(done)?;
+            refuse_duplicates(&duplicates, definition.id, &self.catalogue())?;
+            index.filled(session.timestamp());
+        }
+        self.retrying(|| {
+            let mut transaction = self.begin();
+            let id = name_index(&mut transaction, request)?;
+            debug_assert_eq!(id, definition.id, "a name keeps its number");
+            let Some(newcomers) = index.newcomers_through(transaction.session().timestamp()) else {
+                let text = format!(
+                    "too many values were entered into {}.{} while its unique index was built: build it when \
+                     less is written",
+                    request.owner, request.key
+                );
+                return Err(Error::new(ErrorKind::Limit, text));
+            };
+            check_newcomers(&transaction.session().view(), &**index, newcomers, &mut duplicates)?;
+            refuse_duplicates(&duplicates, definition.id, &self.catalogue())?;
+            progress(done)?;
+            transaction.schema_mut().make(SchemaChange::AddIndex(definition));
+            let completion: &dyn Completion = &**index;
+            transaction.commit_with(Some(completion)).map(drop)
+        })?;
+        index.forget_newcomers();
+        Ok(())
+    }
+
+    /// Drops an index while others read and write. Snapshots that are open keep their answers, by reading
+    /// everything. `kind` may be left out where there is one kind only.
+    ///
+    /// # Errors
+    /// `not_found` if there is no such index, `invalid` if there are two kinds and none is named; as a
+    /// commit.
+    pub fn drop_index(
+        &self,
+        owner: OwnerName<'_>,
+        key: &str,
+        kind: Option<IndexKind>,
+    ) -> Result<IndexDefinition> {
+        self.retrying(|| {
+            let mut transaction = self.begin();
+            let dropped = choose(transaction.schema_mut().current(), owner, key, kind)?;
+            transaction.schema_mut().make(SchemaChange::DropIndex(dropped.id));
+            transaction.commit()?;
+            Ok(dropped)
+        })
+    }
+
+    /// All indexes with their sizes, those included that are being built. Cost: a look at each part.
+    #[must_use]
+    pub fn indexes(&self) -> Vec<IndexStatistics> {
+        self.front().indexes.load().statistics()
+    }
+
+    /// Puts the rows of a load, which `staged` shows and nobody else does, into the indexes of
+    /// `definitions`. Those that are there take them in at once: readers check what they find. Those that
+    /// are new, with what the store has already, are returned, to join the directory with the load.
+    ///
+    /// Nobody may commit meanwhile.
+    ///
+    /// # Errors
+    /// `invalid` if a value of a unique index is there twice, naming five; what reading may meet.
+    pub(crate) fn index_load<V: View>(
+        &self,
+        staged: &V,
+        definitions: &[IndexDefinition],
+        catalogue: &Catalogue,
+    ) -> Result<Indexes> {
+        let mut new = Indexes::default();
+        for definition in definitions {
+            match definition.id.owner {
+                Owner::Label(_) => {
+                    self.index_rows::<VertexId, V>(staged, *definition, catalogue, &mut new)?
+                }
+                Owner::EdgeType(_) => {
+                    self.index_rows::<EdgeId, V>(staged, *definition, catalogue, &mut new)?
+                }
+            }
+        }
+        Ok(new)
+    }
+
+    fn index_rows<I: Item, V: View>(
+        &self,
+        staged: &V,
+        definition: IndexDefinition,
+        catalogue: &Catalogue,
+        new: &mut Indexes,
+    ) -> Result<()> {
+        let (at, front) = (staged.timestamp(), self.front());
+        let IndexDefinition { id, unique } = definition;
+        let session = Session::begin(front, Access::Write);
+        let present = session.view();
+        let known = front.indexes.get::<I>(id);
+        let rows = PropertyIndex::<I>::new(definition, at, self.random_u64());
+        let mut duplicates = Duplicates::default();
+        if known.is_none() {
+            for group in groups_of(&present) {
+                fill_group(&present, &rows, group, &mut duplicates)?;
+            }
+        }
+        if unique || known.is_none() {
+            for group in groups_of(staged) {
+                fill_group(staged, &rows, group, &mut duplicates)?;
+            }
+        }
+        let index = known.as_deref().unwrap_or(&rows);
+        for group in groups_of(staged).filter(|_| unique) {
+            I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
+                if let Some(other) = other_holder(&present, index, &value, Some(item))? {
+                    duplicates.find(value, item, other);
+                }
+                Ok(())
+            })?;
+        }
+        refuse_duplicates(&duplicates, id, catalogue)?;
+        let Some(index) = known else {
+            rows.filled(at);
+            rows.complete();
+            rows.forget_newcomers();
+            new.add(Arc::new(rows));
+            return Ok(());
+        };
+        for group in groups_of(staged) {
+            I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
+                index.insert(at, index.key(&value), item);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn groups_of<V: View>(view: &V) -> impl Iterator<Item = GroupId> + use<V> {
+    (0..view.group_count()).map(GroupId)
+}
+
+/// An index that is being built; taken back when dropped, unless it became ready.
+struct Building<'a, I: Item, E: Engine> {
+    front: &'a Front<E>,
+    index: Arc<PropertyIndex<I>>,
+}
+
+impl<'a, I: Item, E: Engine> Building<'a, I, E> {
+    /// Makes every commit from here on keep the index up; also the last commit that doesn't.
+    fn begin(
+        front: &'a Front<E>,
+        request: &IndexRequest<'_>,
+        definition: IndexDefinition,
+        seed: u64,
+    ) -> Result<(Self, Timestamp)> {
+        let begun = under_latch(&front.timeline, |latch| {
+            check_healthy(latch)?;
+            check_open(latch)?;
+            // The catalogue again: somebody may have been done since.
+            if front.indexes.load().contains(definition.id) {
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    format!("a {} index on {}.{} is being built", request.kind, request.owner, request.key),
+                ));
+            }
+            let known_from = front.timeline.published();
+            let index = Arc::new(PropertyIndex::new(definition, known_from, seed));
+            latch.index_builds += 1;
+            let displaced = front.indexes.change(|all| all.add(Arc::clone(&index)));
+            Ok((Self { front, index }, known_from, displaced))
+        });
+        begun.map(|(building, known_from, _)| (building, known_from))
+    }
+}
+
+impl<I: Item, E: Engine> Drop for Building<'_, I, E> {
+    fn drop(&mut self) {
+        let displaced = {
+            let mut latch = self.front.timeline.latch();
+            latch.index_builds -= 1;
+            let taken_back = !self.index.is_ready();
+            taken_back.then(|| self.front.indexes.remove(self.index.definition().id))
+        };
+        drop(displaced);
+    }
+}
+
+/// The number of owner and key; names that are new are added to the transaction.
+fn name_index<E: Engine>(transaction: &mut Transaction<E>, request: &IndexRequest<'_>) -> Result<IndexId> {
+    let owner = match request.owner {
+        OwnerName::Label(name) => Owner::Label(transaction.label(name)?),
+        OwnerName::EdgeType(name) => Owner::EdgeType(transaction.edge_type(name)?),
+    };
+    Ok(IndexId { owner, key: transaction.key(request.key)?, kind: request.kind })
+}
+
+fn refuse_without_key(request: &IndexRequest<'_>) -> Result<()> {
+    if !request.key.is_empty() {
+        return Ok(());
+    }
+    let (owner, lie) = match request.owner {
+        OwnerName::Label(name) => (format!("label {name}"), "vertices lie by label"),
+        OwnerName::EdgeType(name) => (format!("edge type {name}"), "edges lie by type"),
+    };
+    Err(Error::invalid(format!(
+        "{owner} alone needs no index: {lie}, so a scan of it visits nothing else; name a property key"
+    )))
+}
+
+fn differs(known: &IndexDefinition, request: &IndexRequest<'_>) -> Error {
+    let (is, wanted) = if known.unique { ("unique", "not unique") } else { ("not unique", "unique") };
+    let IndexRequest { owner, key, kind, .. } = request;
+    Error::invalid(format!(
+        "the {kind} index on {owner}.{key} is {is}, one that is {wanted} was asked for: drop it first"
+    ))
+}
+
+fn refuse_duplicates<I: Item>(duplicates: &Duplicates<I>, id: IndexId, catalogue: &Catalogue) -> Result<()> {
+    if duplicates.is_empty() {
+        return Ok(());
+    }
+    let property = catalogue.property_name(id.owner, id.key);
+    let named = duplicates.describe(|item| item.name(catalogue));
+    Err(Error::invalid(format!("{property} can't be unique: {named}")))
+}
+
+/// The index that is meant.
+fn choose(
+    catalogue: &Catalogue,
+    owner: OwnerName<'_>,
+    key: &str,
+    kind: Option<IndexKind>,
+) -> Result<IndexDefinition> {
+    let id = match owner {
+        OwnerName::Label(name) => catalogue.label(name).map(Owner::Label),
+        OwnerName::EdgeType(name) => catalogue.edge_type(name).map(Owner::EdgeType),
+    };
+    let on = |(owner, key): (Owner, KeyId)| catalogue.indexes_on(owner, key).collect::<Vec<_>>();
+    let mut found = id.zip(catalogue.key(key)).map_or_else(Vec::new, on);
+    found.retain(|index| kind.is_none_or(|kind| index.id.kind == kind));
+    match found[..] {
+        [index] => Ok(index),
+        [] => {
+            let what = kind.map_or_else(String::new, |kind| format!("{kind} "));
+            let text = format!("there is no {what}index on {owner}.{key}");
+            Err(Error::new(ErrorKind::NotFound, text))
+        }
+        _ => Err(Error::invalid(format!(
+            "{owner}.{key} has a hash and an ordered index: say which of them is meant"
+        ))),
+    }
+}
+
+/// Threads that build indexes while a store opens.
+const THREADS: usize = 2;
+
+/// Builds every index of `catalogue` from what `engine` holds at `at`, with two threads.
+///
+/// Cost: a scan of every label and type that has an index.
+///
+/// # Errors
+/// `corrupt` if a value of a unique index is there twice; what reading may meet, or starting a thread.
+pub fn build_all<E: Engine>(
+    engine: &Arc<E>,
+    at: Timestamp,
+    catalogue: &Catalogue,
+    mut seed: impl FnMut() -> u64,
+) -> Result<Indexes> {
+    let mut work = Work {
+        engine: Arc::clone(engine),
+        pin: engine.pin(at),
+        at,
+        vertices: Vec::new(),
+        edges: Vec::new(),
+        next: AtomicU64::new(0),
+        outcome: Mutex::new(Ok(())),
+    };
+    for definition in catalogue.indexes() {
+        match definition.id.owner {
+            Owner::Label(_) => {
+                work.vertices.push((Arc::new(PropertyIndex::new(definition, at, seed())), Mutex::default()));
+            }
+            Owner::EdgeType(_) => {
+                work.edges.push((Arc::new(PropertyIndex::new(definition, at, seed())), Mutex::default()));
+            }
+        }
+    }
+    let work = Arc::new(work);
+    let helpers = (1..THREADS).filter(|_| work.tasks_count() > 1).map(|_| {
+        let shared = Arc::clone(&work);
+        thread::spawn("build-indexes", move || shared.run()).map_err(|source| {
+            Error::new(ErrorKind::Io, format!("start the thread build-indexes: {source}")).because(source)
+        })
+    });
+    let helpers: Vec<_> = helpers.collect::<Result<_>>()?;
+    work.run();
+    for helper in helpers {
+        helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    }
+    std::mem::replace(&mut *work.outcome.lock(), Ok(()))?;
+    let mut indexes = Indexes::default();
+    finish(&work.vertices, at, catalogue, &mut indexes)?;
+    finish(&work.edges, at, catalogue, &mut indexes)?;
+    Ok(indexes)
+}
+
+/// An index that is being built while its store opens, and what is there twice.
+type Opening<I> = (Arc<PropertyIndex<I>>, Mutex<Duplicates<I>>);
+
+/// What the threads share.
+///
+/// Concurrency: `next` gives each index and group to one thread; nothing is published through it, the
+/// threads' end does that.
+struct Work<E: Engine> {
+    engine: Arc<E>,
+    pin: E::Pin,
+    at: Timestamp,
+    vertices: Vec<Opening<VertexId>>,
+    edges: Vec<Opening<EdgeId>>,
+    next: AtomicU64,
+    /// The first thing that went wrong is enough.
+    outcome: Mutex<Result<()>>,
+}
+
+impl<E: Engine> Work<E> {
+    fn groups_count(&self) -> u64 {
+        self.engine.view(&self.pin, self.at).group_count().into()
+    }
+
+    fn tasks_count(&self) -> u64 {
+        self.groups_count() * (self.vertices.len() + self.edges.len()) as u64
+    }
+
+    fn run(&self) {
+        if let Err(error) = self.tasks() {
+            self.next.store(u64::MAX / 2, Ordering::Relaxed);
+            *self.outcome.lock() = Err(error);
+        }
+    }
+
+    fn tasks(&self) -> Result<()> {
+        let (groups, tasks) = (self.groups_count(), self.tasks_count());
+        let view = self.engine.view(&self.pin, self.at);
+        loop {
+            let task = self.next.fetch_add(1, Ordering::Relaxed);
+            if task >= tasks {
+                return Ok(());
+            }
+            let (number, group) = ((task / groups) as usize, GroupId((task % groups) as u32));
+            match number.checked_sub(self.vertices.len()) {
+                None => fill(&view, &self.vertices[number], group)?,
+                Some(number) => fill(&view, &self.edges[number], group)?,
+            }
+        }
+    }
+}
+
+fn fill<I: Item, V: View>(view: &V, (index, all): &Opening<I>, group: GroupId) -> Result<()> {
+    let mut duplicates = Duplicates::default();
+    fill_group(view, &**index, group, &mut duplicates)?;
+    if !duplicates.is_empty() {
+        all.lock().add(duplicates);
+    }
+    Ok(())
+}
+
+fn finish<I: Item>(
+    built: &[Opening<I>],
+    at: Timestamp,
+    catalogue: &Catalogue,
+    to: &mut Indexes,
+) -> Result<()> {
+    for (index, duplicates) in built {
+        let (id, duplicates) = (index.definition().id, duplicates.lock());
+        if !duplicates.is_empty() {
+            let property = catalogue.property_name(id.owner, id.key);
+            let named = duplicates.describe(|item| item.name(catalogue));
+            let text = format!("{property} is unique, but was stored twice: {named}");
+            return Err(Error::new(ErrorKind::Corrupt, text));
+        }
+        index.filled(at);
+        index.complete();
+        index.forget_newcomers();
+        to.add(Arc::clone(index));
+    }
+    Ok(())
+}

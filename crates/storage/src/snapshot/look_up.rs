@@ -1,0 +1,467 @@
+//! Look-ups of a reader: equality and ranges by index, own writes laid over, in batches.
+//!
+//! ```text
+//! index   candidates of the value, or pairs in the range  ─┐
+//! own     values that this transaction wrote, in order    ─┴> merged ─> read at S, compared ─> found
+//! ```
+//!
+//! Both sides are supersets: what is read decides. A view may be older than the index that its
+//! catalogue names, or the index may be dropped since; then everything of the label or type is read
+//! instead, so that the answer is right all the same.
+
+use crate::engine::View;
+use crate::index::item::Item;
+use crate::index::ordered_entries::Place;
+use crate::index::property_index::PropertyIndex;
+use crate::snapshot::reader::Reader;
+use crate::transaction::widening::widened;
+use crate::transaction::writes::{Noted, Writes};
+use evergraph_graph::catalogue::Owner;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::{EdgeId, KeyId, VertexId};
+use evergraph_graph::index::{IndexDefinition, IndexKind, IndexStatistics};
+use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use evergraph_graph::value::Value;
+use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// A property: whose, and which.
+type Property = (Owner, KeyId);
+
+/// Candidates asked for at once, at least and at most.
+const BATCH: (usize, usize) = (16, 256);
+/// Items read at once where everything is read.
+const SCAN_BATCH: usize = 4096;
+
+/// An item that a reader reads with own writes laid over.
+pub(crate) trait ReadItem: Item {
+    fn read<V: View>(self, reader: &Reader<'_, V>, key: KeyId) -> Result<Option<Value>>;
+
+    /// What own writes gave to such items.
+    fn noted(writes: &Writes) -> &Noted<Self>;
+
+    /// Appends the next items of `owner`; whether there are more.
+    fn scan<V: View>(
+        reader: &Reader<'_, V>,
+        owner: Owner,
+        cursor: &mut ScanCursor,
+        items: &mut Vec<Self>,
+    ) -> Result<bool>;
+}
+
+/// Where the scan of everything goes on.
+#[derive(Default)]
+pub(crate) struct ScanCursor {
+    vertices: VertexCursor,
+    edges: EdgeCursor,
+}
+
+impl ReadItem for VertexId {
+    fn read<V: View>(self, reader: &Reader<'_, V>, key: KeyId) -> Result<Option<Value>> {
+        reader.vertex_property(self, key)
+    }
+
+    fn noted(writes: &Writes) -> &Noted<Self> {
+        writes.vertex_values()
+    }
+
+    fn scan<V: View>(
+        reader: &Reader<'_, V>,
+        owner: Owner,
+        cursor: &mut ScanCursor,
+        items: &mut Vec<Self>,
+    ) -> Result<bool> {
+        if let Owner::Label(label) = owner {
+            reader.scan_vertices(Some(&[label]), &mut cursor.vertices, SCAN_BATCH, items)?;
+            return Ok(!cursor.vertices.done);
+        }
+        Ok(false)
+    }
+}
+
+impl ReadItem for EdgeId {
+    fn read<V: View>(self, reader: &Reader<'_, V>, key: KeyId) -> Result<Option<Value>> {
+        reader.edge_property(self, key)
+    }
+
+    fn noted(writes: &Writes) -> &Noted<Self> {
+        writes.edge_values()
+    }
+
+    fn scan<V: View>(
+        reader: &Reader<'_, V>,
+        owner: Owner,
+        cursor: &mut ScanCursor,
+        items: &mut Vec<Self>,
+    ) -> Result<bool> {
+        if let Owner::EdgeType(edge_type) = owner {
+            reader.scan_edges(Some(&[edge_type]), &mut cursor.edges, SCAN_BATCH, items)?;
+            return Ok(!cursor.edges.done);
+        }
+        Ok(false)
+    }
+}
+
+/// The item of an own write's place, and its value.
+fn noted_pair<I: Copy>(place: &Place<I>) -> Option<(&Value, I)> {
+    match place {
+        Place::At(value, Some(item)) => Some((value, *item)),
+        _ => None,
+    }
+}
+
+impl<V: View> Reader<'_, V> {
+    /// The item other than `item` that holds `value` of a unique property.
+    pub(crate) fn holder<I: ReadItem>(
+        &self,
+        (owner, key): Property,
+        value: &Value,
+        item: Option<I>,
+    ) -> Result<Option<I>> {
+        let mut cursor = MatchCursor::default();
+        let mut found = Matches::default();
+        while !cursor.done {
+            self.matches((owner, key), std::slice::from_ref(value), &mut cursor, 2, &mut found)?;
+            if let Some(other) = found.items.iter().find(|other| Some(**other) != item) {
+                return Ok(Some(*other));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As [`GraphView::look_up`], for any item.
+    pub(crate) fn holders<I: ReadItem>(
+        &self,
+        (owner, key): Property,
+        values: &[Value],
+        holders: &mut Vec<Option<I>>,
+    ) -> Result<()> {
+        if !self.catalogue.is_unique(owner, key) {
+            let property = self.catalogue.property_name(owner, key);
+            let text = format!("there is no unique index on {property}: create it, then look up");
+            return Err(Error::invalid(text));
+        }
+        let Some(index) = self.index_on::<I>((owner, key), None)? else {
+            let (mut cursor, mut found) = (MatchCursor::default(), Matches::default());
+            self.scan_matches((owner, key), values, &mut cursor, usize::MAX, &mut found)?;
+            let start = holders.len();
+            holders.resize(start + values.len(), None);
+            let rows = found.rows.into_iter().zip(found.items);
+            rows.for_each(|(row, item)| holders[start + row as usize] = Some(item));
+            return Ok(());
+        };
+        let mut candidates = Vec::with_capacity(BATCH.0);
+        for value in values {
+            let value = self.fitting((owner, key), value);
+            let mut after = None;
+            holders.push(loop {
+                candidates.clear();
+                let whole = self.candidates((owner, key), &index, &value, after, BATCH.0, &mut candidates);
+                after = candidates.last().copied();
+                let mut found = None;
+                for item in &candidates {
+                    if item.read(self, key)?.as_ref() == Some(&*value) {
+                        found = Some(*item);
+                        break;
+                    }
+                }
+                if found.is_some() || whole {
+                    break found;
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// As [`GraphView::look_up_vertices`], for any item.
+    pub(crate) fn matches<I: ReadItem>(
+        &self,
+        property: Property,
+        values: &[Value],
+        cursor: &mut MatchCursor<I>,
+        limit: usize,
+        matches: &mut Matches<I>,
+    ) -> Result<()> {
+        let Some(index) = self.index_on::<I>(property, None)? else {
+            return self.scan_matches(property, values, cursor, limit, matches);
+        };
+        let end = matches.items.len().saturating_add(limit);
+        let mut candidates = Vec::new();
+        while !cursor.done {
+            let Some(value) = values.get(cursor.row) else {
+                cursor.done = true;
+                break;
+            };
+            let value = self.fitting(property, value);
+            loop {
+                let room = end - matches.items.len();
+                if room == 0 {
+                    return Ok(());
+                }
+                candidates.clear();
+                let batch = room.clamp(BATCH.0, BATCH.1);
+                let whole = self.candidates(property, &index, &value, cursor.after, batch, &mut candidates);
+                for item in &candidates {
+                    if matches.items.len() == end {
+                        return Ok(());
+                    }
+                    cursor.after = Some(*item);
+                    if item.read(self, property.1)?.as_ref() == Some(&*value) {
+                        matches.rows.push(cursor.row as u32);
+                        matches.items.push(*item);
+                    }
+                }
+                if whole {
+                    break;
+                }
+            }
+            (cursor.row, cursor.after) = (cursor.row + 1, None);
+        }
+        Ok(())
+    }
+
+    /// Appends the next items that may have `value`, ascending, at least `batch` of them unless there are
+    /// fewer; whether these are all.
+    fn candidates<I: ReadItem>(
+        &self,
+        (owner, key): Property,
+        index: &PropertyIndex<I>,
+        value: &Value,
+        after: Option<I>,
+        batch: usize,
+        candidates: &mut Vec<I>,
+    ) -> bool {
+        let start = candidates.len();
+        index.candidates(value, after, batch, candidates);
+        let whole = candidates.len() - start < batch;
+        let noted = I::noted(self.writes);
+        if !noted.is_empty() {
+            let last = candidates.last().copied().filter(|_| !whole);
+            let from = (owner, key, Place::At(value.clone(), after));
+            let own = noted.range((Bound::Excluded(from), Bound::Unbounded));
+            let own = own.take_while(|(of, on, _)| (*of, *on) == (owner, key));
+            let own = own.map_while(|(.., place)| noted_pair(place));
+            let own = own.take_while(|(found, _)| *found == value).map(|(_, item)| item);
+            candidates.extend(own.take_while(|item| last.is_none_or(|last| *item <= last)));
+            candidates[start..].sort_unstable();
+            candidates.dedup();
+        }
+        whole
+    }
+
+    /// As [`GraphView::range_vertices`], for any item.
+    pub(crate) fn range<I: ReadItem>(
+        &self,
+        property: Property,
+        range: &ValueRange,
+        cursor: &mut RangeCursor<I>,
+        limit: usize,
+        ranked: &mut Ranked<I>,
+    ) -> Result<()> {
+        let (low, high) = Place::around(range);
+        if low >= high {
+            cursor.done = true;
+        }
+        let (mut after, until) = if range.descending { (high, low) } else { (low, high) };
+        if let Some((value, item)) = &cursor.after {
+            after = Place::At(value.clone(), Some(*item));
+        }
+        let Some(index) = self.index_on::<I>(property, Some(IndexKind::Ordered))? else {
+            return self.scan_range(property, range, cursor, limit, ranked);
+        };
+        let end = ranked.items.len().saturating_add(limit);
+        let mut pairs = Vec::new();
+        while !cursor.done {
+            let room = end - ranked.items.len();
+            if room == 0 {
+                return Ok(());
+            }
+            pairs.clear();
+            let batch = room.clamp(BATCH.0, BATCH.1);
+            index.between(&after, &until, range.descending, batch, &mut pairs);
+            let whole = pairs.len() < batch;
+            self.add_noted(property, &after, &until, whole, range.descending, &mut pairs);
+            for (value, item) in pairs.drain(..) {
+                if ranked.items.len() == end {
+                    return Ok(());
+                }
+                if item.read(self, property.1)?.as_ref() == Some(&value) {
+                    ranked.values.push(value.clone());
+                    ranked.items.push(item);
+                }
+                after = Place::At(value.clone(), Some(item));
+                cursor.after = Some((value, item));
+            }
+            cursor.done = whole;
+        }
+        Ok(())
+    }
+
+    /// Puts own writes among `pairs`, which lie behind `after`: those up to the last of them, or up to
+    /// `until` if the pairs are the `whole` rest.
+    fn add_noted<I: ReadItem>(
+        &self,
+        (owner, key): Property,
+        after: &Place<I>,
+        until: &Place<I>,
+        whole: bool,
+        descending: bool,
+        pairs: &mut Vec<(Value, I)>,
+    ) {
+        let noted = I::noted(self.writes);
+        if noted.is_empty() {
+            return;
+        }
+        let last = match pairs.last().filter(|_| !whole) {
+            Some((value, item)) => Place::At(value.clone(), Some(*item)),
+            None => until.clone(),
+        };
+        let bound = |place: &Place<I>| Bound::Excluded((owner, key, place.clone()));
+        let (from, to) = if descending { (&last, after) } else { (after, &last) };
+        if from >= to {
+            return;
+        }
+        let own = noted.range((bound(from), bound(to))).filter_map(|(.., place)| noted_pair(place));
+        pairs.extend(own.map(|(value, item)| (value.clone(), item)));
+        pairs.sort_unstable();
+        pairs.dedup();
+        if descending {
+            pairs.reverse();
+        }
+    }
+
+    /// The index that answers this view, preferably by hash; `None` where the property has to be read off
+    /// every item, since the view is older than what is there.
+    fn index_on<I: Item>(
+        &self,
+        (owner, key): Property,
+        kind: Option<IndexKind>,
+    ) -> Result<Option<Arc<PropertyIndex<I>>>> {
+        let mut named = false;
+        for definition in self.catalogue.indexes_on(owner, key) {
+            if kind.is_some_and(|kind| kind != definition.id.kind) {
+                continue;
+            }
+            named = true;
+            let index = self.indexes.get(definition.id);
+            if let Some(index) = index.filter(|index| index.serves(self.view.timestamp())) {
+                return Ok(Some(index));
+            }
+        }
+        if named {
+            return Ok(None);
+        }
+        let property = self.catalogue.property_name(owner, key);
+        let what = kind.map_or_else(String::new, |kind| format!("{kind} "));
+        Err(Error::invalid(format!("there is no {what}index on {property}: create it, then look up")))
+    }
+
+    /// `value` in the property's type, if that is wider.
+    fn fitting<'v>(&self, (owner, key): Property, value: &'v Value) -> Cow<'v, Value> {
+        let declared = self.catalogue.property_type(owner, key);
+        let wide = declared.and_then(|declared| widened(value, declared));
+        wide.map_or(Cow::Borrowed(value), Cow::Owned)
+    }
+
+    /// Reads the property off every item of its owner.
+    fn for_each_value<I: ReadItem>(
+        &self,
+        (owner, key): Property,
+        mut visit: impl FnMut(I, Value),
+    ) -> Result<()> {
+        let (mut cursor, mut items, mut more) = (ScanCursor::default(), Vec::new(), true);
+        while more {
+            items.clear();
+            more = I::scan(self, owner, &mut cursor, &mut items)?;
+            for item in &items {
+                if let Some(value) = I::read(*item, self, key)? {
+                    visit(*item, value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_matches<I: ReadItem>(
+        &self,
+        property: Property,
+        values: &[Value],
+        cursor: &mut MatchCursor<I>,
+        limit: usize,
+        matches: &mut Matches<I>,
+    ) -> Result<()> {
+        let mut rows: HashMap<Cow<'_, Value>, Vec<usize>> = HashMap::new();
+        for (row, value) in values.iter().enumerate().skip(cursor.row) {
+            rows.entry(self.fitting(property, value)).or_default().push(row);
+        }
+        let mut found: Vec<(usize, I)> = Vec::new();
+        self.for_each_value(property, |item: I, value| {
+            for row in rows.get(&value).into_iter().flatten() {
+                if *row > cursor.row || cursor.after.is_none_or(|after| item > after) {
+                    found.push((*row, item));
+                }
+            }
+        })?;
+        found.sort_unstable();
+        cursor.done = found.len() <= limit;
+        found.truncate(limit);
+        if let Some((row, item)) = found.last() {
+            (cursor.row, cursor.after) = (*row, Some(*item));
+        }
+        matches.rows.extend(found.iter().map(|(row, _)| *row as u32));
+        matches.items.extend(found.iter().map(|(_, item)| *item));
+        Ok(())
+    }
+
+    fn scan_range<I: ReadItem>(
+        &self,
+        property: Property,
+        range: &ValueRange,
+        cursor: &mut RangeCursor<I>,
+        limit: usize,
+        ranked: &mut Ranked<I>,
+    ) -> Result<()> {
+        let mut found: Vec<(Value, I)> = Vec::new();
+        self.for_each_value(property, |item: I, value| {
+            let behind = cursor.after.as_ref().is_none_or(|after| match range.descending {
+                true => (&value, item) < (&after.0, after.1),
+                false => (&value, item) > (&after.0, after.1),
+            });
+            if behind && range.contains(&value) {
+                found.push((value, item));
+            }
+        })?;
+        found.sort_unstable();
+        if range.descending {
+            found.reverse();
+        }
+        cursor.done = found.len() <= limit;
+        found.truncate(limit);
+        if let Some(last) = found.last() {
+            cursor.after = Some(last.clone());
+        }
+        for (value, item) in found {
+            ranked.values.push(value);
+            ranked.items.push(item);
+        }
+        Ok(())
+    }
+
+    /// As [`GraphView::indexes`].
+    pub(crate) fn index_statistics(&self) -> Vec<IndexStatistics> {
+        let indexes = self.indexes.load();
+        let (at, named) = (self.view.timestamp(), self.catalogue.indexes());
+        let found = named.filter_map(|IndexDefinition { id, .. }| match id.owner {
+            Owner::Label(_) => {
+                indexes.get::<VertexId>(id).filter(|index| index.serves(at)).map(|index| index.statistics())
+            }
+            Owner::EdgeType(_) => {
+                indexes.get::<EdgeId>(id).filter(|index| index.serves(at)).map(|index| index.statistics())
+            }
+        });
+        found.collect()
+    }
+}

@@ -2,8 +2,9 @@
 
 use crate::export::options::{ExportOptions, ExportProgress, Exported};
 use crate::export::run::export;
+use crate::import::known::Known;
 use crate::import::options::{ImportOptions, Imported};
-use crate::import::read::read;
+use crate::import::read::read_beside;
 use crate::index::{IndexInfo, IndexOptions};
 use crate::options::Options;
 use crate::transaction::Transaction;
@@ -251,10 +252,25 @@ impl Database {
     /// Adds a graph in tables of blocks, as one commit, and makes it durable by a checkpoint.
     ///
     /// # Errors
-    /// `invalid` for tables that don't fit each other or labels that have vertices, `limit`, `io`,
-    /// `cancelled`.
+    /// `invalid` for tables that don't fit each other or what is there, such as a unique key that is there
+    /// twice; `busy`, `limit`, `io`, `cancelled`.
     pub fn load(
         &self,
+        load: &Load,
+        progress: &dyn Fn(&ImportProgress<'_>),
+        cancel: &CancelFlag,
+    ) -> Result<Loaded> {
+        self.load_within(u64::MAX, load, progress, cancel)
+    }
+
+    /// As [`Database::load`]; sorting takes at most `memory_bytes` beside the tables and the finished
+    /// graph, but for a group of 4,096 vertices whose edges of one type need more.
+    ///
+    /// # Errors
+    /// As [`Database::load`].
+    pub fn load_within(
+        &self,
+        memory_bytes: u64,
         load: &Load,
         progress: &dyn Fn(&ImportProgress<'_>),
         cancel: &CancelFlag,
@@ -270,10 +286,11 @@ impl Database {
             });
             made.map(drop)
         };
-        self.store().load(load, &mut building, &mut writing)
+        self.store().load_within(memory_bytes, load, &mut building, &mut writing)
     }
 
-    /// Imports files into this database, which has no vertices of their labels yet.
+    /// Imports files into this database. Edges may name vertices that are in it by the unique key of
+    /// their label; a row of such a vertex is a bad row.
     ///
     /// # Errors
     /// What is wrong with the files, by file, line and column, unless the options say to skip bad rows;
@@ -283,9 +300,12 @@ impl Database {
         options: &ImportOptions,
         progress: &dyn Fn(&ImportProgress<'_>),
     ) -> Result<ImportReport> {
-        let mut files = read(options, &|now| progress(&ImportProgress::Reading(now)))?;
+        let known = Known::of(self.snapshot());
+        let temporary = options.temporary.clone().or_else(|| self.path.clone());
+        let options = &ImportOptions { temporary, ..options.clone() };
+        let mut files = read_beside(options, known, &|now| progress(&ImportProgress::Reading(now)))?;
         let load = std::mem::take(&mut files.load);
-        let loaded = self.load(&load, progress, &options.cancel)?;
+        let loaded = self.load_within(options.memory_bytes() / 2, &load, progress, &options.cancel)?;
         let (vertices_count, edges_count) = (load.vertices_count(), load.edges_count());
         Ok(ImportReport { loaded, vertices_count, edges_count, files })
     }

@@ -1,8 +1,8 @@
-//! Loading: a graph in blocks becomes the content of a new or empty database.
+//! Loading: a graph in blocks becomes the content of a database, or is added to it.
 //!
 //! A database that is there is opened before anything is read or made: whoever has it open, or has
-//! something in it, should hear so at once and not after an hour. One that isn't there is created only
-//! when there is something to put into it.
+//! something in it that must not be, should hear so at once and not after an hour. One that isn't there
+//! is created only when there is something to put into it.
 
 use crate::context::Context;
 use crate::open::refuse_file;
@@ -11,6 +11,7 @@ use crate::terminal::number::{count, counted, rate, size, time};
 use crate::terminal::table::{Side, Table, visible};
 use evergraph::Database;
 use evergraph::database::ImportProgress;
+use evergraph::import::known::Known;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use serde::Serialize;
@@ -31,24 +32,58 @@ impl Destination {
     /// The database at `path`, which is created by [`Destination::load`] if it isn't there.
     ///
     /// # Errors
-    /// `invalid` if something is in it; those of opening.
+    /// Those of opening.
     pub fn new(path: &Path) -> Result<Self> {
-        let database = if has_content(path) { Some(open_empty(path)?) } else { None };
+        let database = if has_content(path) { Some(open(path)?) } else { None };
         Ok(Self { path: path.to_owned(), database })
     }
 
-    /// Loads `load`, which took `read_seconds` to get, and closes the database.
+    /// As [`Destination::new`], for a database without vertices.
     ///
     /// # Errors
-    /// Those of opening and loading; `cancelled`. The database is empty then, if it is there.
-    pub fn load(self, load: Load, read_seconds: f64, meter: &Meter, context: &Context) -> Result<LoadReport> {
+    /// `invalid` if something is in it; those of opening.
+    pub fn new_or_empty(path: &Path) -> Result<Self> {
+        let destination = Self::new(path)?;
+        let vertices = match &destination.database {
+            Some(database) => database.statistics()?.vertices_count(),
+            None => 0,
+        };
+        if vertices > 0 {
+            return Err(Error::invalid(format!(
+                "{} has {} already: what is made goes into a new or an empty database; name another one",
+                path.display(),
+                counted(vertices, "vertex", "vertices")
+            )));
+        }
+        Ok(destination)
+    }
+
+    /// What the database has, for an import that adds to it.
+    #[must_use]
+    pub fn known(&self) -> Known {
+        self.database.as_ref().map_or_else(Known::default, |database| Known::of(database.snapshot()))
+    }
+
+    /// Loads `load`, which took `read_seconds` to get, within `memory_bytes` to sort edges, and closes the
+    /// database.
+    ///
+    /// # Errors
+    /// Those of opening and loading; `cancelled`. The database is as before then, if it is there.
+    pub fn load(
+        self,
+        load: Load,
+        memory_bytes: u64,
+        read_seconds: f64,
+        meter: &Meter,
+        context: &Context,
+    ) -> Result<LoadReport> {
         let began = Instant::now();
         let database = match self.database {
             Some(database) => database,
-            None => open_empty(&self.path)?,
+            None => open(&self.path)?,
         };
         let tell = |progress: &ImportProgress<'_>| tell(meter, progress);
-        database.load(&load, &tell, &context.cancel)?;
+        database.load_within(memory_bytes, &load, &tell, &context.cancel)?;
         let statistics = database.statistics()?;
         database.close()?;
         let load_seconds = began.elapsed().as_secs_f64();
@@ -68,7 +103,7 @@ impl Destination {
                 edges: table.rows,
             })
             .collect();
-        let edges_count = load.edges_count();
+        let (edges_count, all_edges) = (load.edges_count(), statistics.edges_count());
         Ok(LoadReport {
             database: self.path.display().to_string(),
             labels: vertices,
@@ -78,8 +113,8 @@ impl Destination {
             read_seconds,
             load_seconds,
             disk_bytes: disk_bytes(&self.path)?,
-            memory_bytes_per_edge: (edges_count > 0)
-                .then(|| statistics.store.engine.topology_bytes as f64 / edges_count as f64),
+            memory_bytes_per_edge: (all_edges > 0)
+                .then(|| statistics.store.engine.topology_bytes as f64 / all_edges as f64),
         })
     }
 }
@@ -105,18 +140,9 @@ fn has_content(path: &Path) -> bool {
     }
 }
 
-fn open_empty(path: &Path) -> Result<Database> {
+fn open(path: &Path) -> Result<Database> {
     refuse_file(path)?;
-    let database = Database::open(path)?;
-    let vertices = database.statistics()?.vertices_count();
-    if vertices > 0 {
-        return Err(Error::invalid(format!(
-            "{} has {} already: this version loads into a new or an empty database only; name another one",
-            path.display(),
-            counted(vertices, "vertex", "vertices")
-        )));
-    }
-    Ok(database)
+    Database::open(path)
 }
 
 /// Bytes of all files in the folder of a database.
@@ -143,9 +169,9 @@ pub struct LoadReport {
     pub labels: Vec<LabelRow>,
     /// Edges a type and pair of labels.
     pub edge_types: Vec<TypeRow>,
-    /// All vertices.
+    /// All vertices that were added.
     pub vertices_count: u64,
-    /// All edges.
+    /// All edges that were added.
     pub edges_count: u64,
     /// Seconds to read or make the graph.
     pub read_seconds: f64,
@@ -153,7 +179,7 @@ pub struct LoadReport {
     pub load_seconds: f64,
     /// Bytes of the database's files.
     pub disk_bytes: u64,
-    /// Bytes in memory that an edge takes, both directions together; properties not included.
+    /// Bytes in memory that an edge of the database takes, both directions together; properties not included.
     pub memory_bytes_per_edge: Option<f64>,
 }
 

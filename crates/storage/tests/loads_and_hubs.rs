@@ -7,7 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "the merge thread of a real store gets real time")]
 
 use evergraph_graph::error::ErrorKind;
-use evergraph_graph::id::VertexId;
+use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
@@ -282,4 +282,96 @@ fn a_load_respects_a_simple_type() {
     let load = star_of(EdgeBlock::bare([(0, 1), (0, 1)]));
     let loaded = open.store().load(&load, &mut |_| Ok(()), &mut || Ok(()));
     assert_eq!(loaded.map(|_| ()).map_err(|error| error.kind()), Err(ErrorKind::Invalid));
+}
+
+#[test]
+fn a_load_adds_to_a_hub_and_makes_a_new_one() {
+    let directory = MemoryDirectory::new("db");
+    let open = open(&directory, Durability::Sync);
+    let store = open.store();
+    let durable = &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    store.load(&star(), &mut |_| Ok(()), durable).unwrap();
+    let before = store.snapshot();
+    let mut writer = store.begin();
+    let edge_type = writer.edge_type("E").unwrap();
+    writer.add_edge(VertexId(1), edge_type, VertexId(2), &[]).unwrap();
+
+    // v0 gets parallels, v1 becomes a hub, v2 stays small; all of them get edges from v20009.
+    let mut ends: Vec<(u32, u32)> = (1..=17_000).map(|target| (1, target)).collect();
+    ends.extend([(0, 1), (0, 20_005), (2, 0), (20_009, 0), (20_009, 1), (20_009, 2)]);
+    let existing = |end: u32| u32::MAX - end;
+    let ends = ends.into_iter().map(|(source, target)| (existing(source), existing(target)));
+    let mut load = star_of(EdgeBlock::bare(ends));
+    load.vertices = vec![VertexTable::new("V", Vec::new(), Vec::new())];
+    load.vertices[0].existing = (0..20_010).map(VertexId).collect();
+    store.load(&load, &mut |_| Ok(()), durable).unwrap();
+
+    assert_eq!(store.statistics().engine.hubs, 2);
+    let degrees = |view: &dyn GraphView| {
+        let vertices = [0, 1, 2, 20_005].map(VertexId);
+        let mut degrees = Vec::new();
+        for side in [Direction::Out, Direction::In] {
+            view.degrees(&vertices, None, side, &mut degrees).unwrap();
+        }
+        degrees
+    };
+    assert_eq!(degrees(&before), [20_000, 1, 0, 0, 0, 1, 2, 0]);
+    let after = [20_002, 17_001, 1, 0, 2, 4, 4, 1];
+    assert_eq!(degrees(&store.snapshot()), after);
+    let kind = writer.commit().map(|_| ()).map_err(|error| error.kind());
+    assert_eq!(kind, Err(ErrorKind::Conflict), "a writer that didn't see the load");
+    let mut counts = Vec::new();
+    let pairs = [(VertexId(0), VertexId(1)), (VertexId(1), VertexId(2))];
+    store.snapshot().count_edges_between(&pairs, edge_type, &mut counts).unwrap();
+    assert_eq!(counts, [2, 2]);
+    assert!(open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap().is_healthy());
+
+    for _ in 0..3 {
+        store.transact(|tx| tx.add_edge(VertexId(1), edge_type, VertexId(20_005), &[])).unwrap();
+    }
+    drop(before);
+    store.engine().merge_everything();
+    let again = self::open(&directory.power_cut(), Durability::Sync);
+    assert_eq!(degrees(&again.store().snapshot()), [20_002, 17_004, 1, 0, 2, 4, 4, 4]);
+    assert!(again.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap().is_healthy());
+}
+
+#[test]
+fn a_load_is_refused_by_what_is_there() {
+    let open = open(&MemoryDirectory::new("db"), Durability::None);
+    let store = open.store();
+    let durable = &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    store.create_unique_index("V", "name").unwrap();
+    store.load(&people(&["ada", "bob"]), &mut |_| Ok(()), durable).unwrap();
+    let mut load = |load: &Load| {
+        let loaded = store.load(load, &mut |_| Ok(()), durable);
+        loaded.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let twice = load(&people(&["cy", "bob"])).unwrap_err();
+    assert_eq!(twice, "V.name can't be unique: \"bob\" of v1 and v4097");
+    load(&people(&["cy", "dan"])).unwrap();
+
+    let mut gone = people(&["eve"]);
+    gone.vertices[0].existing = vec![VertexId(2)];
+    let gone = load(&gone).unwrap_err();
+    assert_eq!(gone, "label `V`: edges of the load begin or end at its vertex v2, which isn't there");
+
+    // A unique key that is new is one of the vertices that are there too.
+    let mut keyed = people(&["bob"]);
+    keyed.vertices[0].label = "W".into();
+    load(&keyed).unwrap();
+    keyed.vertices[0].unique_key = Some("name".into());
+    assert!(load(&keyed).unwrap_err().starts_with("W.name can't be unique: \"bob\" of "));
+
+    store.transact(|tx| tx.declare_simple_type("E")).unwrap();
+    let with_edge = |names: &[&str]| {
+        let mut load = people(names);
+        load.vertices[0].existing = vec![VertexId(0), VertexId(1)];
+        let ends = EdgeBlock::bare([(u32::MAX, u32::MAX - 1)]);
+        load.edges = vec![EdgeTable::new("E", 0, 0, Vec::new(), vec![ends])];
+        load
+    };
+    load(&with_edge(&["fay"])).unwrap();
+    let second = load(&with_edge(&["gus"])).unwrap_err();
+    assert_eq!(second, "edge type `E` is simple, and the load would add a second edge of it from v0 to v1");
 }

@@ -1,9 +1,12 @@
 //! Context: what reading any file needs of the import that it belongs to.
 
 use crate::import::faults::FaultCollector;
+use crate::import::known::Known;
 use crate::import::meter::Meter;
 use crate::import::options::ImportOptions;
+use crate::import::spill::Staging;
 use rayon::ThreadPool;
+use std::sync::Arc;
 
 /// What reading a file needs of its import.
 pub struct Context<'a> {
@@ -15,6 +18,10 @@ pub struct Context<'a> {
     pub meter: Meter<'a>,
     /// Where bad rows go.
     pub faults: FaultCollector,
+    /// What the database has already.
+    pub known: Arc<Known>,
+    /// Where the blocks of tables go.
+    pub staging: Arc<Staging>,
     /// Bytes of a block, about.
     pub block_bytes: usize,
 }

@@ -9,6 +9,7 @@
 //! The external id is kept as property `id`: a `long`, or a `bigint` where ids above 2^63-1 occur
 //! (which then rules out negative ones: 64 bits hold either).
 
+use crate::import::assembly::vertices::in_database;
 use crate::import::cell::{CellColumn, CellType, Cells};
 use crate::import::context::Context;
 use crate::import::declared::Declared;
@@ -16,9 +17,11 @@ use crate::import::edge_list::{LineFormat, LineRows};
 use crate::import::edge_list_file::{EdgeListFile, ListFile};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
+use crate::import::known::{Known, KnownLabel};
 use crate::import::options::ImportOptions;
 use crate::import::places::Places;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::spill::Staging;
 use crate::import::stage::{StagedEdges, StagedVertices, Typing};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
@@ -27,6 +30,7 @@ use evergraph_graph::value::{Value, ValueType};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The key of the property that keeps a vertex's id.
 const ID_KEY: &str = "id";
@@ -42,6 +46,7 @@ pub struct EdgeListGraph {
     /// What vertex lists say, beside ids: these come last, when it is known of which type they are.
     vertices: StagedVertices,
     edges: Vec<StagedEdges>,
+    staging: Arc<Staging>,
     declared: Declared,
     /// By index in `edges`, for files without direction: the pairs of vertices that have an edge.
     pairs: HashMap<usize, HashSet<(u32, u32)>>,
@@ -53,8 +58,8 @@ impl EdgeListGraph {
     ///
     /// # Errors
     /// `invalid` or `limit` if the range is empty or has too many vertices.
-    pub fn new(label: &str, options: &ImportOptions) -> Result<Self> {
-        let mut vertices = StagedVertices::new(label, Some(ID_KEY));
+    pub fn new(label: &str, options: &ImportOptions, staging: &Arc<Staging>) -> Result<Self> {
+        let mut vertices = StagedVertices::new(label, Some(ID_KEY), staging);
         vertices.stage.set_property(ID_KEY, ValueType::I64);
         let mut graph = Self {
             ids: IntegerIds::new(),
@@ -64,6 +69,7 @@ impl EdgeListGraph {
             places: Places::default(),
             vertices,
             edges: Vec::new(),
+            staging: Arc::clone(staging),
             declared: Declared::default(),
             pairs: HashMap::new(),
             settled: Settled::default(),
@@ -96,6 +102,8 @@ impl EdgeListGraph {
         self.places.enter(&file);
         self.declare(&format!("label {}", self.vertices.label), &list)?;
         let (rules, on_duplicate) = (context.faults.rules(), context.options.on_duplicate);
+        let all_known = Arc::clone(&context.known);
+        let known = self.vertices.known(&all_known);
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let mut added = 0;
@@ -103,6 +111,20 @@ impl EdgeListGraph {
             let mut duplicates = Faults::new(rules);
             let mut texts = rows.texts();
             for (&id, line) in rows.sources.iter().zip(rows.row_lines()) {
+                if let Some(known) = &known
+                    && known.find(&self.signs.value(id))?.is_some()
+                {
+                    keep.push(false);
+                    if on_duplicate == OnDuplicate::First {
+                        self.settled.duplicates += 1;
+                    } else {
+                        duplicates.push(line, || {
+                            let why = in_database(&self.signs.show(id));
+                            Fault::of_column(0, "id", why, texts.get(line))
+                        });
+                    }
+                    continue;
+                }
                 let inserted = self.ids.insert(id);
                 keep.push(matches!(inserted, Inserted::New(_)));
                 match inserted {
@@ -136,7 +158,7 @@ impl EdgeListGraph {
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
             rows.faults.join(duplicates);
             collector.add(&file, first_line, rows.faults)?;
-            self.vertices.push(added, columns, Typing::Declared).map_err(|why| in_file(&file, &why))?;
+            self.vertices.push(added, columns, Typing::Declared).map_err(|error| error.context(&file))?;
             Ok(added as u64)
         })
     }
@@ -159,12 +181,14 @@ impl EdgeListGraph {
         self.declare(&format!("type {edge_type}"), &list)?;
         let table = self.edge_table(edge_type);
         let (rules, on_unknown) = (context.faults.rules(), context.options.on_unknown);
+        let all_known = Arc::clone(&context.known);
+        let known = self.vertices.known(&all_known);
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let mut ends = if self.is_closed && on_unknown != OnUnknown::Create {
-                self.find_ends(&rows, rules)
+                self.find_ends(&rows, &file, known.as_ref(), rules)?
             } else {
-                self.insert_ends(&rows, &file, rules)?
+                self.insert_ends(&rows, &file, known.as_ref(), rules)?
             };
             if undirected {
                 let pairs = self.pairs.entry(table).or_default();
@@ -180,7 +204,7 @@ impl EdgeListGraph {
             let added = ends.sources.len() as u64;
             self.edges[table]
                 .push(ends.sources, ends.targets, columns, Typing::Declared)
-                .map_err(|why| in_file(&file, &why))?;
+                .map_err(|error| error.context(&file))?;
             Ok(added)
         })
     }
@@ -188,18 +212,16 @@ impl EdgeListGraph {
     /// Moves the graph into `load`, on the threads of the current pool, and tells what was settled.
     ///
     /// # Errors
-    /// `invalid` if `load` has the label already.
-    pub fn finish(mut self, load: &mut Load) -> Result<Settled> {
+    /// `invalid` if `load` has the label already; what reading the database meets.
+    pub fn finish(mut self, known: &Known, load: &mut Load) -> Result<Settled> {
         let label = &self.vertices.label;
         if load.vertex_table(label).is_some() {
             return Err(Error::invalid(format!(
                 "label {label} comes from CSV files and from edge lists: give the edge lists another label"
             )));
         }
-        if !self.is_closed {
-            self.sort_by_id();
-        }
-        self.add_ids();
+        self.number_rows(known)?;
+        self.add_ids()?;
         let label = load.vertices.len();
         load.vertices.push(self.vertices.finish());
         for mut table in self.edges {
@@ -224,16 +246,27 @@ impl EdgeListGraph {
             return index;
         }
         // `finish` knows which label it is.
-        self.edges.push(StagedEdges::new(edge_type, 0, 0));
+        self.edges.push(StagedEdges::new(edge_type, 0, 0, &self.staging));
         self.edges.len() - 1
     }
 
-    fn insert_ends(&mut self, rows: &LineRows, file: &str, rules: FaultRules) -> Result<Ends> {
+    fn insert_ends(
+        &mut self,
+        rows: &LineRows,
+        file: &str,
+        known: Option<&KnownLabel<'_>>,
+        rules: FaultRules,
+    ) -> Result<Ends> {
         let mut created = 0;
         let mut insert = |id: u64| match self.ids.insert(id) {
             Inserted::New(row) => {
                 self.ids_by_row.push(id);
-                created += 1;
+                let is_created = self.is_closed
+                    && match known {
+                        Some(known) => known.find(&self.signs.value(id))?.is_none(),
+                        None => true,
+                    };
+                created += u64::from(is_created);
                 Ok(row)
             }
             Inserted::Known(row) => Ok(row),
@@ -250,11 +283,18 @@ impl EdgeListGraph {
         Ok(ends)
     }
 
-    fn find_ends(&self, rows: &LineRows, rules: FaultRules) -> Ends {
+    fn find_ends(
+        &mut self,
+        rows: &LineRows,
+        file: &str,
+        known: Option<&KnownLabel<'_>>,
+        rules: FaultRules,
+    ) -> Result<Ends> {
         let mut ends = Ends::with_capacity(rows.sources.len(), rules);
         let mut texts = rows.texts();
         for (row, (&source, &target)) in rows.sources.iter().zip(&rows.targets).enumerate() {
-            let (known_source, known_target) = (self.ids.get(source), self.ids.get(target));
+            let (known_source, known_target) =
+                (self.find_end(source, file, known)?, self.find_end(target, file, known)?);
             if let (Some(known_source), Some(known_target)) = (known_source, known_target) {
                 ends.sources.push(known_source);
                 ends.targets.push(known_target);
@@ -271,7 +311,19 @@ impl EdgeListGraph {
                 Fault::of_column(column, name, why, texts.get(line))
             });
         }
-        ends
+        Ok(ends)
+    }
+
+    /// The row of a vertex that the lists or the database have. The latter get rows after all others.
+    fn find_end(&mut self, id: u64, file: &str, known: Option<&KnownLabel<'_>>) -> Result<Option<u32>> {
+        let row = self.ids.get(id);
+        let (None, Some(known)) = (row, known) else { return Ok(row) };
+        if known.find(&self.signs.value(id))?.is_none() {
+            return Ok(None);
+        }
+        let Inserted::New(row) = self.ids.insert(id) else { return Err(too_many_vertices(file)) };
+        self.ids_by_row.push(id);
+        Ok(Some(row))
     }
 
     /// Says that there are the vertices of `range`.
@@ -284,47 +336,61 @@ impl EdgeListGraph {
         }
     }
 
-    /// Renumbers rows so that ids ascend.
-    fn sort_by_id(&mut self) {
+    /// Renumbers rows: in an open world so that ids ascend, and without those that the database has.
+    fn number_rows(&mut self, known: &Known) -> Result<()> {
         let is_signed = self.signs.beyond.is_none();
         let rank = |id: u64| if is_signed { id ^ (1 << 63) } else { id };
-        if self.ids_by_row.is_sorted_by_key(|id| rank(*id)) {
-            return;
+        let known = self.vertices.known(known);
+        let is_sorted = self.is_closed || self.ids_by_row.is_sorted_by_key(|id| rank(*id));
+        if is_sorted && known.is_none() {
+            return Ok(());
         }
         let mut order: Vec<u32> = (0..self.ids_by_row.len() as u32).collect();
-        order.par_sort_unstable_by_key(|row| rank(self.ids_by_row[*row as usize]));
-        let mut new_row = vec![0u32; order.len()];
-        for (new, old) in order.iter().enumerate() {
-            new_row[*old as usize] = new as u32;
+        if !is_sorted {
+            order.par_sort_unstable_by_key(|row| rank(self.ids_by_row[*row as usize]));
         }
-        self.ids_by_row = order.into_iter().map(|old| self.ids_by_row[old as usize]).collect();
+        let mut ends = vec![0u32; order.len()];
+        let mut ids_by_row = Vec::with_capacity(order.len());
+        for old in order {
+            let id = self.ids_by_row[old as usize];
+            let existing = match &known {
+                Some(known) => known.find(&self.signs.value(id))?,
+                None => None,
+            };
+            ends[old as usize] = match existing {
+                Some(vertex) => self.vertices.add_existing(vertex)?,
+                None => {
+                    ids_by_row.push(id);
+                    ids_by_row.len() as u32 - 1
+                }
+            };
+        }
+        self.ids_by_row = ids_by_row;
         for table in &mut self.edges {
-            let renumbered = table.stage.rewrite(|_, block| {
-                let ends = block.sources.iter_mut().chain(&mut block.targets);
-                ends.for_each(|row| *row = new_row[*row as usize]);
+            table.stage.rewrite(|_, block| {
+                block.sources.iter_mut().chain(&mut block.targets).for_each(|row| *row = ends[*row as usize]);
                 Ok(())
-            });
-            renumbered.expect("every block was renumbered");
+            })?;
         }
+        Ok(())
     }
 
     /// Gives every vertex its id for a property.
-    fn add_ids(&mut self) {
+    fn add_ids(&mut self) -> Result<()> {
         let value_type = if self.signs.beyond.is_none() { ValueType::I64 } else { ValueType::BigInteger };
         let stage = &mut self.vertices.stage;
         let at = stage.set_property(ID_KEY, value_type);
         // Vertex lists come first: of those behind, none has spoken.
         for ids in self.ids_by_row[stage.rows() as usize..].chunks(BLOCK_ROWS) {
-            stage.add(VertexBlock::bare(ids.len()));
+            stage.add(VertexBlock::bare(ids.len()))?;
         }
         let ids_by_row = &self.ids_by_row;
-        let added = stage.rewrite(|first, block| {
+        stage.rewrite(|first, block| {
             let rows = first as usize..first as usize + block.rows;
             block.columns.resize(block.columns.len().max(at + 1), None);
             block.columns[at] = id_column(&ids_by_row[rows], value_type);
             Ok(())
-        });
-        added.expect("every row has its id");
+        })
     }
 }
 
@@ -335,11 +401,14 @@ fn id_column(ids: &[u64], value_type: ValueType) -> Option<PackedColumn> {
         if value_type == ValueType::I64 {
             column.push_i64(id.cast_signed());
         } else {
-            let big = Value::parse(&id.to_string(), value_type).expect("digits make a big integer");
-            column.push(Some(&big));
+            column.push(Some(&big(*id)));
         }
     }
     column.finish()
+}
+
+fn big(id: u64) -> Value {
+    Value::parse(&id.to_string(), ValueType::BigInteger).expect("digits make a big integer")
 }
 
 /// How errors call vertices that [`ImportOptions::vertices`] declares.
@@ -409,6 +478,14 @@ impl Signs {
                  with sign or without"
             ))),
             _ => Ok(()),
+        }
+    }
+
+    /// `id` as the database would have it.
+    fn value(&self, id: u64) -> Value {
+        match i64::try_from(id) {
+            Err(_) if self.beyond.is_some() => big(id),
+            _ => Value::I64(id.cast_signed()),
         }
     }
 

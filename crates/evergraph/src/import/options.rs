@@ -2,6 +2,7 @@
 
 use crate::import::faults::{BadRows, OnBadRow};
 use crate::import::mapping::document::Mapping;
+use crate::import::memory::available_bytes;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
@@ -55,6 +56,12 @@ pub struct ImportOptions {
     pub on_bad_row: OnBadRow,
     /// The file that describes every bad row, also if the import stops; an older one is overwritten.
     pub bad_rows_report: Option<PathBuf>,
+    /// Memory that the import takes beside ids and the finished graph: half of it for rows that are read,
+    /// half to sort edges. Rows beyond it go into a temporary file. `None`: a quarter of what this process
+    /// can have.
+    pub memory: Option<u64>,
+    /// The folder for the temporary file. `None`: that of the database, if it has one, or the system's.
+    pub temporary: Option<PathBuf>,
     /// Threads to work on; 0 for as many as there are cores.
     pub threads: usize,
     /// Ends the import when it is set. `None`: it can't be stopped.
@@ -86,9 +93,21 @@ impl ImportOptions {
             edge_id_key: None,
             on_bad_row: OnBadRow::Stop,
             bad_rows_report: None,
+            memory: None,
+            temporary: None,
             threads: 0,
             cancel: CancelFlag::default(),
         }
+    }
+
+    /// [`ImportOptions::memory`], or what it is without.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.unwrap_or_else(|| available_bytes() / 4)
+    }
+
+    pub(crate) fn temporary_folder(&self) -> PathBuf {
+        self.temporary.clone().unwrap_or_else(std::env::temp_dir)
     }
 
     /// Refuses options that can't be meant.
@@ -222,6 +241,8 @@ pub struct Imported {
     pub bad_rows: BadRows,
     /// Rows of which the options said what is to be done.
     pub settled: Settled,
+    /// Bytes of rows that memory did not hold and that went through a temporary file.
+    pub spilled_bytes: u64,
     /// What of the files has no place in the graph, or another form there: a sentence each.
     pub notes: Vec<String>,
     /// Files in given folders that were left out, for nothing tells what they hold.

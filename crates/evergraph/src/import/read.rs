@@ -10,6 +10,7 @@ use crate::import::edge_list_file::{ListFile, ListKind};
 use crate::import::edge_list_graph::EdgeListGraph;
 use crate::import::elements::element_graph::ElementGraph;
 use crate::import::faults::FaultCollector;
+use crate::import::known::Known;
 use crate::import::lines::BLOCK_BYTES;
 use crate::import::meter::Meter;
 use crate::import::options::{ImportOptions, Imported, Progress, Role};
@@ -17,9 +18,11 @@ use crate::import::parquet::file::ParquetFile;
 use crate::import::parquet::graph as parquet_graph;
 use crate::import::plan::Plan;
 use crate::import::report::ReportFile;
+use crate::import::spill::Staging;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use rayon::ThreadPoolBuilder;
+use std::sync::Arc;
 
 /// Reads all files of `options` into tables of packed columns, telling `progress` how far it is a few times a second
 /// or more.
@@ -32,12 +35,26 @@ use rayon::ThreadPoolBuilder;
 /// vertices of one label or id space; `invalid` for everything that is wrong with options, headers
 /// and rows: the text names file, line and column. Rows are errors only where they stop an import.
 pub fn read(options: &ImportOptions, progress: &dyn Fn(Progress<'_>)) -> Result<Imported> {
-    read_in_blocks(options, progress, BLOCK_BYTES)
+    read_beside(options, Known::default(), progress)
 }
 
-/// As [`read`], with blocks of about `block_bytes`: tests cut small files into many.
+/// As [`read`], into a database that has `known`: edges may begin and end there, and a vertex that is
+/// known is a bad row.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_beside(
+    options: &ImportOptions,
+    known: Known,
+    progress: &dyn Fn(Progress<'_>),
+) -> Result<Imported> {
+    read_in_blocks(options, known, progress, BLOCK_BYTES)
+}
+
+/// As [`read_beside`], with blocks of about `block_bytes`: tests cut small files into many.
 pub(crate) fn read_in_blocks(
     options: &ImportOptions,
+    known: Known,
     progress: &dyn Fn(Progress<'_>),
     block_bytes: usize,
 ) -> Result<Imported> {
@@ -61,10 +78,12 @@ pub(crate) fn read_in_blocks(
         pool: &pool,
         meter: Meter::new(progress, options.cancel.clone(), plan.bytes_total),
         faults: FaultCollector::new(options.on_bad_row, report),
+        known: Arc::new(known),
+        staging: Arc::new(Staging::new(options.memory_bytes() / 2, options.temporary_folder())),
         block_bytes,
     };
     let mut load = Load::default();
-    let mut assembly = Assembly::new(options);
+    let mut assembly = Assembly::new(options, Arc::clone(&context.known), Arc::clone(&context.staging));
     for file in &plan.nodes {
         read_nodes(&mut assembly, file.open(options)?, &mut context)?;
     }
@@ -85,21 +104,22 @@ pub(crate) fn read_in_blocks(
     elements.finish(&mut assembly, &mut context)?;
     let mut notes = elements.notes;
     notes.extend(assembly.settle_types());
-    let mut settled = assembly.finish(&mut load);
+    let mut settled = assembly.finish(&mut load)?;
     for (label, lists) in lists_by_label(&plan, options) {
-        let mut graph = EdgeListGraph::new(label, options)?;
+        let mut graph = EdgeListGraph::new(label, options, &context.staging)?;
         for list in lists {
             match list.kind {
                 ListKind::Vertices => graph.read_vertices(list, &mut context)?,
                 _ => graph.read_edges(list, &mut context)?,
             }
         }
-        settled.join(pool.install(|| graph.finish(&mut load))?);
+        settled.join(pool.install(|| graph.finish(&context.known, &mut load))?);
     }
     Ok(Imported {
         load,
         bad_rows: context.faults.finish(),
         settled,
+        spilled_bytes: context.staging.file_bytes(),
         notes,
         ignored_files: plan.ignored_files,
         guessed_files: plan.guessed_files,
@@ -167,7 +187,7 @@ mod tests {
         }
 
         fn read(&self, options: &ImportOptions) -> Result<Imported> {
-            read_in_blocks(options, &|_| (), 16)
+            read_in_blocks(options, Known::default(), &|_| (), 16)
         }
 
         /// The text of the error, without the folder's name.
@@ -521,7 +541,8 @@ mod tests {
                 bad_rows_report: Some(report.clone()),
                 ..files.options()
             };
-            let result = read_in_blocks(&options, &|_| (), block_bytes).map(|imported| imported.bad_rows);
+            let result = read_in_blocks(&options, Known::default(), &|_| (), block_bytes)
+                .map(|imported| imported.bad_rows);
             (result.map_err(|error| error.to_string()), fs::read_to_string(&report).unwrap())
         };
         let (bad_rows, whole) = read(1, 1 << 20, None);
@@ -845,6 +866,7 @@ mod tests {
         let seen = std::cell::RefCell::new(Vec::new());
         read_in_blocks(
             &files.options(),
+            Known::default(),
             &|progress| seen.borrow_mut().push((progress.bytes_read, progress.bytes_total, progress.rows)),
             1000,
         )
@@ -855,7 +877,7 @@ mod tests {
 
         let cancel = evergraph_graph::cancel::CancelFlag::default();
         let options = ImportOptions { cancel: cancel.clone(), ..files.options() };
-        let error = read_in_blocks(&options, &|_| cancel.cancel(), 1000).unwrap_err();
+        let error = read_in_blocks(&options, Known::default(), &|_| cancel.cancel(), 1000).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
 
@@ -917,6 +939,7 @@ mod tests {
             line_end in prop_oneof![Just("\n"), Just("\r\n")],
             block_bytes in 1usize..200,
             threads in 1usize..4,
+            memory in prop_oneof![Just(None), Just(Some(0u64)), Just(Some(400))],
         ) {
             let folder = tempfile::tempdir().unwrap();
             let id = |row: usize| format!("v,{row}");
@@ -935,8 +958,8 @@ mod tests {
                 write(&folder.path().join("N.csv"), &nodes, packed),
                 write(&folder.path().join("E.csv"), &relationships, packed),
             ];
-            let options = ImportOptions { threads, ..ImportOptions::new(inputs) };
-            let load = read_in_blocks(&options, &|_| (), block_bytes).unwrap().load;
+            let options = ImportOptions { threads, memory, ..ImportOptions::new(inputs) };
+            let load = read_in_blocks(&options, Known::default(), &|_| (), block_bytes).unwrap().load;
 
             let table = &load.vertices[0];
             prop_assert_eq!(table.rows as usize, rows.len());
@@ -968,6 +991,7 @@ mod tests {
             packed in any::<bool>(),
             block_bytes in 1usize..200,
             threads in 1usize..4,
+            memory in prop_oneof![Just(None), Just(Some(0u64)), Just(Some(400))],
         ) {
             let folder = tempfile::tempdir().unwrap();
             let lines: Vec<_> = lines.into_iter().filter(|line| line.2.is_finite()).collect();
@@ -977,8 +1001,8 @@ mod tests {
                 })
                 .collect();
             let input = write(&folder.path().join("g.txt"), &text, packed);
-            let options = ImportOptions { threads, ..ImportOptions::new([input]) };
-            let load = read_in_blocks(&options, &|_| (), block_bytes).unwrap().load;
+            let options = ImportOptions { threads, memory, ..ImportOptions::new([input]) };
+            let load = read_in_blocks(&options, Known::default(), &|_| (), block_bytes).unwrap().load;
 
             let mut expected: Vec<i64> = lines.iter().flat_map(|line| [line.0, line.1]).collect();
             expected.sort_unstable();

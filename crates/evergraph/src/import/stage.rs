@@ -11,15 +11,19 @@
 //! fractions. A property whose type is learned becomes one of any values with the first block of
 //! another type: its blocks stay as they are.
 //!
-//! All blocks go through [`Stage::add`], [`Stage::rewrite`] and [`Stage::finish`] and nowhere else: this
-//! is where they may be put into a file.
+//! All blocks go through [`Stage::add`], [`Stage::rewrite`] and [`Stage::finish`] and nowhere else: those
+//! that memory doesn't hold are put into a file (`spill`).
 
 use crate::import::cell::{CellColumn, to_floats};
+use crate::import::known::{Known, KnownLabel};
+use crate::import::spill::{Slot, Spill, StagedBlocks, Staging};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::VertexId;
 use evergraph_graph::load::{Blocks, EdgeBlock, EdgeTable, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::ValueType;
 use rayon::prelude::*;
-use std::fmt::Debug;
+use std::sync::Arc;
 
 /// How the types of properties come about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +41,8 @@ pub struct StagedVertices {
     pub label: String,
     /// The property that tells vertices apart.
     pub unique_key: Option<String>,
+    /// Vertices of the database that edges begin or end at.
+    pub existing: Vec<VertexId>,
     /// The vertices so far.
     pub stage: Stage<VertexBlock>,
 }
@@ -44,33 +50,53 @@ pub struct StagedVertices {
 impl StagedVertices {
     /// A table of `label` without vertices.
     #[must_use]
-    pub fn new(label: &str, unique_key: Option<&str>) -> Self {
+    pub fn new(label: &str, unique_key: Option<&str>, staging: &Arc<Staging>) -> Self {
         let unique_key = unique_key.map(ToOwned::to_owned);
-        Self { label: label.to_owned(), unique_key, stage: Stage::default() }
+        Self {
+            label: label.to_owned(),
+            unique_key,
+            existing: Vec::new(),
+            stage: Stage::new(Arc::clone(staging)),
+        }
     }
 
     /// Adds `rows` vertices. Properties that are not among `columns` have no values there.
     ///
     /// # Errors
-    /// If whole numbers meet fractions in a column of unstated type and don't survive as doubles.
-    pub fn push(
-        &mut self,
-        rows: usize,
-        columns: Vec<(String, CellColumn)>,
-        typing: Typing,
-    ) -> Result<(), String> {
+    /// `invalid` if whole numbers meet fractions in a column of unstated type and don't survive as doubles;
+    /// as [`Stage::add`].
+    pub fn push(&mut self, rows: usize, columns: Vec<(String, CellColumn)>, typing: Typing) -> Result<()> {
         let columns = self.stage.arrange(columns, typing)?;
-        self.stage.add(VertexBlock { rows, columns });
-        Ok(())
+        self.stage.add(VertexBlock { rows, columns })
+    }
+
+    /// The table's vertices in the database, if that has any and knows them by their ids.
+    #[must_use]
+    pub fn known<'a>(&self, known: &'a Known) -> Option<KnownLabel<'a>> {
+        known.by_key(&self.label, self.unique_key.as_deref()?)
+    }
+
+    /// Notes that edges begin or end at `vertex` of the database: by which number they name it.
+    ///
+    /// # Errors
+    /// `limit` beyond 4,294,967,295 vertices of the label.
+    pub fn add_existing(&mut self, vertex: VertexId) -> Result<u32> {
+        let before = self.existing.len() as u64;
+        if self.stage.rows() + before >= u64::from(u32::MAX) {
+            let text = format!("more than 4,294,967,295 vertices of label {}", self.label);
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        self.existing.push(vertex);
+        Ok(u32::MAX - before as u32)
     }
 
     /// The whole table.
     #[must_use]
     pub fn finish(self) -> VertexTable {
         let rows = self.stage.rows();
-        let (properties, blocks) = self.stage.finish();
-        let (label, unique_key) = (self.label, self.unique_key);
-        VertexTable { label, rows, existing: Vec::new(), unique_key, properties, blocks }
+        let Self { label, unique_key, existing, stage } = self;
+        let (properties, blocks) = stage.finish();
+        VertexTable { label, rows, existing, unique_key, properties, blocks }
     }
 }
 
@@ -90,24 +116,25 @@ pub struct StagedEdges {
 impl StagedEdges {
     /// A table of `edge_type` without edges.
     #[must_use]
-    pub fn new(edge_type: &str, source_label: usize, target_label: usize) -> Self {
-        Self { edge_type: edge_type.to_owned(), source_label, target_label, stage: Stage::default() }
+    pub fn new(edge_type: &str, source_label: usize, target_label: usize, staging: &Arc<Staging>) -> Self {
+        let stage = Stage::new(Arc::clone(staging));
+        Self { edge_type: edge_type.to_owned(), source_label, target_label, stage }
     }
 
     /// Adds edges. Properties that are not among `columns` have no values there.
     ///
     /// # Errors
-    /// If whole numbers meet fractions in a column of unstated type and don't survive as doubles.
+    /// `invalid` if whole numbers meet fractions in a column of unstated type and don't survive as doubles;
+    /// as [`Stage::add`].
     pub fn push(
         &mut self,
         sources: Vec<u32>,
         targets: Vec<u32>,
         columns: Vec<(String, CellColumn)>,
         typing: Typing,
-    ) -> Result<(), String> {
+    ) -> Result<()> {
         let columns = self.stage.arrange(columns, typing)?;
-        self.stage.add(EdgeBlock { sources, targets, columns });
-        Ok(())
+        self.stage.add(EdgeBlock { sources, targets, columns })
     }
 
     /// The whole table.
@@ -120,70 +147,22 @@ impl StagedEdges {
     }
 }
 
-/// A block as a stage looks at it.
-pub trait StagedBlock: Debug + Send + Sync + 'static {
-    /// How many rows it has.
-    fn rows(&self) -> usize;
-    /// Its columns, in the order of the table's properties.
-    fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>>;
-    /// Drops the rows for which `keep` is false.
-    fn retain(&mut self, keep: &[bool]);
-}
-
-fn retain_columns(columns: &mut [Option<PackedColumn>], keep: &[bool]) {
-    for column in columns {
-        *column = column.as_ref().and_then(|all| all.select((0..keep.len()).filter(|row| keep[*row])));
-    }
-}
-
-impl StagedBlock for VertexBlock {
-    fn rows(&self) -> usize {
-        self.rows
-    }
-
-    fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
-        &mut self.columns
-    }
-
-    fn retain(&mut self, keep: &[bool]) {
-        retain_columns(&mut self.columns, keep);
-        self.rows = keep.iter().filter(|keep| **keep).count();
-    }
-}
-
-impl StagedBlock for EdgeBlock {
-    fn rows(&self) -> usize {
-        self.sources.len()
-    }
-
-    fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
-        &mut self.columns
-    }
-
-    fn retain(&mut self, keep: &[bool]) {
-        retain_columns(&mut self.columns, keep);
-        for ends in [&mut self.sources, &mut self.targets] {
-            let mut kept = keep.iter();
-            ends.retain(|_| *kept.next().expect("one entry an edge"));
-        }
-    }
-}
-
 /// The blocks and properties of one table.
 #[derive(Debug)]
 pub struct Stage<B> {
     rows: u64,
     properties: Vec<(String, ValueType)>,
-    blocks: Vec<B>,
+    slots: Vec<Slot<B>>,
+    staging: Arc<Staging>,
 }
 
-impl<B> Default for Stage<B> {
-    fn default() -> Self {
-        Self { rows: 0, properties: Vec::new(), blocks: Vec::new() }
+impl<B: Spill> Stage<B> {
+    /// A table without rows, whose blocks go where `staging` says.
+    #[must_use]
+    pub fn new(staging: Arc<Staging>) -> Self {
+        Self { rows: 0, properties: Vec::new(), slots: Vec::new(), staging }
     }
-}
 
-impl<B: StagedBlock> Stage<B> {
     /// Rows so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
@@ -207,58 +186,68 @@ impl<B: StagedBlock> Stage<B> {
     }
 
     /// Adds a block whose columns stand in the order of the properties. One without rows is nothing.
-    pub fn add(&mut self, block: B) {
+    ///
+    /// # Errors
+    /// As [`Slot::new`].
+    pub fn add(&mut self, block: B) -> Result<()> {
         if block.rows() > 0 {
             self.rows += block.rows() as u64;
-            self.blocks.push(block);
+            self.slots.push(Slot::new(block, &self.staging)?);
         }
+        Ok(())
     }
 
     /// Changes every block on all threads of the current pool; `change` gets the row where it begins
     /// and leaves the number of its rows as it is.
     ///
     /// # Errors
-    /// That of the first block that has one.
-    pub fn rewrite(
-        &mut self,
-        change: impl Fn(u64, &mut B) -> Result<(), String> + Send + Sync,
-    ) -> Result<(), String> {
+    /// That of the first block that has one, or of the file where blocks lie.
+    pub fn rewrite(&mut self, change: impl Fn(u64, &mut B) -> Result<()> + Send + Sync) -> Result<()> {
         let mut first = 0;
         let firsts: Vec<u64> = self
-            .blocks
+            .slots
             .iter()
-            .map(|block| {
-                first += block.rows() as u64;
-                first - block.rows() as u64
+            .map(|slot| {
+                first += slot.rows() as u64;
+                first - slot.rows() as u64
             })
             .collect();
-        let changed = self.blocks.par_iter_mut().zip(firsts).map(|(block, first)| change(first, block));
+        let staging = &self.staging;
+        let slots = self.slots.par_iter_mut().zip(firsts);
+        let changed = slots.map(|(slot, first)| slot.change(staging, |block| change(first, block)));
         // All are gathered, so that it is the first error with any number of threads.
         changed.collect::<Vec<_>>().into_iter().collect()
     }
 
     /// Takes out `rows`, which are sorted; those behind them move up.
-    pub fn remove_rows(&mut self, rows: &[u32]) {
+    ///
+    /// # Errors
+    /// That of the file where blocks lie.
+    pub fn remove_rows(&mut self, rows: &[u32]) -> Result<()> {
         let mut first = 0;
         let mut gone = rows.iter().map(|row| u64::from(*row)).peekable();
-        for block in &mut self.blocks {
-            let count = block.rows() as u64;
-            let mut keep = vec![true; block.rows()];
+        for slot in &mut self.slots {
+            let count = slot.rows() as u64;
+            let mut keep = vec![true; slot.rows()];
             while let Some(row) = gone.next_if(|row| *row < first + count) {
                 keep[(row - first) as usize] = false;
             }
             first += count;
             if keep.contains(&false) {
-                block.retain(&keep);
+                slot.change(&self.staging, |block| {
+                    block.retain(&keep);
+                    Ok(())
+                })?;
             }
         }
-        self.blocks.retain(|block| block.rows() > 0);
-        self.rows = self.blocks.iter().map(|block| block.rows() as u64).sum();
+        self.slots.retain(|slot| slot.rows() > 0);
+        self.rows = self.slots.iter().map(|slot| slot.rows() as u64).sum();
+        Ok(())
     }
 
     /// The properties and the blocks of the table.
     fn finish(self) -> (Vec<(String, ValueType)>, Box<dyn Blocks<B>>) {
-        (self.properties, Box::new(self.blocks))
+        (self.properties, Box::new(StagedBlocks { slots: self.slots, staging: self.staging }))
     }
 
     /// The columns of a block in the order of the properties.
@@ -266,7 +255,7 @@ impl<B: StagedBlock> Stage<B> {
         &mut self,
         added: Vec<(String, CellColumn)>,
         typing: Typing,
-    ) -> Result<Vec<Option<PackedColumn>>, String> {
+    ) -> Result<Vec<Option<PackedColumn>>> {
         let mut columns = Vec::new();
         for (key, CellColumn { mut value_type, mut column }) in added {
             if typing == Typing::Learned {
@@ -276,7 +265,7 @@ impl<B: StagedBlock> Stage<B> {
             }
             let known = self.properties.iter().position(|(name, _)| *name == key);
             let at = known.unwrap_or_else(|| self.set_property(&key, value_type));
-            let in_column = |why: String| format!("column {key}: {why}");
+            let in_column = |error: Error| error.context(format!("column {key}"));
             let known_type = self.properties[at].1;
             if known_type != value_type && typing == Typing::Learned {
                 self.properties[at].1 = ValueType::Any;
@@ -287,7 +276,12 @@ impl<B: StagedBlock> Stage<B> {
                 if value_type == ValueType::F64 {
                     self.widen(at).map_err(in_column)?;
                 } else {
-                    column = column.as_ref().map(to_floats).transpose().map_err(in_column)?;
+                    column = column
+                        .as_ref()
+                        .map(to_floats)
+                        .transpose()
+                        .map_err(Error::invalid)
+                        .map_err(in_column)?;
                 }
             }
             if columns.len() <= at {
@@ -299,11 +293,11 @@ impl<B: StagedBlock> Stage<B> {
     }
 
     /// Turns whole numbers into doubles.
-    fn widen(&mut self, at: usize) -> Result<(), String> {
+    fn widen(&mut self, at: usize) -> Result<()> {
         self.properties[at].1 = ValueType::F64;
         self.rewrite(|_, block| {
             if let Some(column) = block.columns_mut().get_mut(at).and_then(Option::as_mut) {
-                *column = to_floats(column)?;
+                *column = to_floats(column).map_err(Error::invalid)?;
             }
             Ok(())
         })
@@ -327,7 +321,7 @@ mod tests {
 
     #[test]
     fn rows_have_no_value_where_their_file_has_no_column() {
-        let mut staged = StagedVertices::new("V", None);
+        let mut staged = StagedVertices::new("V", None, &Arc::default());
         let declared = Typing::Declared;
         staged.push(1, vec![("id".into(), whole(&[1])), ("name".into(), text("Ada"))], declared).unwrap();
         staged.push(1, vec![("born".into(), whole(&[1791])), ("id".into(), whole(&[2]))], declared).unwrap();
@@ -345,11 +339,11 @@ mod tests {
 
     #[test]
     fn rows_are_taken_out_of_the_blocks_that_have_them() {
-        let mut staged = StagedVertices::new("V", None);
+        let mut staged = StagedVertices::new("V", None, &Arc::default());
         for numbers in [[0, 1, 2].as_slice(), &[3], &[4, 5]] {
             staged.push(numbers.len(), vec![("n".into(), whole(numbers))], Typing::Declared).unwrap();
         }
-        staged.stage.remove_rows(&[0, 2, 3, 5]);
+        staged.stage.remove_rows(&[0, 2, 3, 5]).unwrap();
         let table = staged.finish();
         assert_eq!(table.rows, 2);
         let column = table.column("n").unwrap().unwrap();
@@ -366,7 +360,7 @@ mod tests {
             [halves.clone(), nothing.clone(), whole(&[3])],
             [nothing.clone(), halves.clone(), whole(&[3])],
         ] {
-            let mut staged = StagedEdges::new("E", 0, 0);
+            let mut staged = StagedEdges::new("E", 0, 0, &Arc::default());
             for block in blocks {
                 staged.push(vec![0], vec![0], vec![("time".into(), block)], Typing::Declared).unwrap();
             }
@@ -383,13 +377,13 @@ mod tests {
         let halves = CellColumn { value_type: ValueType::F64, column: PackedColumn::from_values([half]) };
         let inexact = || whole(&[9_007_199_254_740_993]);
         for blocks in [[inexact(), halves.clone()], [halves, inexact()]] {
-            let mut staged = StagedEdges::new("E", 0, 0);
-            let pushed: Result<Vec<()>, String> = blocks
+            let mut staged = StagedEdges::new("E", 0, 0, &Arc::default());
+            let pushed: Result<Vec<()>> = blocks
                 .into_iter()
                 .map(|block| staged.push(vec![0], vec![0], vec![("time".into(), block)], Typing::Declared))
                 .collect();
             assert_eq!(
-                pushed.unwrap_err(),
+                pushed.unwrap_err().to_string(),
                 "column time: 9007199254740993 stands beside fractions and is no exact double: state the type"
             );
         }
@@ -397,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_learned_property_of_two_types_is_one_of_any_values_and_one_without_values_is_none() {
-        let mut staged = StagedVertices::new("V", None);
+        let mut staged = StagedVertices::new("V", None, &Arc::default());
         let nothing = CellColumn { value_type: ValueType::F64, column: None };
         for (cells, other) in [(whole(&[7]), nothing.clone()), (text("seven"), nothing)] {
             staged.push(1, vec![("x".into(), cells), ("y".into(), other)], Typing::Learned).unwrap();

@@ -160,7 +160,7 @@ fn put<E>(
     make: impl FnOnce() -> Result<(Load, E), Failure>,
     write: impl FnOnce(&mut GraphFiles<'_>, &Load, E) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let destination = place.database.as_ref().map(|path| Destination::new(path)).transpose()?;
+    let destination = place.database.as_ref().map(|path| Destination::new_or_empty(path)).transpose()?;
     let meter = context.console.meter();
     meter.tell("generate", None, String::new);
     let began = Instant::now();
@@ -168,7 +168,7 @@ fn put<E>(
     let make_seconds = began.elapsed().as_secs_f64();
     context.cancel.check()?;
     if let Some(destination) = destination {
-        let load = destination.load(load, make_seconds, &meter, context)?;
+        let load = destination.load(load, u64::MAX, make_seconds, &meter, context)?;
         drop(meter);
         return context.console.summary(&load);
     }

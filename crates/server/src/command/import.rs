@@ -1,4 +1,4 @@
-//! `evergraph import`: files of vertices and edges become a new database.
+//! `evergraph import`: files of vertices and edges become a database, or are added to one.
 //!
 //! Everything is read and understood before the database is touched: a bad row in the last file leaves
 //! nothing behind.
@@ -6,7 +6,7 @@
 use crate::context::Context;
 use crate::loading::{Destination, LabelRow, LoadReport};
 use crate::terminal::failure::Failure;
-use crate::terminal::number::{count, counted, rate};
+use crate::terminal::number::{count, counted, rate, size};
 use crate::terminal::table::visible;
 use clap::{Args, ValueEnum};
 use evergraph::import::csv_file::header_line;
@@ -15,7 +15,7 @@ use evergraph::import::mapping::document::Mapping;
 use evergraph::import::options::{HeaderPlace, IdType, ImportOptions, Imported, InputFile, Progress, Role};
 use evergraph::import::plan::propose;
 use evergraph::import::policy::{OnDuplicate, OnUnknown, Settled};
-use evergraph::import::read::read;
+use evergraph::import::read::read_beside;
 use evergraph_graph::error::{Error, Result};
 use serde::Serialize;
 use std::fmt;
@@ -44,6 +44,8 @@ What a file holds follows from its name and first lines:
   .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
   .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
   .xml .graphml   GraphML
+A database that has data gets more: edges name its vertices by the unique key of their label (the
+header's :START_ID(Person) without a file of persons means those that are there).
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
@@ -51,7 +53,7 @@ Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct ImportArguments {
-    /// The database to create: a folder that isn't there yet, or an empty database.
+    /// The database to add to; created if there is none.
     #[arg(required_unless_present = "propose")]
     pub database: Option<PathBuf>,
     /// Files and folders to read; `-` is standard input.
@@ -148,6 +150,13 @@ pub struct ImportArguments {
     /// Write every bad row to FILE, as CSV: file, line, column, name, reason, row.
     #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
     pub report: Option<PathBuf>,
+    /// Memory beside ids and the finished graph, say 512M or 4G: half for rows, half to sort edges; rows
+    /// beyond it go through a temporary file [default: a quarter of this machine's].
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    pub memory: Option<u64>,
+    /// The folder for the temporary file [default: that of the database].
+    #[arg(long, value_name = "FOLDER")]
+    pub temporary: Option<PathBuf>,
 }
 
 /// What to do about a vertex whose id was there before.
@@ -209,16 +218,23 @@ pub enum IdTypeArgument {
 /// Reads the files and loads them.
 ///
 /// # Errors
-/// Those of reading, of opening the database, and of loading; `invalid` if the database has content.
+/// Those of reading, of opening the database, and of loading.
 pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::Result<(), Failure> {
-    let options = arguments.options(context)?;
+    let mut options = arguments.options(context)?;
     let Some(database) = arguments.database.as_ref().filter(|_| !arguments.propose) else {
         return context.console.result(&Proposed { mapping: propose(&options)? });
     };
     let destination = Destination::new(database)?;
+    options.temporary.clone_from(&arguments.temporary);
+    // Beside the database, which may not be there yet, and on its disk.
+    options.temporary.get_or_insert_with(|| match database.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    });
+    let memory_bytes = options.memory_bytes();
     let meter = context.console.meter();
     let began = Instant::now();
-    let imported = read(&options, &|progress: Progress<'_>| {
+    let imported = read_beside(&options, destination.known(), &|progress: Progress<'_>| {
         let total = progress.bytes_total.filter(|total| *total > 0);
         let fraction = total.map(|total| progress.bytes_read as f64 / total as f64);
         meter.tell("read", fraction, || {
@@ -228,8 +244,8 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
     })?;
     let read_seconds = began.elapsed().as_secs_f64();
     arguments.check_names(&imported)?;
-    let Imported { load, bad_rows, settled, notes, ignored_files, guessed_files } = imported;
-    let load = destination.load(load, read_seconds, &meter, context)?;
+    let Imported { load, bad_rows, settled, spilled_bytes, notes, ignored_files, guessed_files } = imported;
+    let load = destination.load(load, memory_bytes / 2, read_seconds, &meter, context)?;
     drop(meter);
     let shown = |paths: Vec<PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
     let (ignored_files, guessed_files) = (shown(ignored_files), shown(guessed_files));
@@ -239,6 +255,8 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
         load,
         bad_rows,
         settled: settled.into(),
+        memory_bytes,
+        spilled_bytes,
         notes,
         ignored_files,
         guessed_files,
@@ -315,6 +333,7 @@ impl ImportArguments {
             (_, at_most) => OnBadRow::Skip { at_most },
         };
         options.bad_rows_report.clone_from(&self.report);
+        options.memory = self.memory;
         options.threads = context.threads;
         options.cancel = context.cancel.clone();
         Ok(options)
@@ -385,6 +404,21 @@ fn named_files(text: &str) -> std::result::Result<NamedFiles, String> {
     Ok(NamedFiles { name, paths })
 }
 
+/// Bytes, with K, M, G or T for powers of 1,024.
+fn memory_size(text: &str) -> std::result::Result<u64, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        _ => return Err("a number with K, M, G or T is wanted, say 512M".to_owned()),
+    };
+    let number: u64 = digits.trim().parse().map_err(|error| format!("{digits:?}: {error}"))?;
+    number.checked_mul(1 << shift).ok_or_else(|| "more than 2^64 bytes".to_owned())
+}
+
 fn character(text: &str) -> std::result::Result<u8, String> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
@@ -429,6 +463,10 @@ struct ImportReport {
     load: LoadReport,
     bad_rows: BadRowsReport,
     settled: SettledReport,
+    /// What `--memory` said or was.
+    memory_bytes: u64,
+    /// Bytes of rows that went through the temporary file.
+    spilled_bytes: u64,
     notes: Vec<String>,
     ignored_files: Vec<String>,
     guessed_files: Vec<String>,
@@ -502,6 +540,10 @@ impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.load)?;
         write!(f, "{}", self.settled)?;
+        if self.spilled_bytes > 0 {
+            let (spilled, memory) = (size(self.spilled_bytes), size(self.memory_bytes));
+            writeln!(f, "{spilled} of rows went through a temporary file: memory was {memory} (--memory)")?;
+        }
         self.notes.iter().try_for_each(|note| writeln!(f, "{}", visible(note)))?;
         let BadRows { count, first } = &self.bad_rows.bad_rows;
         if *count > 0 {
@@ -544,6 +586,15 @@ mod tests {
         assert_eq!((character("tab"), character("|")), (Ok(b'\t'), Ok(b'|')));
         assert!(character("||").is_err() && character("").is_err() && character("ü").is_err());
         assert_eq!((quote("none").unwrap().0, quote("'").unwrap().0), (None, Some(b'\'')));
+    }
+
+    #[test]
+    fn sizes_of_memory_have_units_of_1024() {
+        assert_eq!(
+            ["512", "64k", "512M", "4GiB"].map(memory_size),
+            [512, 64 << 10, 512 << 20, 4 << 30].map(Ok)
+        );
+        assert!(["", "M", "4X", "-1G", "99999999T"].iter().all(|text| memory_size(text).is_err()));
     }
 
     #[test]

@@ -1,14 +1,26 @@
 //! Whole groups out of blocks: the segments of a bulk load, exact at its timestamp.
+//!
+//! ```text
+//! for each edge type   blocks  1st pass           edges a group and side; parts of groups that fit memory
+//!                      blocks  a pass a part ──>  out bodies of its groups
+//!                      out bodies      a part ──> in bodies of its groups
+//! ```
+//!
+//! A block lies in memory or can be read again, so that reading it once more a part is cheaper than
+//! keeping what is needed later. What stays is the bodies.
 
-use crate::bulk::sort::{Ends, SortedSide, sort_edges};
+use crate::bulk::extend::{Extension, extend, present, settle};
+use crate::bulk::parts::{Part, cut};
+use crate::bulk::sort::{EDGE_BYTES, Input, Side, in_bodies, out_bodies};
+use crate::memory::engine::MemoryEngine;
 use crate::memory::group::{EdgeSegment, EdgeSubject, Group};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::{Hub, Segment};
 use crate::segment::vertex_body::VertexBody;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::load::{EdgeTable, Load, VertexTable};
+use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexTable};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -37,55 +49,268 @@ impl Numbers {
     }
 }
 
+/// What a load makes of the database.
+#[derive(Debug, Default)]
+pub struct Built {
+    /// New groups, ascending.
+    pub groups: Vec<Group>,
+    /// What becomes of segments that are there.
+    pub extensions: Vec<Extension>,
+    /// Of groups that are there: the new out edges of indexed types, and nothing else.
+    pub added: Vec<Group>,
+}
+
 /// How many groups a table of `rows` vertices needs.
 #[must_use]
 pub fn groups_of(rows: u64) -> u64 {
     rows.div_ceil(u64::from(GROUP_SIZE))
 }
 
-/// Builds every group of `load`, whose shape was checked. `done` hears of edges put in place, `false` from it cancels.
-///
-/// # Errors
-/// `limit` for too many edges of a type, or too many parallel ones; `invalid` for parallel ones of a
-/// simple type; what reading blocks and `done` say.
-pub fn build_groups(
-    load: &Load,
-    numbers: &Numbers,
-    done: &mut dyn FnMut(u64) -> Result<()>,
-) -> Result<Vec<Group>> {
-    let mut edges: BTreeMap<(GroupId, EdgeSubject), Segment<EdgeBody>> = BTreeMap::new();
-    let mut types: Vec<TypeId> = numbers.types.clone();
-    types.sort_unstable();
-    types.dedup();
-    for edge_type in types {
-        let with_types = load.edges.iter().zip(&numbers.types);
-        let tables: Vec<&EdgeTable> =
-            with_types.filter(|(_, of)| **of == edge_type).map(|(table, _)| table).collect();
-        add_type(edge_type, &tables, numbers, &mut edges)?;
-        done(tables.iter().map(|table| table.rows).sum())?;
-    }
-    let mut groups = Vec::new();
-    let mut edges = edges.into_iter().peekable();
-    let mut by_first: Vec<usize> = (0..load.vertices.len()).collect();
-    by_first.sort_unstable_by_key(|table| numbers.tables[*table].1);
-    for table in by_first {
-        let (label, first) = numbers.tables[table];
-        let bodies = vertex_bodies(&load.vertices[table], numbers)?;
-        for (id, vertices) in (first.0..).map(GroupId).zip(bodies) {
-            let mut own = Vec::new();
-            while let Some(((_, subject), segment)) = edges.next_if(|((group, _), _)| *group == id) {
-                own.push(EdgeSegment { subject, segment: Arc::new(segment) });
+/// A load while its bodies are built.
+pub struct Builder<'a> {
+    /// The load, whose shape was checked.
+    pub load: &'a Load,
+    /// Its numbers.
+    pub numbers: &'a Numbers,
+    /// What is there: every commit readable, and none to come.
+    pub engine: &'a MemoryEngine,
+    /// What may be taken beside blocks and bodies. A group whose edges of one type need more gets it.
+    pub memory_bytes: u64,
+    /// The types whose edges are in an index.
+    pub indexed: HashSet<TypeId>,
+}
+
+impl Builder<'_> {
+    /// Builds every group and extension. `done` hears of edges put in place and may fail to cancel.
+    ///
+    /// # Errors
+    /// `limit` for too many edges of one type at a group, or too many parallel ones; `invalid` for
+    /// parallel ones of a simple type; what reading blocks and `done` say.
+    pub fn build(&self, done: &mut dyn FnMut(u64) -> Result<()>) -> Result<Built> {
+        let mut built = Built::default();
+        let mut edges: BTreeMap<(GroupId, EdgeSubject), Segment<EdgeBody>> = BTreeMap::new();
+        let mut types: Vec<TypeId> = self.numbers.types.clone();
+        types.sort_unstable();
+        types.dedup();
+        let mut added: BTreeMap<GroupId, Vec<EdgeSegment>> = BTreeMap::new();
+        for edge_type in types {
+            for (side, bodies) in self.build_type(edge_type, done)? {
+                let subject = EdgeSubject::new(edge_type, side);
+                for (group, body) in bodies {
+                    match self.engine.groups().get(group) {
+                        Some(group) => {
+                            extend(group, subject, &body, self.numbers.base, &mut built.extensions);
+                            if side == Direction::Out && self.indexed.contains(&edge_type) {
+                                let segment = Arc::new(Segment::new(self.numbers.base, body));
+                                added.entry(group.id).or_default().push(EdgeSegment { subject, segment });
+                            }
+                        }
+                        None => drop(edges.insert((group, subject), new_segment(body, self.numbers.base))),
+                    }
+                }
             }
-            groups.push(Group::with_edges(
-                id,
-                label,
-                Segment::appearing(numbers.base, vertices, Arc::from([])),
-                own,
-            ));
+        }
+        let base = self.numbers.base;
+        let alone = |(id, edges)| {
+            let label = self.engine.groups().get(id).expect("it was extended").label;
+            Group::with_edges(id, label, Segment::new(base, VertexBody::empty()), edges)
+        };
+        built.added = added.into_iter().map(alone).collect();
+        let mut edges = edges.into_iter().peekable();
+        let mut by_first: Vec<usize> = (0..self.load.vertices.len()).collect();
+        by_first.sort_unstable_by_key(|table| self.numbers.tables[*table].1);
+        for table in by_first {
+            let (label, first) = self.numbers.tables[table];
+            let bodies = vertex_bodies(&self.load.vertices[table], self.numbers)?;
+            for (id, vertices) in (first.0..).map(GroupId).zip(bodies) {
+                let mut own = Vec::new();
+                while let Some(((_, subject), segment)) = edges.next_if(|((group, _), _)| *group == id) {
+                    own.push(EdgeSegment { subject, segment: Arc::new(segment) });
+                }
+                let vertices = Segment::appearing(self.numbers.base, vertices, Arc::from([]));
+                built.groups.push(Group::with_edges(id, label, vertices, own));
+            }
+        }
+        debug_assert!(edges.peek().is_none(), "every edge begins and ends in a table of the load");
+        Ok(built)
+    }
+
+    /// Both sides of all edges of one type, by group.
+    fn build_type(
+        &self,
+        edge_type: TypeId,
+        done: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<[(Direction, Side); 2]> {
+        let with_types = self.load.edges.iter().zip(&self.numbers.types);
+        let tables: Vec<Ends<'_>> = with_types
+            .filter(|(_, of)| **of == edge_type)
+            .map(|(table, _)| Ends {
+                table,
+                source: self.end(table.source_label),
+                target: self.end(table.target_label),
+            })
+            .collect();
+        let counts = Counts::of(&tables)?;
+        for (side, counts) in [(Direction::Out, &counts.sources), (Direction::In, &counts.targets)] {
+            let touched = (0..).map(GroupId).zip(counts).filter(|(_, count)| **count > 0);
+            let there = touched.filter_map(|(group, _)| self.engine.groups().get(group));
+            there.for_each(|group| settle(self.engine, group, EdgeSubject::new(edge_type, side)));
+        }
+        let out_subject = EdgeSubject::new(edge_type, Direction::Out);
+        let mut out = Vec::new();
+        for part in cut(&counts.sources, EDGE_BYTES + counts.column_bytes_an_edge(), self.memory_bytes)? {
+            let input = self.gather(&tables, &part)?;
+            let present = |vertex| present(self.engine, out_subject, vertex);
+            let bodies = out_bodies(&part, input, present)?;
+            if self.numbers.simple.contains(&edge_type) {
+                bodies.iter().try_for_each(|(group, body)| check_simple(tables[0].table, *group, body))?;
+            }
+            out.extend(bodies);
+            done(part.edges() as u64)?;
+        }
+        let mut into = Vec::new();
+        for part in cut(&counts.targets, EDGE_BYTES, self.memory_bytes)? {
+            into.extend(in_bodies(&part, &out));
+            done(0)?;
+        }
+        Ok([(Direction::Out, out), (Direction::In, into)])
+    }
+
+    fn end(&self, table: usize) -> End<'_> {
+        let VertexTable { rows, existing, .. } = &self.load.vertices[table];
+        End { rows: *rows, first: self.numbers.tables[table].1.first().0, existing }
+    }
+
+    /// The edges that begin in `part`.
+    ///
+    /// Cost: one pass over the blocks.
+    fn gather(&self, tables: &[Ends<'_>], part: &Part) -> Result<Input> {
+        let (mut sources, mut targets) = (Vec::with_capacity(part.edges()), Vec::with_capacity(part.edges()));
+        let keys =
+            tables.iter().flat_map(|ends| &ends.table.properties).map(|(key, _)| self.numbers.keys[key]);
+        let mut columns: BTreeMap<KeyId, PackedColumnBuilder> =
+            keys.map(|key| (key, PackedColumnBuilder::default())).collect();
+        for ends in tables {
+            let place =
+                |key| ends.table.properties.iter().position(|(name, _)| self.numbers.keys[name] == key);
+            let mut places: Vec<(Option<usize>, &mut PackedColumnBuilder)> =
+                columns.iter_mut().map(|(key, column)| (place(*key), column)).collect();
+            let mut rows: Vec<usize> = Vec::new();
+            ends.for_each_block(&mut |block| {
+                rows.clear();
+                for (row, (source, target)) in block.sources.iter().zip(&block.targets).enumerate() {
+                    let Some(place) = part.place(ends.source.vertex(*source)) else { continue };
+                    sources.push(place as u32);
+                    targets.push(ends.target.vertex(*target).0);
+                    rows.push(row);
+                }
+                for (at, column) in &mut places {
+                    match at.and_then(|at| block.column(at)) {
+                        whole if rows.len() == block.rows() => column.copy(whole, 0..block.rows()),
+                        None => column.copy(None, 0..rows.len()),
+                        Some(found) => rows.iter().for_each(|row| column.push_item(found, *row)),
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        let columns = columns.into_iter().filter_map(|(key, column)| Some((key, column.finish()?)));
+        Ok(Input { sources, targets, columns: columns.collect() })
+    }
+}
+
+/// Which vertices the ends of a table's edges are, on one side.
+struct End<'a> {
+    rows: u64,
+    first: u32,
+    existing: &'a [VertexId],
+}
+
+impl End<'_> {
+    #[inline]
+    fn vertex(&self, end: u32) -> VertexId {
+        if u64::from(end) < self.rows {
+            VertexId(self.first + end)
+        } else {
+            self.existing[(u32::MAX - end) as usize]
         }
     }
-    debug_assert!(edges.peek().is_none(), "every edge begins and ends in a table of the load");
-    Ok(groups)
+}
+
+/// A table whose ends can be told.
+struct Ends<'a> {
+    table: &'a EdgeTable,
+    source: End<'a>,
+    target: End<'a>,
+}
+
+impl Ends<'_> {
+    fn for_each_block(&self, visit: &mut dyn FnMut(&EdgeBlock) -> Result<()>) -> Result<()> {
+        self.table.blocks.for_each(visit)
+    }
+}
+
+/// What one pass over the blocks of a type tells.
+#[derive(Default)]
+struct Counts {
+    /// Edges that begin in each group.
+    sources: Vec<u64>,
+    /// Edges that end in each group.
+    targets: Vec<u64>,
+    edges: u64,
+    column_bytes: u64,
+}
+
+impl Counts {
+    fn of(tables: &[Ends<'_>]) -> Result<Self> {
+        let mut counts = Self::default();
+        let count = |counts: &mut Vec<u64>, vertex: VertexId| {
+            let group = vertex.group().0 as usize;
+            if counts.len() <= group {
+                counts.resize(group + 1, 0);
+            }
+            counts[group] += 1;
+        };
+        for ends in tables {
+            ends.for_each_block(&mut |block| {
+                block.sources.iter().for_each(|end| count(&mut counts.sources, ends.source.vertex(*end)));
+                block.targets.iter().for_each(|end| count(&mut counts.targets, ends.target.vertex(*end)));
+                counts.edges += block.rows() as u64;
+                counts.column_bytes +=
+                    block.columns.iter().flatten().map(|column| column.heap_bytes() as u64).sum::<u64>();
+                Ok(())
+            })?;
+        }
+        Ok(counts)
+    }
+
+    fn column_bytes_an_edge(&self) -> u64 {
+        self.column_bytes.div_ceil(self.edges.max(1))
+    }
+}
+
+fn check_simple(table: &EdgeTable, group: GroupId, body: &EdgeBody) -> Result<()> {
+    let Some(at) = body.discriminators.iter().position(|discriminator| *discriminator > 0) else {
+        return Ok(());
+    };
+    let mut source = VertexId::new(group, 0);
+    body.for_each_row(|row, range| {
+        if range.contains(&at) {
+            source = VertexId::new(group, row);
+        }
+    });
+    let target = VertexId(body.neighbors()[at]);
+    let text = format!(
+        "edge type `{}` is simple, and the load would add a second edge of it from {source} to {target}",
+        table.edge_type
+    );
+    Err(Error::invalid(text))
+}
+
+fn new_segment(body: EdgeBody, base: Timestamp) -> Segment<EdgeBody> {
+    let (body, hubs) = body.split_hubs();
+    let hubs = hubs.into_iter().map(|(row, body)| Hub { row, segment: Arc::new(Segment::new(base, body)) });
+    Segment::appearing(base, body, hubs.collect())
 }
 
 /// The bodies of a table's groups, in order: blocks end where they like, groups every 4,096 rows.
@@ -128,110 +353,6 @@ fn vertex_body(rows: usize, keys: &[KeyId], columns: Vec<PackedColumnBuilder>) -
     VertexBody::new(live, packed)
 }
 
-/// The edges of one type out of all blocks of its tables, in their order.
-struct Gathered {
-    sources: Vec<VertexId>,
-    targets: Vec<VertexId>,
-    /// Sorted by key.
-    columns: Vec<(KeyId, PackedColumn)>,
-}
-
-impl Gathered {
-    /// Cost: one pass over the blocks; 8 bytes an edge, and a copy of its properties.
-    fn of(tables: &[&EdgeTable], numbers: &Numbers) -> Result<Self> {
-        let count = tables.iter().map(|table| table.rows).sum::<u64>();
-        let count = u32::try_from(count).map_err(|_| {
-            Error::new(ErrorKind::Limit, format!("{count} edges of one type at once, 2^32 - 1 fit"))
-        })?;
-        let (mut sources, mut targets) =
-            (Vec::with_capacity(count as usize), Vec::with_capacity(count as usize));
-        let keys = tables.iter().flat_map(|table| &table.properties).map(|(key, _)| numbers.keys[key]);
-        let mut columns: BTreeMap<KeyId, PackedColumnBuilder> =
-            keys.map(|key| (key, PackedColumnBuilder::default())).collect();
-        for table in tables {
-            let place = |key| table.properties.iter().position(|(name, _)| numbers.keys[name] == key);
-            let mut places: Vec<(Option<usize>, &mut PackedColumnBuilder)> =
-                columns.iter_mut().map(|(key, column)| (place(*key), column)).collect();
-            table.blocks.for_each(&mut |block| {
-                sources.extend(block.sources.iter().map(|end| numbers.vertex(table.source_label, *end)));
-                targets.extend(block.targets.iter().map(|end| numbers.vertex(table.target_label, *end)));
-                for (at, column) in &mut places {
-                    column.copy(at.and_then(|at| block.column(at)), 0..block.rows());
-                }
-                Ok(())
-            })?;
-        }
-        let columns = columns.into_iter().filter_map(|(key, column)| Some((key, column.finish()?)));
-        Ok(Self { sources, targets, columns: columns.collect() })
-    }
-}
-
-fn add_type(
-    edge_type: TypeId,
-    tables: &[&EdgeTable],
-    numbers: &Numbers,
-    edges: &mut BTreeMap<(GroupId, EdgeSubject), Segment<EdgeBody>>,
-) -> Result<()> {
-    let Gathered { sources, targets, columns } = Gathered::of(tables, numbers)?;
-    let (out, into) = sort_edges(sources.len(), |at| Ends { source: sources[at], target: targets[at] })?;
-    drop((sources, targets));
-    if numbers.simple.contains(&edge_type) && !out.discriminators.is_empty() {
-        let name = tables.first().map_or("", |table| &table.edge_type);
-        let text = format!("edge type `{name}` is simple, and the load has parallel edges of it");
-        return Err(Error::invalid(text));
-    }
-    for_each_group(&out, |group, degrees, range| {
-        let of_group = columns.iter().filter_map(|(key, column)| {
-            let input = out.input[range.clone()].iter().map(|input| *input as usize);
-            Some((*key, Arc::new(column.select(input)?)))
-        });
-        let of_group = of_group.collect();
-        let segment = segment(&out, degrees, range, of_group, numbers.base);
-        edges.insert((group, EdgeSubject::new(edge_type, Direction::Out)), segment);
-    });
-    for_each_group(&into, |group, degrees, range| {
-        let segment = segment(&into, degrees, range, Vec::new(), numbers.base);
-        edges.insert((group, EdgeSubject::new(edge_type, Direction::In)), segment);
-    });
-    Ok(())
-}
-
-/// Calls `visit` with each group that has edges, the degrees of its rows, and where its lists lie.
-fn for_each_group(side: &SortedSide, mut visit: impl FnMut(GroupId, &[u32], std::ops::Range<usize>)) {
-    let mut degrees = Vec::with_capacity(GROUP_SIZE as usize);
-    let (mut at, mut from) = (0, 0usize);
-    while at < side.ends.len() {
-        let first = VertexId(side.first.0 + at as u32);
-        let last = (at + (GROUP_SIZE as usize - usize::from(first.row()))).min(side.ends.len());
-        degrees.clear();
-        degrees.resize(usize::from(first.row()), 0);
-        let mut before = from as u32;
-        for end in &side.ends[at..last] {
-            degrees.push(end - before);
-            before = *end;
-        }
-        let to = before as usize;
-        if to > from {
-            visit(first.group(), &degrees, from..to);
-        }
-        (at, from) = (last, to);
-    }
-}
-
-fn segment(
-    side: &SortedSide,
-    degrees: &[u32],
-    range: std::ops::Range<usize>,
-    columns: Vec<(KeyId, Arc<PackedColumn>)>,
-    base: Timestamp,
-) -> Segment<EdgeBody> {
-    let discriminators = side.discriminators.get(range.clone()).unwrap_or_default();
-    let body = EdgeBody::new(degrees, side.neighbors[range].into(), discriminators.into(), columns);
-    let (body, hubs) = body.split_hubs();
-    let hubs = hubs.into_iter().map(|(row, body)| Hub { row, segment: Arc::new(Segment::new(base, body)) });
-    Segment::appearing(base, body, hubs.collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,6 +378,15 @@ mod tests {
 
     #[test]
     fn a_load_of_several_groups_and_a_hub_reads_back() {
+        read_back(u64::MAX);
+    }
+
+    #[test]
+    fn a_load_in_parts_of_one_group_reads_back() {
+        read_back(0);
+    }
+
+    fn read_back(memory_bytes: u64) {
         let table = |label: &str, rows: u32| {
             let block = |rows: Range<u32>| VertexBlock { rows: rows.len(), columns: vec![packed(rows)] };
             VertexTable::new(label, vec![("id".into(), ValueType::I64)], ranges(rows).map(block).collect())
@@ -282,7 +412,16 @@ mod tests {
         };
         let timeline = Arc::new(Timeline::new(Timestamp(1), Readable::Published));
         let engine = MemoryEngine::new(timeline);
-        for group in build_groups(&load, &numbers, &mut |_| Ok(())).unwrap() {
+        let builder = Builder {
+            load: &load,
+            numbers: &numbers,
+            engine: &engine,
+            memory_bytes,
+            indexed: HashSet::new(),
+        };
+        let built = builder.build(&mut |_| Ok(())).unwrap();
+        assert!(built.extensions.is_empty());
+        for group in built.groups {
             engine.attach(Arc::new(group));
         }
         let view = engine.view(&(), Timestamp(1));

@@ -1,19 +1,25 @@
 //! Loading a graph in blocks into a store: one commit that writes no record.
 //!
 //! ```text
-//! close the gate    other commits are refused as busy
+//! close the gate    other commits are refused as busy; those before are made readable
 //! names, ids        labels, types, keys; consecutive new groups for each table
-//! bodies            of every new group, exact at ts = W + 1, in a staging engine nobody reads
+//! bodies            exact at ts = W + 1: of new groups, in a staging engine nobody reads, and of
+//!                   segments that are there, each with its new edges
 //! indexes           take in the staging engine's rows: duplicates are named, nothing has happened yet
-//! latch             attach groups, indexes, catalogue; an empty frame takes the timestamp; publish
+//! latch             attach groups, put bodies over those that are there, indexes, catalogue; an empty
+//!                   frame takes the timestamp; publish
 //! make durable      a checkpoint: the bodies are in its files before its manifest names them
 //! ```
+//!
+//! Snapshots older than the load read the bodies from before it; a writer that is older gets a conflict
+//! where it wrote what the load touched, for the load has no records that could tell more.
 //!
 //! A crash before the manifest's rename leaves the database as it was: the log holds an empty commit.
 //! If making it durable fails the store takes no more commits, since they could build on a load that
 //! a crash would undo; reopening gives the database from before the load.
 
-use crate::bulk::bodies::{Numbers, build_groups};
+use crate::bulk::bodies::{Builder, Built, Numbers};
+use crate::bulk::extend::install;
 use crate::bulk::shape::check_shape;
 use crate::engine::{Engine, View};
 use crate::log::frame::payload_crc;
@@ -26,7 +32,7 @@ use evergraph_graph::catalogue::{Owner, SchemaChange};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{GroupId, LabelId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
-use evergraph_graph::load::Load;
+use evergraph_graph::load::{Load, VertexTable};
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +42,7 @@ use std::sync::Arc;
 pub struct Loaded {
     /// The place of the load in the order of commits.
     pub timestamp: Timestamp,
-    /// For each vertex table of the load, its first vertex; the others follow, row by row.
+    /// For each vertex table of the load, its first new vertex; the others follow, row by row.
     pub first_vertices: Vec<VertexId>,
 }
 
@@ -50,18 +56,35 @@ pub struct LoadProgress {
 }
 
 impl Store<MemoryEngine> {
-    /// Adds a whole graph. `progress` is told after each edge type and may fail to cancel;
+    /// As [`Store::load_within`], with as much memory as it takes.
+    ///
+    /// # Errors
+    /// As [`Store::load_within`].
+    pub fn load(
+        &self,
+        load: &Load,
+        progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
+        make_durable: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Loaded> {
+        self.load_within(u64::MAX, load, progress, make_durable)
+    }
+
+    /// Adds a whole graph. Sorting takes at most `memory_bytes` beside the blocks and the finished bodies,
+    /// but for a group of vertices whose edges of one type need more. `progress` is told after each edge type and may fail to cancel;
     /// `make_durable` writes a checkpoint.
     ///
-    /// Cost: two passes over the blocks and two counting sorts of each type's edges; about 30 bytes an
-    /// edge of the largest type of working memory, and a copy of its properties.
+    /// Cost: two counting sorts of each type's edges, and three passes over the blocks if about 20 bytes an
+    /// edge and its properties fit into `memory_bytes`, one more for each part that does not. Segments
+    /// that get edges are merged first and written anew.
     ///
     /// # Errors
     /// `invalid` for a table that doesn't fit its others, a property with another type than before,
-    /// a unique key that is there twice, or a label that has vertices already; `busy`, `limit`, `io`;
-    /// what `progress` and `make_durable` say. Except for the last, nothing has happened then.
-    pub fn load(
+    /// a unique key that is there twice, in the load or before it, an edge of a vertex that isn't there,
+    /// or a second edge of a simple type; `busy`, `limit`, `io`; what `progress` and `make_durable` say.
+    /// Except for the last, nothing has happened then.
+    pub fn load_within(
         &self,
+        memory_bytes: u64,
         load: &Load,
         progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
         make_durable: &mut dyn FnMut() -> Result<()>,
@@ -70,40 +93,60 @@ impl Store<MemoryEngine> {
         let front = self.front();
         let gate = LoadingGate::close(&front.timeline)?;
         // Behind the gate: the newest commit stays the newest.
-        let timestamp = front.timeline.published().next();
+        let newest = front.timeline.published();
+        let timestamp = newest.next();
+        front.log.acknowledge(newest.0).map_err(Error::from)?;
+        debug_assert_eq!(front.timeline.readable(), newest);
         let mut schema = SchemaWrites::new(self.catalogue());
         let mut numbers = Numbers { base: timestamp, ..Numbers::default() };
         let indexed = self.name_everything(load, &mut schema, &mut numbers)?;
+        for (table, (label, _)) in load.vertices.iter().zip(&numbers.tables) {
+            self.check_existing(table, *label)?;
+        }
         for (table, (label, first)) in load.vertices.iter().zip(&mut numbers.tables) {
             *first = front.ids.take_groups(*label, table.rows)?;
         }
 
         let staging = MemoryEngine::new(Arc::clone(&front.timeline));
         let (mut edges, edges_total) = (0, load.edges_count());
-        let groups = build_groups(load, &numbers, &mut |done| {
+        let edge_types = indexed.iter().filter_map(|index| match index.id.owner {
+            Owner::EdgeType(edge_type) => Some(edge_type),
+            Owner::Label(_) => None,
+        });
+        let builder = Builder {
+            load,
+            numbers: &numbers,
+            engine: &front.engine,
+            memory_bytes,
+            indexed: edge_types.collect(),
+        };
+        let Built { groups, extensions, added } = builder.build(&mut |done| {
             edges += done;
             progress(LoadProgress { edges, edges_total })
         })?;
         let groups: Vec<_> = groups.into_iter().map(Arc::new).collect();
         // Into the table alone: an engine that attaches them also lists what they keep, once a segment.
-        for group in &groups {
-            staging.groups().insert(Arc::clone(group));
+        for group in groups.iter().cloned().chain(added.into_iter().map(Arc::new)) {
+            staging.groups().insert(group);
         }
         let indexes = self.index_load(&staging.view(&(), timestamp), &indexed, schema.current())?;
+        drop(staging);
 
         let space = front.log.reserve(0).map_err(Error::from)?;
         // Snapshots see the load once it is durable: the empty frame alone says nothing of it.
-        let held = Held::back(&front.timeline, front.timeline.published());
+        let held = Held::back(&front.timeline, newest);
         let displaced = under_latch(&front.timeline, |latch| {
             check_healthy(latch)?;
+            latch.loads += 1;
             groups.iter().for_each(|group| front.engine.attach(Arc::clone(group)));
+            let bodies = install(&front.engine, timestamp, &extensions);
             let old_indexes = front.indexes.change(|all| all.extend(indexes));
             let old_catalogue = front.catalogue.swap(Arc::clone(schema.current()));
             front.log.append(space, timestamp.0, &[], payload_crc(&[]));
             front.timeline.publish(timestamp, latch);
-            Ok::<_, Error>((old_indexes, old_catalogue))
+            Ok::<_, Error>((bodies, old_indexes, old_catalogue))
         })?;
-        drop(displaced);
+        drop((displaced, extensions));
         if let Err(error) = make_durable() {
             let cause = format!("a bulk load could not be made durable ({error}): reopen the database");
             // What is in memory only must not be seen either.
@@ -129,7 +172,6 @@ impl Store<MemoryEngine> {
         let mut asked_for = Vec::new();
         for table in &load.vertices {
             let label = schema.label(&front.names, &table.label)?;
-            self.check_empty(label, &table.label)?;
             numbers.tables.push((label, GroupId(0)));
             for (name, value_type) in &table.properties {
                 let key = schema.key(&front.names, name)?;
@@ -169,15 +211,16 @@ impl Store<MemoryEngine> {
         Ok(known.chain(asked_for).collect())
     }
 
-    fn check_empty(&self, label: LabelId, name: &str) -> Result<()> {
+    /// Checks that the vertices that the load found in the database are there still.
+    fn check_existing(&self, table: &VertexTable, label: LabelId) -> Result<()> {
         let front = self.front();
         // Behind the gate: nothing is merged beyond the newest commit, so no pin is needed.
         let view = front.engine.view(&(), front.timeline.published());
-        for group in (0..view.group_count()).map(GroupId) {
-            if view.group_label(group) == Some(label) && view.live(group)? != [0; 64] {
+        for vertex in &table.existing {
+            if view.group_label(vertex.group()) != Some(label) || !view.is_alive(*vertex)? {
+                let name = &table.label;
                 return Err(Error::invalid(format!(
-                    "label `{name}` has vertices already; a bulk load adds labels that are new or empty: \
-                     load into a new database, or add to this one by transactions"
+                    "label `{name}`: edges of the load begin or end at its vertex {vertex}, which isn't there"
                 )));
             }
         }

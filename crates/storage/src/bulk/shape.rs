@@ -5,7 +5,7 @@
 use crate::bulk::bodies::groups_of;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::GroupId;
-use evergraph_graph::load::{EdgeBlock, EdgeEnd, EdgeTable, Load, VertexTable};
+use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::ValueType;
 
@@ -25,17 +25,13 @@ pub fn check_shape(load: &Load) -> Result<()> {
 
 fn check_vertices(table: &VertexTable) -> Result<()> {
     let name = format!("label `{}`", table.label);
-    if groups_of(table.rows) > u64::from(GroupId::END) {
-        return Err(Error::invalid(format!("{name} has {} rows, 2^32 fit", table.rows)));
-    }
-    if !table.existing.is_empty() {
-        return Err(Error::invalid(format!(
-            "{name}: edges of vertices that are there already; a bulk load joins new vertices only: add \
-             these edges by transactions"
-        )));
+    let (rows, existing) = (table.rows, table.existing.len() as u64);
+    if groups_of(rows) > u64::from(GroupId::END) || rows.saturating_add(existing) > 1 << 32 {
+        return Err(Error::invalid(format!("{name} has {rows} rows and {existing} vertices, 2^32 fit")));
     }
     check_properties(&name, &table.properties)?;
     if let Some(key) = &table.unique_key
+        && table.rows > 0
         && !table.properties.iter().any(|(name, _)| name == key)
     {
         return Err(Error::invalid(format!("{name} has no column of its unique key `{key}`")));
@@ -65,8 +61,7 @@ fn check_edges(table: &EdgeTable, load: &Load) -> Result<()> {
             return Err(Error::invalid(format!("{name} has {sources} sources and {targets} targets")));
         }
         for (ends, label) in [(sources, source_label), (targets, target_label)] {
-            let is_new = |end: &u32| matches!(label.end(*end), Some(EdgeEnd::New(_)));
-            if let Some(at) = ends.iter().position(|end| !is_new(end)) {
+            if let Some(at) = ends.iter().position(|end| label.end(*end).is_none()) {
                 let (edge, end, all) = (rows + at as u64, ends[at], label.rows);
                 return Err(Error::invalid(format!("{name}: edge {edge} names row {end} of {all}")));
             }
@@ -164,8 +159,19 @@ mod tests {
         assert_eq!(text, "edge type `E` has two columns `id`");
         let text = refused(|load| load.edges[0].target_label = 1);
         assert_eq!(text, "edge type `E` joins vertex table 1, which isn't there");
-        let text = refused(|load| load.vertices[0].existing.push(VertexId(7)));
-        assert!(text.starts_with("label `V`: edges of vertices that are there already"), "{text}");
+    }
+
+    #[test]
+    fn an_end_may_be_a_vertex_that_is_there_and_must_be_some() {
+        let mut load = sound();
+        load.vertices[0].existing.push(VertexId(7));
+        let properties = load.edges[0].properties.clone();
+        let with = |end| EdgeTable::new("E", 0, 0, properties.clone(), vec![EdgeBlock::bare([(0, end)])]);
+        load.edges[0] = with(u32::MAX);
+        check_shape(&load).unwrap();
+        load.edges[0] = with(u32::MAX - 1);
+        let text = check_shape(&load).unwrap_err().to_string();
+        assert_eq!(text, "edge type `E`: edge 0 names row 4294967294 of 2");
     }
 
     #[test]

@@ -9,6 +9,9 @@
 //! 6  log files up to C and bodies' files that nothing names: removed
 //! ```
 //!
+//! A bulk load is in no log, so a checkpoint has all of it or nothing: one that finds in step 4 that a
+//! load was installed since step 1 begins anew.
+//!
 //! Why what is written is one graph. Of each segment one [`Version`] is loaded, once: body and base
 //! belong together, and so do the hubs that it names. Its body is exact through C: either the base
 //! is at or after C, or run and tail hold no record up to C; they hold every record newer than the
@@ -157,28 +160,34 @@ impl Checkpointer {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Checkpointed, CheckpointError> {
         let mut files = self.files.lock();
-        let mut run = Run {
-            checkpointer: self,
-            sources,
-            progress,
-            done: Progress::default(),
-            through: Timestamp::ZERO,
-            rewrite: BTreeSet::new(),
-            writer: None,
-            created: None,
-            stored: Vec::new(),
-            fresh: Vec::new(),
-        };
-        let mut renaming = false;
-        match run.make(&mut files, &mut renaming) {
-            Ok(manifest) => Ok(run.clean_up(&mut files, &manifest)),
-            Err(error) => {
-                // After the renaming began either manifest may be on disk: everything stays.
-                if !renaming {
+        loop {
+            let mut run = Run {
+                checkpointer: self,
+                sources,
+                progress,
+                done: Progress::default(),
+                through: Timestamp::ZERO,
+                rewrite: BTreeSet::new(),
+                writer: None,
+                created: None,
+                stored: Vec::new(),
+                fresh: Vec::new(),
+            };
+            let mut renaming = false;
+            match run.make(&mut files, &mut renaming) {
+                Ok(Some(manifest)) => return Ok(run.clean_up(&mut files, &manifest)),
+                Ok(None) => {
                     let created = run.created;
                     self.forget(&mut files, created);
                 }
-                Err(error)
+                Err(error) => {
+                    // After the renaming began either manifest may be on disk: everything stays.
+                    if !renaming {
+                        let created = run.created;
+                        self.forget(&mut files, created);
+                    }
+                    return Err(error);
+                }
             }
         }
     }
@@ -222,16 +231,15 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn make(&mut self, files: &mut Files, renaming: &mut bool) -> Result<Manifest, CheckpointError> {
+    /// The manifest that is on disk now; `None` if a bulk load overtook the checkpoint.
+    fn make(&mut self, files: &mut Files, renaming: &mut bool) -> Result<Option<Manifest>, CheckpointError> {
         let (engine, log) = (self.sources.engine, self.sources.log);
         let timeline = engine.timeline();
-        let groups: Vec<Arc<Group>> = {
-            // A bulk load attaches its groups under the latch and is in no log: it is in the checkpoint
-            // with all of them or with none.
+        let (groups, loads): (Vec<Arc<Group>>, u64) = {
             let latch = timeline.latch();
             self.check_healthy(&latch)?;
             self.through = timeline.published();
-            engine.groups().iter().cloned().collect()
+            (engine.groups().iter().cloned().collect(), latch.loads)
         };
         log.wait_durable(self.through.0)?;
         self.rewrite = thin_files(engine, files);
@@ -250,6 +258,9 @@ impl Run<'_> {
             // A commit shows its catalogue before its timestamp; under the latch there is none between.
             let latch = timeline.latch();
             self.check_healthy(&latch)?;
+            if latch.loads != loads {
+                return Ok(None);
+            }
             (timeline.published(), (self.sources.catalogue)())
         };
         let groups = (self.sources.groups)();
@@ -266,7 +277,7 @@ impl Run<'_> {
             segments: std::mem::take(&mut self.stored),
         };
         manifest.write(&*self.checkpointer.directory, || *renaming = true)?;
-        Ok(manifest)
+        Ok(Some(manifest))
     }
 
     /// After the manifest is durable: the segments learn where they lie, and what nobody needs goes.

@@ -9,7 +9,7 @@ use crate::memory::view::MemoryView;
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::record::{Operation, Record, RecordKey, RecordRef};
-use crate::segment::version::{Segment, Version};
+use crate::segment::version::{Layer, Segment, Version};
 use crate::segment::vertex_body::VertexBody;
 use crate::sync::atomic::Ordering;
 use crate::timeline::clock::Timeline;
@@ -100,6 +100,34 @@ impl MemoryEngine {
         self.merger.counters.body_edges.fetch_add(edges as u64, Ordering::Relaxed);
         self.merger.retain(&group);
         self.groups.insert(group);
+    }
+
+    /// Merges `segment` until nothing is on top of its body. Every commit must be readable and none may
+    /// come meanwhile.
+    pub fn settle(&self, segment: &Arc<Segment<EdgeBody>>) {
+        while segment.load().layer.record_count() > 0 {
+            // Another thread may be about it.
+            if !self.merger.merge(&self.timeline, &Job::from(segment)) {
+                self.merger.wait_for_progress(LOOK_AGAIN);
+            }
+        }
+    }
+
+    /// Puts a layer of a bulk load over a segment, as [`Segment::load_over`]. Under the latch.
+    pub fn load_over(
+        &self,
+        segment: &Arc<Segment<EdgeBody>>,
+        layer: Layer<EdgeBody>,
+    ) -> Arc<Version<EdgeBody>> {
+        let items = |layer: &Layer<EdgeBody>| {
+            let hubs = layer.hubs.iter().map(|hub| hub.segment.load().layer.body.items());
+            layer.body.items() + hubs.sum::<usize>()
+        };
+        let added = items(&layer) - items(&segment.load().layer);
+        self.merger.counters.body_edges.fetch_add(added as u64, Ordering::Relaxed);
+        let displaced = segment.load_over(&self.timeline, layer);
+        self.merger.keep(Job::from(segment));
+        displaced
     }
 
     fn in_group(&self, vertex: VertexId, check: impl FnOnce(&Group) -> Newer) -> Newer {

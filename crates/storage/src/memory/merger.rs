@@ -196,7 +196,7 @@ impl Merger {
     }
 
     /// Lists a segment that keeps layers for open snapshots, once.
-    fn keep(&self, job: Job) {
+    pub fn keep(&self, job: Job) {
         let new = match &job {
             Job::Vertices(segment) => segment.list(),
             Job::Edges(segment) => segment.list(),

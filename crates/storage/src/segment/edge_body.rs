@@ -205,8 +205,14 @@ impl EdgeBody {
         self.merged(&nets)
     }
 
+    /// Where the list of `row` lies; where it would begin if the row has no edges.
+    pub(super) fn places(&self, row: u16) -> Range<usize> {
+        let range = self.range(row);
+        if range.is_empty() { row_start_of(self, row)..row_start_of(self, row) } else { range }
+    }
+
     /// Where an edge lies, or would lie, not before `from`, which lies in the same row.
-    fn lower_bound(&self, key: RecordKey, range: &Range<usize>, from: usize) -> usize {
+    pub(super) fn lower_bound(&self, key: RecordKey, range: &Range<usize>, from: usize) -> usize {
         let list = &self.neighbors[from..range.end];
         let mut at = from + list.partition_point(|found| *found < key.neighbor());
         while at < range.end
@@ -273,11 +279,7 @@ impl Body for EdgeBody {
         for net in nets {
             let row = net.key.row();
             if current.as_ref().is_none_or(|(known, _)| *known != row) {
-                let mut range = self.range(row);
-                if range.is_empty() {
-                    // The list of a row without edges begins where the row before it ends.
-                    range = row_start_of(self, row)..row_start_of(self, row);
-                }
+                let range = self.places(row);
                 row_start = range.start;
                 current = Some((row, range));
             }
@@ -357,6 +359,14 @@ impl Body for EdgeBody {
         if hubs.is_empty() || hubs.iter().any(alone) {
             return (self, Vec::new());
         }
+        self.split(hubs)
+    }
+}
+
+impl EdgeBody {
+    /// Takes `rows` out, which are some of those with edges, ascending, and where their lists lie.
+    #[must_use]
+    pub fn split(&self, rows: Vec<(u16, Range<usize>)>) -> (Self, Vec<(u16, Self)>) {
         let part = |degrees: &[u32], ranges: &[Range<usize>]| {
             let neighbors = ranges.iter().flat_map(|range| &self.neighbors[range.clone()]).copied().collect();
             let discriminators = match self.discriminators.is_empty() {
@@ -377,10 +387,11 @@ impl Body for EdgeBody {
         let mut after_last = 0;
         self.for_each_row(|row, range| {
             degrees.resize(usize::from(row), 0);
-            degrees.push(if range.len() > HUB_DEGREE { 0 } else { range.len() as u32 });
+            let is_taken = rows.binary_search_by_key(&row, |taken| taken.0).is_ok();
+            degrees.push(if is_taken { 0 } else { range.len() as u32 });
         });
         let mut parts = Vec::new();
-        for (row, range) in hubs {
+        for (row, range) in rows {
             let mut own = vec![0u32; usize::from(row)];
             own.push(range.len() as u32);
             parts.push((row, part(&own, std::slice::from_ref(&range))));

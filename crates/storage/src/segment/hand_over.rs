@@ -7,6 +7,7 @@
 //!                                  rest     = records(n) > B                never from v
 //!                                  older'   = those of n and n.older that an open snapshot needs
 //!                                  history' = merged records newer than the oldest open writer
+//! load            latch, registry  a layer from outside, newer than W; floor: whoever is older conflicts
 //! trim            latch, registry  older' likewise
 //! ```
 //!
@@ -138,6 +139,21 @@ impl<B: Body> Segment<B> {
         let layer = Layer { base, body, run: Arc::new(run), tail: Arc::new(Tail::none()), hubs };
         let displaced = self.current.swap(Arc::new(Version { layer, older, history: Arc::new(history) }));
         Merged::Done { displaced, retained, merged: count }
+    }
+
+    /// Puts `layer` of a bulk load over the present, whose body it holds and which has no records: its
+    /// base is above W and not published yet. Writers older than it get a conflict here, since there
+    /// are no records to tell what it changed. Under the latch. Returns what was displaced, for the
+    /// caller to drop after the latch; layers are kept, so list the segment to be trimmed.
+    pub fn load_over(&self, timeline: &Timeline, layer: Layer<B>) -> Arc<Version<B>> {
+        let now = self.current.load_full();
+        debug_assert!(now.layer.record_count() == 0 && now.layer.base < layer.base);
+        let (base, readable) = (layer.base, timeline.readable());
+        let older = needed(&timeline.registry(), readable, Some((&now.layer, base)), &now.older);
+        let history = Arc::clone(&now.history);
+        self.changed.store(base.0, Ordering::Release);
+        self.floor.fetch_max(base.0, Ordering::AcqRel);
+        self.current.swap(Arc::new(Version { layer, older, history }))
     }
 
     /// Drops layers that no open snapshot needs any more; what was displaced, if anything was, and

@@ -3,12 +3,13 @@
 //! ```text
 //! record, net       what changed, and what a sequence of changes comes to
 //! tail, run         where records wait: in commit order, then sorted
-//! body              exact and sorted, without stamps: vertex_body, edge_body
+//! body              exact and sorted, without stamps: vertex_body, edge_body; edge_union of two
 //! version, hand_over the present and the past of a segment, and the steps between them
 //! ```
 
 pub mod body;
 pub mod edge_body;
+pub mod edge_union;
 pub mod hand_over;
 pub mod net;
 pub mod record;

@@ -218,6 +218,13 @@ impl<B: Body> Segment<B> {
         Self::of_version(Version { layer, older, history: Arc::default() }, base, Timestamp::ZERO)
     }
 
+    /// A segment that a bulk load takes out of another one, exact at `base`: to whoever is older, its
+    /// past is unknown.
+    pub fn of_load(base: Timestamp, body: B) -> Self {
+        let layer = Layer::of_body(base, body, Arc::from([]));
+        Self::of_version(Version { layer, older: Arc::from([]), history: Arc::default() }, base, base)
+    }
+
     pub(super) fn of_version(version: Version<B>, changed: Timestamp, floor: Timestamp) -> Self {
         Self {
             current: ArcCell::new(Arc::new(version)),

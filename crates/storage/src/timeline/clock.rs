@@ -41,6 +41,8 @@ pub struct LatchState {
     pub loading: bool,
     /// Indexes that are being built: a bulk load is refused as busy meanwhile.
     pub index_builds: u32,
+    /// How many bulk loads were installed: a checkpoint that one of them overtook has parts of it.
+    pub loads: u64,
 }
 
 /// Time in one store; shared by its front and its engine.

@@ -4,6 +4,7 @@
 //! ```text
 //! rules                 one promise a test
 //! random_transactions   interleaved transactions against a model, which predicts every conflict
+//! loads                 bulk loads into data, with snapshots and writers open over them
 //! indexes               indexes of all kinds against a scan, beside random transactions
 //! index_builds          builds at their edges, and beside writers
 //! threads               what must hold whoever is first
@@ -13,6 +14,7 @@
 
 mod index_builds;
 mod indexes;
+mod loads;
 mod model;
 mod naive_engine;
 mod oracle;

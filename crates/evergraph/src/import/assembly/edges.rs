@@ -4,7 +4,7 @@ use crate::import::assembly::batch::{Batch, Describe, Ends, Group, Grouping, IdP
 use crate::import::assembly::graph::Assembly;
 use crate::import::faults::{FaultCollector, Faults};
 use crate::import::policy::OnUnknown;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use std::collections::HashMap;
 
 /// What the edges of a file have in common.
@@ -43,13 +43,13 @@ impl Assembly {
         describe: Describe<'_>,
         collector: &mut FaultCollector,
     ) -> Result<u64> {
-        self.drop_dead_rows();
+        self.drop_dead_rows()?;
         if self.on_unknown == OnUnknown::Create {
             self.create_unknown(file, rule.source_space, &batch.ids.sources)?;
             self.create_unknown(file, rule.target_space, &batch.ids.targets)?;
         }
         let mut unknown = Faults::new(collector.rules());
-        let mut groups = self.place_edges(rule, &batch, describe, &mut unknown);
+        let mut groups = self.place_edges(file, rule, &batch, describe, &mut unknown)?;
         if self.on_unknown == OnUnknown::Skip {
             self.settled.unknown += unknown.count();
         } else {
@@ -67,9 +67,7 @@ impl Assembly {
         for ((code, source, target), EdgeGroup { group, sources, targets }) in groups {
             let columns = batch.columns.take(code, &group, rows);
             let table = self.edge_table(&batch.names.names[code], source, target);
-            self.edges[table]
-                .push(sources, targets, columns, typing)
-                .map_err(|why| Error::invalid(format!("{file}: {why}")))?;
+            self.edges[table].push(sources, targets, columns, typing).map_err(|error| error.context(file))?;
             added += group.rows.len() as u64;
         }
         Ok(added)
@@ -77,13 +75,14 @@ impl Assembly {
 
     /// Looks the ends of edges up and groups edges by type and labels, in order of appearance.
     fn place_edges(
-        &self,
+        &mut self,
+        file: &str,
         rule: EdgeRule,
         batch: &Batch<Ends>,
         describe: Describe<'_>,
         unknown: &mut Faults,
-    ) -> Vec<(Joins, EdgeGroup)> {
-        let (source_space, target_space) = (&self.spaces[rule.source_space], &self.spaces[rule.target_space]);
+    ) -> Result<Vec<(Joins, EdgeGroup)>> {
+        let EdgeRule { source_space, target_space, .. } = rule;
         let Ends { sources, targets } = &batch.ids;
         let mut groups: Vec<(Joins, EdgeGroup)> = Vec::new();
         let mut group_at: HashMap<Joins, usize> = HashMap::new();
@@ -91,7 +90,10 @@ impl Assembly {
         let mut last = 0;
         for row in 0..batch.lines.len() {
             let code = batch.names.code(row);
-            let found = (source_space.find(sources, row), target_space.find(targets, row));
+            let found = (
+                self.find_vertex(file, source_space, sources, row)?,
+                self.find_vertex(file, target_space, targets, row)?,
+            );
             let (Some(source), Some(target)) = found else {
                 grouping.step(row, code, None);
                 unknown.push(batch.lines[row], || {
@@ -99,7 +101,8 @@ impl Assembly {
                         (None, _) => (IdPart::Source, sources, source_space),
                         _ => (IdPart::Target, targets, target_space),
                     };
-                    let why = format!("there is no vertex {} in {}", ids.show(row), space.title());
+                    let space = self.spaces[space].title();
+                    let why = format!("there is no vertex {} in {space}", ids.show(row));
                     describe(row, part, why)
                 });
                 continue;
@@ -116,6 +119,6 @@ impl Assembly {
             edges.sources.push(source.row);
             edges.targets.push(target.row);
         }
-        groups
+        Ok(groups)
     }
 }

@@ -1,16 +1,21 @@
 //! Graph: the spaces and tables of an assembly, and what files say about them; they must agree.
 
-use crate::import::assembly::id_column::IdKind;
+use crate::import::assembly::id_column::{IdColumn, IdKind};
+use crate::import::assembly::settle::too_many_vertices;
 use crate::import::assembly::space::{Place, Space};
 use crate::import::cell::CellType;
 use crate::import::declared::Declared;
+use crate::import::identity::Inserted;
+use crate::import::known::Known;
 use crate::import::options::ImportOptions;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::spill::Staging;
 use crate::import::stage::{StagedEdges, StagedVertices};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::value::ValueType;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// A graph that is put together. All vertices come before the edges that name them.
 pub struct Assembly {
@@ -31,12 +36,17 @@ pub struct Assembly {
     /// By edge type, for files without direction: the pairs of vertices that have an edge.
     pub(super) pairs: HashMap<String, HashSet<[Place; 2]>>,
     pub(super) settled: Settled,
+    /// What the database has.
+    pub(super) known: Arc<Known>,
+    /// Where blocks go.
+    staging: Arc<Staging>,
 }
 
 impl Assembly {
-    /// An empty graph, in which `options` settle what is there twice or not at all.
+    /// An empty graph beside `known`, in which `options` settle what is there twice or not at all; its
+    /// blocks go where `staging` says.
     #[must_use]
-    pub fn new(options: &ImportOptions) -> Self {
+    pub fn new(options: &ImportOptions, known: Arc<Known>, staging: Arc<Staging>) -> Self {
         Self {
             on_duplicate: options.on_duplicate,
             on_unknown: options.on_unknown,
@@ -50,6 +60,8 @@ impl Assembly {
             dead: HashSet::new(),
             pairs: HashMap::new(),
             settled: Settled::default(),
+            known,
+            staging,
         }
     }
 
@@ -76,11 +88,13 @@ impl Assembly {
     }
 
     /// The number of the space `name`, where the edges of `file` have an end whose ids are of `kind`
-    /// (`None`: whatever they are elsewhere, or else `default`); `None` if no file has vertices of it
-    /// and none may be created.
+    /// (`None`: whatever they are elsewhere, or else `default`). If no file has vertices of it, they are
+    /// those of the label of that name in the database; `None` if there is none either and none may be
+    /// created.
     ///
     /// # Errors
-    /// `invalid` if its ids are of another kind elsewhere.
+    /// `invalid` if its ids are of another kind elsewhere, or if it isn't clear by which key the
+    /// database's vertices are found.
     pub fn end_space(
         &mut self,
         name: &str,
@@ -88,7 +102,11 @@ impl Assembly {
         default: IdKind,
         file: &str,
     ) -> Result<Option<usize>> {
-        match self.find_space(name) {
+        let space = match self.find_space(name) {
+            Some(space) => Some(space),
+            None => self.enter_known_space(name, file)?,
+        };
+        match space {
             Some(space) => {
                 kind.map_or(Ok(()), |kind| self.check_kind(space, kind, file))?;
                 Ok(Some(space))
@@ -98,6 +116,56 @@ impl Assembly {
             }
             None => Ok(None),
         }
+    }
+
+    /// The space `name` with the ids of the database's vertices of that label, if there are any.
+    fn enter_known_space(&mut self, name: &str, file: &str) -> Result<Option<usize>> {
+        let known = Arc::clone(&self.known);
+        let in_file = |error: Error| error.context(format!("{file}: id space {name:?}"));
+        let Some(label) = known.by_label(name).map_err(in_file)? else { return Ok(None) };
+        let kind = match label.value_type.unwrap_or(ValueType::String) {
+            ValueType::String => IdKind::Strings,
+            ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 => IdKind::Integers,
+            other => {
+                let key = &label.key_name;
+                return Err(in_file(Error::invalid(format!(
+                    "{name}.{key} of the database is of {other}; ids of files are strings or whole numbers"
+                ))));
+            }
+        };
+        let space = self.space(name, kind, file)?;
+        self.vertex_table(name, Some(&label.key_name), space, file)?;
+        Ok(Some(space))
+    }
+
+    /// Where the vertex with the id at `row` of `ids` is, among the files' and then the database's.
+    ///
+    /// # Errors
+    /// What reading the database meets; `limit` beyond 4,294,967,295 vertices.
+    pub(super) fn find_vertex(
+        &mut self,
+        file: &str,
+        space: usize,
+        ids: &IdColumn,
+        row: usize,
+    ) -> Result<Option<Place>> {
+        let found = self.spaces[space].find(ids, row);
+        if found.is_some() || self.known.is_nothing() {
+            return Ok(found);
+        }
+        let known = Arc::clone(&self.known);
+        for table in (0..self.vertices.len()).filter(|table| self.table_spaces[*table].0 == space) {
+            let Some(label) = self.vertices[table].known(&known) else { continue };
+            let Some(vertex) = label.find(&ids.value(row))? else { continue };
+            let place = Place { table, row: self.vertices[table].add_existing(vertex)? };
+            let space = &mut self.spaces[space];
+            let Inserted::New(entry) = space.insert(ids, row) else {
+                return Err(too_many_vertices(file, space));
+            };
+            space.set_existing(entry, place);
+            return Ok(Some(place));
+        }
+        Ok(None)
     }
 
     fn space(&mut self, name: &str, kind: IdKind, file: &str) -> Result<usize> {
@@ -150,16 +218,16 @@ impl Assembly {
                 show(known_key, *known_space)
             )));
         }
-        self.vertices.push(StagedVertices::new(label, key));
+        self.vertices.push(StagedVertices::new(label, key, &self.staging));
         self.table_spaces.push((space, file.to_owned()));
         Ok(self.vertices.len() - 1)
     }
 
     /// The number of the table of edges of `edge_type` between two tables of vertices.
     pub(super) fn edge_table(&mut self, edge_type: &str, source_label: usize, target_label: usize) -> usize {
-        let edges = &mut self.edges;
+        let (edges, staging) = (&mut self.edges, &self.staging);
         *self.edge_tables.entry((edge_type.to_owned(), source_label, target_label)).or_insert_with(|| {
-            edges.push(StagedEdges::new(edge_type, source_label, target_label));
+            edges.push(StagedEdges::new(edge_type, source_label, target_label, staging));
             edges.len() - 1
         })
     }
@@ -200,12 +268,14 @@ impl Assembly {
     }
 
     /// Moves the graph into `load`, which must be empty, and tells what was settled.
-    #[must_use]
-    pub fn finish(mut self, load: &mut Load) -> Settled {
-        self.drop_dead_rows();
+    ///
+    /// # Errors
+    /// What the file where blocks lie meets.
+    pub fn finish(mut self, load: &mut Load) -> Result<Settled> {
+        self.drop_dead_rows()?;
         load.vertices = self.vertices.into_iter().map(StagedVertices::finish).collect();
         load.edges = self.edges.into_iter().map(StagedEdges::finish).collect();
-        self.settled
+        Ok(self.settled)
     }
 
     fn declare<'a>(

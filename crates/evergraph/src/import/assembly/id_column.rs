@@ -153,6 +153,19 @@ impl IdColumn {
         }
     }
 
+    /// The id of `row` as a value.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn value(&self, row: usize) -> Value {
+        match self {
+            Self::Integers(ids) => Value::I64(ids[row].cast_signed()),
+            Self::Strings(ids) => Value::from(text_of(ids.get(row))),
+            Self::Values(ids) => value_of(ids.get(row)),
+        }
+    }
+
     /// The ids of `rows` as a property; all of them if `rows` is `None`.
     ///
     /// # Panics
@@ -173,10 +186,7 @@ impl IdColumn {
                 Some(ValueType::I64)
             }
             Self::Strings(ids) => {
-                for row in rows {
-                    let id = std::str::from_utf8(ids.get(row));
-                    column.push_text(id.expect("ids are checked when they are read"));
-                }
+                rows.for_each(|row| column.push_text(text_of(ids.get(row))));
                 Some(ValueType::String)
             }
             Self::Values(ids) => {
@@ -188,6 +198,10 @@ impl IdColumn {
         let found = column.as_ref().map_or(ValueType::Any, |column| column.value_type());
         CellColumn { value_type: declared.unwrap_or(found), column }
     }
+}
+
+fn text_of(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("ids are checked when they are read")
 }
 
 fn value_of(bytes: &[u8]) -> Value {

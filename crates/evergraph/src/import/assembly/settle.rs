@@ -16,27 +16,36 @@ const CREATED_KEY: &str = "id";
 
 impl Assembly {
     /// Takes the rows out that later ones replaced; everything behind them moves up.
-    pub(super) fn drop_dead_rows(&mut self) {
+    pub(super) fn drop_dead_rows(&mut self) -> Result<()> {
         if self.dead.is_empty() {
-            return;
+            return Ok(());
         }
         let mut dead: Vec<Vec<u32>> = vec![Vec::new(); self.vertices.len()];
         self.dead.drain().for_each(|place| dead[place.table].push(place.row));
         for (staged, rows) in self.vertices.iter_mut().zip(&mut dead) {
             rows.sort_unstable();
-            staged.stage.remove_rows(rows);
+            staged.stage.remove_rows(rows)?;
         }
         self.spaces.iter_mut().for_each(|space| space.renumber(&dead));
+        Ok(())
     }
 
     /// Creates the vertices of `space` that `ids` name and that aren't there.
     pub(super) fn create_unknown(&mut self, file: &str, space: usize, ids: &IdColumn) -> Result<()> {
         let is_unknown = |row: &usize| self.spaces[space].find(ids, *row).is_none();
-        let unknown: Vec<usize> = (0..ids.len()).filter(is_unknown).collect();
+        let mut unknown: Vec<usize> = (0..ids.len()).filter(is_unknown).collect();
         if unknown.is_empty() {
             return Ok(());
         }
         let table = self.created_table(file, space)?;
+        if !self.known.is_nothing() {
+            let rows = std::mem::take(&mut unknown);
+            for row in rows {
+                if self.find_vertex(file, space, ids, row)?.is_none() {
+                    unknown.push(row);
+                }
+            }
+        }
         let space = &mut self.spaces[space];
         let mut created: Vec<u32> = Vec::new();
         for row in unknown {
@@ -56,7 +65,7 @@ impl Assembly {
         let id_column = |key: &String| (key.clone(), ids.to_column(Some(&created)));
         let columns = staged.unique_key.iter().map(id_column).collect();
         let typing = if ids.kind() == IdKind::Values { Typing::Learned } else { Typing::Declared };
-        staged.push(created.len(), columns, typing).map_err(|why| Error::invalid(format!("{file}: {why}")))
+        staged.push(created.len(), columns, typing).map_err(|error| error.context(file))
     }
 
     /// The table where vertices of `space` are created: that of its only label. A space without

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Entries count ids in the order in which they come. Entries that follow one another in one table
-//! share a run: a file of one label costs a few bytes in all.
+//! share a run: a file of one label costs a few bytes in all. Vertices that the database has already
+//! are numbered from above (`load::VertexTable::end`), in runs of their own.
 
 use crate::import::assembly::id_column::{IdColumn, IdKind};
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
@@ -34,7 +35,7 @@ pub struct Space {
 pub struct Place {
     /// Index of the label's table.
     pub table: usize,
-    /// Row of the table.
+    /// Row of the table, or the number of a vertex that the database has.
     pub row: u32,
 }
 
@@ -42,6 +43,8 @@ pub struct Place {
 struct Run {
     entry: u32,
     place: Place,
+    /// Rows of new vertices ascend, numbers of existing ones descend.
+    is_new: bool,
 }
 
 enum Ids {
@@ -125,17 +128,28 @@ impl Space {
             [run] => run,
             runs => &runs[runs.partition_point(|run| run.entry <= entry) - 1],
         };
-        Place { row: run.place.row + (entry - run.entry), ..run.place }
+        let after = entry - run.entry;
+        Place { row: if run.is_new { run.place.row + after } else { run.place.row - after }, ..run.place }
     }
 
     /// Says where the vertex of a new `entry` is. Entries come in order.
     pub fn set_place(&mut self, entry: u32, place: Place) {
-        // In one run entries and rows grow alike.
+        self.note_run(Run { entry, place, is_new: true });
+    }
+
+    /// Says that the vertex of a new `entry` is in the database and has the number of `place` in edges.
+    pub fn set_existing(&mut self, entry: u32, place: Place) {
+        self.note_run(Run { entry, place, is_new: false });
+    }
+
+    fn note_run(&mut self, next: Run) {
         let continues = self.runs.last().is_some_and(|run| {
-            run.place.table == place.table && place.row.checked_sub(run.place.row) == Some(entry - run.entry)
+            let (low, high) = if next.is_new { (run, &next) } else { (&next, run) };
+            (run.is_new, run.place.table) == (next.is_new, next.place.table)
+                && high.place.row.checked_sub(low.place.row) == Some(next.entry - run.entry)
         });
         if !continues {
-            self.runs.push(Run { entry, place });
+            self.runs.push(next);
         }
     }
 
@@ -153,7 +167,8 @@ impl Space {
             // Where the last run ends doesn't matter: its later entries don't exist.
             let end = self.runs.get(index + 1).map_or(u32::MAX, |next| next.entry);
             let rows = &dead[run.place.table];
-            runs.push(Run { entry: run.entry, place: moved_up(run.place) });
+            debug_assert!(run.is_new, "vertices of the database are found after all files of vertices");
+            runs.push(Run { place: moved_up(run.place), ..*run });
             let first = rows.partition_point(|row| *row < run.place.row);
             for row in &rows[first..] {
                 // The entry of a row that is gone has moved; the run goes on behind it.
@@ -161,7 +176,7 @@ impl Space {
                 if entry >= end {
                     break;
                 }
-                runs.push(Run { entry, place: moved_up(Place { row: row + 1, ..run.place }) });
+                runs.push(Run { entry, place: moved_up(Place { row: row + 1, ..run.place }), ..*run });
             }
         }
         self.runs = runs;

@@ -1,5 +1,5 @@
-//! Vertices: batches of them get rows in the tables of their labels. An id given twice is a fault, or
-//! settled.
+//! Vertices: batches of them get rows in the tables of their labels. An id given twice, or one that the
+//! database has, is a fault, or settled.
 
 use crate::import::assembly::batch::{Batch, Columns, Describe, Group, Grouping, IdPart};
 use crate::import::assembly::graph::Assembly;
@@ -10,7 +10,7 @@ use crate::import::faults::{FaultCollector, Faults};
 use crate::import::identity::Inserted;
 use crate::import::policy::OnDuplicate;
 use crate::import::stage::Typing;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 
 impl Assembly {
     /// Adds the vertices of `batch` to `space`; `tables` holds a vertex table for each of its names.
@@ -42,9 +42,7 @@ impl Assembly {
                 let ids = batch.ids.to_column((!is_whole).then_some(group.rows.as_slice()));
                 columns.insert(0, (key.clone(), ids));
             }
-            table
-                .push(group.rows.len(), columns, typing)
-                .map_err(|why| Error::invalid(format!("{file}: {why}")))?;
+            table.push(group.rows.len(), columns, typing).map_err(|error| error.context(file))?;
             added += group.rows.len() as u64;
         }
         Ok(added)
@@ -59,12 +57,26 @@ impl Assembly {
         describe: Describe<'_>,
         duplicates: &mut Faults,
     ) -> Result<Vec<Group>> {
+        let known: Vec<_> = tables.iter().map(|table| self.vertices[*table].known(&self.known)).collect();
         let space = &mut self.spaces[space];
         let mut groups: Vec<Group> = tables.iter().map(|_| Group::default()).collect();
         let mut grouping = Grouping::new(&batch.columns);
         for row in 0..batch.lines.len() {
             let code = batch.names.code(row);
             let (table, group) = (tables[code], &mut groups[code]);
+            if let Some(known) = &known[code]
+                && known.find(&batch.ids.value(row))?.is_some()
+            {
+                grouping.step(row, code, None);
+                if self.on_duplicate == OnDuplicate::First {
+                    self.settled.duplicates += 1;
+                } else {
+                    duplicates.push(batch.lines[row], || {
+                        describe(row, IdPart::Vertex, in_database(&batch.ids.show(row)))
+                    });
+                }
+                continue;
+            }
             let table_row = self.vertices[table].stage.rows() + group.rows.len() as u64;
             let place = Place { table, row: table_row as u32 };
             match space.insert(&batch.ids, row) {
@@ -100,6 +112,11 @@ impl Assembly {
         }
         Ok(groups)
     }
+}
+
+/// What is wrong with the row of a vertex that the database has.
+pub fn in_database(id: &str) -> String {
+    format!("vertex {id} is in the database already, and an import changes none that is there")
 }
 
 impl Columns {

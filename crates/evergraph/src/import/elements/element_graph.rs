@@ -212,6 +212,7 @@ impl Entered {
 mod tests {
     use super::*;
     use crate::import::faults::OnBadRow;
+    use crate::import::known::Known;
     use crate::import::options::{Imported, InputFile};
     use crate::import::policy::OnUnknown;
     use crate::import::read::read_in_blocks;
@@ -239,7 +240,7 @@ mod tests {
         let mut options = ImportOptions { threads, ..ImportOptions::new(inputs) };
         change(&mut options);
         let prefix = format!("{}/", folder.path().display());
-        let mut imported = read_in_blocks(&options, &|_| (), block_bytes)
+        let mut imported = read_in_blocks(&options, Known::default(), &|_| (), block_bytes)
             .map_err(|error| error.to_string().replace(&prefix, ""))?;
         imported.notes.iter_mut().for_each(|note| *note = note.replace(&prefix, ""));
         imported.bad_rows.first.iter_mut().for_each(|row| row.file = row.file.replace(&prefix, ""));

@@ -289,6 +289,7 @@ impl Rows {
 mod tests {
     use super::*;
     use crate::import::faults::OnBadRow;
+    use crate::import::known::Known;
     use crate::import::options::{ImportOptions, Imported, InputFile, Role};
     use crate::import::read::read_in_blocks;
     use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder};
@@ -334,7 +335,8 @@ mod tests {
         let mut options = ImportOptions { threads, ..ImportOptions::new(inputs) };
         change(&mut options);
         let prefix = format!("{}/", folder.display());
-        read_in_blocks(&options, &|_| (), 32).map_err(|error| error.to_string().replace(&prefix, ""))
+        read_in_blocks(&options, Known::default(), &|_| (), 32)
+            .map_err(|error| error.to_string().replace(&prefix, ""))
     }
 
     fn values(table: &VertexTable, key: &str) -> Vec<Option<String>> {

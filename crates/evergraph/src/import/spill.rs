@@ -1,0 +1,405 @@
+//! Spill: the blocks of an import, in memory as far as that goes, then in one temporary file.
+//!
+//! ```text
+//! file    [ block ]*        without a name: it is gone with the import, however that ends
+//! block   rows:u32
+//!         sources:u32[rows] targets:u32[rows]          edges only
+//!         columns:u32, each 0:u8 or 1:u8 and the form of stored columns
+//! ```
+//!
+//! Where a block lies, its length and its checksum stay in memory. The columns of a table are read in
+//! order and as often as the loader wants.
+
+use evergraph_graph::bytes::{Decoded, Reader};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::{Blocks, EdgeBlock, VertexBlock};
+use evergraph_graph::packed_column::PackedColumn;
+use evergraph_storage::checkpoint::arrays::{put_array, take_array};
+use evergraph_storage::checkpoint::column_form::{put_column, take_column};
+use std::fmt::Debug;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Where the blocks of one import go.
+///
+/// Concurrency: any thread; each place of the file belongs to one block.
+#[derive(Debug)]
+pub struct Staging {
+    memory_bytes: u64,
+    folder: PathBuf,
+    /// Bytes of blocks in memory. Decides nothing but where the next one goes.
+    in_memory: AtomicU64,
+    file: OnceLock<File>,
+    /// Where the file ends. Whoever adds to it owns what it added.
+    end: AtomicU64,
+}
+
+impl Default for Staging {
+    /// Everything stays in memory.
+    fn default() -> Self {
+        Self::new(u64::MAX, PathBuf::new())
+    }
+}
+
+impl Staging {
+    /// Blocks stay in memory up to `memory_bytes`; more go into a file in `folder`.
+    #[must_use]
+    pub fn new(memory_bytes: u64, folder: PathBuf) -> Self {
+        Self {
+            memory_bytes,
+            folder,
+            in_memory: AtomicU64::new(0),
+            file: OnceLock::new(),
+            end: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes in the file.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    fn file(&self) -> Result<&File> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let made = tempfile::tempfile_in(&self.folder).map_err(|error| self.failed("create", error))?;
+        Ok(self.file.get_or_init(|| made))
+    }
+
+    fn write(&self, bytes: &[u8], place: u64) -> Result<()> {
+        self.file()?.write_all_at(bytes, place).map_err(|error| self.failed("write", error))
+    }
+
+    fn failed(&self, doing: &str, error: io::Error) -> Error {
+        let folder = self.folder.display();
+        let what = format!("{doing} a temporary file of the import in {folder}");
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                let text = format!(
+                    "{what}: the disk is full; make space there, choose another folder (--temporary), or let \
+                     the import have more memory (--memory)"
+                );
+                Error::new(ErrorKind::Limit, text).because(error)
+            }
+            _ => Error::new(ErrorKind::Io, format!("{what}: {error}")).because(error),
+        }
+    }
+}
+
+/// A block that can lie in a file.
+pub trait Spill: Debug + Send + Sync + Sized + 'static {
+    /// How many rows it has.
+    fn rows(&self) -> usize;
+
+    /// Its columns, in the order of the table's properties.
+    fn columns(&self) -> &[Option<PackedColumn>];
+
+    /// Appends what is not in its columns.
+    fn put_rows(&self, out: &mut Vec<u8>);
+
+    /// Reads what [`Spill::put_rows`] wrote; a block without columns.
+    ///
+    /// # Errors
+    /// If it is something else.
+    fn take_rows(reader: &mut Reader<'_>) -> Decoded<Self>;
+
+    /// As [`Spill::columns`], to be changed.
+    fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>>;
+
+    /// Drops the rows for which `keep` is false.
+    fn retain(&mut self, keep: &[bool]);
+}
+
+fn retain_columns(columns: &mut [Option<PackedColumn>], keep: &[bool]) {
+    for column in columns {
+        *column = column.as_ref().and_then(|all| all.select((0..keep.len()).filter(|row| keep[*row])));
+    }
+}
+
+impl Spill for VertexBlock {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn columns(&self) -> &[Option<PackedColumn>] {
+        &self.columns
+    }
+
+    fn put_rows(&self, out: &mut Vec<u8>) {
+        put_count(out, self.rows);
+    }
+
+    fn take_rows(reader: &mut Reader<'_>) -> Decoded<Self> {
+        Ok(Self::bare(reader.u32()? as usize))
+    }
+
+    fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
+        &mut self.columns
+    }
+
+    fn retain(&mut self, keep: &[bool]) {
+        retain_columns(&mut self.columns, keep);
+        self.rows = keep.iter().filter(|keep| **keep).count();
+    }
+}
+
+impl Spill for EdgeBlock {
+    fn rows(&self) -> usize {
+        self.sources.len()
+    }
+
+    fn columns(&self) -> &[Option<PackedColumn>] {
+        &self.columns
+    }
+
+    fn put_rows(&self, out: &mut Vec<u8>) {
+        put_count(out, self.sources.len());
+        put_array(out, &self.sources);
+        put_array(out, &self.targets);
+    }
+
+    fn take_rows(reader: &mut Reader<'_>) -> Decoded<Self> {
+        let rows = reader.u32()? as usize;
+        let (sources, targets) = (take_array(reader, rows)?.into(), take_array(reader, rows)?.into());
+        Ok(Self { sources, targets, columns: Vec::new() })
+    }
+
+    fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
+        &mut self.columns
+    }
+
+    fn retain(&mut self, keep: &[bool]) {
+        retain_columns(&mut self.columns, keep);
+        for ends in [&mut self.sources, &mut self.targets] {
+            let mut kept = keep.iter();
+            ends.retain(|_| *kept.next().expect("one entry an edge"));
+        }
+    }
+}
+
+fn put_count(out: &mut Vec<u8>, count: usize) {
+    let count = u32::try_from(count).expect("blocks have fewer than 2^32 rows and columns");
+    out.extend_from_slice(&count.to_le_bytes());
+}
+
+fn put_block<B: Spill>(out: &mut Vec<u8>, block: &B) {
+    block.put_rows(out);
+    put_count(out, block.columns().len());
+    for column in block.columns() {
+        out.push(u8::from(column.is_some()));
+        if let Some(column) = column {
+            put_column(out, column);
+        }
+    }
+}
+
+fn take_block<B: Spill>(reader: &mut Reader<'_>) -> Decoded<B> {
+    let mut block = B::take_rows(reader)?;
+    let rows = block.rows();
+    for _ in 0..reader.u32()? {
+        let column = match reader.u8()? {
+            0 => None,
+            _ => Some(take_column(reader, |length| length == rows)?),
+        };
+        block.columns_mut().push(column);
+    }
+    Ok(block)
+}
+
+/// Bytes that a block takes in memory, about.
+fn block_bytes<B: Spill>(block: &B) -> u64 {
+    let columns = block.columns().iter().flatten().map(PackedColumn::heap_bytes).sum::<usize>();
+    (columns + block.rows() * 8) as u64
+}
+
+/// One block, wherever it lies.
+#[derive(Debug)]
+pub enum Slot<B> {
+    /// In memory.
+    Held(B),
+    /// In the file.
+    Spilled {
+        /// How many rows it has.
+        rows: usize,
+        /// Bytes from the beginning of the file.
+        offset: u64,
+        /// Bytes.
+        length: usize,
+        /// Of these bytes.
+        checksum: u32,
+    },
+}
+
+impl<B: Spill> Slot<B> {
+    /// Puts `block` where it fits.
+    ///
+    /// # Errors
+    /// `limit` on a full disk, naming the folder and what helps; `io`.
+    pub fn new(block: B, staging: &Staging) -> Result<Self> {
+        let bytes = block_bytes(&block);
+        let before = staging.in_memory.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) <= staging.memory_bytes {
+            return Ok(Self::Held(block));
+        }
+        staging.in_memory.fetch_sub(bytes, Ordering::Relaxed);
+        let mut form = Vec::new();
+        put_block(&mut form, &block);
+        let offset = staging.end.fetch_add(form.len() as u64, Ordering::Relaxed);
+        staging.write(&form, offset)?;
+        let (rows, length, checksum) = (block.rows(), form.len(), crc32c::crc32c(&form));
+        Ok(Self::Spilled { rows, offset, length, checksum })
+    }
+
+    /// How many rows the block has.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Held(block) => block.rows(),
+            Self::Spilled { rows, .. } => *rows,
+        }
+    }
+
+    /// Changes the block, wherever it lies.
+    ///
+    /// # Errors
+    /// That of `change`; what reading and writing the file meets.
+    pub fn change(&mut self, staging: &Staging, change: impl FnOnce(&mut B) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Held(block) => {
+                let before = block_bytes(block);
+                change(block)?;
+                staging.in_memory.fetch_add(block_bytes(block), Ordering::Relaxed);
+                staging.in_memory.fetch_sub(before, Ordering::Relaxed);
+            }
+            Self::Spilled { rows, offset, length, checksum } => {
+                let mut form = Vec::new();
+                let mut block: B = read(staging, (*offset, *length, *checksum), &mut form)?;
+                change(&mut block)?;
+                form.clear();
+                put_block(&mut form, &block);
+                if form.len() > *length {
+                    *offset = staging.end.fetch_add(form.len() as u64, Ordering::Relaxed);
+                }
+                staging.write(&form, *offset)?;
+                (*rows, *length, *checksum) = (block.rows(), form.len(), crc32c::crc32c(&form));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read<B: Spill>(
+    staging: &Staging,
+    (offset, length, checksum): (u64, usize, u32),
+    form: &mut Vec<u8>,
+) -> Result<B> {
+    form.resize(length, 0);
+    staging.file()?.read_exact_at(form, offset).map_err(|error| staging.failed("read", error))?;
+    let corrupt = |what: String| {
+        let folder = staging.folder.display();
+        let text = format!(
+            "a temporary file of the import in {folder} has changed at byte {offset}: {what}; check the disk"
+        );
+        Error::new(ErrorKind::Corrupt, text)
+    };
+    let found = crc32c::crc32c(form);
+    if found != checksum {
+        return Err(corrupt(format!("checksum {checksum:08x} expected, found {found:08x}")));
+    }
+    let mut reader = Reader::new(form);
+    take_block(&mut reader).map_err(|error| corrupt(error.to_string()))
+}
+
+/// The blocks of a table for the loader.
+#[derive(Debug)]
+pub struct StagedBlocks<B> {
+    /// In order.
+    pub slots: Vec<Slot<B>>,
+    /// Where those that are spilled lie.
+    pub staging: Arc<Staging>,
+}
+
+impl<B: Spill> Blocks<B> for StagedBlocks<B> {
+    fn for_each(&self, visit: &mut dyn FnMut(&B) -> Result<()>) -> Result<()> {
+        let mut form = Vec::new();
+        for slot in &self.slots {
+            match slot {
+                Slot::Held(block) => visit(block)?,
+                Slot::Spilled { offset, length, checksum, .. } => {
+                    visit(&read(&self.staging, (*offset, *length, *checksum), &mut form)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::value::Value;
+
+    fn block(from: i64, text: &str) -> EdgeBlock {
+        let numbers = [Value::I64(from), Value::I64(from + 1)];
+        let texts = [None, Some(&Value::from(text))];
+        let columns =
+            vec![PackedColumn::from_values(numbers.iter().map(Some)), None, PackedColumn::from_values(texts)];
+        EdgeBlock { columns, ..EdgeBlock::bare([(from as u32, 1), (2, u32::MAX)]) }
+    }
+
+    fn all(blocks: &StagedBlocks<EdgeBlock>) -> Result<Vec<EdgeBlock>> {
+        let mut found = Vec::new();
+        blocks.for_each(&mut |block| {
+            found.push(block.clone());
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn blocks_that_do_not_fit_come_back_from_the_file_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let wanted: Vec<EdgeBlock> = (0..6).map(|at| block(at, &"x".repeat(at as usize))).collect();
+        let staging = Arc::new(Staging::new(2 * block_bytes(&wanted[0]) + 8, folder.path().to_owned()));
+        let slots: Result<Vec<_>> = wanted.iter().map(|block| Slot::new(block.clone(), &staging)).collect();
+        let mut blocks = StagedBlocks { slots: slots.unwrap(), staging: Arc::clone(&staging) };
+        let held = blocks.slots.iter().filter(|slot| matches!(slot, Slot::Held(_))).count();
+        assert!((1..5).contains(&held) && staging.file_bytes() > 0, "{held} held");
+        assert_eq!(all(&blocks).unwrap(), wanted);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the file has no name");
+
+        let mut changed = wanted;
+        for (at, slot) in blocks.slots.iter_mut().enumerate() {
+            let change = |block: &mut EdgeBlock| {
+                block.sources[0] += 7;
+                // Every second block grows and finds another place.
+                block.columns[2] = block.columns[2].take().filter(|_| at % 2 == 0);
+                block.columns[1] = block.columns[0].clone().filter(|_| at % 2 == 0);
+                Ok(())
+            };
+            change(&mut changed[at]).unwrap();
+            slot.change(&staging, change).unwrap();
+        }
+        assert_eq!(all(&blocks).unwrap(), changed);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_and_a_file_that_changed_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = Staging::new(0, folder.path().join("gone"));
+        let error = Slot::new(block(1, "x"), &missing).unwrap_err();
+        assert!(error.to_string().contains("gone"), "{error}");
+        let staging = Arc::new(Staging::new(0, folder.path().to_owned()));
+        let slots = vec![Slot::new(block(1, "x"), &staging).unwrap()];
+        staging.write(&[255], 5).unwrap();
+        let error = all(&StagedBlocks { slots, staging }).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.to_string().contains("checksum"), "{error}");
+    }
+}

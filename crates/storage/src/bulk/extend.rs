@@ -1,0 +1,109 @@
+//! Extending: the edges of a load at vertices that are in the database already.
+//!
+//! ```text
+//! settle    each segment that gets edges is merged until its body is all there is, exact at W
+//! build     its body and the new edges in one, off the latch; rows that outgrow it become hubs
+//! install   under the latch, over the body that older snapshots go on reading
+//! ```
+//!
+//! Between settling and installing nothing changes: the gate keeps commits out, and a merge without
+//! records does nothing.
+
+use crate::memory::engine::MemoryEngine;
+use crate::memory::group::{EdgeSubject, Group};
+use crate::segment::body::Body;
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::version::{Hub, Layer, Segment, Version};
+use evergraph_graph::id::VertexId;
+use evergraph_graph::timestamp::Timestamp;
+use std::sync::Arc;
+
+/// What becomes of one segment that is there.
+#[derive(Debug)]
+pub struct Extension {
+    segment: Arc<Segment<EdgeBody>>,
+    /// `None` if only hubs of the segment change.
+    layer: Option<Layer<EdgeBody>>,
+}
+
+/// Merges the segment of `subject` in `group`, and its hubs, until their bodies are exact at W. Every
+/// commit must be readable and none may come before the load is installed.
+pub fn settle(engine: &MemoryEngine, group: &Group, subject: EdgeSubject) {
+    let Some(segment) = group.edge_segment(subject) else { return };
+    engine.settle(&segment);
+    let hubs = Arc::clone(&segment.load().layer.hubs);
+    hubs.iter().for_each(|hub| engine.settle(&hub.segment));
+}
+
+/// The body that has the edges of `vertex`, settled before; `None` if there is none.
+#[must_use]
+pub fn present(engine: &MemoryEngine, subject: EdgeSubject, vertex: VertexId) -> Option<Arc<EdgeBody>> {
+    let segment = engine.groups().get(vertex.group())?.edge_segment(subject)?;
+    let version = segment.load();
+    Some(match version.layer.hub(vertex.row()) {
+        Some(hub) => Arc::clone(&hub.load().layer.body),
+        None => Arc::clone(&version.layer.body),
+    })
+}
+
+/// Adds to `extensions` what `added`, which is not empty, makes of the settled segment of `subject` in
+/// `group`, exact at `base`.
+pub fn extend(
+    group: &Group,
+    subject: EdgeSubject,
+    added: &EdgeBody,
+    base: Timestamp,
+    extensions: &mut Vec<Extension>,
+) {
+    let segment = group.edge_segment_or_new(subject);
+    let before = segment.load_full().layer.clone();
+    let mut of_hubs = Vec::new();
+    if !before.hubs.is_empty() {
+        added.for_each_row(|row, range| {
+            if before.hub(row).is_some() {
+                of_hubs.push((row, range));
+            }
+        });
+    }
+    let rest;
+    let (added, of_hubs) = if of_hubs.is_empty() {
+        (added, Vec::new())
+    } else {
+        let (own, of_hubs) = added.split(of_hubs);
+        rest = own;
+        (&rest, of_hubs)
+    };
+    for (row, added) in of_hubs {
+        let segment = Arc::clone(before.hub(row).expect("looked up above"));
+        let body = segment.load().layer.body.united(&added);
+        extensions.push(Extension { segment, layer: Some(Layer::of_body(base, body, Arc::from([]))) });
+    }
+    let layer = (added.items() > 0).then(|| {
+        let (body, new_hubs) = before.body.united(added).split_hubs();
+        let new_hubs = new_hubs
+            .into_iter()
+            .map(|(row, body)| Hub { row, segment: Arc::new(Segment::of_load(base, body)) });
+        let mut hubs: Vec<Hub<EdgeBody>> = before.hubs.iter().cloned().chain(new_hubs).collect();
+        hubs.sort_unstable_by_key(|hub| hub.row);
+        Layer::of_body(base, body, hubs.into())
+    });
+    extensions.push(Extension { segment, layer });
+}
+
+/// Makes extensions real. Under the latch, before their timestamp is published; what was displaced is
+/// to be dropped after it.
+#[must_use]
+pub fn install(
+    engine: &MemoryEngine,
+    timestamp: Timestamp,
+    extensions: &[Extension],
+) -> Vec<Arc<Version<EdgeBody>>> {
+    let mut displaced = Vec::with_capacity(extensions.len());
+    for Extension { segment, layer } in extensions {
+        match layer {
+            Some(layer) => displaced.push(engine.load_over(segment, layer.clone())),
+            None => segment.hub_changed(timestamp),
+        }
+    }
+    displaced
+}

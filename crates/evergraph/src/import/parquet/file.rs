@@ -11,11 +11,13 @@ use crate::import::header::{Header, Meaning, parse_type};
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::header_words;
 use crate::import::options::Role;
+use crate::import::parquet::sound::{check_footer, guarded};
 use crate::import::parquet::types::value_type_of;
 use crate::import::recognise::file::{is_role_word, stem};
 use crate::import::source::{display_name, is_standard_input, open_error};
+use arrow_array::RecordBatch;
 use arrow_schema::DataType;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -196,18 +198,21 @@ impl OpenParquet {
         let file = File::open(&self.path).map_err(|error| open_error(&self.path, error))?;
         let columns = self.columns.iter().map(|column| column.index);
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns);
-        ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
-            .with_projection(mask)
-            .with_row_groups(vec![group])
-            .with_batch_size(rows_max)
-            .build()
-            .map_err(|error| self.broken(&error))
+        guarded(&self.name, || {
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+                .with_projection(mask)
+                .with_row_groups(vec![group])
+                .with_batch_size(rows_max)
+                .build()
+        })
     }
 
-    /// The error of a file that can't be read further.
-    #[must_use]
-    pub fn broken(&self, error: &dyn std::error::Error) -> Error {
-        broken(&self.name, error)
+    /// The next rows of `reader`; `None` at the end of its row group.
+    ///
+    /// # Errors
+    /// `invalid` if the file is damaged there.
+    pub fn next_batch(&self, reader: &mut ParquetRecordBatchReader) -> Result<Option<RecordBatch>> {
+        guarded(&self.name, || reader.next().transpose())
     }
 }
 
@@ -218,7 +223,7 @@ pub struct ParquetStart {
     /// The types of their values, as far as we have them.
     pub types: Vec<Option<ValueType>>,
     /// The first rows.
-    pub rows: Option<arrow_array::RecordBatch>,
+    pub rows: Option<RecordBatch>,
 }
 
 /// Looks at the beginning of the file at `path`.
@@ -229,11 +234,9 @@ pub fn look_at_start(path: &Path, rows_max: usize) -> Result<ParquetStart> {
     let (name, metadata) = (display_name(path), read_metadata(path)?);
     let file = File::open(path).map_err(|error| open_error(path, error))?;
     let fields = metadata.schema().fields().clone();
-    let mut reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
-        .with_batch_size(rows_max)
-        .build()
-        .map_err(|error| broken(&name, &error))?;
-    let rows = reader.next().transpose().map_err(|error| broken(&name, &error))?;
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
+    let mut reader = guarded(&name, || builder.with_batch_size(rows_max).build())?;
+    let rows = guarded(&name, || reader.next().transpose())?;
     let type_of = |index: usize| value_type_of(fields[index].data_type(), is_uuid(&metadata, index));
     Ok(ParquetStart {
         names: fields.iter().map(|field| field.name().clone()).collect(),
@@ -248,11 +251,10 @@ fn read_metadata(path: &Path) -> Result<ArrowReaderMetadata> {
         return Err(Error::invalid(format!("{name}: a Parquet file is read at several places: name a file")));
     }
     let file = File::open(path).map_err(|error| open_error(path, error))?;
-    ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|error| broken(&name, &error))
-}
-
-fn broken(name: &str, error: &dyn std::error::Error) -> Error {
-    Error::new(ErrorKind::Invalid, format!("{name}: is no sound Parquet file: {error}"))
+    let file_bytes = file.metadata().map_err(|error| open_error(path, error))?.len();
+    let metadata = guarded(&name, || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))?;
+    check_footer(&name, metadata.metadata(), file_bytes)?;
+    Ok(metadata)
 }
 
 /// Whether a column of this name isn't a property.

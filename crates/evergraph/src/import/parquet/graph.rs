@@ -174,9 +174,9 @@ fn read_groups(
     let parse = |group: usize| -> Result<Vec<Rows>> {
         let mut first = rows_before[group];
         let mut all = Vec::new();
-        for batch in file.read_group(group, batch_rows)? {
+        let mut reader = file.read_group(group, batch_rows)?;
+        while let Some(batch) = file.next_batch(&mut reader)? {
             cancel.check()?;
-            let batch = batch.map_err(|error| file.broken(&error))?;
             all.push(parse_rows(file, kinds, &batch, first, rules)?);
             first += batch.num_rows() as u64;
         }

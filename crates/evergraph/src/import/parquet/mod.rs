@@ -8,4 +8,5 @@
 pub mod cells;
 pub mod file;
 pub mod graph;
+pub mod sound;
 pub mod types;

@@ -20,7 +20,7 @@ use crate::export::options::{ExportOptions, ExportedFile, Packing};
 use crate::export::packed_file::PackedFile;
 use crate::export::pages;
 use crate::export::survey::{JoinSurvey, Survey};
-use crate::export::target::{FileTarget, FolderTarget};
+use crate::export::target::{FileTarget, FolderTarget, write_failed};
 use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use evergraph_graph::column::Column;
@@ -28,6 +28,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, TypeId};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// The label that lists of vertices get if there are several in them: the default of an import.
@@ -138,7 +139,7 @@ pub fn write_file(
     let edge_columns = edge_columns(survey, options)?;
     let target = FileTarget::create(options)?;
     let name = target.name();
-    let failed = |error: io::Error| FileTarget::failure(&options.output, error);
+    let failed = |error: io::Error| write_failed(&options.output, error);
     let mut lines = Lines::new(PackedFile::new(target, options.packing()).map_err(failed)?, &edge_columns);
     for joins in survey.joins.chunk_by(|left, right| left.edge_type == right.edge_type) {
         write_edges(view, joins, identity(survey), &edge_columns, &mut lines, (&name, meter), failed)?;
@@ -201,7 +202,7 @@ fn columns(
         let key = survey.catalogue.key(name);
         let found =
             facts.iter().filter(|(known, _)| Some(**known) == key).map(|(_, facts)| facts.value_type());
-        let types: std::collections::BTreeSet<ValueType> = found.collect();
+        let types: BTreeSet<ValueType> = found.collect();
         let mut types = types.into_iter();
         match (key, types.next(), types.next()) {
             (Some(key), Some(value_type), None) if fits_lists(value_type) => {
@@ -215,7 +216,7 @@ fn columns(
                 )))
             }
             _ => {
-                let known: std::collections::BTreeSet<_> =
+                let known: BTreeSet<_> =
                     facts.iter().map(|(key, _)| survey.catalogue.key_name(**key)).collect();
                 let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
                 let text = format!("no {of} that are written have {name:?}; there are: {}", known.join(", "));

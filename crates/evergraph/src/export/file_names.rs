@@ -45,25 +45,21 @@ impl FileNames {
 fn safe(wanted: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
     let mut name: String = wanted.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect();
-    if name.len() > BYTES_MAX {
-        name.truncate(name.floor_char_boundary(BYTES_MAX));
+    while name.len() > BYTES_MAX {
+        name.pop();
     }
     // Hidden files are no input, a dash would be an option, a dot at the end is lost on Windows.
     if name.is_empty() || name.starts_with(['.', '-']) {
         name.insert(0, '_');
     }
     let before_dot = name.split('.').next().unwrap_or_default().to_lowercase();
-    if name.ends_with('.') || DEVICES.contains(&before_dot.as_str()) {
-        let at = before_dot_end(&name);
-        name.insert(at, '_');
+    if DEVICES.contains(&before_dot.as_str()) {
+        name.insert(before_dot.len(), '_');
+    }
+    if name.ends_with('.') {
+        name.push('_');
     }
     name
-}
-
-/// Where an underscore makes a name another one: before its first dot if it is that of a device, else
-/// at its end.
-fn before_dot_end(name: &str) -> usize {
-    if name.ends_with('.') { name.len() } else { name.find('.').unwrap_or(name.len()) }
 }
 
 #[cfg(test)]

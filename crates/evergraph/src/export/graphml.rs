@@ -6,7 +6,7 @@ use crate::export::options::{ExportOptions, ExportedFile};
 use crate::export::packed_file::PackedFile;
 use crate::export::pages;
 use crate::export::survey::Survey;
-use crate::export::target::FileTarget;
+use crate::export::target::{FileTarget, write_failed};
 use evergraph_formats::error::WriteError;
 use evergraph_formats::graphml::keys::Scope;
 use evergraph_formats::graphml::writer::{GraphmlSchema, GraphmlWriter, PropertyKey};
@@ -29,7 +29,7 @@ pub fn write(
 ) -> Result<Vec<ExportedFile>> {
     let target = FileTarget::create(options)?;
     let name = target.name();
-    let failed = |error: std::io::Error| FileTarget::failure(&options.output, error);
+    let failed = |error: std::io::Error| write_failed(&options.output, error);
     let unwritable = |error: WriteError| match error {
         WriteError::Io(error) => failed(error),
         error => Error::from(error).context(options.output.display()),

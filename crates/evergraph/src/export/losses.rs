@@ -10,6 +10,7 @@ use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::LabelId;
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::value::ValueType;
+use std::collections::BTreeSet;
 
 /// What an import of the export of `survey` doesn't give back, a sentence each.
 #[must_use]
@@ -33,8 +34,8 @@ pub fn losses(
         && !survey.labels.is_empty()
     {
         losses.push(
-            "vertices are called by their numbers in the database: no key `id` is unique among all of them, \
-             and whoever reads the file may keep the numbers as a property"
+            "vertices are called by their numbers in the database, for no key `id` is unique among all of them; \
+             an import keeps the numbers as a property, called as `--vertex-id` says"
                 .to_owned(),
         );
     }
@@ -116,7 +117,7 @@ fn of_edge_lists(survey: &Survey, options: &ExportOptions, losses: &mut Vec<Stri
         losses.push("labels: a list has vertices of one".to_owned());
     }
     let identity = edge_list::identity(survey);
-    let mut missing = std::collections::BTreeSet::new();
+    let mut missing = BTreeSet::new();
     for key in survey.labels.iter().flat_map(|label| label.facts.keys()) {
         let name = catalogue.key_name(*key);
         if identity.key() == Some(*key) {

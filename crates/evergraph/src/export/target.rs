@@ -47,9 +47,6 @@ enum Place {
     Replace(NamedTempFile),
 }
 
-/// What bytes of a file go through.
-pub type FileWriter<W> = PackedFile<W>;
-
 impl FolderTarget {
     /// Begins the folder at the options' output.
     ///
@@ -82,7 +79,7 @@ impl FolderTarget {
     ///
     /// # Errors
     /// `io`, `limit`.
-    pub fn file(&self, name: &str, packing: Packing) -> Result<(String, FileWriter<File>)> {
+    pub fn file(&self, name: &str, packing: Packing) -> Result<(String, PackedFile<File>)> {
         let name = format!("{name}{}", packing.ending());
         let path = self.temporary.path().join(&name);
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
@@ -95,7 +92,7 @@ impl FolderTarget {
     ///
     /// # Errors
     /// `io`, `limit`.
-    pub fn finish_file(&mut self, name: String, file: FileWriter<File>, rows: u64) -> Result<()> {
+    pub fn finish_file(&mut self, name: String, file: PackedFile<File>, rows: u64) -> Result<()> {
         let (file, bytes) = file.finish().map_err(|error| self.failed(&name, error))?;
         file.sync_all().map_err(|error| self.failed(&name, error))?;
         self.files.push(ExportedFile { name, rows, bytes });
@@ -105,7 +102,7 @@ impl FolderTarget {
     /// What a write to the file `name` that failed with `error` means.
     #[must_use]
     pub fn failed(&self, name: &str, error: io::Error) -> Error {
-        failed("write", &self.path.join(name), error)
+        write_failed(&self.path.join(name), error)
     }
 
     /// Gives the folder its name.
@@ -114,7 +111,7 @@ impl FolderTarget {
     /// `io`: what was there before is there still.
     pub fn finish(self) -> Result<Vec<ExportedFile>> {
         let Self { path, temporary, overwrite, files } = self;
-        let error = |error| failed("write", &path, error);
+        let error = |error| write_failed(&path, error);
         File::open(temporary.path()).and_then(|folder| folder.sync_all()).map_err(error)?;
         match fs::read_dir(&path) {
             // Somebody may have put files there in the meantime.
@@ -173,12 +170,6 @@ impl FileTarget {
         }
     }
 
-    /// What a write that failed with `error` means. A closed pipe is found among its sources.
-    #[must_use]
-    pub fn failure(path: &Path, error: io::Error) -> Error {
-        failed("write", path, error)
-    }
-
     /// Completes the file and gives it its name.
     ///
     /// # Errors
@@ -186,7 +177,7 @@ impl FileTarget {
     pub fn finish(self, overwrite: bool) -> Result<()> {
         let Self { path, place } = self;
         let Place::Replace(temporary) = place else { return Ok(()) };
-        let error = |error| failed("write", &path, error);
+        let error = |error| write_failed(&path, error);
         temporary.as_file().sync_all().map_err(error)?;
         if overwrite {
             temporary.persist(&path).map_err(|failure| error(failure.error))?;
@@ -216,6 +207,12 @@ impl Write for FileTarget {
             Place::Replace(file) => file.flush(),
         }
     }
+}
+
+/// What a write to the file at `path` that failed with `error` means; `error` is its source.
+#[must_use]
+pub fn write_failed(path: &Path, error: io::Error) -> Error {
+    failed("write", path, error)
 }
 
 /// Through a symbolic link its target is replaced, not the link.

@@ -355,7 +355,7 @@ fn parse_cell_type(
             }
             _ => {
                 return Err(format!(
-                    "there is no option {option:?} for {kind:?}; all types have form alone, date and datetime have epoch"
+                    "there is no option {option:?} for {kind:?}; date and datetime have epoch"
                 ));
             }
         };
@@ -374,6 +374,28 @@ mod tests {
 
     fn property(key: &str, cell_type: CellType) -> Meaning {
         Meaning::Property { key: key.to_owned(), cell_type }
+    }
+
+    #[test]
+    fn names_in_quotes_hold_what_ends_a_name_elsewhere() {
+        let header = parse(r#""a\u003aID"|:ID|"":int|" b""#).unwrap();
+        let meanings: Vec<Meaning> = header.fields.into_iter().map(|field| field.meaning).collect();
+        let text = CellType::Scalar(ValueType::String);
+        assert_eq!(meanings[0], property("a:ID", text));
+        assert_eq!(meanings[2], property("", CellType::Scalar(ValueType::I32)));
+        assert_eq!(meanings[3], property(" b", text));
+    }
+
+    #[test]
+    fn any_type_may_stand_in_graphson() {
+        let header = parse(":ID|a:any{form:graphson}|b:Set{form:graphson}").unwrap();
+        assert_eq!(header.fields[1].meaning, property("a", CellType::GraphSon(ValueType::Any)));
+        assert_eq!(header.fields[2].meaning, property("b", CellType::GraphSon(ValueType::Set)));
+        let error = |word: &str| parse(&format!(":ID|{word}")).unwrap_err().to_string();
+        assert!(
+            error("a:int[]{form:graphson}").contains("unknown type \"int[]\"; in GraphSON there are bool,")
+        );
+        assert!(error("a:int{form:xml}").ends_with("unknown form \"xml\"; known is graphson"));
     }
 
     #[test]

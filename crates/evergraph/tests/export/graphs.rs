@@ -27,13 +27,16 @@ pub struct Graph {
     pub edges: Vec<(usize, usize, usize, Vec<Option<Value>>)>,
 }
 
+/// Properties by key, their values as text that shows every digit and type.
+pub type Properties = Vec<(String, String)>;
+
 /// What a graph holds, sorted: equal graphs are equal lists.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Content {
     /// Label and properties.
-    pub vertices: Vec<(String, Vec<(String, String)>)>,
+    pub vertices: Vec<(String, Properties)>,
     /// Type, ids of the ends, properties.
-    pub edges: Vec<(String, String, String, Vec<(String, String)>)>,
+    pub edges: Vec<(String, String, String, Properties)>,
 }
 
 /// Graphs with everything that a graph can have.
@@ -136,8 +139,8 @@ impl Graph {
     }
 }
 
-/// Properties in an order of their own, with every digit and type to be seen.
-pub fn shown(properties: Vec<(String, Value)>) -> Vec<(String, String)> {
+/// `properties` in an order of their own.
+pub fn shown(properties: Vec<(String, Value)>) -> Properties {
     let mut shown: Vec<_> = properties.into_iter().map(|(key, value)| (key, format!("{value:?}"))).collect();
     shown.sort();
     shown

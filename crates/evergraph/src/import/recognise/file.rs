@@ -241,7 +241,10 @@ fn neo4j_rule(rule: FileRule, header: &[String]) -> FileRule {
     }
     let (edge_type, mut undirected) = (rule.edge_type, false);
     let space = |kind: &str| header.iter().find(|word| kind_is(word, kind)).map(|word| space_of(word));
-    let named = edge_type.as_deref().and_then(ldbc::type_in_name).filter(|(source, _, target)| {
+    // LDBC's files have no column of types; ours have one, and mean what it says.
+    let has_types = header.iter().any(|word| kind_is(word, "TYPE"));
+    let name = edge_type.as_deref().filter(|_| !has_types);
+    let named = name.and_then(ldbc::type_in_name).filter(|(source, _, target)| {
         space("START_ID") == Some(source.as_str()) && space("END_ID") == Some(target.as_str())
     });
     let edge_type = named.map_or(edge_type, |(source, edge_type, target)| {

@@ -138,7 +138,7 @@ impl OpenStore {
     /// Opens, or creates, the database in `directory`.
     ///
     /// Cost: reads the bodies once and the log since the last checkpoint, about a second for 32 MiB
-    /// of small commits, and INDEXCOST for each entry of an index.
+    /// of small commits; then builds the indexes with two threads, a read and an insertion an entry.
     ///
     /// # Errors
     /// `busy` if it is open elsewhere, naming the process; `not_found` if there is no database and

@@ -44,7 +44,7 @@ fn shown(value: &Option<Value>) -> String {
 #[test]
 fn snb_without_messages_creates_them_from_its_edges() {
     let Some(folder) = data_set("snb-sf0.1-topology") else { return };
-    let options = ImportOptions { on_unknown: OnUnknown::Create, ..options(&[folder.clone()]) };
+    let options = ImportOptions { on_unknown: OnUnknown::Create, ..options(std::slice::from_ref(&folder)) };
     let Imported { load, bad_rows, settled, .. } = read(&options, &|_| ()).unwrap();
     assert_is_whole(&load);
     assert_eq!((bad_rows.count, settled.repeated_pairs), (0, 0));
@@ -62,7 +62,7 @@ fn snb_without_messages_creates_them_from_its_edges() {
 #[test]
 fn lsqb_with_projected_foreign_keys_is_recognised_as_a_folder() {
     let Some(folder) = data_set("lsqb-example") else { return };
-    let load = load(&options(&[folder.clone()]));
+    let load = load(&options(std::slice::from_ref(&folder)));
     assert_is_whole(&load);
     let mut files = 0;
     for entry in fs::read_dir(&folder).unwrap() {

@@ -1,5 +1,7 @@
 //! `Database`: a path to open, transactions, snapshots, and what keeps it in order.
 
+use crate::export::options::{ExportOptions, ExportProgress, Exported};
+use crate::export::run::export;
 use crate::import::options::{ImportOptions, Imported};
 use crate::import::read::read;
 use crate::index::{IndexInfo, IndexOptions};
@@ -286,6 +288,20 @@ impl Database {
         let loaded = self.load(&load, progress, &options.cancel)?;
         let (vertices_count, edges_count) = (load.vertices_count(), load.edges_count());
         Ok(ImportReport { loaded, vertices_count, edges_count, files })
+    }
+
+    /// Writes the newest readable state as files that others read, and that [`Database::import`] reads
+    /// back; others go on writing meanwhile. Memory for a page of rows.
+    ///
+    /// # Errors
+    /// `invalid` for options that don't fit, a place that is taken, or what the format can't hold;
+    /// `not_found` for names that there aren't; `io`, `limit`, `cancelled`. No error leaves files behind.
+    pub fn export(
+        &self,
+        options: &ExportOptions,
+        progress: &dyn Fn(&ExportProgress<'_>),
+    ) -> Result<Exported> {
+        export(&self.snapshot(), options, progress)
     }
 
     /// Counts and sizes. Cost: a look at each segment.

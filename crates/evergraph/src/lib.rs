@@ -24,6 +24,7 @@
 //! ```
 
 pub mod database;
+pub mod export;
 pub mod generate;
 pub mod import;
 pub mod index;

@@ -6,6 +6,7 @@ use crate::command::check::CheckArguments;
 use crate::command::checkpoint::CheckpointArguments;
 use crate::command::completions::CompletionsArguments;
 use crate::command::demo::DemoArguments;
+use crate::command::export::ExportArguments;
 use crate::command::generate::GenerateArguments;
 use crate::command::import::ImportArguments;
 use crate::command::index::IndexArguments;
@@ -118,6 +119,8 @@ pub struct Global {
 pub enum Command {
     /// Read CSV files and edge lists into a new database.
     Import(ImportArguments),
+    /// Write what is in a database now as CSV, Parquet, GraphSON, GraphML or edge lists.
+    Export(ExportArguments),
     /// Run an algorithm on what is in a database now.
     Run(RunArguments),
     /// Show what is in a database, and what it takes.

@@ -10,6 +10,7 @@
 //! p2p            Gnutella: a base graph and 30,000 updates are the published graph
 //! published      ego-Twitter, R-MAT 17, the Graphalytics examples
 //! rome           a road network: ways between two crossings, neighbourhoods, cycles
+//! tinkerpop      TinkerPop's sample graphs from GraphSON and GraphML
 //! temporal       three streams of timestamped edges, at five moments each
 //! imported       (support) a database made of files, and its ids
 //! answers        (support) the four algorithms against answer files
@@ -31,3 +32,4 @@ mod rome;
 mod snb;
 mod snb_updates;
 mod temporal;
+mod tinkerpop;

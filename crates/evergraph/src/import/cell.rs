@@ -7,6 +7,7 @@
 //! | `type[]` | elements behind one another, `;` between them; or in brackets: `[1,2]` |
 //! | `type[][]`, `type[][][]`, ... | elements in brackets inside brackets: `[[1,2],[3]]` |
 //! | `map` | a struct or map in braces: `{name: value}`, `{key=value}` |
+//! | any type `{form:graphson}` | the value in GraphSON 3, of that type; `any` is of every type |
 //! | a number of unstated type | a `long`, or a `double` from the first fraction on |
 //!
 //! Where the strict form of a scalar doesn't fit, those of other systems are tried
@@ -17,6 +18,8 @@ use crate::import::epoch::{EpochUnit, read_epoch};
 use crate::import::integer::{IntegerError, parse_i64};
 use crate::import::lenient;
 use crate::import::literal::{read_list, read_map};
+use evergraph_formats::graphson::value_read::read_value;
+use evergraph_formats::json::read::JsonReader;
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder, PackedData};
 use evergraph_graph::value::collection::List;
 use evergraph_graph::value::shortened::Shortened;
@@ -34,6 +37,8 @@ pub enum CellType {
     Nested(ValueType, u8),
     /// A struct or a map.
     Map,
+    /// Values of one type, or of `any`, in GraphSON 3.
+    GraphSon(ValueType),
     /// A date or datetime as a count since the beginning of 1970, UTC.
     Epoch(ValueType, EpochUnit),
     /// Numbers whose type nobody stated: whole numbers are `long`; a fraction makes the whole column
@@ -46,7 +51,7 @@ impl CellType {
     #[must_use]
     pub fn value_type(self) -> ValueType {
         match self {
-            Self::Scalar(value_type) | Self::Epoch(value_type, _) => value_type,
+            Self::Scalar(value_type) | Self::GraphSon(value_type) | Self::Epoch(value_type, _) => value_type,
             Self::Array(..) | Self::Nested(..) => ValueType::List,
             Self::Map => ValueType::Map,
             Self::Number => ValueType::I64,
@@ -61,6 +66,7 @@ impl fmt::Display for CellType {
             Self::Array(value_type, _) => write!(f, "{value_type}[]"),
             Self::Nested(value_type, depth) => write!(f, "{value_type}{}", "[]".repeat(usize::from(*depth))),
             Self::Map => f.write_str("map"),
+            Self::GraphSon(value_type) => write!(f, "{value_type}{{form:graphson}}"),
             Self::Epoch(value_type, unit) => write!(f, "{value_type}{{epoch:{}}}", unit.name()),
             Self::Number => f.write_str("number"),
         }
@@ -157,6 +163,11 @@ impl Cells {
                 let map = read_map(read_text(text)?)
                     .map_err(|why| format!("{} is no map: {why}", shortened(text)))?;
                 self.column.push(Some(&map));
+            }
+            CellType::GraphSon(value_type) => {
+                let value = read_graphson(text, value_type)
+                    .map_err(|why| format!("{} is no {}: {why}", shortened(text), self.cell_type))?;
+                self.column.push(Some(&value));
             }
             CellType::Array(value_type, delimiter) => {
                 let elements: Result<Vec<Value>, String> = text
@@ -257,6 +268,16 @@ fn read_scalar(text: &[u8], value_type: ValueType) -> Result<Value, String> {
     Value::parse(text, value_type)
         .or_else(|error| lenient::read(text, value_type).ok_or(error))
         .map_err(|error| error.to_string())
+}
+
+fn read_graphson(text: &[u8], value_type: ValueType) -> Result<Value, String> {
+    let mut reader = JsonReader::new(text);
+    let value = read_value(&mut reader).map_err(|error| error.to_string())?;
+    reader.finish().map_err(|error| error.to_string())?;
+    if value_type != ValueType::Any && value.value_type() != value_type {
+        return Err(format!("it is of type {}", value.value_type()));
+    }
+    Ok(value)
 }
 
 fn is_in_brackets(text: &[u8]) -> bool {

@@ -10,6 +10,8 @@ use crate::import::csv_records::{RecordBatch, RecordFields};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::integer::parse_i64;
+use crate::import::quoted_name;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 /// How the records of one file become rows.
@@ -176,13 +178,13 @@ impl NameReader {
         let name = Self::read(field, default);
         let code = match &name {
             // Most rows are named as the one before.
-            Ok(name) if self.last().is_some_and(|last| last == *name) => {
+            Ok(name) if self.last().is_some_and(|last| last == name) => {
                 *self.names.codes.last().expect("there is a last one")
             }
             Ok(name) => {
                 let next = self.names.names.len() as u32;
-                *self.codes.entry((*name).to_owned()).or_insert_with(|| {
-                    self.names.names.push((*name).to_owned());
+                *self.codes.entry(name.as_ref().to_owned()).or_insert_with(|| {
+                    self.names.names.push(name.as_ref().to_owned());
                     next
                 })
             }
@@ -197,13 +199,16 @@ impl NameReader {
         self.names.names.get(*code as usize).map(String::as_str)
     }
 
-    fn read<'a>(field: &'a [u8], default: &'a str) -> Result<&'a str, String> {
+    fn read<'a>(field: &'a [u8], default: &'a str) -> Result<Cow<'a, str>, String> {
         let text = std::str::from_utf8(field)
             .map_err(|_| format!("{} is not UTF-8; convert the file with iconv", shortened(field)))?
             .trim();
+        if let Some(name) = quoted_name::read(text) {
+            return Ok(Cow::Owned(name));
+        }
         if text.contains(';') {
             return Err(format!("{} are several labels; a vertex has one", shortened(field)));
         }
-        Ok(if text.is_empty() { default } else { text })
+        Ok(Cow::Borrowed(if text.is_empty() { default } else { text }))
     }
 }

@@ -7,18 +7,22 @@
 //! seen:datetime{epoch:seconds}                         :START_ID(Person)   where the edge begins
 //! :IGNORE                 left out                     :END_ID(Person)     where it ends
 //! id:ID(Person){id-type:long}                          :TYPE               the edge's type
+//! any{form:graphson} behind a name: values of any type in GraphSON 3, so `"a"` and `""` are texts
 //! ```
 //!
 //! The name in brackets is the *id space*: ids are unique in theirs, and the ends of edges are looked
-//! up in theirs. Without brackets it is one space for all. Words are read in any case.
+//! up in theirs. Without brackets it is one space for all. Words are read in any case. A name that
+//! holds one of these characters stands in quotes ([`quoted_name`](crate::import::quoted_name)).
 //!
-//! Source: Neo4j Operations Manual, "Import": headers. Differs: `{epoch:...}` and the types of
+//! Source: Neo4j Operations Manual, "Import": headers. Differs: the options in braces but `id-type`,
+//! quoted names, and the types of
 //! [`ValueType`] that Neo4j lacks are ours; a relationship's id, points and time zones of columns are
 //! refused; one label a vertex.
 
 use crate::import::cell::CellType;
 use crate::import::epoch::EpochUnit;
 use crate::import::options::{IdType, Role};
+use crate::import::quoted_name;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
@@ -219,6 +223,9 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
         Some((name, kind)) => (name.trim(), kind.trim()),
         None => (rest, ""),
     };
+    let quoted = quoted_name::read(name);
+    let is_nameless = name.is_empty();
+    let name = quoted.as_deref().unwrap_or(name);
     let options = parse_options(options.unwrap_or(""))?;
     let kind_upper = kind.to_ascii_uppercase();
     let is_end = matches!(kind_upper.as_str(), "ID" | "START_ID" | "END_ID");
@@ -243,11 +250,23 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
         "TYPE" => nameless(Meaning::Type),
         // Neo4j lets a name stand before it.
         "IGNORE" => Ok(Meaning::Ignore),
-        _ if name.is_empty() => Err("there is no name and no role".to_owned()),
+        _ if is_nameless => Err("there is no name and no role".to_owned()),
         _ => {
             let cell_type = parse_cell_type(kind, &options, array_delimiter)?;
             Ok(Meaning::Property { key: name.to_owned(), cell_type })
         }
+    }
+}
+
+/// The type that a word of a header states behind its name, such as `int`, `string[]` or
+/// `any{form:graphson}`.
+///
+/// # Errors
+/// What is allowed.
+pub fn parse_type(word: &str, array_delimiter: u8) -> std::result::Result<CellType, String> {
+    match parse_meaning(&format!("name:{word}"), array_delimiter)? {
+        Meaning::Property { cell_type, .. } => Ok(cell_type),
+        _ => Err(format!("{word:?} is no type of properties")),
     }
 }
 
@@ -294,6 +313,18 @@ fn parse_cell_type(
     if element == "map" && depth == 0 && options.is_empty() {
         return Ok(CellType::Map);
     }
+    if let [(option, form)] = options
+        && option == "form"
+    {
+        return match (form.as_str(), depth, element.parse::<ValueType>()) {
+            ("graphson", 0, Ok(value_type)) => Ok(CellType::GraphSon(value_type)),
+            ("graphson", ..) => Err(format!(
+                "unknown type {kind:?}; in GraphSON there are {}",
+                ValueType::all().map(ValueType::name).collect::<Vec<_>>().join(", ")
+            )),
+            _ => Err(format!("unknown form {form:?}; known is graphson")),
+        };
+    }
     let value_type = match element {
         "" if depth == 0 => Ok(ValueType::String),
         element => element.parse::<ValueType>(),
@@ -324,7 +355,7 @@ fn parse_cell_type(
             }
             _ => {
                 return Err(format!(
-                    "there is no option {option:?} for {kind:?}; date and datetime have epoch"
+                    "there is no option {option:?} for {kind:?}; all types have form alone, date and datetime have epoch"
                 ));
             }
         };

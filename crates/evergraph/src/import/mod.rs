@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! options ──> plan ──> source ──> lines ────────> edge_list ──> edge_list_graph ──┐
-//!              │          │                                                       ├──> load
-//!  recognise, mapping     └─────> csv_records ──> csv_rows ───> csv_graph ────────┘
-//!                                 header          cell          assembly, stage
+//!              │         ├──────> csv_records ──> csv_rows ──┐                    ├──> load
+//!  recognise, mapping    │        header          cell       ├─> assembly ────────┘
+//!                        ├──────> elements ─────> rows ──────┤   stage
+//!                        └──────> parquet ──────> cells ─────┘
 //!                      │ one thread             │ all threads │ one thread, in file order
 //! ```
 //!
@@ -22,6 +23,7 @@ pub mod declared;
 pub mod edge_list;
 pub mod edge_list_file;
 pub mod edge_list_graph;
+pub mod elements;
 pub mod epoch;
 pub mod faults;
 pub mod header;
@@ -34,10 +36,12 @@ pub mod literal;
 pub mod mapping;
 pub mod meter;
 pub mod options;
+pub mod parquet;
 pub mod pipeline;
 pub mod places;
 pub mod plan;
 pub mod policy;
+pub mod quoted_name;
 pub mod read;
 pub mod recognise;
 pub mod report;

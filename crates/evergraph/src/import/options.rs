@@ -47,6 +47,10 @@ pub struct ImportOptions {
     pub on_duplicate: OnDuplicate,
     /// What to do about edges to vertices that aren't there.
     pub on_unknown: OnUnknown,
+    /// The property that keeps the ids of vertices in GraphSON and GraphML.
+    pub vertex_id_key: String,
+    /// The property that keeps the ids of edges there. `None`: they are not kept.
+    pub edge_id_key: Option<String>,
     /// What to do about rows that can't be loaded.
     pub on_bad_row: OnBadRow,
     /// The file that describes every bad row, also if the import stops; an older one is overwritten.
@@ -78,6 +82,8 @@ impl ImportOptions {
             vertex_columns: None,
             on_duplicate: OnDuplicate::Fail,
             on_unknown: OnUnknown::Fail,
+            vertex_id_key: "id".to_owned(),
+            edge_id_key: None,
             on_bad_row: OnBadRow::Stop,
             bad_rows_report: None,
             threads: 0,
@@ -216,6 +222,8 @@ pub struct Imported {
     pub bad_rows: BadRows,
     /// Rows of which the options said what is to be done.
     pub settled: Settled,
+    /// What of the files has no place in the graph, or another form there: a sentence each.
+    pub notes: Vec<String>,
     /// Files in given folders that were left out, for nothing tells what they hold.
     pub ignored_files: Vec<PathBuf>,
     /// CSV files whose columns don't say what they hold: it was guessed.

@@ -10,10 +10,12 @@
 
 use crate::import::csv_file::CsvFile;
 use crate::import::edge_list_file::{ListFile, ListKind};
+use crate::import::elements::element_graph::{ElementFile, ElementFormat};
 use crate::import::mapping::document::Mapping;
 use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{ImportOptions, InputFile, Role};
+use crate::import::parquet::file::ParquetFile;
 use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise};
 use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
@@ -29,6 +31,10 @@ pub struct Plan {
     pub nodes: Vec<CsvFile>,
     /// CSV files of edges.
     pub relationships: Vec<CsvFile>,
+    /// Files of vertices and edges together.
+    pub elements: Vec<ElementFile>,
+    /// Parquet files, of vertices or of edges.
+    pub parquet: Vec<ParquetFile>,
     /// Files in folders that nothing tells how to read.
     pub ignored_files: Vec<PathBuf>,
     /// Files of which something was guessed.
@@ -116,7 +122,7 @@ impl Plan {
                 }
             }
         }
-        if in_folders && self.lists.is_empty() && self.nodes.is_empty() && self.relationships.is_empty() {
+        if in_folders && self.is_empty() {
             let folders = options.files.iter().map(|file| display_name(&file.path));
             return Err(Error::invalid(format!(
                 "{}: no file in this folder has a name that tells what it holds: {KNOWN_ENDINGS}",
@@ -126,42 +132,53 @@ impl Plan {
         Ok(())
     }
 
+    fn is_empty(&self) -> bool {
+        let Self { lists, nodes, relationships, elements, parquet, .. } = self;
+        let no_csv = nodes.is_empty() && relationships.is_empty();
+        no_csv && lists.is_empty() && elements.is_empty() && parquet.is_empty()
+    }
+
     fn add(&mut self, candidate: Candidate, rule: FileRule, options: &ImportOptions) -> Result<()> {
         let Candidate { input, bytes, .. } = candidate;
-        let kind = match rule.format {
-            FileFormat::Ignore => {
-                self.ignored_files.push(input.path);
+        if rule.format == FileFormat::Ignore {
+            self.ignored_files.push(input.path);
+            return Ok(());
+        }
+        self.bytes_total = self.bytes_total.zip(bytes).map(|(total, bytes)| total + bytes);
+        let mut add_list = |kind| {
+            self.lists.push(ListFile { path: input.path.clone(), kind, rule: rule.clone() });
+            Ok(())
+        };
+        let mut add_elements = |format| {
+            self.elements.push(ElementFile { path: input.path.clone(), format, rule: rule.clone() });
+            Ok(())
+        };
+        match rule.format {
+            FileFormat::VertexList => return add_list(ListKind::Vertices),
+            FileFormat::EdgeList => return add_list(ListKind::Edges),
+            FileFormat::Dimacs => return add_list(ListKind::Dimacs),
+            FileFormat::MatrixMarket => return add_list(ListKind::MatrixMarket),
+            FileFormat::GraphSon => return add_elements(ElementFormat::GraphSon),
+            FileFormat::GraphMl => return add_elements(ElementFormat::GraphMl),
+            FileFormat::Parquet => {
+                let file = ParquetFile { path: input.path, rule };
+                let found = file.open()?.role;
+                check_role(&file.path, found, input.role)?;
+                self.parquet.push(file);
                 return Ok(());
             }
-            FileFormat::Csv => None,
-            FileFormat::VertexList => Some(ListKind::Vertices),
-            FileFormat::EdgeList => Some(ListKind::Edges),
-            FileFormat::Dimacs => Some(ListKind::Dimacs),
-            FileFormat::MatrixMarket => Some(ListKind::MatrixMarket),
-        };
-        self.bytes_total = self.bytes_total.zip(bytes).map(|(total, bytes)| total + bytes);
-        if let Some(kind) = kind {
-            self.lists.push(ListFile { path: input.path, kind, rule });
-            return Ok(());
+            FileFormat::Csv | FileFormat::Ignore => {}
         }
         let is_stream = bytes.is_none();
         let file = CsvFile { path: input.path, rule };
-        let told = input.role.map(|role| if role == Role::Edges { Role::Relationships } else { role });
         // A stream is opened once: what it holds has to be believed.
-        let found = match (is_stream, told) {
+        let found = match (is_stream, input.role.map(csv_role)) {
             (true, Some(role)) => role,
             (true, None) if file.rule.edge_type.is_some() || file.rule.start.is_some() => Role::Relationships,
             (true, None) => Role::Nodes,
             (false, _) => file.open(options)?.header.role,
         };
-        if let Some(told) = told.filter(|told| *told != found) {
-            return Err(Error::invalid(format!(
-                "{}: the header is that of {}, not of {}",
-                file.path.display(),
-                role_name(found),
-                role_name(told)
-            )));
-        }
+        check_role(&file.path, found, input.role)?;
         if found == Role::Nodes {
             self.nodes.push(file)
         } else {
@@ -264,6 +281,24 @@ fn check_report(path: &Path, options: &ImportOptions) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// The role that `role` is of a file with columns.
+fn csv_role(role: Role) -> Role {
+    if role == Role::Edges { Role::Relationships } else { role }
+}
+
+/// Complains if somebody told another role than the columns show.
+fn check_role(path: &Path, found: Role, told: Option<Role>) -> Result<()> {
+    match told.map(csv_role).filter(|told| *told != found) {
+        None => Ok(()),
+        Some(told) => Err(Error::invalid(format!(
+            "{}: the header is that of {}, not of {}",
+            path.display(),
+            role_name(found),
+            role_name(told)
+        ))),
+    }
 }
 
 fn role_name(role: Role) -> &'static str {

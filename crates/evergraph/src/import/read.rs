@@ -1,17 +1,20 @@
 //! Read: the whole of an import, from options to tables in memory.
 //!
-//! Order: CSV files of vertices, then of edges; lists of vertices, then of edges. Each file is read
-//! by the pipeline; the tables stand in the order in which their first rows came.
+//! Order: CSV and Parquet files of vertices; files of both, but for their edges; CSV and Parquet files
+//! of edges; the edges of files of both; lists of vertices, then of edges. Each file is read by the pipeline; the tables stand in the order in which their first rows came.
 
 use crate::import::assembly::graph::Assembly;
 use crate::import::context::Context;
 use crate::import::csv_graph::{read_nodes, read_relationships};
 use crate::import::edge_list_file::{ListFile, ListKind};
 use crate::import::edge_list_graph::EdgeListGraph;
+use crate::import::elements::element_graph::ElementGraph;
 use crate::import::faults::FaultCollector;
 use crate::import::lines::BLOCK_BYTES;
 use crate::import::meter::Meter;
-use crate::import::options::{ImportOptions, Imported, Progress};
+use crate::import::options::{ImportOptions, Imported, Progress, Role};
+use crate::import::parquet::file::ParquetFile;
+use crate::import::parquet::graph as parquet_graph;
 use crate::import::plan::Plan;
 use crate::import::report::ReportFile;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -65,9 +68,23 @@ pub(crate) fn read_in_blocks(
     for file in &plan.nodes {
         read_nodes(&mut assembly, file.open(options)?, &mut context)?;
     }
+    let parquet = plan.parquet.iter().map(ParquetFile::open).collect::<Result<Vec<_>>>()?;
+    for file in parquet.iter().filter(|file| file.role == Role::Nodes) {
+        parquet_graph::read_nodes(&mut assembly, file, &mut context)?;
+    }
+    let mut elements = ElementGraph::default();
+    for file in &plan.elements {
+        elements.read(file, &mut assembly, &mut context)?;
+    }
     for file in &plan.relationships {
         read_relationships(&mut assembly, file.open(options)?, &mut context)?;
     }
+    for file in parquet.iter().filter(|file| file.role != Role::Nodes) {
+        parquet_graph::read_relationships(&mut assembly, file, &mut context)?;
+    }
+    elements.finish(&mut assembly, &mut context)?;
+    let mut notes = elements.notes;
+    notes.extend(assembly.settle_types());
     let mut settled = assembly.finish(&mut load);
     for (label, lists) in lists_by_label(&plan, options) {
         let mut graph = EdgeListGraph::new(label, options)?;
@@ -83,6 +100,7 @@ pub(crate) fn read_in_blocks(
         load,
         bad_rows: context.faults.finish(),
         settled,
+        notes,
         ignored_files: plan.ignored_files,
         guessed_files: plan.guessed_files,
     })
@@ -106,7 +124,7 @@ mod tests {
     use super::*;
     use crate::import::faults::OnBadRow;
     use crate::import::mapping::document::Mapping;
-    use crate::import::options::{HeaderPlace, IdType, InputFile, Role};
+    use crate::import::options::{HeaderPlace, IdType, InputFile};
     use crate::import::policy::{OnDuplicate, OnUnknown};
     use evergraph_graph::load::{EdgeTable, VertexTable};
     use evergraph_graph::value::collection::List;
@@ -424,8 +442,8 @@ mod tests {
         let mut files = Files::new(&[("a.dat", "1 2\n")]);
         assert_eq!(
             files.error(&files.options()).1,
-            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each \
-             also with .gz or .zst): state its role"
+            "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each \
+             also with .gz or .zst, and .parquet): state its role"
         );
         files.inputs[0].role = Some(Role::EdgeList);
         assert_eq!(files.load().edges_count(), 1);
@@ -437,7 +455,7 @@ mod tests {
         files.inputs[0] = InputFile::new(files.folder.path());
         let error = read(&files.options(), &|_| ()).unwrap_err().to_string();
         assert!(
-            error.ends_with("known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each also with .gz or .zst"),
+            error.ends_with("known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst, and .parquet"),
             "{error}"
         );
     }

@@ -216,10 +216,15 @@ pub fn unpacked_name(file_name: &str) -> &str {
 }
 
 /// A count of bytes that a [`Source`] keeps, readable from another thread.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct BytesRead(Arc<AtomicU64>);
 
 impl BytesRead {
+    /// Counts `bytes` that were taken without a source.
+    pub fn add(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// Bytes taken from the file so far.
     #[must_use]
     pub fn get(&self) -> u64 {

@@ -42,6 +42,8 @@ What a file holds follows from its name and first lines:
   .e .edges .el   edges, `source target [weight]           :START_ID and :END_ID edges; else what
   .txt            [time]` a line                           names and values look like
   .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
+  .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
+  .xml .graphml   GraphML
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
@@ -131,6 +133,12 @@ pub struct ImportArguments {
     /// What to do about an edge to or from a vertex that isn't there.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
     pub on_unknown: OnUnknownArgument,
+    /// The property that keeps the ids of vertices in GraphSON and GraphML.
+    #[arg(long, value_name = "KEY", default_value = "id", help_heading = "GraphSON and GraphML")]
+    pub vertex_id: String,
+    /// The property that keeps the ids of edges there [default: they are not kept].
+    #[arg(long, value_name = "KEY", help_heading = "GraphSON and GraphML")]
+    pub edge_id: Option<String>,
     /// What to do about a row that can't be loaded.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
     pub on_error: OnError,
@@ -220,7 +228,7 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
     })?;
     let read_seconds = began.elapsed().as_secs_f64();
     arguments.check_names(&imported)?;
-    let Imported { load, bad_rows, settled, ignored_files, guessed_files } = imported;
+    let Imported { load, bad_rows, settled, notes, ignored_files, guessed_files } = imported;
     let load = destination.load(load, read_seconds, &meter, context)?;
     drop(meter);
     let shown = |paths: Vec<PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
@@ -231,6 +239,7 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
         load,
         bad_rows,
         settled: settled.into(),
+        notes,
         ignored_files,
         guessed_files,
     })
@@ -289,6 +298,8 @@ impl ImportArguments {
         options.vertices = self.vertices.clone();
         options.edge_columns.clone_from(&self.columns);
         options.vertex_columns.clone_from(&self.vertex_columns);
+        options.vertex_id_key.clone_from(&self.vertex_id);
+        options.edge_id_key.clone_from(&self.edge_id);
         options.on_duplicate = match self.on_duplicate {
             OnDuplicateArgument::Fail => OnDuplicate::Fail,
             OnDuplicateArgument::First => OnDuplicate::First,
@@ -418,6 +429,7 @@ struct ImportReport {
     load: LoadReport,
     bad_rows: BadRowsReport,
     settled: SettledReport,
+    notes: Vec<String>,
     ignored_files: Vec<String>,
     guessed_files: Vec<String>,
 }
@@ -490,6 +502,7 @@ impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.load)?;
         write!(f, "{}", self.settled)?;
+        self.notes.iter().try_for_each(|note| writeln!(f, "{}", visible(note)))?;
         let BadRows { count, first } = &self.bad_rows.bad_rows;
         if *count > 0 {
             let rows = counted(*count, "bad row", "bad rows");

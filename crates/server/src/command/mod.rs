@@ -5,6 +5,7 @@ pub mod check;
 pub mod checkpoint;
 pub mod completions;
 pub mod demo;
+pub mod export;
 pub mod generate;
 pub mod import;
 pub mod index;

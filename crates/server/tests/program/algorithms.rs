@@ -77,17 +77,20 @@ fn every_algorithm_answers_as_table_document_csv_and_parquet() {
 #[test]
 fn parquet_columns_have_the_types_of_keys_and_values() {
     let folder = Folder::with_social();
-    let types = |arguments: &[&str]| {
+    folder.write("a.e", "1 2 0.5\n2 3 1.5\n3 1 1\n");
+    folder.run(&["import", "a.eg", "a.e"]).succeeded();
+    let types_in = |database: &str, arguments: &[&str]| {
         let output = ["--output", "a.PARQUET"];
-        folder.run(&[&["run", "social.eg"], arguments, &output].concat()).succeeded();
+        folder.run(&[&["run", database], arguments, &output].concat()).succeeded();
         parquet(&folder, "a.PARQUET").0.into_iter().map(|(_, data_type)| data_type).collect::<Vec<_>>()
     };
     use DataType::{Float64, Int64, Utf8};
-    assert_eq!(types(&["pagerank"]), [Int64, Float64]);
-    assert_eq!(types(&["wcc", "--key", "name"]), [Utf8, Int64]);
-    assert_eq!(types(&["cycles", "--key", "name"]), [Int64, Int64, Utf8]);
-    let path = ["shortest-path", "--source", "1", "--target", "3", "--weight", "since"];
-    assert_eq!(types(&path), [Int64, Int64, Int64, Float64]);
+    assert_eq!(types_in("a.eg", &["pagerank"]), [Int64, Float64]);
+    assert_eq!(types_in("social.eg", &["wcc"]), [Utf8, Int64]);
+    assert_eq!(types_in("social.eg", &["wcc", "--key", "born"]), [Int64, Int64]);
+    assert_eq!(types_in("social.eg", &["cycles"]), [Int64, Int64, Utf8]);
+    let path = ["shortest-path", "--source", "1", "--target", "3", "--weight", "weight"];
+    assert_eq!(types_in("a.eg", &path), [Int64, Int64, Int64, Float64]);
 }
 
 #[test]
@@ -142,7 +145,7 @@ fn a_shortest_path_is_a_line_a_document_and_rows() {
     assert_eq!(rows, "path,position,key,value\n1,0,1,0.0\n1,1,2,1833.0\n1,2,3,3660.0\n");
     let document = folder.json(&weighted);
     assert_eq!(document["outcome"]["length"], 3660.0);
-    assert_eq!(document["paths"][0]["vertices"][1], json!({"vertex": 1, "label": "Person", "key": 2}));
+    assert_eq!(document["paths"][0]["vertices"][1], json!({"vertex": 1, "label": "Person", "key": "2"}));
     assert_eq!(document["vertices"], json!(null), "nothing was frozen");
 
     let none = [&path[..], &["--where-edge", "since>1827"]].concat();

@@ -142,6 +142,28 @@ fn a_proposed_mapping_is_printed_and_imports_what_it_says() {
 }
 
 #[test]
+fn graphson_is_imported_and_what_it_loses_is_told() {
+    let folder = Folder::new();
+    let ada = r#"{"id":1,"label":"P","outE":{"knows":[{"id":7,"inV":"b"}]},"properties":{"n":[{"id":0,"value":"a","properties":{"x":1}}]}}"#;
+    let bob = r#"{"id":"b","label":"P","inE":{"knows":[{"id":7,"outV":1}]}}"#;
+    folder.write("g.json", format!("{ada}\n{bob}\n"));
+    let report = folder.json(&["import", "a.eg", "g.json", "--vertex-id", "key", "--edge-id", "key"]);
+    assert_eq!(report["labels"], json!([{"label": "P", "vertices": 2}]));
+    let left_out = "g.json: 1 property of a property was left out";
+    let mixed = "property key of label P has values of several types: its type is any";
+    assert_eq!(report["notes"], json!([left_out, mixed]));
+    let shown = folder.run(&["import", "b.eg", "g.json"]).succeeded().out;
+    assert!(shown.contains(left_out), "{shown}");
+    folder.write(
+        "lost.json",
+        format!("{ada}\n{bob}\n{{\"id\":3,\"inE\":{{\"knows\":[{{\"id\":8,\"outV\":1}}]}}}}\n"),
+    );
+    let refused = folder.run(&["import", "c.eg", "lost.json"]);
+    refused
+        .failed(2, &["lost.json: outE and inE speak of different edges (1 and 2): the file is incomplete"]);
+}
+
+#[test]
 fn files_are_named_as_neo4j_admin_names_them() {
     let folder = Folder::new();
     folder.write("header.csv", "id:ID(P)|name\n");

@@ -2,8 +2,9 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "import",
+    "export",
     "run",
     "stats",
     "check",

@@ -7,6 +7,7 @@ mod bad_input;
 mod commands;
 mod data_sets;
 mod databases;
+mod exports;
 mod help;
 mod indexes;
 mod interrupts;

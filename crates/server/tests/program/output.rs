@@ -66,6 +66,7 @@ fn json_documents_have_the_keys_that_scripts_rely_on() {
             "vertices_count",
             "edges_count",
             "bad_rows",
+            "notes",
             "ignored_files",
             "read_seconds",
             "load_seconds",

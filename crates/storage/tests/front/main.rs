@@ -4,12 +4,14 @@
 //! ```text
 //! rules                 one promise a test
 //! random_transactions   interleaved transactions against a model, which predicts every conflict
-//! indexes               indexes of all kinds against a scan, created and dropped beside writers
+//! indexes               indexes of all kinds against a scan, beside random transactions
+//! index_builds          builds at their edges, and beside writers
 //! threads               what must hold whoever is first
 //! ```
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
+mod index_builds;
 mod indexes;
 mod model;
 mod naive_engine;

@@ -17,4 +17,5 @@ pub mod graph;
 pub mod id_column;
 pub mod settle;
 pub mod space;
+pub mod types;
 pub mod vertices;

@@ -55,6 +55,12 @@ pub enum FileFormat {
     Dimacs,
     /// Matrix Market coordinates: a row, a column, an entry.
     MatrixMarket,
+    /// GraphSON: a vertex a line with its edges, or all of them wrapped.
+    GraphSon,
+    /// GraphML.
+    GraphMl,
+    /// Parquet, of vertices or of edges.
+    Parquet,
     /// Nothing of interest.
     Ignore,
 }
@@ -81,8 +87,17 @@ pub enum ColumnName {
 
 impl FileFormat {
     /// All formats.
-    pub const ALL: [Self; 6] =
-        [Self::Csv, Self::EdgeList, Self::VertexList, Self::Dimacs, Self::MatrixMarket, Self::Ignore];
+    pub const ALL: [Self; 9] = [
+        Self::Csv,
+        Self::EdgeList,
+        Self::VertexList,
+        Self::Dimacs,
+        Self::MatrixMarket,
+        Self::GraphSon,
+        Self::GraphMl,
+        Self::Parquet,
+        Self::Ignore,
+    ];
 
     /// What mapping files call it.
     #[must_use]
@@ -93,6 +108,9 @@ impl FileFormat {
             Self::VertexList => "vertex-list",
             Self::Dimacs => "dimacs",
             Self::MatrixMarket => "matrix-market",
+            Self::GraphSon => "graphson",
+            Self::GraphMl => "graphml",
+            Self::Parquet => "parquet",
             Self::Ignore => "ignore",
         }
     }

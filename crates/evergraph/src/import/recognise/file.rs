@@ -4,6 +4,8 @@ use crate::import::csv_records::{CsvFormat, CsvRecords};
 use crate::import::integer::parse_i64;
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
+use crate::import::parquet::file::look_at_start;
+use crate::import::recognise::elements::{looks_like_graphml, looks_like_graphson};
 use crate::import::recognise::ldbc;
 use crate::import::recognise::plain::{KnownLabel, PlainCsv, Settled};
 use crate::import::recognise::sample::{Sample, detect_delimiter, detect_in};
@@ -12,8 +14,11 @@ use evergraph_graph::error::{Error, Result};
 use std::path::Path;
 
 /// The endings that tell what a file holds.
-pub const KNOWN_ENDINGS: &str =
-    "known are .csv .tsv .v .e .edges .el .txt .gr .mtx, each also with .gz or .zst";
+pub const KNOWN_ENDINGS: &str = "known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst, and \
+     .parquet";
+
+/// Rows of a Parquet file that are looked at.
+const PARQUET_ROWS: usize = 4096;
 
 /// What a file was found to be.
 #[derive(Debug)]
@@ -61,8 +66,14 @@ pub fn recognise(files: &[(InputFile, bool)], options: &ImportOptions) -> Result
         Look::Rule(rule, _) => Some(Recognised { rule: named(rule, file), notes: Vec::new(), problem: None }),
         Look::Plain(plain, dialect) => {
             let Settled { rule, notes, problem } = plain.settle(&labels);
-            let FileRule { delimiter, quote, .. } = dialect;
-            Some(Recognised { rule: named(FileRule { delimiter, quote, ..rule }, file), notes, problem })
+            let FileRule { format, delimiter, quote, .. } = dialect;
+            let mut rule = FileRule { format, delimiter, quote, ..rule };
+            if format == FileFormat::Parquet {
+                // Its schema states them.
+                (rule.header, rule.columns) = (true, None);
+                rule.types.clear();
+            }
+            Some(Recognised { rule: named(rule, file), notes, problem })
         }
     };
     Ok(looks.into_iter().zip(files).map(settle).collect())
@@ -92,8 +103,9 @@ fn named(rule: FileRule, file: &InputFile) -> FileRule {
         }
         id
     });
-    let has_edges = edge_type.is_some() || rule.format != FileFormat::Csv;
-    let has_vertices = label.is_some() || rule.format != FileFormat::Csv;
+    let has_columns = matches!(rule.format, FileFormat::Csv | FileFormat::Parquet);
+    let has_edges = edge_type.is_some() || !has_columns;
+    let has_vertices = label.is_some() || !has_columns;
     FileRule {
         label: file.label.clone().filter(|_| has_vertices).or(label),
         edge_type: file.edge_type.clone().filter(|_| has_edges).or(edge_type),
@@ -142,6 +154,11 @@ fn look(file: &InputFile, options: &ImportOptions) -> Result<Look> {
         (Some(Role::VertexList), _) | (None, "v") => list(FileFormat::VertexList),
         (None | Some(Role::Edges | Role::EdgeList), "gr") => list(FileFormat::Dimacs),
         (None | Some(Role::Edges | Role::EdgeList), "mtx") => list(FileFormat::MatrixMarket),
+        (None | Some(Role::Nodes | Role::Relationships | Role::Edges), "parquet") => look_at_parquet(file),
+        (None, "graphson") => list(FileFormat::GraphSon),
+        (None, "graphml") => list(FileFormat::GraphMl),
+        (None, "json") if looks_like_graphson(&file.path)? => list(FileFormat::GraphSon),
+        (None, "xml") if looks_like_graphml(&file.path)? => list(FileFormat::GraphMl),
         (None, "e" | "edges" | "el" | "txt") | (Some(Role::EdgeList), _) => list(FileFormat::EdgeList),
         (Some(Role::Nodes | Role::Relationships), _) | (None | Some(Role::Edges), "csv" | "tsv") => {
             look_at_csv(file, options)
@@ -192,12 +209,25 @@ fn look_at_csv(file: &InputFile, options: &ImportOptions) -> Result<Look> {
     Ok(Look::Plain(PlainCsv { stem: stem(&file.path), role, sample }, rule))
 }
 
+fn look_at_parquet(file: &InputFile) -> Result<Look> {
+    let rule = FileRule { format: FileFormat::Parquet, delimiter: None, ..csv_rule(file) };
+    let start = look_at_start(&file.path, PARQUET_ROWS)?;
+    if start.names.iter().any(|name| is_role_word(name)) {
+        let rule = neo4j_rule(rule, &start.names);
+        let label = known_label(&rule, &start.names);
+        return Ok(Look::Rule(rule, label));
+    }
+    let role = file.role.map(|role| if role == Role::Edges { Role::Relationships } else { role });
+    Ok(Look::Plain(PlainCsv { stem: stem(&file.path), role, sample: Sample::of_columns(&start) }, rule))
+}
+
 fn first_record(path: &Path, format: CsvFormat) -> Result<Option<Vec<String>>> {
     CsvRecords::new(Source::open(path)?, format).read_header()
 }
 
 /// Whether `word` is one of a header in Neo4j's conventions, and not just a name with a type.
-fn is_role_word(word: &str) -> bool {
+#[must_use]
+pub fn is_role_word(word: &str) -> bool {
     let kind = word.split_once(['(', '{']).map_or(word, |(kind, _)| kind);
     let kind = kind.rsplit_once(':').map_or("", |(_, kind)| kind.trim()).to_ascii_uppercase();
     matches!(kind.as_str(), "ID" | "START_ID" | "END_ID" | "LABEL" | "TYPE")

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `.v`; `.e .edges .el .txt` | lists of vertices; of edges (Graphalytics, SNAP) |
 //! | `.gr`; `.mtx` | DIMACS; Matrix Market |
+//! | `.graphson`, or `.json` that begins as a vertex; `.graphml`, or `.xml` with its tag | GraphSON; GraphML |
 //! | `person_knows_person_0_0.csv` with `Person.id\|Person.id` | LDBC SNB ([`ldbc`]) |
 //! | a header with `:ID`, or `:START_ID` and `:END_ID` | CSV in Neo4j's conventions |
 //! | a first line that begins with two whole numbers | a list of edges |
@@ -11,6 +12,7 @@
 //!
 //! What is found is a [`FileRule`](crate::import::mapping::rule::FileRule), as a mapping file would say.
 
+pub mod elements;
 pub mod file;
 pub mod ldbc;
 pub mod plain;

@@ -10,6 +10,8 @@
 use crate::import::csv_records::{CsvFormat, CsvRecords, RecordBatch};
 use crate::import::faults::{FaultCollector, OnBadRow};
 use crate::import::integer::parse_i64;
+use crate::import::parquet::cells::value_at;
+use crate::import::parquet::file::ParquetStart;
 use crate::import::source::Source;
 use evergraph_graph::error::Result;
 use evergraph_graph::value::date::Date;
@@ -94,6 +96,31 @@ impl Sample {
         let columns = (0..first.len()).map(|column| look(column, false)).collect();
         let columns_with_first = (0..first.len()).map(|column| look(column, true)).collect();
         Ok(Some(Self { columns, columns_with_first, rows, first }))
+    }
+}
+
+impl Sample {
+    /// What the columns of a Parquet file look like; their types are stated.
+    #[must_use]
+    pub fn of_columns(start: &ParquetStart) -> Self {
+        let rows = start.rows.as_ref().map_or(0, |rows| rows.num_rows());
+        let is_key = |column: usize| {
+            let mut seen = HashSet::new();
+            let array = start.rows.as_ref().map(|rows| rows.column(column));
+            array.is_some_and(|array| {
+                (0..rows).all(|row| match value_at(array, row, false) {
+                    Ok(Some(value)) => seen.insert(value),
+                    _ => false,
+                })
+            })
+        };
+        let columns: Vec<ColumnSample> = start
+            .types
+            .iter()
+            .enumerate()
+            .map(|(column, value_type)| ColumnSample { value_type: *value_type, is_key: is_key(column) })
+            .collect();
+        Self { first: start.names.clone(), columns_with_first: columns.clone(), columns, rows }
     }
 }
 

@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(error("agee>1", &[PERSON]).kind(), ErrorKind::NotFound);
         assert_eq!(error("agee", &[PERSON]).kind(), ErrorKind::NotFound);
         let text = |text, owners: &[Owner]| error(text, owners).to_string();
-        assert!(text("age>young", &[PERSON]).starts_with("--where \"age>young\": young is no decimal"));
+        assert!(text("age>young", &[PERSON]).starts_with("--where \"age>young\": \"young\" is no decimal"));
         assert!(text("born=today", &[PERSON]).contains("no date"));
         assert!(text("age>1", &[CITY]).ends_with("nothing in scope has a property age"));
         assert!(text("name=1", &[PERSON, CITY]).contains("string"), "{}", text("name=1", &[PERSON, CITY]));

@@ -18,12 +18,9 @@ Examples:
 
 The file has the vertices that were found alone, the nearest first; the value is the distance.")]
 pub struct KHopArguments {
-    /// Begin at the vertices with these unique keys; repeat it for more.
-    #[arg(long = "source", value_name = "KEY", allow_hyphen_values = true)]
-    pub sources: Vec<String>,
-    /// Begin at the vertices with these numbers; repeat it for more.
-    #[arg(long = "source-vertex", value_name = "N", required_unless_present = "sources")]
-    pub source_vertices: Vec<u32>,
+    /// Where it begins.
+    #[command(flatten)]
+    pub sources: SourcesArguments,
     /// How many edges far.
     #[arg(long, value_name = "K", default_value_t = 2)]
     pub depth: u32,
@@ -38,14 +35,26 @@ pub struct KHopArguments {
     pub common: CommonArguments,
 }
 
+/// Where a neighbourhood begins.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = true)]
+pub struct SourcesArguments {
+    /// Begin at the vertices with these unique keys; repeat it for more.
+    #[arg(long = "source", value_name = "KEY", allow_hyphen_values = true)]
+    pub keys: Vec<String>,
+    /// Begin at the vertices with these numbers; repeat it for more.
+    #[arg(long = "source-vertex", value_name = "N")]
+    pub vertices: Vec<u32>,
+}
+
 impl Run for KHopArguments {
     fn common(&self) -> &CommonArguments {
         &self.common
     }
 
     fn run(&self, setting: &Setting<'_>) -> Result<Answer> {
-        let named = self.sources.iter().map(|key| setting.vertex("source", Some(key), None));
-        let numbered = self.source_vertices.iter().map(|vertex| Ok(VertexId(*vertex)));
+        let named = self.sources.keys.iter().map(|key| setting.vertex("source", Some(key), None));
+        let numbered = self.sources.vertices.iter().map(|vertex| Ok(VertexId(*vertex)));
         let sources = named.chain(numbered).collect::<Result<Vec<_>>>()?;
         let parameters = KHopParameters {
             direction: self.direction.direction(),

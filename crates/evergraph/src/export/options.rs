@@ -1,0 +1,216 @@
+//! Options: what to export, in which form, to which place; and what came of it.
+
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// What an export writes, and how. [`ExportOptions::new`] has the defaults.
+#[derive(Clone, Debug)]
+pub struct ExportOptions {
+    /// The form.
+    pub format: ExportFormat,
+    /// Where it goes: a folder for CSV and Parquet, a file for GraphSON and GraphML, either for edge
+    /// lists; `-` is standard output, for whatever can be one file.
+    pub output: PathBuf,
+    /// Whether what is at `output` is replaced. A folder is replaced only if all that it holds are files
+    /// such as an export writes.
+    pub overwrite: bool,
+    /// How each file is packed; `None` for what the output's name says, and not at all if it doesn't.
+    pub packing: Option<Packing>,
+    /// The labels to write; empty for all. Edges are written if both of their ends are.
+    pub labels: Vec<String>,
+    /// The edge types to write; empty for all.
+    pub types: Vec<String>,
+    /// Properties of edges in edge lists.
+    pub edge_columns: Vec<String>,
+    /// Properties of vertices in the vertex lists beside edge lists.
+    pub vertex_columns: Vec<String>,
+    /// Ends the export when it is set; nothing is left behind then.
+    pub cancel: CancelFlag,
+}
+
+impl ExportOptions {
+    /// Everything, in `format`, to `output`, where there is nothing yet.
+    pub fn new(format: ExportFormat, output: impl Into<PathBuf>) -> Self {
+        Self {
+            format,
+            output: output.into(),
+            overwrite: false,
+            packing: None,
+            labels: Vec::new(),
+            types: Vec::new(),
+            edge_columns: Vec::new(),
+            vertex_columns: Vec::new(),
+            cancel: CancelFlag::default(),
+        }
+    }
+
+    /// Refuses options that can't be meant.
+    pub(crate) fn check(&self) -> Result<()> {
+        let has_columns = !self.edge_columns.is_empty() || !self.vertex_columns.is_empty();
+        if has_columns && self.format != ExportFormat::EdgeList {
+            return Err(Error::invalid(format!(
+                "columns are chosen for edge lists; {} has all properties",
+                self.format.name()
+            )));
+        }
+        if self.format == ExportFormat::Parquet && self.packing.is_some() {
+            return Err(Error::invalid("Parquet is packed inside, with zstd: choose no packing"));
+        }
+        Ok(())
+    }
+
+    /// How each file is packed: as the options say, or else the output's name.
+    #[must_use]
+    pub fn packing(&self) -> Packing {
+        self.packing.unwrap_or_else(|| Packing::of_path(&self.output))
+    }
+}
+
+/// The form of an export.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExportFormat {
+    /// A folder of CSV files with Neo4j's headers.
+    Csv,
+    /// A folder of Parquet files with the same columns.
+    Parquet,
+    /// One file of GraphSON 3, a vertex with its edges a line.
+    GraphSon,
+    /// One file of GraphML.
+    GraphMl,
+    /// Lists of edges as pairs of ids.
+    EdgeList,
+}
+
+impl ExportFormat {
+    /// All formats.
+    pub const ALL: [Self; 5] = [Self::Csv, Self::Parquet, Self::GraphSon, Self::GraphMl, Self::EdgeList];
+
+    /// What options and reports call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::GraphSon => "graphson",
+            Self::GraphMl => "graphml",
+            Self::EdgeList => "edgelist",
+        }
+    }
+
+    /// The format that the ending of `path` tells; [`Self::Csv`] if it has none, as folders mostly have
+    /// none. `None` if the ending is unknown, or that of one file of a format that writes many.
+    #[must_use]
+    pub fn of_path(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let unpacked = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending));
+        let Some((_, ending)) = unpacked.unwrap_or(name).rsplit_once('.') else {
+            return unpacked.is_none().then_some(Self::Csv);
+        };
+        match ending.to_ascii_lowercase().as_str() {
+            "json" | "graphson" => Some(Self::GraphSon),
+            "graphml" | "xml" => Some(Self::GraphMl),
+            "e" | "el" | "edges" | "txt" => Some(Self::EdgeList),
+            _ => None,
+        }
+    }
+
+    /// Whether it is one file, and not a folder of files.
+    #[must_use]
+    pub const fn is_one_file(self) -> bool {
+        matches!(self, Self::GraphSon | Self::GraphMl)
+    }
+}
+
+/// How a file is packed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Packing {
+    /// It isn't.
+    #[default]
+    None,
+    /// By gzip: every tool reads it.
+    Gzip,
+    /// By zstd: smaller and much faster.
+    Zstd,
+}
+
+impl Packing {
+    /// What is put behind a file's name.
+    #[must_use]
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Gzip => ".gz",
+            Self::Zstd => ".zst",
+        }
+    }
+
+    /// The packing that the ending of `path` tells.
+    #[must_use]
+    pub fn of_path(path: &Path) -> Self {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("gz") => Self::Gzip,
+            Some("zst") => Self::Zstd,
+            _ => Self::None,
+        }
+    }
+}
+
+/// How far an export is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ExportProgress<'a> {
+    /// The file that is being written; empty while the graph is surveyed.
+    pub file: &'a str,
+    /// Vertices and edges read so far, each counted twice: surveyed and written.
+    pub rows: u64,
+    /// As many as there will be, or somewhat more.
+    pub rows_total: u64,
+}
+
+impl ExportProgress<'_> {
+    /// The share that is done, from 0 to 1.
+    #[must_use]
+    pub fn fraction(&self) -> f64 {
+        if self.rows_total == 0 { 1.0 } else { (self.rows as f64 / self.rows_total as f64).min(1.0) }
+    }
+}
+
+/// What an export wrote.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Exported {
+    /// The files, by their names in the folder; one without a name for standard output.
+    pub files: Vec<ExportedFile>,
+    /// Vertices written.
+    pub vertices_count: u64,
+    /// Edges written.
+    pub edges_count: u64,
+    /// What the files don't carry, a sentence each: an import of them gives a graph without it.
+    pub losses: Vec<String>,
+}
+
+/// A file that was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExportedFile {
+    /// Its name, without the folder.
+    pub name: String,
+    /// Vertices or edges in it; both, in a file of both.
+    pub rows: u64,
+    /// Its size in bytes, packed as it is.
+    pub bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ending_tells_format_and_packing() {
+        let of = |path: &str| (ExportFormat::of_path(Path::new(path)), Packing::of_path(Path::new(path)));
+        assert_eq!(of("out/graph.json.gz"), (Some(ExportFormat::GraphSon), Packing::Gzip));
+        assert_eq!(of("a.GRAPHML"), (Some(ExportFormat::GraphMl), Packing::None));
+        assert_eq!(of("a.e.zst"), (Some(ExportFormat::EdgeList), Packing::Zstd));
+        assert_eq!(of("out"), (Some(ExportFormat::Csv), Packing::None));
+        assert_eq!(of("people.csv"), (None, Packing::None), "CSV is a folder");
+        assert_eq!(of("out.gz"), (None, Packing::Gzip));
+    }
+}

@@ -1,0 +1,102 @@
+//! Places: files appear in whole or not at all, and nothing is replaced by mistake.
+
+use evergraph::export::options::{ExportFormat, ExportOptions};
+use evergraph::{Database, Error, ErrorKind};
+use std::fs;
+use std::path::Path;
+
+fn small() -> Database {
+    let db = Database::in_memory().unwrap();
+    db.transact(|tx| tx.add_vertex("Person", &[("name", "Ada\u{1}".into())])).unwrap();
+    db
+}
+
+fn export(format: ExportFormat, output: &Path, overwrite: bool) -> Result<(), Error> {
+    let options = ExportOptions { overwrite, ..ExportOptions::new(format, output) };
+    small().export(&options, &|_| ()).map(drop)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_folder_with_content_is_replaced_only_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    fs::create_dir(&out).unwrap();
+    export(ExportFormat::Csv, &out, false).unwrap(); // an empty one is as good as none
+    fs::write(out.join("Old.csv"), "a:ID").unwrap();
+    let error = export(ExportFormat::Csv, &out, false).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("a folder with content"), "{error}");
+    assert_eq!(names(&out), ["Old.csv", "Person.csv"]);
+    export(ExportFormat::Csv, &out, true).unwrap();
+    assert_eq!((names(&out), names(folder.path())), (vec!["Person.csv".to_owned()], vec!["out".to_owned()]));
+}
+
+#[test]
+fn a_folder_that_holds_anything_else_is_never_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["thesis.tex", "letters"] {
+        let out = folder.path().join(format!("with-{name}"));
+        fs::create_dir(&out).unwrap();
+        match name {
+            "letters" => fs::create_dir(out.join(name)).unwrap(),
+            _ => fs::write(out.join(name), "").unwrap(),
+        }
+        let error = export(ExportFormat::Csv, &out, true).unwrap_err();
+        assert!(error.to_string().contains(&format!("holds {name:?}, which no export wrote")), "{error}");
+        assert_eq!(names(&out), [name]);
+    }
+}
+
+#[test]
+fn a_file_is_replaced_only_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a.json");
+    fs::write(&out, "old").unwrap();
+    let error = export(ExportFormat::GraphSon, &out, false).unwrap_err();
+    assert!(error.to_string().contains("is there already"), "{error}");
+    assert_eq!(fs::read_to_string(&out).unwrap(), "old");
+    export(ExportFormat::GraphSon, &out, true).unwrap();
+    assert!(fs::read_to_string(&out).unwrap().contains("Ada"));
+    assert_eq!(names(folder.path()), ["a.json"]);
+}
+
+#[test]
+fn an_export_that_fails_or_is_stopped_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a.graphml");
+    let error = export(ExportFormat::GraphMl, &out, false).unwrap_err();
+    assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("`name`"), "{error}");
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+
+    let options = ExportOptions::new(ExportFormat::Csv, folder.path().join("out"));
+    let cancel = options.cancel.clone();
+    let stop = |now: &evergraph::export::options::ExportProgress<'_>| {
+        if !now.file.is_empty() {
+            cancel.cancel();
+        }
+    };
+    assert_eq!(small().export(&options, &stop).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_missing_folder_and_a_place_of_another_kind_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = export(ExportFormat::Csv, &folder.path().join("no/out"), false).unwrap_err();
+    assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("no/out"), "{error}");
+    fs::write(folder.path().join("file"), "").unwrap();
+    let error = export(ExportFormat::Csv, &folder.path().join("file"), true).unwrap_err();
+    assert!(error.to_string().contains("is a file: name a folder for csv"), "{error}");
+    let error = export(ExportFormat::GraphSon, folder.path(), true).unwrap_err();
+    assert!(error.to_string().contains("is a folder: name a file in it"), "{error}");
+    let error = export(ExportFormat::Csv, Path::new("-"), false).unwrap_err();
+    assert!(error.to_string().contains("standard output can't take"), "{error}");
+}

@@ -1,0 +1,237 @@
+//! `evergraph export`: what is in a database now becomes files that others read.
+
+use crate::context::Context;
+use crate::terminal::failure::Failure;
+use crate::terminal::number::{count, counted, rate, size, time};
+use crate::terminal::table::visible;
+use clap::{Args, ValueEnum};
+use evergraph::export::options::{
+    ExportFormat, ExportOptions, ExportProgress, Exported, ExportedFile, Packing,
+};
+use evergraph_graph::error::{Error, Result};
+use serde::Serialize;
+use std::error::Error as _;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const AFTER_HELP: &str = "\
+Examples:
+  evergraph export social.eg --output social/              CSV, a file a label and a file a type
+  evergraph import copy.eg social/                         ... and a database of it again
+  evergraph export social.eg --format parquet --output tables/
+  evergraph export social.eg --output social.json.gz       GraphSON, one file, packed
+  evergraph export social.eg --output social.graphml       GraphML, for Gephi and others
+  evergraph export roads.eg --format edgelist --output roads/ --columns length
+  evergraph export social.eg --format edgelist --output - --type KNOWS | sort -n | head
+
+Formats:
+  csv       a folder: a file a label and a file a type, with Neo4j's headers
+  parquet   a folder: the same files with typed columns
+  graphson  .json .graphson: GraphSON 3, a vertex a line, as TinkerPop reads
+  graphml   .graphml .xml
+  edgelist  .e .el .edges .txt: pairs of ids; as a folder with a list of vertices
+Without --format the ending of the output decides, and a name without one is a folder of CSV.
+
+The files show one moment: others may go on writing. They appear in whole or not at all.
+What they don't carry is said in the end, and in docs/guide/export.md.";
+
+/// What `evergraph export` is told.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct ExportArguments {
+    /// The database.
+    pub database: PathBuf,
+    /// The folder or file to write; `-` is standard output, for formats of one file.
+    #[arg(long, short, value_name = "PATH")]
+    pub output: PathBuf,
+    /// The form of the files [default: what the output's ending says].
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<FormatArgument>,
+    /// Vertices of these labels only, and edges between them [default: all]; repeat it, or put commas
+    /// between.
+    #[arg(long = "label", value_name = "LABEL", value_delimiter = ',')]
+    pub labels: Vec<String>,
+    /// Edges of these types only [default: all]; repeat it, or put commas between.
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    pub types: Vec<String>,
+    /// Properties of edges in edge lists: numbers, dates and the like.
+    #[arg(long, value_name = "PROPERTY", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// Properties of vertices in the list of vertices beside edge lists.
+    #[arg(long, value_name = "PROPERTY", value_delimiter = ',')]
+    pub vertex_columns: Vec<String>,
+    /// How files are packed [default: what the output's ending says, or not at all].
+    #[arg(long, value_enum, value_name = "PACKING")]
+    pub pack: Option<PackingArgument>,
+    /// Replace what is there: a file, or a folder that holds files of an export and nothing else.
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+/// The form of the files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum FormatArgument {
+    /// A folder of CSV files with Neo4j's headers.
+    Csv,
+    /// A folder of Parquet files with the same columns.
+    Parquet,
+    /// One file of GraphSON 3.
+    Graphson,
+    /// One file of GraphML.
+    Graphml,
+    /// Pairs of ids.
+    Edgelist,
+}
+
+/// How files are packed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PackingArgument {
+    /// They aren't.
+    None,
+    /// By gzip.
+    Gzip,
+    /// By zstd.
+    Zstd,
+}
+
+/// Writes the files.
+///
+/// # Errors
+/// Those of opening the database and of the export.
+pub fn execute(arguments: &ExportArguments, context: &Context) -> std::result::Result<(), Failure> {
+    let options = arguments.options(context)?;
+    let to_standard_output = options.output == Path::new("-");
+    if to_standard_output && context.console.is_json() {
+        let text = "--json and --output - both want standard output: give --output a file";
+        return Err(Error::invalid(text).into());
+    }
+    let meter = context.console.meter();
+    meter.tell("open", None, String::new);
+    let database = context.open(&arguments.database)?;
+    let began = Instant::now();
+    let exported = database.export(&options, &|now: &ExportProgress<'_>| {
+        let phase = if now.file.is_empty() { "look" } else { "write" };
+        meter.tell(phase, Some(now.fraction()), || {
+            let rate = rate(now.rows, began.elapsed(), "rows");
+            if now.file.is_empty() { rate } else { format!("{}, {rate}", visible(now.file)) }
+        });
+    });
+    let exported = exported.map_err(|error| failure(error, to_standard_output))?;
+    database.close()?;
+    drop(meter);
+    let Exported { files, vertices_count, edges_count, losses } = exported;
+    let file = |file: ExportedFile| FileRow { name: file.name, rows: file.rows, bytes: file.bytes };
+    let report = ExportReport {
+        database: arguments.database.display().to_string(),
+        output: arguments.output.display().to_string(),
+        format: options.format.name(),
+        files: files.into_iter().map(file).collect(),
+        vertices_count,
+        edges_count,
+        not_carried: losses,
+        seconds: began.elapsed().as_secs_f64(),
+    };
+    if to_standard_output {
+        context.console.note(report.to_string().trim_end());
+        return Ok(());
+    }
+    context.console.summary(&report)
+}
+
+impl ExportArguments {
+    fn options(&self, context: &Context) -> Result<ExportOptions> {
+        let format = match self.format {
+            Some(FormatArgument::Csv) => ExportFormat::Csv,
+            Some(FormatArgument::Parquet) => ExportFormat::Parquet,
+            Some(FormatArgument::Graphson) => ExportFormat::GraphSon,
+            Some(FormatArgument::Graphml) => ExportFormat::GraphMl,
+            Some(FormatArgument::Edgelist) => ExportFormat::EdgeList,
+            None => self.guess()?,
+        };
+        let packing = self.pack.map(|packing| match packing {
+            PackingArgument::None => Packing::None,
+            PackingArgument::Gzip => Packing::Gzip,
+            PackingArgument::Zstd => Packing::Zstd,
+        });
+        Ok(ExportOptions {
+            overwrite: self.overwrite,
+            packing,
+            labels: self.labels.clone(),
+            types: self.types.clone(),
+            edge_columns: self.columns.clone(),
+            vertex_columns: self.vertex_columns.clone(),
+            cancel: context.cancel.clone(),
+            ..ExportOptions::new(format, &self.output)
+        })
+    }
+
+    /// The format that the output tells.
+    fn guess(&self) -> Result<ExportFormat> {
+        let known = ExportFormat::of_path(&self.output).filter(|_| self.output != Path::new("-"));
+        // A folder may have any name.
+        known.or_else(|| self.output.is_dir().then_some(ExportFormat::Csv)).ok_or_else(|| {
+            let output = self.output.display();
+            Error::invalid(format!(
+                "--output {output}: the name doesn't tell the format; say --format csv, parquet, graphson, \
+                 graphml or edgelist (CSV and Parquet are folders of files)"
+            ))
+        })
+    }
+}
+
+/// What to tell of `error`: nothing, if nobody reads standard output any longer.
+fn failure(error: Error, to_standard_output: bool) -> Failure {
+    let mut cause = error.source();
+    while let Some(found) = cause {
+        let is_closed =
+            found.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+        if is_closed && to_standard_output {
+            return Failure::ClosedPipe;
+        }
+        cause = found.source();
+    }
+    error.into()
+}
+
+/// What an export did.
+#[derive(Debug, Serialize)]
+struct ExportReport {
+    database: String,
+    output: String,
+    format: &'static str,
+    files: Vec<FileRow>,
+    vertices_count: u64,
+    edges_count: u64,
+    not_carried: Vec<String>,
+    seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct FileRow {
+    name: String,
+    rows: u64,
+    bytes: u64,
+}
+
+impl fmt::Display for ExportReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{}: {} vertices and {} edges written to {} in {}",
+            visible(&self.database),
+            count(self.vertices_count),
+            count(self.edges_count),
+            visible(&self.output),
+            time(Duration::from_secs_f64(self.seconds)),
+        )?;
+        let bytes = self.files.iter().map(|file| file.bytes).sum();
+        let files = counted(self.files.len() as u64, "file", "files");
+        writeln!(f, "{files} of {}, {} in all", self.format, size(bytes))?;
+        if !self.not_carried.is_empty() {
+            writeln!(f, "not carried:")?;
+        }
+        self.not_carried.iter().try_for_each(|loss| writeln!(f, "  {}", visible(loss)))
+    }
+}

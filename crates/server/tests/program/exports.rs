@@ -1,0 +1,76 @@
+//! Exports: what is in a database goes out and comes back, by the program alone.
+
+use crate::support::Folder;
+use serde_json::json;
+
+/// The stats of a database that two equal graphs share.
+fn counts(folder: &Folder, database: &str) -> serde_json::Value {
+    let stats = folder.json(&["stats", database]);
+    json!([stats["vertices_count"], stats["edges_count"]])
+}
+
+#[test]
+fn every_format_is_imported_again() {
+    let folder = Folder::with_social();
+    for output in ["csv", "a.json.gz", "a.graphml", "a.graphson.zst"] {
+        folder.run(&["export", "social.eg", "--output", output]).succeeded();
+        let copy = format!("{output}.eg");
+        folder.run(&["import", &copy, output]).succeeded();
+        assert_eq!(counts(&folder, &copy), json!([3, 3]), "{output}");
+        folder.run(&["check", &copy]).succeeded();
+    }
+    folder.run(&["export", "social.eg", "--format", "parquet", "--output", "tables"]).succeeded();
+    folder.run(&["import", "tables.eg", "tables"]).succeeded();
+    assert_eq!(counts(&folder, "tables.eg"), json!([3, 3]));
+    let lists = ["export", "social.eg", "--format", "edgelist", "--output", "lists", "--columns", "since"];
+    folder.run(&lists).succeeded();
+    folder.run(&["import", "lists.eg", "lists", "--mapping", "lists/import.toml"]).succeeded();
+    assert_eq!(counts(&folder, "lists.eg"), json!([3, 3]));
+}
+
+#[test]
+fn an_export_says_what_it_wrote() {
+    let folder = Folder::with_social();
+    let report = folder.json(&["export", "social.eg", "--output", "out/"]);
+    let names: Vec<&str> =
+        report["files"].as_array().unwrap().iter().map(|file| file["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Person.csv", "Person-KNOWS-Person.csv"]);
+    assert_eq!((&report["vertices_count"], &report["edges_count"]), (&json!(3), &json!(3)));
+    assert_eq!((&report["format"], &report["not_carried"]), (&json!("csv"), &json!([])));
+    assert_eq!(folder.read("out/Person-KNOWS-Person.csv").lines().nth(1), Some("1,KNOWS,2,1833"));
+    let text = folder.run(&["export", "social.eg", "--output", "out/", "--overwrite"]).succeeded().out;
+    assert!(text.starts_with("social.eg: 3 vertices and 3 edges written to out/ in "), "{text}");
+    let quiet = folder.run(&["export", "social.eg", "--output", "other", "--quiet"]).succeeded();
+    assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
+}
+
+#[test]
+fn standard_output_takes_the_graph_and_standard_error_the_report() {
+    let folder = Folder::with_social();
+    let export = ["export", "social.eg", "--format", "edgelist", "--output", "-"];
+    let ran = folder.run(&export).succeeded();
+    let mut lines: Vec<&str> = ran.out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["1 2", "2 3", "3 1"]);
+    assert!(ran.err.contains("the property `since` of edges"), "{ran:?}");
+    let both = folder.run(&[&export[..], &["--json"]].concat());
+    assert!(both.code == Some(2) && both.err.contains("give --output a file"), "{both:?}");
+    let line = "evergraph export social.eg --format graphson --output - | head -c 1";
+    let ran = folder.shell(line);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "{"), "who reads may have enough: {ran:?}");
+}
+
+#[test]
+fn what_cannot_be_written_is_said_before_anything_is() {
+    let folder = Folder::with_social();
+    let export = |arguments: &[&str]| folder.run(&[&["export", "social.eg"], arguments].concat());
+    export(&["--output", "people.csv"]).failed(2, &["doesn't tell the format", "--format csv"]);
+    export(&["--output", "-"]).failed(2, &["doesn't tell the format"]);
+    export(&["--output", "-", "--format", "csv"]).failed(2, &["standard output can't take"]);
+    export(&["--output", "out", "--label", "Persn"]).failed(3, &["Persn", "Person"]);
+    export(&["--output", "no/out"]).failed(3, &["no/out"]);
+    export(&["--output", "social.eg", "--format", "csv", "--overwrite"])
+        .failed(2, &["which no export wrote"]);
+    export(&["--output", "out", "--columns", "since"]).failed(2, &["columns are chosen for edge lists"]);
+    assert!(!folder.path("out").exists());
+}

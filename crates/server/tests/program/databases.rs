@@ -50,12 +50,21 @@ fn a_folder_or_file_that_is_no_database_is_refused() {
 }
 
 #[test]
-fn a_database_with_content_takes_no_import() {
+fn an_import_adds_to_a_database_and_changes_no_vertex_that_is_there() {
     let folder = Folder::with_social();
     let again = ["import", "social.eg", "people.csv", "knows.csv"];
-    folder.run(&again).failed(2, &["social.eg", "3 vertices"]);
+    folder.run(&again).failed(2, &["people.csv:2", "vertex \"1\" is in the database already"]);
+    let counts = |folder: &Folder| {
+        let stats = folder.json(&["stats", "social.eg"]);
+        (stats["vertices_count"].as_u64(), stats["edges_count"].as_u64())
+    };
     folder.run(&["generate", "rmat", "social.eg"]).failed(2, &["social.eg", "3 vertices"]);
-    assert_eq!(folder.json(&["stats", "social.eg"])["vertices_count"], 3);
+    assert_eq!(counts(&folder), (Some(3), Some(3)), "nothing of a refused import is there");
+    fs::write(folder.path("more.csv"), "id:ID,name:string,:LABEL\n4,Grace,Person\n").unwrap();
+    fs::write(folder.path("met.csv"), ":START_ID,:END_ID,:TYPE\n4,1,MET\n").unwrap();
+    folder.run(&["import", "social.eg", "more.csv", "met.csv"]).succeeded();
+    assert_eq!(counts(&folder), (Some(4), Some(4)));
+    folder.run(&["check", "social.eg"]).succeeded();
 }
 
 #[test]

@@ -10,9 +10,9 @@
 //! | any type `{form:graphson}` | the value in GraphSON 3, of that type; `any` is of every type |
 //! | a number of unstated type | a `long`, or a `double` from the first fraction on |
 //!
-//! Where the strict form of a scalar doesn't fit, those of other systems are tried
-//! ([`lenient`](crate::import::lenient)). An empty text is no value, whatever its type and whether it was quoted. Blanks around a text
-//! count in strings and chars only.
+//! Where the strict form of a scalar doesn't fit, those of other systems are tried ([`lenient`]). An
+//! empty text is no value, whatever its type and whether it was quoted. Blanks around a text count in
+//! strings and chars only.
 
 use crate::import::epoch::{EpochUnit, read_epoch};
 use crate::import::integer::{IntegerError, parse_i64};

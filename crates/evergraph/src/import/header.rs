@@ -12,7 +12,7 @@
 //!
 //! The name in brackets is the *id space*: ids are unique in theirs, and the ends of edges are looked
 //! up in theirs. Without brackets it is one space for all. Words are read in any case. A name that
-//! holds one of these characters stands in quotes ([`quoted_name`](crate::import::quoted_name)).
+//! holds one of these characters stands in quotes ([`quoted_name`]).
 //!
 //! Source: Neo4j Operations Manual, "Import": headers. Differs: the options in braces but `id-type`,
 //! quoted names, and the types of

@@ -11,7 +11,7 @@
 //! fractions. A property whose type is learned becomes one of any values with the first block of
 //! another type: its blocks stay as they are.
 //!
-//! All blocks go through [`Stage::add`], [`Stage::rewrite`] and [`Stage::finish`] and nowhere else: those
+//! All blocks go through `Stage`'s `add`, `rewrite` and `finish` and nowhere else: those
 //! that memory doesn't hold are put into a file (`spill`).
 
 use crate::import::cell::{CellColumn, to_floats};

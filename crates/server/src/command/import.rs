@@ -36,7 +36,7 @@ Examples:
   evergraph import b.eg data/ --on-error skip --report bad.csv
   evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges speak of
   zcat edges.gz | evergraph import e.eg -                 an edge list from standard input
-  evergraph import social.eg new.csv --replace-header ':START_ID(Person),:END_ID(Person)' --type LIKES
+  evergraph import s.eg LIKES.csv --replace-header ':START_ID(Person),:END_ID(Person)'
                                                           edges between persons that are there
 
 What a file holds follows from its name and first lines:

@@ -36,8 +36,6 @@ Examples:
   evergraph import b.eg data/ --on-error skip --report bad.csv
   evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges speak of
   zcat edges.gz | evergraph import e.eg -                 an edge list from standard input
-  evergraph import s.eg LIKES.csv --replace-header ':START_ID(Person),:END_ID(Person)'
-                                                          edges between persons that are there
 
 What a file holds follows from its name and first lines:
   .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
@@ -47,7 +45,8 @@ What a file holds follows from its name and first lines:
   .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
   .xml .graphml   GraphML
 A database that has data gets more. Edges name its vertices by the unique key of their label: the
-header's :START_ID(Person), without a file of persons, means those that are there.
+header's :START_ID(Person), without a file of persons, means those that are there. To files with
+plain headers give it by --replace-header ':START_ID(Person),:END_ID(Person),since:int'.
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 

@@ -11,6 +11,7 @@ use crate::import::header::{Header, Meaning, parse_type};
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::header_words;
 use crate::import::options::Role;
+use crate::import::parquet::packing::check_packing;
 use crate::import::parquet::sound::{check_footer, guarded};
 use crate::import::parquet::types::value_type_of;
 use crate::import::recognise::file::{is_role_word, stem};
@@ -254,6 +255,7 @@ fn read_metadata(path: &Path) -> Result<ArrowReaderMetadata> {
     let file_bytes = file.metadata().map_err(|error| open_error(path, error))?.len();
     let metadata = guarded(&name, || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))?;
     check_footer(&name, metadata.metadata(), file_bytes)?;
+    check_packing(&name, metadata.metadata())?;
     Ok(metadata)
 }
 

@@ -303,6 +303,7 @@ mod tests {
     use evergraph_graph::load::{Load, VertexTable};
     use evergraph_graph::value::ValueType;
     use parquet::arrow::ArrowWriter;
+    use parquet::basic::{Compression, GzipLevel, ZstdLevel};
     use parquet::file::properties::WriterProperties;
     use proptest::prelude::*;
     use std::fs::{self, File};
@@ -315,11 +316,16 @@ mod tests {
 
     /// Writes `columns` in groups of two rows.
     fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) {
+        write_packed(path, columns, Compression::UNCOMPRESSED);
+    }
+
+    fn write_packed(path: &Path, columns: Vec<(&str, ArrayRef)>, packer: Compression) {
         let batch = RecordBatch::try_from_iter_with_nullable(
             columns.into_iter().map(|(name, array)| (name, array, true)),
         );
         let batch = batch.unwrap();
-        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(2)).build();
+        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(2));
+        let properties = properties.set_compression(packer).build();
         let mut writer =
             ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
@@ -444,6 +450,30 @@ mod tests {
             }
             let bytes = table.column("bytes").unwrap().unwrap().get(0).unwrap();
             assert_eq!(bytes, evergraph_graph::value::Value::Bytes(b"ab".as_slice().into()));
+        }
+    }
+
+    #[test]
+    fn files_are_read_whichever_of_the_usual_packers_wrote_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("V.parquet");
+        for packer in [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::GZIP(GzipLevel::default()),
+            Compression::LZ4,
+            Compression::LZ4_RAW,
+            Compression::ZSTD(ZstdLevel::default()),
+        ] {
+            // Alike and long, so that they are worth packing.
+            let names = array(StringArray::from(vec!["Ada".repeat(100); 3]));
+            write_packed(
+                &path,
+                vec![("id:ID", array(Int64Array::from(vec![1, 2, 3]))), ("name", names)],
+                packer,
+            );
+            let load = read(folder.path(), vec![InputFile::new(&path)], |_| (), 1).unwrap().load;
+            assert_eq!(values(&load.vertices[0], "name"), vec![Some("Ada".repeat(100)); 3], "{packer}");
         }
     }
 

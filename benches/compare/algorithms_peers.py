@@ -84,7 +84,8 @@ class Race:
                 elif not reply["answered"]:
                     yield library, variant, True, "not compared"
                 else:
-                    yield library, variant, *difference(comparison, ours, numpy.load(file), self.ends[comparison.graph])
+                    compared = difference(comparison, ours, numpy.load(file), self.ends[comparison.graph])
+                    yield library, variant, *compared
 
     def times(self, comparison, threads):
         """Seconds in turn: ours and every variant's, in lists of one value a round; errors as text."""
@@ -139,10 +140,8 @@ def main():
     names = chosen.only.split(",") if chosen.only else [each.name for each in COMPARISONS]
 
     evergraph = Evergraph(chosen.program)
-    report = {
-        "machine": machine(), "scale": scale, "rounds": rounds, "runs": [],
-        "versions": {"evergraph": evergraph.version(), "networkit": networkit.__version__, "igraph": igraph.__version__},
-    }
+    versions = {"evergraph": evergraph.version(), "networkit": networkit.__version__, "igraph": igraph.__version__}
+    report = {"machine": machine(), "versions": versions, "scale": scale, "rounds": rounds, "runs": [], "answers": []}
     unlike = []
     with tempfile.TemporaryDirectory() as folder, \
             Peer("networkit", folder, chosen.seconds_max) as first, \
@@ -150,7 +149,7 @@ def main():
         race = Race(evergraph, Path(folder), scale, rounds, {"networkit": first, "igraph": second})
         sizes = ", ".join(f"{name} {race.vertices[name]:,} vertices and {race.ends[name].shape[1]:,} edges"
                           for name in graphs.NAMES)
-        print(f"{report['versions']}\n{report['machine']}\nGraphs: {sizes}. Median of {rounds} runs in turn, ms.\n")
+        print(f"{versions}\n{report['machine']}\nGraphs: {sizes}. Median of {rounds} runs in turn, ms.\n")
         rows, notes = [], []
         for comparison in (each for each in COMPARISONS if each.name in names):
             print(comparison.name, file=sys.stderr)
@@ -159,7 +158,7 @@ def main():
                     notes.append([comparison.name, f"{library} {variant}", note])
                 if not same:
                     unlike.append(f"{comparison.name}, {library} {variant}: {note}")
-                report.setdefault("answers", []).append([comparison.name, library, variant, bool(same), note])
+                report["answers"].append([comparison.name, library, variant, bool(same), note])
             for threads in map(int, chosen.threads.split(",")):
                 seconds, failed = race.times(comparison, threads)
                 rows.append(row(comparison, threads, seconds, failed))
@@ -169,7 +168,8 @@ def main():
                     "seconds": {" ".join(key).strip(): each for key, each in seconds.items()},
                     "failed": {" ".join(key): error for key, error in failed.items()},
                 })
-    print(markdown(["algorithm", "threads", "evergraph", "networkit", "ours / theirs", "igraph", "ours / theirs"], rows))
+    head = ["algorithm", "threads", "evergraph", "networkit", "ours / theirs", "igraph", "ours / theirs"]
+    print(markdown(head, rows))
     print("\nAnswers are the same but for:\n")
     print(markdown(["algorithm", "beside", "note"], notes))
     if chosen.json:

@@ -14,8 +14,9 @@ LABEL_ROUNDS = 10
 SAMPLE = 16
 DEPTH = 2
 CYCLE_LENGTH_MAX = 3
-#: Of the power iteration that stops latest: both others stop by rules of their own.
-EIGENVECTOR_TOLERANCE = 1e-12
+#: networkit's says something else, but the same number leaves about the same error: 5e-7 of the largest
+#: score at scale 18. igraph goes on until it is exact.
+EIGENVECTOR_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ COMPARISONS = (
     Comparison("pagerank", "directed", ("pagerank", "--iterations", str(ITERATIONS)), "close", 1e-3),
     Comparison("eigenvector", "simple",
                ("eigenvector", "--direction", "both", "--tolerance", str(EIGENVECTOR_TOLERANCE)),
-               "close", 1e-3),
+               "close", 1e-5),
     Comparison("bfs", "directed", ("bfs", "--source", "{source}")),
     Comparison("sssp", "weighted", ("sssp", "--source", "{source}"), "equal"),
     Comparison("shortest-path", "simple",

@@ -1,0 +1,54 @@
+//! Scratch: a file of the input, for decoders whose door is a path.
+
+use evergraph::import::faults::OnBadRow;
+use evergraph::import::options::{ImportOptions, Imported, InputFile};
+use evergraph::import::read::read;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// One folder a process, in the folder for temporary files.
+static FOLDER: OnceLock<TempDir> = OnceLock::new();
+
+/// Writes `bytes` to the file `name`, over what it held before.
+///
+/// # Panics
+/// If it can't be written.
+pub fn write(name: &str, bytes: &[u8]) -> PathBuf {
+    let folder = FOLDER.get_or_init(|| tempfile::tempdir().expect("there is a folder for temporary files"));
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).expect("a temporary file can be written");
+    path
+}
+
+/// Imports the file at `path`: once with bad rows as errors, once leaving them out.
+///
+/// # Panics
+/// If an error has no text, or if the two differ although no row is bad.
+pub fn import_both_ways(path: &Path) {
+    let import = |on_bad_row| {
+        let mut options = ImportOptions::new([InputFile::new(path)]);
+        (options.on_bad_row, options.threads) = (on_bad_row, 1);
+        read(&options, &|_| ())
+    };
+    let strict = import(OnBadRow::Stop);
+    let lenient = import(OnBadRow::Skip { at_most: None });
+    for error in [&strict, &lenient].into_iter().filter_map(|imported| imported.as_ref().err()) {
+        assert!(!error.to_string().is_empty());
+    }
+    match (&strict, &lenient) {
+        (Ok(strict), Ok(lenient)) => {
+            assert_eq!((strict.bad_rows.count, lenient.bad_rows.count), (0, 0));
+            assert_eq!(outcome(strict), outcome(lenient));
+        }
+        (Ok(_), Err(error)) => panic!("only leaving out bad rows fails: {error}"),
+        // One bad row, an error of the file in both, or bad rows that were left out.
+        (Err(_), _) => {}
+    }
+}
+
+fn outcome(imported: &Imported) -> String {
+    let Imported { load, settled, notes, .. } = imported;
+    format!("{} {} {settled:?} {notes:?}", load.vertices_count(), load.edges_count())
+}

@@ -18,7 +18,8 @@ use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::memory::group::EdgeSubject;
 use evergraph_storage::segment::version::Stored;
 
-evergraph_fuzz::fuzz!(Target { seeds, promise, memory: Memory { fixed: 1 << 20, per_byte: 512 } });
+// A catalogue's tables reach to the greatest id: 65,536 labels, types and keys at most.
+evergraph_fuzz::fuzz!(Target { seeds, promise, memory: Memory { fixed: 16 << 20, per_byte: 512 } });
 
 const ENGINE: &str = "memory";
 const HEADER_BYTES: usize = 64;

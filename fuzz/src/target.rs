@@ -77,13 +77,13 @@ pub fn check(target: Target, input: &[u8]) {
     let before = HEAP.current_usage();
     HEAP.reset_peak_usage();
     if catch_unwind(AssertUnwindSafe(|| (target.promise)(input))).is_err() {
-        eprintln!("{}", LAST_PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        eprintln!("promise: {}", LAST_PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
         process::abort();
     }
     let taken = HEAP.peak_usage().saturating_sub(before);
     let allowed = target.memory.allowed(input);
     if taken > allowed {
-        eprintln!("{taken} bytes on the heap for an input of {}; {allowed} are allowed", input.len());
+        eprintln!("promise: {taken} bytes on the heap for an input of {}; {allowed} are allowed", input.len());
         process::abort();
     }
 }

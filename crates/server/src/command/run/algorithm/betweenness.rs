@@ -1,6 +1,6 @@
 //! `evergraph run DB betweenness`: scores, the highest first.
 
-use crate::command::run::answer::{Amount, Answer, Found, Kind, Values};
+use crate::command::run::answer::{Answer, Found, Values};
 use crate::command::run::choices::{CommonArguments, DirectionArgument, SampleArguments};
 use crate::command::run::setting::{Run, Setting};
 use crate::terminal::number::counted;
@@ -47,7 +47,6 @@ impl Run for BetweennessArguments {
         let topology = setting.freeze(Direction::Both, None)?;
         let found = betweenness(&topology, &parameters, &setting.control)?;
         let (sources, scores) = (found.sources, found.scores);
-        let value = move |vertex| Amount::Real(scores[vertex as usize]);
         Ok(Answer {
             summary: format!("shortest paths from {}", counted(sources, "source", "sources")),
             figures: json!({
@@ -55,13 +54,7 @@ impl Run for BetweennessArguments {
                 "sources": sources,
                 "normalized": !self.raw,
             }),
-            found: Found::Values(Values::highest(
-                topology.vertices(),
-                Kind::Real,
-                "score",
-                setting.top,
-                value,
-            )),
+            found: Found::Values(Values::scores(topology.vertices(), setting.top, scores)),
         })
     }
 }

@@ -32,8 +32,8 @@ impl Run for SccArguments {
     fn run(&self, setting: &Setting<'_>) -> Result<Answer> {
         let topology = setting.freeze(Direction::Both, None)?;
         let components = scc(&topology, &setting.control)?;
-        let (number, largest) = (components.components(), components.largest());
-        let group = move |vertex| components.labels()[vertex as usize];
+        let (number, largest) = (components.components, components.largest);
+        let group = move |vertex| components.labels.as_slice()[vertex as usize];
         let found = counted(number, "component", "components");
         Ok(Answer {
             summary: format!("{found}, the largest of {}", count(largest)),

@@ -1,5 +1,8 @@
 //! Scratch: a file of the input, for decoders whose door is a path.
 
+use evergraph::Database;
+use evergraph::graph::cancel::CancelFlag;
+use evergraph::graph::load::Load;
 use evergraph::import::faults::OnBadRow;
 use evergraph::import::options::{ImportOptions, Imported, InputFile};
 use evergraph::import::read::read;
@@ -22,10 +25,12 @@ pub fn write(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Imports the file at `path`: once with bad rows as errors, once leaving them out.
+/// Imports the file at `path`: once with bad rows as errors, once leaving them out. What is read without
+/// errors goes into a database.
 ///
 /// # Panics
-/// If an error has no text, or if the two differ although no row is bad.
+/// If an error has no text, if the two differ although no row is bad, or if the database has not what was
+/// read.
 pub fn import_both_ways(path: &Path) {
     let import = |on_bad_row| {
         let mut options = ImportOptions::new([InputFile::new(path)]);
@@ -41,11 +46,21 @@ pub fn import_both_ways(path: &Path) {
         (Ok(strict), Ok(lenient)) => {
             assert_eq!((strict.bad_rows.count, lenient.bad_rows.count), (0, 0));
             assert_eq!(outcome(strict), outcome(lenient));
+            check_load(&strict.load);
         }
         (Ok(_), Err(error)) => panic!("only leaving out bad rows fails: {error}"),
         // One bad row, an error of the file in both, or bad rows that were left out.
         (Err(_), _) => {}
     }
+}
+
+fn check_load(load: &Load) {
+    let database = Database::in_memory().expect("a database in memory opens");
+    let loaded = database.load(load, &|_| (), &CancelFlag::default());
+    loaded.expect("tables of an import fit each other");
+    let statistics = database.statistics().expect("a database in memory can be read");
+    let found = (statistics.vertices_count(), statistics.edges_count());
+    assert_eq!(found, (load.vertices_count(), load.edges_count()));
 }
 
 fn outcome(imported: &Imported) -> String {

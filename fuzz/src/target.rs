@@ -83,7 +83,10 @@ pub fn check(target: Target, input: &[u8]) {
     let taken = HEAP.peak_usage().saturating_sub(before);
     let allowed = target.memory.allowed(input);
     if taken > allowed {
-        eprintln!("promise: {taken} bytes on the heap for an input of {}; {allowed} are allowed", input.len());
+        eprintln!(
+            "promise: {taken} bytes on the heap for an input of {}; {allowed} are allowed",
+            input.len()
+        );
         process::abort();
     }
 }

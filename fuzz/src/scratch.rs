@@ -25,15 +25,28 @@ pub fn write(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
+/// What stands in a file of edges, as text in Parquet too.
+const EDGES_WORD: &[u8] = b":START_ID(";
+
+/// The vertices that files of edges join, as exports of [`crate::samples`] number them.
+const ENDS: [(&str, &str); 2] = [
+    ("Person.csv", "id:ID(Person){id-type:long}\n0\n1\n2\n"),
+    ("Town.csv", "id:ID(Town){id-type:long}\n4096\n4097\n"),
+];
+
 /// Imports the file at `path`: once with bad rows as errors, once leaving them out. What is read without
-/// errors goes into a database.
+/// errors goes into a database. A file of edges in the conventions of Neo4j gets vertices beside it.
 ///
 /// # Panics
 /// If an error has no text, if the two differ although no row is bad, or if the database has not what was
 /// read.
 pub fn import_both_ways(path: &Path) {
+    let text = fs::read(path).expect("a temporary file can be read");
+    let has_edges = text.windows(EDGES_WORD.len()).any(|window| window == EDGES_WORD);
+    let ends = ENDS.iter().filter(|_| has_edges).map(|(name, text)| write(name, text.as_bytes()));
+    let files: Vec<InputFile> = ends.chain([path.to_owned()]).map(InputFile::new).collect();
     let import = |on_bad_row| {
-        let mut options = ImportOptions::new([InputFile::new(path)]);
+        let mut options = ImportOptions::new(files.clone());
         (options.on_bad_row, options.threads) = (on_bad_row, 1);
         read(&options, &|_| ())
     };

@@ -5,12 +5,11 @@
 #![no_main]
 
 use evergraph::export::options::ExportFormat;
-use evergraph::import::assembly::id_column::IdKind;
 use evergraph::import::csv_records::{CsvFormat, CsvRecords};
 use evergraph::import::csv_rows::RowFormat;
 use evergraph::import::faults::{FaultCollector, OnBadRow};
 use evergraph::import::header::{Header, Meaning};
-use evergraph::import::options::IdType;
+use evergraph::import::id_type::IdType;
 use evergraph::import::source::Source;
 use evergraph_fuzz::place::lines_count;
 use evergraph_fuzz::samples;
@@ -102,17 +101,13 @@ fn read_rows(format: CsvFormat, text: &[u8]) {
         Ok(header) => header,
         Err(error) => return assert!(error.to_string().starts_with("f: header"), "{error}"),
     };
-    let kind = |id_type: Option<IdType>| match id_type {
-        Some(IdType::Integer) => IdKind::Integers,
-        _ => IdKind::Strings,
-    };
-    let id_kinds = header.fields.iter().filter_map(|field| match &field.meaning {
-        Meaning::Id { id_type, .. } => Some(kind(*id_type)),
-        Meaning::StartId(end) | Meaning::EndId(end) => Some(kind(end.id_type)),
+    let id_types = header.fields.iter().filter_map(|field| match &field.meaning {
+        Meaning::Id { id_type, .. } => Some(id_type.unwrap_or(IdType::STRING)),
+        Meaning::StartId(end) | Meaning::EndId(end) => Some(end.id_type.unwrap_or(IdType::STRING)),
         _ => None,
     });
     let rows = RowFormat {
-        id_kinds: id_kinds.collect(),
+        id_types: id_types.collect(),
         header,
         default_name: "Name".to_owned(),
         null: Some(b"\\N".to_vec()),

@@ -375,3 +375,58 @@ fn a_load_is_refused_by_what_is_there() {
     let second = load(&with_edge(&["gus"])).unwrap_err();
     assert_eq!(second, "edge type `E` is simple, and the load would add a second edge of it from v0 to v1");
 }
+
+/// A load of one vertex of V with a name and a mail address.
+fn person(name: &str, mail: &str) -> Load {
+    let column = |text: &str| {
+        let mut column = PackedColumnBuilder::default();
+        column.push_text(text);
+        column.finish()
+    };
+    let block = VertexBlock { rows: 1, columns: vec![column(name), column(mail)] };
+    let properties = ["name", "mail"].map(|key| (key.to_owned(), ValueType::String));
+    Load { vertices: vec![VertexTable::new("V", properties.into(), vec![block])], edges: Vec::new() }
+}
+
+#[test]
+fn a_load_that_is_refused_leaves_no_value_in_any_index() {
+    let open = open(&MemoryDirectory::new("db"), Durability::None);
+    let store = open.store();
+    let durable = &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    store.create_unique_index("V", "name").unwrap();
+    store.create_unique_index("V", "mail").unwrap();
+    store.load(&person("ada", "a@b"), &mut |_| Ok(()), durable).unwrap();
+    let refused = store.load(&person("bob", "a@b"), &mut |_| Ok(()), durable).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
+    let entries: Vec<u64> = store.indexes().iter().map(|index| index.entries).collect();
+    assert_eq!(entries, [1, 1], "bob is in no index");
+    // The refused row's timestamp was still to come: whoever entered its name met a conflict for ever.
+    let added = store.transact(|tx| {
+        let (label, name) = (tx.label("V")?, tx.key("name")?);
+        tx.add_vertex(label, &[(name, "bob".into())])
+    });
+    added.unwrap();
+}
+
+#[test]
+fn a_load_makes_no_index_unique_that_is_not() {
+    let directory = MemoryDirectory::new("db");
+    let first = open(&directory, Durability::Sync);
+    let store = first.store();
+    let durable = &mut || first.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    store.load(&people(&["ada", "ada"]), &mut |_| Ok(()), durable).unwrap();
+    let owner = OwnerName::Label("V");
+    let request = IndexRequest { owner, key: "name", kind: IndexKind::Hash, unique: false };
+    store.create_index(&request, &mut |_| Ok(())).unwrap();
+    let mut load = people(&["bob"]);
+    load.vertices[0].unique_key = Some("name".into());
+    // It became unique in the catalogue alone, and the database could not be opened any more.
+    let refused = store.load(&load, &mut |_| Ok(()), durable).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
+    assert!(refused.to_string().contains("the hash index on V.name is not unique"), "{refused}");
+    store.drop_index(owner, "name", None).unwrap();
+    let twice = store.load(&load, &mut |_| Ok(()), durable).unwrap_err();
+    assert!(twice.to_string().starts_with("V.name can't be unique: \"ada\" of v0 and v1"), "{twice}");
+    let again = open(&directory.power_cut(), Durability::Sync);
+    assert_eq!(again.store().snapshot().statistics().unwrap().vertices.len(), 1);
+}

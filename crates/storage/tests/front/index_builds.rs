@@ -309,6 +309,72 @@ fn who_began_before_a_unique_index_and_writes_something_else_commits() {
     assert!(error.is_conflict() && error.to_string().contains("was created meanwhile"), "{error}");
 }
 
+#[test]
+fn a_snapshot_from_before_an_index_was_built_anew_reads_everything() {
+    for kind in IndexKind::ALL {
+        let store = empty::<MemoryEngine>();
+        let people = ages(&store, 0..5);
+        store.create_index(&on_age(kind, false), &mut |_| Ok(())).unwrap();
+        let old = store.snapshot();
+        store.drop_index(OwnerName::Label("Person"), "age", None).unwrap();
+        let moved = store.transact(|transaction| {
+            let age = transaction.key("age")?;
+            transaction.set_vertex_property(people[2], age, Some(Value::I64(40)))
+        });
+        moved.unwrap();
+        store.create_index(&on_age(kind, false), &mut |_| Ok(())).unwrap();
+        for view in [&old, &store.snapshot()] {
+            check_indexes(view, &[Value::I64(2), Value::I64(40)], &some_ranges(), 2);
+        }
+    }
+}
+
+#[test]
+fn who_began_under_a_unique_index_meets_the_one_that_took_its_place() {
+    for kind in IndexKind::ALL {
+        let store = empty::<MemoryEngine>();
+        ages(&store, 0..3);
+        store.create_index(&on_age(kind, true), &mut |_| Ok(())).unwrap();
+        let mut old = store.begin();
+        let (label, age) = (old.label("Person").unwrap(), old.key("age").unwrap());
+        old.add_vertex(label, &[(age, Value::I64(7))]).unwrap();
+        store.drop_index(OwnerName::Label("Person"), "age", None).unwrap();
+        ages(&store, [7]);
+        store.create_index(&on_age(kind, true), &mut |_| Ok(())).unwrap();
+        let error = old.commit().unwrap_err();
+        assert!(error.is_conflict(), "the second index does not know what the first one knew: {error}");
+    }
+}
+
+#[test]
+fn a_build_waits_until_the_commits_before_it_are_durable() {
+    let store = open::<MemoryEngine>(&MemoryDirectory::new("db"), Durability::Sync).unwrap();
+    let people = Arc::new(ages(&store, 0..40));
+    let writers: Vec<_> = (0..2usize)
+        .map(|number| {
+            let (store, people) = (store.clone(), Arc::clone(&people));
+            let life = move || {
+                for round in 0..600usize {
+                    let done = store.transact(|transaction| {
+                        let (age, value) = (transaction.key("age")?, Value::I64(round as i64));
+                        let person = people[(round * 2 + number) % 40];
+                        transaction.set_vertex_property(person, age, Some(value))
+                    });
+                    explained(done);
+                }
+            };
+            thread::spawn("writer", life).unwrap()
+        })
+        .collect();
+    for _ in 0..60 {
+        // It scans a snapshot, which in this mode is older than the newest commits.
+        store.create_index(&on_age(IndexKind::Hash, false), &mut |_| Ok(())).unwrap();
+        check_indexes(&store.snapshot(), &[Value::I64(3)], &[], 50);
+        store.drop_index(OwnerName::Label("Person"), "age", None).unwrap();
+    }
+    writers.into_iter().for_each(|writer| writer.join().unwrap());
+}
+
 fn builds_beside_writers<E: TestEngine>(people_count: u64) {
     let store = empty::<E>();
     let people = Arc::new(ages(&store, 0..people_count as i64));

@@ -87,8 +87,8 @@ impl Store<MemoryEngine> {
     /// # Errors
     /// `invalid` for a table that doesn't fit its others, a property with another type than before,
     /// a unique key that is there twice, in the load or before it, or whose index is not unique, an edge of
-    /// a vertex that isn't there, or a second edge of a simple type; `busy`, `limit`, `io`; what `progress` and `make_durable` say.
-    /// Except for the last, nothing has happened then.
+    /// a vertex that isn't there, or a second edge of a simple type; `busy`, `limit`, `io`; what `progress`
+    /// and `make_durable` say. Except for the last, nothing has happened then.
     pub fn load_within(
         &self,
         memory_bytes: u64,
@@ -141,7 +141,6 @@ impl Store<MemoryEngine> {
 
         let space = front.log.reserve(0).map_err(Error::from)?;
         self.enter_load(&staged, &indexed)?;
-        drop(staged);
         drop(staging);
         // Snapshots see the load once it is durable: the empty frame alone says nothing of it.
         let held = Held::back(&front.timeline, newest);

@@ -349,16 +349,19 @@ fn who_began_under_a_unique_index_meets_the_one_that_took_its_place() {
 #[test]
 fn a_build_waits_until_the_commits_before_it_are_durable() {
     let store = open::<MemoryEngine>(&MemoryDirectory::new("db"), Durability::Sync).unwrap();
-    let people = Arc::new(ages(&store, 0..40));
-    let writers: Vec<_> = (0..2usize)
-        .map(|number| {
-            let (store, people) = (store.clone(), Arc::clone(&people));
+    let people = ages(&store, 0..2);
+    let writers: Vec<_> = people
+        .into_iter()
+        .map(|person| {
+            let store = store.clone();
             let life = move || {
-                for round in 0..600usize {
+                for round in 0..150 {
                     let done = store.transact(|transaction| {
-                        let (age, value) = (transaction.key("age")?, Value::I64(round as i64));
-                        let person = people[(round * 2 + number) % 40];
-                        transaction.set_vertex_property(person, age, Some(value))
+                        let (age, note) = (transaction.key("age")?, transaction.key("note")?);
+                        // A long way to the disk: the commit is published, and not durable for a while.
+                        let text = Value::from("x".repeat(100_000));
+                        transaction.set_vertex_property(person, note, Some(text))?;
+                        transaction.set_vertex_property(person, age, Some(Value::I64(round)))
                     });
                     explained(done);
                 }
@@ -366,11 +369,13 @@ fn a_build_waits_until_the_commits_before_it_are_durable() {
             thread::spawn("writer", life).unwrap()
         })
         .collect();
-    for _ in 0..60 {
-        // It scans a snapshot, which in this mode is older than the newest commits.
+    let mut builds = 0;
+    while builds == 0 || !writers.iter().all(|writer| writer.is_finished()) {
+        // The build scans a snapshot, which in this mode could be older than the newest commits.
         store.create_index(&on_age(IndexKind::Hash, false), &mut |_| Ok(())).unwrap();
         check_indexes(&store.snapshot(), &[Value::I64(3)], &[], 50);
         store.drop_index(OwnerName::Label("Person"), "age", None).unwrap();
+        builds += 1;
     }
     writers.into_iter().for_each(|writer| writer.join().unwrap());
 }

@@ -117,7 +117,7 @@ pub struct Global {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Read CSV files and edge lists into a database, new or not.
+    /// Read CSV, Parquet, GraphSON, GraphML or edge lists into a database, new or not.
     Import(ImportArguments),
     /// Write what is in a database now as CSV, Parquet, GraphSON, GraphML or edge lists.
     Export(ExportArguments),

@@ -44,8 +44,9 @@ What a file holds follows from its name and first lines:
   .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
   .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
   .xml .graphml   GraphML
-A database that has data gets more: edges name its vertices by the unique key of their label (the
-header's :START_ID(Person) without a file of persons means those that are there).
+A database that has data gets more. Edges name its vertices by the unique key of their label: the
+header's :START_ID(Person), without a file of persons, means those that are there. To files with
+plain headers give it by --replace-header ':START_ID(Person),:END_ID(Person),since:int'.
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
@@ -56,7 +57,7 @@ pub struct ImportArguments {
     /// The database to add to; created if there is none.
     #[arg(required_unless_present = "propose")]
     pub database: Option<PathBuf>,
-    /// Files and folders to read; `-` is standard input.
+    /// Files and folders to read; `-` is a list of edges from standard input.
     #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "mapping", "propose"])]
     pub files: Vec<PathBuf>,
     /// Print a mapping file that says how the files would be read, and import nothing.
@@ -71,14 +72,15 @@ pub struct ImportArguments {
         help_heading = "Files"
     )]
     pub mapping: Option<PathBuf>,
-    /// A CSV file of vertices, and their label if no column tells it. Further files behind commas have its
-    /// header.
+    /// A CSV or Parquet file of vertices, and their label if no column tells it. Further CSV files behind
+    /// commas have its header. LABEL=- is CSV from standard input, with a header as below.
     #[arg(long, value_name = "[LABEL=]FILE", value_parser = named_files, help_heading = "Files")]
     pub nodes: Vec<NamedFiles>,
-    /// A file of edges, as CSV or list, and their type if no column tells it; further ones behind commas.
+    /// A file of edges, as CSV, Parquet or list, and their type if no column tells it; further ones behind
+    /// commas.
     #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub edges: Vec<NamedFiles>,
-    /// The same of CSV files only, which may come from standard input.
+    /// The same, but never a list; TYPE=- is CSV from standard input, with a header as below.
     #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub relationships: Vec<NamedFiles>,
     /// A list of vertices, an id a line.
@@ -559,12 +561,12 @@ impl fmt::Display for ImportReport {
         }
         if !self.ignored_files.is_empty() {
             let files = counted(self.ignored_files.len() as u64, "file", "files");
-            writeln!(f, "left out {files} whose names don't tell what they hold:")?;
+            writeln!(f, "left out {files} that nothing tells how to read:")?;
             self.ignored_files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
         }
         if !self.guessed_files.is_empty() {
             let files = counted(self.guessed_files.len() as u64, "file", "files");
-            writeln!(f, "guessed what {files} hold (evergraph import --propose shows how):")?;
+            writeln!(f, "guessed how to read {files} (evergraph import --propose shows it):")?;
             self.guessed_files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
         }
         Ok(())

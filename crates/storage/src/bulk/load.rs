@@ -77,8 +77,8 @@ impl Store<MemoryEngine> {
     }
 
     /// Adds a whole graph. Sorting takes at most `memory_bytes` beside the blocks and the finished bodies,
-    /// but for a group of vertices whose edges of one type need more. `progress` is told after each edge type and may fail to cancel;
-    /// `make_durable` writes a checkpoint.
+    /// but for a group of vertices whose edges of one type need more. `progress` is told after each edge
+    /// type and may fail to cancel; `make_durable` writes a checkpoint.
     ///
     /// Cost: two counting sorts of each type's edges, and three passes over the blocks if about 20 bytes an
     /// edge and its properties fit into `memory_bytes`, one more for each part that does not. Segments

@@ -34,6 +34,7 @@ mod frontier;
 mod gather;
 pub mod k_hop;
 pub mod kcore;
+pub mod labels;
 pub mod lcc;
 mod live;
 mod local_moving;

@@ -28,10 +28,11 @@
 
 use crate::coarse::CoarseGraph;
 use crate::control::Control;
+use crate::labels::Labels;
 use crate::local_moving::{LocalMoving, NOWHERE, STATE_BYTES};
 use crate::scope::Scope;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Weight};
 use evergraph_graph::view::Freeze;
 
@@ -69,46 +70,14 @@ impl LouvainParameters {
 /// The community of each vertex, named by its smallest vertex.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Louvain {
-    labels: Vec<u32>,
-    communities: u64,
-    modularity: f64,
-    levels: u32,
-}
-
-impl Louvain {
-    /// In [`Louvain::labels`]: the id isn't in scope.
-    pub const OUT_OF_SCOPE: u32 = u32::MAX;
-
-    /// The smallest vertex in the community of `vertex`; `None` if `vertex` isn't in scope.
-    #[must_use]
-    pub fn label(&self, vertex: VertexId) -> Option<VertexId> {
-        let label = self.labels.get(vertex.0 as usize).copied();
-        label.filter(|label| *label != Self::OUT_OF_SCOPE).map(VertexId)
-    }
-
-    /// A label for each vertex id below the topology's bound.
-    #[must_use]
-    pub fn labels(&self) -> &[u32] {
-        &self.labels
-    }
-
+    /// A community is named by its smallest vertex.
+    pub labels: Labels,
     /// How many communities there are.
-    #[must_use]
-    pub fn communities(&self) -> u64 {
-        self.communities
-    }
-
+    pub communities: u64,
     /// The modularity of these communities; at most 1. Zero if there is no weight at all.
-    #[must_use]
-    pub fn modularity(&self) -> f64 {
-        self.modularity
-    }
-
+    pub modularity: f64,
     /// How many levels brought something.
-    #[must_use]
-    pub fn levels(&self) -> u32 {
-        self.levels
-    }
+    pub levels: u32,
 }
 
 /// The communities of the part of `view` in `scope`, by `weight` if there is one: freezes both
@@ -219,7 +188,7 @@ impl Levels {
             }
             *number = *label;
         }
-        Louvain { labels, communities, modularity: self.modularity, levels: self.count }
+        Louvain { labels: Labels::new(labels), communities, modularity: self.modularity, levels: self.count }
     }
 }
 
@@ -245,9 +214,10 @@ mod tests {
     use crate::view::FrozenOnly;
     use evergraph_graph::error::ErrorKind;
     use evergraph_graph::id::KeyId;
+    use evergraph_graph::id::VertexId;
     use proptest::prelude::*;
 
-    const NONE: u32 = Louvain::OUT_OF_SCOPE;
+    const NONE: u32 = Labels::OUT_OF_SCOPE;
 
     /// The definition of modularity, pair by pair: the sum over all pairs in one community of their
     /// weight less what chance gives them.
@@ -287,18 +257,18 @@ mod tests {
             let parameters = LouvainParameters { resolution, ..Default::default() };
             let found = find(&graph, &parameters);
             let modularity = |labels: &[u32]| modularity_by_definition(&graph, labels, resolution);
-            prop_assert!((found.modularity() - modularity(found.labels())).abs() < 1e-9);
+            prop_assert!((found.modularity - modularity(found.labels.as_slice())).abs() < 1e-9);
             let alone: Vec<u32> = (0..graph.vertices.bound()).collect();
-            prop_assert!(found.modularity() >= modularity(&alone) - 1e-9);
-            for (vertex, label) in (0..).zip(found.labels()) {
+            prop_assert!(found.modularity >= modularity(&alone) - 1e-9);
+            for (vertex, label) in (0..).zip(found.labels.as_slice()) {
                 if *label == NONE {
                     prop_assert!(!graph.vertices.contains(vertex));
                 } else {
-                    prop_assert!(*label <= vertex && found.labels()[*label as usize] == *label);
+                    prop_assert!(*label <= vertex && found.labels.as_slice()[*label as usize] == *label);
                 }
             }
-            let own = (0..).zip(found.labels()).filter(|(vertex, label)| *vertex == **label).count();
-            prop_assert_eq!(found.communities(), own as u64);
+            let own = (0..).zip(found.labels.as_slice()).filter(|(vertex, label)| *vertex == **label).count();
+            prop_assert_eq!(found.communities, own as u64);
         }
     }
 
@@ -306,9 +276,9 @@ mod tests {
     fn the_karate_club_has_four_communities_as_good_as_those_of_networkx() {
         let found = find(&karate(), &LouvainParameters::default());
         // NetworkX finds from 0.4151 to 0.4198, which is the highest there is, by its seed.
-        assert_eq!(found.communities(), 4, "{:?}", found.labels());
-        assert!((0.415..0.4198).contains(&found.modularity()), "{}", found.modularity());
-        assert!(found.levels() >= 2);
+        assert_eq!(found.communities, 4, "{:?}", found.labels.as_slice());
+        assert!((0.415..0.4198).contains(&found.modularity), "{}", found.modularity);
+        assert!(found.levels >= 2);
     }
 
     #[test]
@@ -322,8 +292,8 @@ mod tests {
         }
         let parameters = LouvainParameters { resolution: 2.0, ..Default::default() };
         let found = find(&Graph::new(150, &edges), &parameters);
-        assert!((0..).zip(found.labels()).all(|(vertex, label)| *label == vertex / 5 * 5));
-        assert_eq!(found.communities(), 30);
+        assert!((0..).zip(found.labels.as_slice()).all(|(vertex, label)| *label == vertex / 5 * 5));
+        assert_eq!(found.communities, 30);
     }
 
     #[test]
@@ -344,9 +314,10 @@ mod tests {
             .collect();
         let found = find(&Graph::new(40_000, &edges), &LouvainParameters::default());
         let planted = |vertex: u32| vertex % 400;
-        let right = (0..).zip(found.labels()).filter(|(vertex, label)| **label == planted(*vertex)).count();
+        let right =
+            (0..).zip(found.labels.as_slice()).filter(|(vertex, label)| **label == planted(*vertex)).count();
         assert!(right > 39_000, "{right}");
-        assert!(found.modularity() > 0.89, "{}", found.modularity());
+        assert!(found.modularity > 0.89, "{}", found.modularity);
     }
 
     #[test]
@@ -354,10 +325,13 @@ mod tests {
         let ring = [(0, 1), (1, 2), (2, 3), (3, 0)];
         let weighted = |weights: [f64; 4]| Graph { weights: weights.to_vec(), ..Graph::new(4, &ring) };
         let parameters = LouvainParameters::default();
-        assert_eq!(find(&weighted([9.0, 1.0, 9.0, 1.0]), &parameters).labels(), [0, 0, 2, 2]);
-        assert_eq!(find(&weighted([1.0, 9.0, 1.0, 9.0]), &parameters).labels(), [0, 1, 1, 0]);
+        assert_eq!(find(&weighted([9.0, 1.0, 9.0, 1.0]), &parameters).labels.as_slice(), [0, 0, 2, 2]);
+        assert_eq!(find(&weighted([1.0, 9.0, 1.0, 9.0]), &parameters).labels.as_slice(), [0, 1, 1, 0]);
         let nothing = find(&weighted([0.0; 4]), &parameters);
-        assert_eq!((nothing.labels(), nothing.modularity(), nothing.levels()), (&[0, 1, 2, 3][..], 0.0, 0));
+        assert_eq!(
+            (nothing.labels.as_slice(), nothing.modularity, nothing.levels),
+            (&[0, 1, 2, 3][..], 0.0, 0)
+        );
     }
 
     #[test]
@@ -365,10 +339,10 @@ mod tests {
         let parameters = LouvainParameters::default();
         let found =
             find(&Graph::new(5, &[(0, 2), (2, 2), (1, 3), (3, 1), (4, 4)]).without(&[1]), &parameters);
-        assert_eq!(found.labels(), [0, NONE, 0, 3, 4]);
-        assert_eq!((found.label(VertexId(2)), found.label(VertexId(1))), (Some(VertexId(0)), None));
-        assert_eq!(find(&Graph::new(0, &[]), &parameters).communities(), 0);
-        assert_eq!(find(&Graph::new(2, &[]), &parameters).labels(), [0, 1]);
+        assert_eq!(found.labels.as_slice(), [0, NONE, 0, 3, 4]);
+        assert_eq!((found.labels.of(VertexId(2)), found.labels.of(VertexId(1))), (Some(VertexId(0)), None));
+        assert_eq!(find(&Graph::new(0, &[]), &parameters).communities, 0);
+        assert_eq!(find(&Graph::new(2, &[]), &parameters).labels.as_slice(), [0, 1]);
     }
 
     #[test]
@@ -376,7 +350,7 @@ mod tests {
         let csr = large_graph().csr(Direction::Both);
         let parameters = LouvainParameters::default();
         let found = same_for_any_threads(|| louvain(&csr, &parameters, &Control::default()).unwrap());
-        assert!(found.modularity() > 0.0 && found.levels() > 1);
+        assert!(found.modularity > 0.0 && found.levels > 1);
     }
 
     #[test]

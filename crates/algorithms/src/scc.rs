@@ -29,6 +29,7 @@
 
 use crate::bfs::{Bfs, BfsParameters, bfs};
 use crate::control::Control;
+use crate::labels::Labels;
 use crate::parts::{Parts, share_out};
 use crate::scope::Scope;
 use evergraph_graph::budget::Reservation;
@@ -41,40 +42,12 @@ use evergraph_graph::view::Freeze;
 /// The component of each vertex, named by its smallest vertex.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scc {
-    labels: Vec<u32>,
-    components: u64,
-    largest: u64,
-}
-
-impl Scc {
-    /// In [`Scc::labels`]: the id isn't in scope.
-    pub const OUT_OF_SCOPE: u32 = u32::MAX;
-
-    /// The smallest vertex that `vertex` reaches and is reached from; `None` if `vertex` isn't in
-    /// scope.
-    #[must_use]
-    pub fn label(&self, vertex: VertexId) -> Option<VertexId> {
-        let label = self.labels.get(vertex.0 as usize).copied();
-        label.filter(|label| *label != Self::OUT_OF_SCOPE).map(VertexId)
-    }
-
-    /// A label for each vertex id below the topology's bound.
-    #[must_use]
-    pub fn labels(&self) -> &[u32] {
-        &self.labels
-    }
-
+    /// A component is named by its smallest vertex.
+    pub labels: Labels,
     /// How many components there are.
-    #[must_use]
-    pub fn components(&self) -> u64 {
-        self.components
-    }
-
+    pub components: u64,
     /// Vertices in the largest component.
-    #[must_use]
-    pub fn largest(&self) -> u64 {
-        self.largest
-    }
+    pub largest: u64,
 }
 
 /// The strongly connected components of the part of `view` in `scope`: freezes both sides. Memory
@@ -98,10 +71,10 @@ pub fn scc<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Scc> {
     // The levels of both searches and the labels; a search reserves what it needs besides.
     let _state =
         control.reserve("levels and labels of components", topology.bound(), 3 * size_of::<u32>())?;
-    let mut labels = vec![Scc::OUT_OF_SCOPE; topology.bound() as usize];
+    let mut labels = vec![Labels::OUT_OF_SCOPE; topology.bound() as usize];
     let Some(pivot) = pivot(topology, control)? else {
         control.report(PHASE, 1.0);
-        return Ok(Scc { labels, components: 0, largest: 0 });
+        return Ok(Scc { labels: Labels::new(labels), components: 0, largest: 0 });
     };
     let reach = |direction| {
         // Its progress is not ours.
@@ -128,7 +101,7 @@ pub fn scc<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Scc> {
         largest = largest.max(found.largest);
     }
     control.report(PHASE, 1.0);
-    Ok(Scc { labels, components, largest })
+    Ok(Scc { labels: Labels::new(labels), components, largest })
 }
 
 const PHASE: &str = "scc";
@@ -378,7 +351,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    const NONE: u32 = Scc::OUT_OF_SCOPE;
+    const NONE: u32 = Labels::OUT_OF_SCOPE;
 
     /// The definition: the least vertex among those that are reached and reach back.
     fn labels_by_reach(graph: &Graph) -> Vec<u32> {
@@ -450,11 +423,11 @@ mod tests {
         let found = scc(&graph.csr(Direction::Both), &control).unwrap();
         assert_eq!(scc(&graph.pieced(Direction::Both), &control).unwrap(), found);
         let mut sizes = BTreeMap::new();
-        for label in found.labels().iter().filter(|label| **label != NONE) {
+        for label in found.labels.as_slice().iter().filter(|label| **label != NONE) {
             *sizes.entry(label).or_insert(0) += 1;
         }
-        assert_eq!(found.components(), sizes.len() as u64);
-        assert_eq!(found.largest(), sizes.values().copied().max().unwrap_or(0));
+        assert_eq!(found.components, sizes.len() as u64);
+        assert_eq!(found.largest, sizes.values().copied().max().unwrap_or(0));
         found
     }
 
@@ -465,14 +438,15 @@ mod tests {
             let mut graph = graph;
             graph.edges.truncate((graph.edges.len() as f64 * kept) as usize);
             graph.weights.truncate(graph.edges.len());
-            prop_assert_eq!(components(&graph).labels, labels_by_reach(&graph));
+            let found = components(&graph);
+            prop_assert_eq!(found.labels.as_slice(), labels_by_reach(&graph));
         }
     }
 
     #[test]
     fn a_large_graph_has_the_labels_of_kosaraju() {
         let graph = large_graph();
-        assert!(components(&graph).labels() == labels_by_kosaraju(&graph));
+        assert!(components(&graph).labels.as_slice() == labels_by_kosaraju(&graph));
     }
 
     #[test]
@@ -486,31 +460,31 @@ mod tests {
         edges.pop();
         let graph = Graph::new(21_000, &edges);
         let found = components(&graph);
-        assert_eq!((found.components(), found.largest()), (3000, 7));
-        assert!((0..).zip(found.labels()).all(|(vertex, label)| *label == vertex / 7 * 7));
+        assert_eq!((found.components, found.largest), (3000, 7));
+        assert!((0..).zip(found.labels.as_slice()).all(|(vertex, label)| *label == vertex / 7 * 7));
     }
 
     #[test]
     fn a_long_path_takes_no_deep_stack() {
         let edges: Vec<_> = (0..200_000).map(|vertex| (vertex, vertex + 1)).collect();
-        assert_eq!(components(&Graph::new(200_001, &edges)).components(), 200_001);
+        assert_eq!(components(&Graph::new(200_001, &edges)).components, 200_001);
         let ring: Vec<_> = (0..200_000).map(|vertex| ((vertex + 1) % 200_000, vertex)).collect();
-        assert_eq!(components(&Graph::new(200_000, &ring)).largest(), 200_000);
+        assert_eq!(components(&Graph::new(200_000, &ring)).largest, 200_000);
     }
 
     #[test]
     fn a_hole_connects_nothing_and_has_no_label() {
         let found =
             components(&Graph::new(6, &[(4, 3), (3, 1), (1, 4), (5, 5), (3, 0), (0, 3)]).without(&[1]));
-        assert_eq!(found.labels(), [0, NONE, 2, 0, 4, 5]);
-        assert_eq!((found.label(VertexId(1)), found.label(VertexId(3))), (None, Some(VertexId(0))));
+        assert_eq!(found.labels.as_slice(), [0, NONE, 2, 0, 4, 5]);
+        assert_eq!((found.labels.of(VertexId(1)), found.labels.of(VertexId(3))), (None, Some(VertexId(0))));
     }
 
     #[test]
     fn graphs_of_no_and_of_one_vertex_have_components() {
-        assert_eq!(components(&Graph::new(0, &[])).components(), 0);
-        assert_eq!(components(&Graph::new(1, &[])).labels(), [0]);
-        assert_eq!(components(&Graph::new(1, &[]).without(&[0])).labels(), [NONE]);
+        assert_eq!(components(&Graph::new(0, &[])).components, 0);
+        assert_eq!(components(&Graph::new(1, &[])).labels.as_slice(), [0]);
+        assert_eq!(components(&Graph::new(1, &[]).without(&[0])).labels.as_slice(), [NONE]);
     }
 
     #[test]
@@ -529,7 +503,7 @@ mod tests {
     fn a_view_is_frozen_both_ways_and_its_budget_is_asked() {
         let (graph, scope) = (Graph::new(3, &[(1, 0), (0, 1), (1, 2)]), Scope::default());
         let view = FrozenOnly::new(graph.clone(), 1000);
-        assert_eq!(run(&view, &scope, &Control::default()).unwrap().labels(), [0, 0, 2]);
+        assert_eq!(run(&view, &scope, &Control::default()).unwrap().labels.as_slice(), [0, 0, 2]);
         assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let error = run(&FrozenOnly::new(graph, 3 * 12), &scope, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);

@@ -24,10 +24,11 @@
 //! visit each, since here a visit may decode a list.
 
 use crate::control::Control;
+use crate::labels::Labels;
 use crate::parts::Parts;
 use crate::scope::Scope;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::Freeze;
@@ -55,32 +56,10 @@ impl Default for WccParameters {
 /// The component of each vertex, named by its smallest vertex.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wcc {
-    labels: Vec<u32>,
-    components: u64,
-}
-
-impl Wcc {
-    /// In [`Wcc::labels`]: the id isn't in scope.
-    pub const OUT_OF_SCOPE: u32 = u32::MAX;
-
-    /// The smallest vertex that is connected with `vertex`; `None` if `vertex` isn't in scope.
-    #[must_use]
-    pub fn label(&self, vertex: VertexId) -> Option<VertexId> {
-        let label = self.labels.get(vertex.0 as usize).copied();
-        label.filter(|label| *label != Self::OUT_OF_SCOPE).map(VertexId)
-    }
-
-    /// A label for each vertex id below the topology's bound.
-    #[must_use]
-    pub fn labels(&self) -> &[u32] {
-        &self.labels
-    }
-
+    /// A component is named by its smallest vertex.
+    pub labels: Labels,
     /// How many components there are.
-    #[must_use]
-    pub fn components(&self) -> u64 {
-        self.components
-    }
+    pub components: u64,
 }
 
 /// The components of the part of `view` in `scope`: freezes both sides. Memory comes from the
@@ -264,12 +243,12 @@ impl<'a> Forest<'a> {
         if !self.scope.is_full() {
             for (vertex, label) in (0..).zip(&mut labels) {
                 if !self.scope.contains(vertex) {
-                    *label = Wcc::OUT_OF_SCOPE;
+                    *label = Labels::OUT_OF_SCOPE;
                 }
             }
         }
-        let components = (0..).zip(&labels).filter(|(vertex, label)| vertex == *label).count() as u64;
-        Wcc { labels, components }
+        let labels = Labels::new(labels);
+        Wcc { components: labels.parts(), labels }
     }
 }
 
@@ -279,9 +258,10 @@ mod tests {
     use crate::graphs::{Graph, any_graph, assert_stops, large_graph, same_for_any_threads};
     use crate::view::FrozenOnly;
     use evergraph_graph::error::ErrorKind;
+    use evergraph_graph::id::VertexId;
     use proptest::prelude::*;
 
-    const NONE: u32 = Wcc::OUT_OF_SCOPE;
+    const NONE: u32 = Labels::OUT_OF_SCOPE;
 
     /// The definition, by a plain union-find.
     fn labels_by_union_find(graph: &Graph) -> Vec<u32> {
@@ -328,15 +308,15 @@ mod tests {
         fn labels_are_those_of_a_union_find(graph in any_graph()) {
             let (found, want) = (components(&graph), labels_by_union_find(&graph));
             let roots = want.iter().zip(0..).filter(|(label, vertex)| *label == vertex).count();
-            prop_assert_eq!(found.components(), roots as u64);
-            prop_assert_eq!(found.labels(), want);
+            prop_assert_eq!(found.components, roots as u64);
+            prop_assert_eq!(found.labels.as_slice(), want);
         }
     }
 
     #[test]
     fn a_large_graph_has_the_labels_of_a_union_find() {
         let graph = large_graph();
-        assert!(components(&graph).labels() == labels_by_union_find(&graph));
+        assert!(components(&graph).labels.as_slice() == labels_by_union_find(&graph));
     }
 
     #[test]
@@ -353,22 +333,22 @@ mod tests {
             (0..2000).flat_map(|at| [(at, (at + 1) % 2000), (at, (at + 2) % 2000)]).collect();
         edges.push((0, 2000));
         let found = components(&Graph::new(2001, &edges));
-        assert_eq!((found.components(), found.label(VertexId(2000))), (1, Some(VertexId(0))));
+        assert_eq!((found.components, found.labels.of(VertexId(2000))), (1, Some(VertexId(0))));
     }
 
     #[test]
     fn a_hole_connects_nothing_and_has_no_label() {
         let found = components(&Graph::new(6, &[(4, 3), (3, 1), (1, 0), (5, 5)]).without(&[1]));
-        assert_eq!(found.labels(), [0, NONE, 2, 3, 3, 5]);
-        assert_eq!(found.components(), 4);
-        assert_eq!((found.label(VertexId(1)), found.label(VertexId(6))), (None, None));
+        assert_eq!(found.labels.as_slice(), [0, NONE, 2, 3, 3, 5]);
+        assert_eq!(found.components, 4);
+        assert_eq!((found.labels.of(VertexId(1)), found.labels.of(VertexId(6))), (None, None));
     }
 
     #[test]
     fn graphs_of_no_and_of_one_vertex_have_components() {
-        assert_eq!(components(&Graph::new(0, &[])).components(), 0);
-        assert_eq!(components(&Graph::new(1, &[])).labels(), [0]);
-        assert_eq!(components(&Graph::new(1, &[]).without(&[0])).labels(), [NONE]);
+        assert_eq!(components(&Graph::new(0, &[])).components, 0);
+        assert_eq!(components(&Graph::new(1, &[])).labels.as_slice(), [0]);
+        assert_eq!(components(&Graph::new(1, &[]).without(&[0])).labels.as_slice(), [NONE]);
     }
 
     #[test]
@@ -382,7 +362,7 @@ mod tests {
         let (graph, scope, parameters) =
             (Graph::new(2, &[(1, 0)]), Scope::default(), WccParameters::default());
         let view = FrozenOnly::new(graph.clone(), 2 * 4);
-        assert_eq!(run(&view, &scope, &parameters, &Control::default()).unwrap().labels(), [0, 0]);
+        assert_eq!(run(&view, &scope, &parameters, &Control::default()).unwrap().labels.as_slice(), [0, 0]);
         assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
         let poor = FrozenOnly::new(graph, 2 * 4 - 1);
         let error = run(&poor, &scope, &parameters, &Control::default()).unwrap_err();

@@ -28,8 +28,8 @@ mod number_order;
 pub mod order;
 pub mod parse;
 pub mod shortened;
-#[cfg(test)]
-pub(crate) mod strategy;
+#[cfg(any(test, feature = "strategy"))]
+pub mod strategy;
 pub mod temporal_text;
 mod value_type;
 

@@ -168,7 +168,7 @@ fn facts(snapshot: &Snapshot) -> Facts {
         vertices: statistics.vertices.iter().map(|entry| entry.1).sum(),
         pairs: pairs.len(),
         undirected_pairs: undirected.len(),
-        components: components.components(),
+        components: components.components,
         triangles: triangles::run(snapshot, &Scope::default(), &control).unwrap().total(),
         top_out_degrees: top.iter().take(5).map(|(degree, vertex)| (id(*vertex), *degree)).collect(),
     }

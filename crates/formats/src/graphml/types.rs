@@ -99,7 +99,7 @@ fn infinity(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::any_value;
+    use evergraph_graph::value::strategy::any_value;
     use proptest::prelude::*;
 
     #[test]

@@ -109,9 +109,9 @@ mod tests {
     use super::*;
     use crate::graphson::value_read::read_value;
     use crate::json::read::JsonReader;
-    use crate::strategy::any_value;
     use evergraph_graph::value::ValueType;
     use evergraph_graph::value::collection::{List, Map};
+    use evergraph_graph::value::strategy::any_value;
     use proptest::prelude::*;
 
     fn written(value: &Value) -> String {

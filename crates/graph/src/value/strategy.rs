@@ -1,4 +1,6 @@
 //! Random values for property tests, drawn so that equal and nearly equal ones are frequent.
+//!
+//! For the tests of this crate, and of others by the feature `strategy`; nothing else compiles it.
 
 use num_bigint::BigInt;
 use proptest::prelude::*;
@@ -35,7 +37,7 @@ fn decimal() -> impl Strategy<Value = Decimal> {
 }
 
 /// Numbers of all types.
-pub(super) fn number() -> impl Strategy<Value = Value> {
+pub fn number() -> impl Strategy<Value = Value> {
     let narrow = prop_oneof![-2..=2_i8, any::<i8>()];
     prop_oneof![
         narrow.prop_map(Value::from),
@@ -53,7 +55,7 @@ pub(super) fn number() -> impl Strategy<Value = Value> {
 }
 
 /// Values of all types; collections to a depth of four.
-pub(crate) fn any_value() -> impl Strategy<Value = Value> {
+pub fn any_value() -> impl Strategy<Value = Value> {
     let other = prop_oneof![
         any::<bool>().prop_map(Value::from),
         proptest::char::range('a', 'c').prop_map(Value::from),

@@ -87,6 +87,15 @@ impl Values {
         Self::of_set(vertices, kind, top_name, top, value)
     }
 
+    /// A score for each of `vertices`, from an array by vertex id.
+    ///
+    /// Cost: as [`Values::highest`].
+    #[must_use]
+    pub fn scores(vertices: &VertexSet, top: usize, scores: Vec<f64>) -> Self {
+        let value = move |vertex| Amount::Real(scores[vertex as usize]);
+        Self::highest(vertices, Kind::Real, "score", top, value)
+    }
+
     /// A distance for each of `vertices`, `none` where there is no path; `top` of those that are
     /// reached, the nearest first.
     ///

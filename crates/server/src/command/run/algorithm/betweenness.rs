@@ -1,6 +1,6 @@
 //! `evergraph run DB betweenness`: scores, the highest first.
 
-use crate::command::run::answer::{Amount, Answer, Found, Kind, Values};
+use crate::command::run::answer::{Answer, Found, Values};
 use crate::command::run::choices::{CommonArguments, DirectionArgument, SampleArguments};
 use crate::command::run::setting::{Run, Setting};
 use crate::terminal::number::counted;
@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run social.eg betweenness --sample 500 --direction both
+  evergraph run bank.eg betweenness --sample 100 --direction both
 
 The exact answer searches from every vertex: for more than some 100,000 vertices take a sample.")]
 pub struct BetweennessArguments {
@@ -47,7 +47,6 @@ impl Run for BetweennessArguments {
         let topology = setting.freeze(Direction::Both, None)?;
         let found = betweenness(&topology, &parameters, &setting.control)?;
         let (sources, scores) = (found.sources, found.scores);
-        let value = move |vertex| Amount::Real(scores[vertex as usize]);
         Ok(Answer {
             summary: format!("shortest paths from {}", counted(sources, "source", "sources")),
             figures: json!({
@@ -55,13 +54,7 @@ impl Run for BetweennessArguments {
                 "sources": sources,
                 "normalized": !self.raw,
             }),
-            found: Found::Values(Values::highest(
-                topology.vertices(),
-                Kind::Real,
-                "score",
-                setting.top,
-                value,
-            )),
+            found: Found::Values(Values::scores(topology.vertices(), setting.top, scores)),
         })
     }
 }

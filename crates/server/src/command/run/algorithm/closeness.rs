@@ -1,6 +1,6 @@
 //! `evergraph run DB closeness`: scores, the highest first.
 
-use crate::command::run::answer::{Amount, Answer, Found, Kind, Values};
+use crate::command::run::answer::{Answer, Found, Values};
 use crate::command::run::choices::{CommonArguments, DirectionArgument, SampleArguments};
 use crate::command::run::setting::{Run, Setting};
 use crate::terminal::number::counted;
@@ -14,7 +14,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run social.eg closeness --sample 1000 --direction both
+  evergraph run bank.eg closeness --sample 1000 --direction both
 
 The exact answer searches from every vertex: for more than some 100,000 vertices take a sample.")]
 pub struct ClosenessArguments {
@@ -41,17 +41,10 @@ impl Run for ClosenessArguments {
         let topology = setting.freeze(direction.reversed(), None)?;
         let found = closeness(&topology, &parameters, &setting.control)?;
         let (pivots, scores) = (found.pivots, found.scores);
-        let value = move |vertex| Amount::Real(scores[vertex as usize]);
         Ok(Answer {
             summary: format!("distances to {}", counted(pivots, "vertex", "vertices")),
             figures: json!({ "direction": self.direction.name(), "pivots": pivots }),
-            found: Found::Values(Values::highest(
-                topology.vertices(),
-                Kind::Real,
-                "score",
-                setting.top,
-                value,
-            )),
+            found: Found::Values(Values::scores(topology.vertices(), setting.top, scores)),
         })
     }
 }

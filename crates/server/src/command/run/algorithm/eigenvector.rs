@@ -1,6 +1,6 @@
 //! `evergraph run DB eigenvector`: scores, the highest first.
 
-use crate::command::run::answer::{Amount, Answer, Found, Kind, Values};
+use crate::command::run::answer::{Answer, Found, Values};
 use crate::command::run::choices::{CommonArguments, DirectionArgument, WeightArguments};
 use crate::command::run::setting::{Run, Setting};
 use crate::terminal::number::counted;
@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// What eigenvector centrality is told.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  evergraph run social.eg eigenvector --direction both --weight strength")]
+#[command(after_help = "Examples:\n  evergraph run bank.eg eigenvector --tolerance 1e-9 --iterations 500")]
 pub struct EigenvectorArguments {
     /// Along which edges importance flows.
     #[arg(long, value_enum, default_value_t)]
@@ -46,7 +46,6 @@ impl Run for EigenvectorArguments {
         let rounds = counted(u64::from(found.iterations), "round", "rounds");
         let end = if found.converged { "below" } else { "not below" };
         let (change, scores) = (found.change, found.scores);
-        let value = move |vertex| Amount::Real(scores[vertex as usize]);
         Ok(Answer {
             summary: format!(
                 "{rounds}; the last one changed the scores by {change:.3e} in sum, {end} the tolerance"
@@ -58,13 +57,7 @@ impl Run for EigenvectorArguments {
                 "change": change,
                 "converged": found.converged,
             }),
-            found: Found::Values(Values::highest(
-                topology.vertices(),
-                Kind::Real,
-                "score",
-                setting.top,
-                value,
-            )),
+            found: Found::Values(Values::scores(topology.vertices(), setting.top, scores)),
         })
     }
 }

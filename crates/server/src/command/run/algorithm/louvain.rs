@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run social.eg louvain --weight strength --output communities.parquet
+  evergraph run bank.eg louvain --weight amount_cents --output communities.parquet
 
 The value of a vertex is the number of its community's lowest vertex.")]
 pub struct LouvainArguments {
@@ -42,9 +42,9 @@ impl Run for LouvainArguments {
         let parameters = LouvainParameters { resolution: self.resolution, tolerance: self.tolerance };
         let topology = setting.freeze(Direction::Both, setting.weight(&self.weight)?)?;
         let found = louvain(&topology, &parameters, &setting.control)?;
-        let (communities, modularity, levels) = (found.communities(), found.modularity(), found.levels());
+        let (communities, modularity, levels) = (found.communities, found.modularity, found.levels);
         let count = counted(communities, "community", "communities");
-        let group = move |vertex| found.labels()[vertex as usize];
+        let group = move |vertex| found.labels.as_slice()[vertex as usize];
         Ok(Answer {
             summary: format!("{count} of modularity {modularity:.6}"),
             figures: json!({

@@ -1,6 +1,6 @@
 //! `evergraph run DB pagerank`: scores, the highest first.
 
-use crate::command::run::answer::{Amount, Answer, Found, Kind, Values};
+use crate::command::run::answer::{Answer, Found, Values};
 use crate::command::run::choices::{CommonArguments, DirectionArgument};
 use crate::command::run::setting::{Run, Setting};
 use crate::terminal::number::counted;
@@ -14,7 +14,7 @@ use serde_json::json;
 /// What PageRank is told.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  evergraph run social.eg pagerank --where 'age>=18' --output ranks.parquet"
+    after_help = "Examples:\n  evergraph run bank.eg pagerank --where 'country=DE' --output ranks.parquet"
 )]
 pub struct PageRankArguments {
     /// Along which edges rank flows.
@@ -51,7 +51,6 @@ impl Run for PageRankArguments {
         let rounds = counted(u64::from(ranks.iterations), "round", "rounds");
         let end = if ranks.converged { ", below the tolerance" } else { "" };
         let (change, scores) = (ranks.change, ranks.scores);
-        let value = move |vertex| Amount::Real(scores[vertex as usize]);
         Ok(Answer {
             summary: format!("{rounds}; the last one changed the scores by {change:.3e} in sum{end}"),
             figures: json!({
@@ -61,13 +60,7 @@ impl Run for PageRankArguments {
                 "change": change,
                 "converged": ranks.converged,
             }),
-            found: Found::Values(Values::highest(
-                topology.vertices(),
-                Kind::Real,
-                "score",
-                setting.top,
-                value,
-            )),
+            found: Found::Values(Values::scores(topology.vertices(), setting.top, scores)),
         })
     }
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run web.eg scc --output components.csv
+  evergraph run bank.eg scc --output components.csv
 
 The value of a vertex is the number of its component's lowest vertex.")]
 pub struct SccArguments {
@@ -32,8 +32,8 @@ impl Run for SccArguments {
     fn run(&self, setting: &Setting<'_>) -> Result<Answer> {
         let topology = setting.freeze(Direction::Both, None)?;
         let components = scc(&topology, &setting.control)?;
-        let (number, largest) = (components.components(), components.largest());
-        let group = move |vertex| components.labels()[vertex as usize];
+        let (number, largest) = (components.components, components.largest);
+        let group = move |vertex| components.labels.as_slice()[vertex as usize];
         let found = counted(number, "component", "components");
         Ok(Answer {
             summary: format!("{found}, the largest of {}", count(largest)),

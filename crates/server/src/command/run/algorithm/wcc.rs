@@ -32,8 +32,8 @@ impl Run for WccArguments {
     fn run(&self, setting: &Setting<'_>) -> Result<Answer> {
         let topology = setting.freeze(Direction::Both, None)?;
         let components = wcc(&topology, &WccParameters::default(), &setting.control)?;
-        let count = components.components();
-        let group = move |vertex| components.labels()[vertex as usize];
+        let count = components.components;
+        let group = move |vertex| components.labels.as_slice()[vertex as usize];
         Ok(Answer {
             summary: counted(count, "component", "components"),
             figures: json!({ "components": count }),

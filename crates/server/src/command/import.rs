@@ -237,9 +237,11 @@ pub enum IdTypeArgument {
 pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::Result<(), Failure> {
     let mut options = arguments.options(context)?;
     let Some(database) = arguments.database.as_ref().filter(|_| !arguments.propose) else {
-        let known = arguments.database.as_deref().filter(|path| is_database(path));
-        let known = known.map_or(Ok(Known::default()), |path| Ok(Destination::new(path)?.known()));
-        return context.console.result(&Proposed { mapping: propose(&options, &known?)? });
+        let known = match arguments.database.as_deref() {
+            Some(path) if is_database(path) => Destination::new(path)?.known(),
+            _ => Known::default(),
+        };
+        return context.console.result(&Proposed { mapping: propose(&options, &known)? });
     };
     let destination = Destination::new(database)?;
     options.temporary.clone_from(&arguments.temporary);

@@ -25,8 +25,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Files without a rule that a summary names.
-const IGNORED_SHOWN: usize = 10;
+/// Files of a kind that a summary names.
+const FILES_SHOWN: usize = 10;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -582,21 +582,27 @@ impl fmt::Display for ImportReport {
                 writeln!(f, "  ...")?;
             }
         }
-        if !self.ignored_files.is_empty() {
-            let files = counted(self.ignored_files.len() as u64, "file", "files");
-            writeln!(f, "left out {files} that nothing tells how to read:")?;
-            let shown = self.ignored_files.iter().take(IGNORED_SHOWN);
-            shown.clone().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
-            if self.ignored_files.len() > shown.len() {
-                writeln!(f, "  and {} more (--json names all)", self.ignored_files.len() - shown.len())?;
-            }
-        }
-        if !self.guessed_files.is_empty() {
-            let files = counted(self.guessed_files.len() as u64, "file", "files");
-            writeln!(f, "guessed how to read {files} (evergraph import --propose shows it):")?;
-            self.guessed_files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
-        }
-        Ok(())
+        let ignored = |files| format!("left out {files} that nothing tells how to read");
+        write_files(f, &self.ignored_files, &ignored)?;
+        let guessed = |files| format!("guessed how to read {files} (evergraph import --propose shows it)");
+        write_files(f, &self.guessed_files, &guessed)
+    }
+}
+
+/// Writes what `title` says of the number of `files`, and the first ones.
+fn write_files(
+    f: &mut fmt::Formatter<'_>,
+    files: &[String],
+    title: &dyn Fn(String) -> String,
+) -> fmt::Result {
+    if files.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "{}:", title(counted(files.len() as u64, "file", "files")))?;
+    files.iter().take(FILES_SHOWN).try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
+    match files.len().saturating_sub(FILES_SHOWN) {
+        0 => Ok(()),
+        more => writeln!(f, "  and {more} more (--json names all)"),
     }
 }
 

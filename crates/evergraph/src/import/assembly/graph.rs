@@ -144,9 +144,10 @@ impl Assembly {
         }
         match (name, files.into_iter().chain(labels.iter().map(String::as_str)).next()) {
             ("", Some(known)) => {
-                text += &format!("; say which one is meant, as in :START_ID({known}) and :END_ID({known})");
+                return text
+                    + &format!("; say which one is meant, as in :START_ID({known}) and :END_ID({known})");
             }
-            ("", None) => text += "; no file of vertices is imported with it",
+            (_, None) => text += "; no file of vertices is imported with it",
             _ => {}
         }
         text + "; --on-unknown create makes its vertices"

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Loading would refuse the graph as well, by numbers of vertices that nobody has seen; here the row is
-//! known.
+//! known. Cost: such values of new vertices stay in memory until all are there, as ids do.
 
 use crate::import::assembly::batch::Columns;
 use crate::import::known::{Known, KnownLabel};

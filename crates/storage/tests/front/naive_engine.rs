@@ -144,8 +144,33 @@ fn touches(mutation: &Mutation, key: &Key) -> bool {
         (Key::EdgeProperty(id, key), SetEdgeProperties { edge, properties }) => {
             edge == id && properties.get(*key).is_some()
         }
+        (Key::Members(group), InsertVertex { vertex, .. } | DeleteVertex { vertex }) => {
+            vertex.group() == *group
+        }
+        (
+            Key::Vertices(group),
+            InsertVertex { vertex, .. } | DeleteVertex { vertex } | SetVertexProperties { vertex, .. },
+        ) => vertex.group() == *group,
+        (Key::EdgeMember(id), InsertEdge { edge, .. } | DeleteEdge { edge }) => edge == id,
+        (Key::List(id, edge_type, side), InsertEdge { edge, .. } | DeleteEdge { edge }) => {
+            (end(edge, *side), edge.edge_type) == (*id, *edge_type)
+        }
+        (Key::Between(source, edge_type, target), InsertEdge { edge, .. } | DeleteEdge { edge }) => {
+            (edge.source, edge.edge_type, edge.target) == (*source, *edge_type, *target)
+        }
+        (
+            Key::Edges(group, edge_type, side),
+            InsertEdge { edge, .. }
+            | ReplaceEdge { edge, .. }
+            | DeleteEdge { edge }
+            | SetEdgeProperties { edge, .. },
+        ) => (end(edge, *side).group(), edge.edge_type) == (*group, *edge_type),
         _ => false,
     }
+}
+
+fn end(edge: &EdgeId, side: Direction) -> VertexId {
+    if side == Direction::Out { edge.source } else { edge.target }
 }
 
 impl Engine for NaiveEngine {
@@ -259,8 +284,7 @@ impl View for NaiveView<'_> {
     }
 
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        let end = |edge: &EdgeId| if side == Direction::Out { edge.source } else { edge.target };
-        let edges = self.state.edges.keys().filter(|edge| end(edge).group() == group);
+        let edges = self.state.edges.keys().filter(|edge| end(edge, side).group() == group);
         edges.map(|edge| edge.edge_type).collect::<BTreeSet<_>>().into_iter().collect()
     }
 

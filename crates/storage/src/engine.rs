@@ -303,6 +303,12 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// `limit` if records outgrew their budget and merges cannot catch up.
     fn prepare(&self, mutations: &[Mutation]) -> Result<Self::Prepared>;
 
+    /// One more than the highest group that exists, whenever it came.
+    fn group_count(&self) -> u32;
+
+    /// The types that any vertex of `group` has had edges of on this plain side, up to the newest commit.
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId>;
+
     /// Whether `key` changed after `since`. Under the latch, or ahead of it: then the answer covers every
     /// commit that was published before the call.
     fn newer(&self, key: &Key, since: Timestamp) -> Newer;

@@ -9,9 +9,7 @@ const ROUNDS: usize = 1_000;
 fn accounts() -> (Database, Vec<VertexId>) {
     let database = Database::in_memory().unwrap();
     let accounts = database
-        .transact(|tx| {
-            (0..ACCOUNTS).map(|_| tx.add_vertex("Account", &[("held", 100_i64.into())])).collect()
-        })
+        .transact(|tx| (0..ACCOUNTS).map(|_| tx.add_vertex("Account", &[("held", 100_i64.into())])).collect())
         .unwrap();
     (database, accounts)
 }
@@ -33,7 +31,8 @@ fn nine_of_ten_transfers_between_many_accounts_commit_at_once() {
         let committed = committed.iter().flatten().filter(|committed| **committed).count();
         assert!(committed * 10 >= 4 * ROUNDS * 9, "{committed} of {} committed, {isolation:?}", 4 * ROUNDS);
         let snapshot = database.snapshot();
-        let held = |account: &VertexId| snapshot.get(*account, "held").unwrap().and_then(|v: Value| v.as_i64());
+        let held =
+            |account: &VertexId| snapshot.get(*account, "held").unwrap().and_then(|v: Value| v.as_i64());
         assert_eq!(accounts.iter().map(|account| held(account).unwrap()).sum::<i64>(), ACCOUNTS as i64 * 100);
     }
 }

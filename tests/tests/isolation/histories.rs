@@ -242,7 +242,8 @@ fn jepsen(history: &[Done]) -> String {
         };
         let process = done.process;
         let ended = if done.committed.is_some() { "ok" } else { "fail" };
-        writeln!(lines, r#"{{"type":"invoke","process":{process},"value":[{}]}}"#, operations(false)).unwrap();
+        writeln!(lines, r#"{{"type":"invoke","process":{process},"value":[{}]}}"#, operations(false))
+            .unwrap();
         let value = operations(done.committed.is_some());
         writeln!(lines, r#"{{"type":"{ended}","process":{process},"value":[{value}]}}"#).unwrap();
     }
@@ -252,7 +253,8 @@ fn jepsen(history: &[Done]) -> String {
 /// The anomalies that the crate finds which `model` forbids.
 fn anomalies(history: &[Done], model: &str) -> Vec<String> {
     let history = History::from_json(&jepsen(history)).unwrap();
-    let report = check(&history, Workload::ListAppend, &Opts { models: vec![model.into()], ..Opts::default() });
+    let report =
+        check(&history, Workload::ListAppend, &Opts { models: vec![model.into()], ..Opts::default() });
     assert_ne!(report.valid, Valid::Unknown, "{:?}", report.anomaly_types);
     report.anomaly_types.iter().map(ToString::to_string).collect()
 }

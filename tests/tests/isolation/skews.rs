@@ -72,11 +72,7 @@ fn a_skew_over_properties_is_refused() {
 
 #[test]
 fn a_skew_over_a_look_up_is_refused() {
-    only_snapshots_allow(
-        "look-up",
-        |tx, _| tx.find_all("Doctor", "on_call", true).unwrap().len(),
-        leave,
-    );
+    only_snapshots_allow("look-up", |tx, _| tx.find_all("Doctor", "on_call", true).unwrap().len(), leave);
 }
 
 #[test]

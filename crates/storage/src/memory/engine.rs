@@ -16,7 +16,7 @@ use crate::timeline::clock::Timeline;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
@@ -272,6 +272,17 @@ impl Engine for MemoryEngine {
         let prepared = Prepared::new(&self.groups, mutations)?;
         self.make_room(&prepared)?;
         Ok(prepared)
+    }
+
+    fn group_count(&self) -> u32 {
+        self.groups.end()
+    }
+
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        let Some(group) = self.groups.get(group) else { return Vec::new() };
+        let edges = group.edges();
+        let subjects = edges.iter().map(|edge| edge.subject);
+        subjects.filter(|subject| subject.side() == side).map(EdgeSubject::edge_type).collect()
     }
 
     fn newer(&self, key: &Key, since: Timestamp) -> Newer {

@@ -104,7 +104,7 @@ fn attempt<E: Engine>(
     let view = session.view();
     let checked = front.timeline.published();
     let stale = |checked: Option<Timestamp>| {
-        let stale = reads?.stale(&*front.engine, &view, &front.indexes.load(), since, checked)?;
+        let stale = reads?.stale(&*front.engine, &front.indexes.load(), since, checked)?;
         Some(Refusal::Stale(stale))
     };
     if let Some(refusal) = stale(None) {

@@ -21,7 +21,7 @@
 //! Source: core-protocol section 2; G-Tran (VLDB 2022, section 5) validates read sets against what
 //! committed since.
 
-use crate::engine::{Engine, Key, Newer, View};
+use crate::engine::{Engine, Key, Newer};
 use crate::index::directory::Indexes;
 use crate::sync::Mutex;
 use crate::transaction::look_ups::LookUps;
@@ -139,11 +139,10 @@ impl Reads {
     /// The first read whose answer somebody changed after `since`.
     ///
     /// With `checked`, under the latch: all was looked at before, up to there, and only what changed
-    /// after that is looked at again. `view` is the transaction's own.
+    /// after that is looked at again.
     pub fn stale<E: Engine>(
         &self,
         engine: &E,
-        view: &impl View,
         indexes: &Indexes,
         since: Timestamp,
         checked: Option<Timestamp>,
@@ -166,12 +165,12 @@ impl Reads {
             }
         }
         // Groups and types are only added. A new one is no news while nobody has committed into it.
-        let groups = noted.groups.map_or(0..0, |seen| seen..view.group_count());
+        let groups = noted.groups.map_or(0..0, |seen| seen..engine.group_count());
         if let Some(stale) = groups.map(|group| Key::Members(GroupId(group))).find_map(changed) {
             return Some(stale);
         }
         for ((group, side), seen) in &noted.edge_types {
-            let now = view.edge_types(*group, *side).into_iter();
+            let now = engine.edge_types(*group, *side).into_iter();
             let news = now.filter(|edge_type| !seen.contains(edge_type));
             if let Some(stale) = news.map(|edge_type| Key::Edges(*group, edge_type, *side)).find_map(changed)
             {

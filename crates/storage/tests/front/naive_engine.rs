@@ -223,6 +223,20 @@ impl Engine for NaiveEngine {
         Ok(mutations.to_vec())
     }
 
+    fn group_count(&self) -> u32 {
+        self.history.read().groups.len() as u32
+    }
+
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        let history = self.history.read();
+        let added = history.commits.iter().flat_map(|(_, mutations)| mutations);
+        let types = added.filter_map(|mutation| match mutation {
+            Mutation::InsertEdge { edge, .. } if end(edge, side).group() == group => Some(edge.edge_type),
+            _ => None,
+        });
+        types.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     fn newer(&self, key: &Key, since: Timestamp) -> Newer {
         let history = self.history.read();
         let newer = history.commits.iter().rev().take_while(|(at, _)| !at.visible_at(since));

@@ -145,7 +145,8 @@ struct Names {
 impl Names {
     fn vertex(at: u8) -> VertexId {
         // Some are there from the start, some come, one is in a group that nobody opened.
-        [VertexId(0), VertexId(1), VertexId(2), VertexId(3), VertexId(4096), VertexId(9000)][usize::from(at % 6)]
+        [VertexId(0), VertexId(1), VertexId(2), VertexId(3), VertexId(4096), VertexId(9000)]
+            [usize::from(at % 6)]
     }
 
     fn edge(&self, source: u8, target: u8) -> EdgeId {
@@ -287,9 +288,7 @@ fn ask<G: GraphView>(view: &G, names: &Names, question: Question) -> String {
 /// What came of it: `Ok`, or the kind of error.
 fn write<E: TestEngine>(transaction: &mut Transaction<E>, names: &Names, write: Write) -> String {
     let done = match write {
-        Write::Set(at, to) => {
-            transaction.set_vertex_property(Names::vertex(at), names.age, Some(value(to)))
-        }
+        Write::Set(at, to) => transaction.set_vertex_property(Names::vertex(at), names.age, Some(value(to))),
         Write::SetName(at, to) => {
             transaction.set_vertex_property(Names::vertex(at), names.name, Some(name(to)))
         }
@@ -314,9 +313,8 @@ fn prepared<E: TestEngine>() -> (Store<E>, Names) {
     let [age, name_key, weight] = ["age", "name", "weight"].map(|key| setup.key(key).unwrap());
     let (knows, likes) = (setup.edge_type("KNOWS").unwrap(), setup.edge_type("LIKES").unwrap());
     let names = Names { person, post, age, name: name_key, knows, likes, weight };
-    let people = [0, 1].map(|at| {
-        setup.add_vertex(person, &[(age, value(at)), (name_key, name(at))]).unwrap()
-    });
+    let people =
+        [0, 1].map(|at| setup.add_vertex(person, &[(age, value(at)), (name_key, name(at))]).unwrap());
     setup.add_edge(people[0], knows, people[1], &[(weight, value(2))]).unwrap();
     setup.commit().unwrap();
     let (label, edge_type) = (OwnerName::Label("Person"), OwnerName::EdgeType("KNOWS"));
@@ -358,7 +356,10 @@ impl<E: TestEngine> Open<E> {
         let past = self.past;
         match self.transaction.commit() {
             Ok(_) => {
-                assert!(same || !wrote, "committed, though alone it would have read something else: {past:?}");
+                assert!(
+                    same || !wrote,
+                    "committed, though alone it would have read something else: {past:?}"
+                );
                 (true, !same)
             }
             Err(error) => {
@@ -385,7 +386,8 @@ fn run_rival<E: TestEngine>(store: &Store<E>, names: &Names, rival: Rival) {
             let edge = names.edge(source, target);
             let edge_type = if other { names.likes } else { names.knows };
             // An end may be gone.
-            let _ = transaction.add_edge(edge.source, edge_type, edge.target, &[(names.weight, value(target))]);
+            let _ =
+                transaction.add_edge(edge.source, edge_type, edge.target, &[(names.weight, value(target))]);
         }
         Rival::Write(each) => drop(write(&mut transaction, names, each)),
         Rival::Maintain => {

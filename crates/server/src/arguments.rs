@@ -117,8 +117,8 @@ pub struct Global {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Read CSV files and edge lists into a database, new or not.
-    Import(ImportArguments),
+    /// Read CSV, Parquet, GraphSON, GraphML or edge lists into a database, new or not.
+    Import(Box<ImportArguments>),
     /// Write what is in a database now as CSV, Parquet, GraphSON, GraphML or edge lists.
     Export(ExportArguments),
     /// Run an algorithm on what is in a database now.

@@ -23,7 +23,7 @@ Examples:
   evergraph export social.eg --format parquet --output tables/
   evergraph export social.eg --output social.json.gz       GraphSON, one file, packed
   evergraph export social.eg --output social.graphml       GraphML, for Gephi and others
-  evergraph export roads.eg --format edgelist --output roads/ --columns length
+  evergraph export bank.eg --format edgelist --output transfers/ --columns amount_cents,time_ms
   evergraph export social.eg --format edgelist --output - --type KNOWS | sort -n | head
 
 Formats:
@@ -32,7 +32,8 @@ Formats:
   graphson  .json .graphson: GraphSON 3, a vertex a line, as TinkerPop reads
   graphml   .graphml .xml
   edgelist  .e .el .edges .txt: pairs of ids; as a folder with a list of vertices
-Without --format the ending of the output decides, and a name without one is a folder of CSV.
+Without --format the ending of the output decides, and a name without one is a folder of CSV. With
+--format edgelist or --format csv any other name is a folder, too.
 
 The files show one moment: others may go on writing. They appear in whole or not at all.
 What they don't carry is said in the end, and in docs/guide/export.md.";

@@ -11,8 +11,9 @@ use crate::terminal::table::visible;
 use clap::{Args, ValueEnum};
 use evergraph::import::csv_file::header_line;
 use evergraph::import::faults::{BadRows, OnBadRow};
+use evergraph::import::id_type::IdType;
 use evergraph::import::mapping::document::Mapping;
-use evergraph::import::options::{HeaderPlace, IdType, ImportOptions, Imported, InputFile, Progress, Role};
+use evergraph::import::options::{HeaderPlace, ImportOptions, Imported, InputFile, Progress, Role};
 use evergraph::import::plan::propose;
 use evergraph::import::policy::{OnDuplicate, OnUnknown, Settled};
 use evergraph::import::read::read_beside;
@@ -36,6 +37,7 @@ Examples:
   evergraph import b.eg data/ --on-error skip --report bad.csv
   evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges speak of
   zcat edges.gz | evergraph import e.eg -                 an edge list from standard input
+  zcat a.json.gz | evergraph import g.eg --graphson -     and GraphSON
 
 What a file holds follows from its name and first lines:
   .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
@@ -44,8 +46,9 @@ What a file holds follows from its name and first lines:
   .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
   .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
   .xml .graphml   GraphML
-A database that has data gets more: edges name its vertices by the unique key of their label (the
-header's :START_ID(Person) without a file of persons means those that are there).
+A database that has data gets more. Edges name its vertices by the unique key of their label: the
+header's :START_ID(Person), without a file of persons, means those that are there. To files with
+plain headers give it by --replace-header ':START_ID(Person),:END_ID(Person),since:int'.
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
@@ -56,34 +59,41 @@ pub struct ImportArguments {
     /// The database to add to; created if there is none.
     #[arg(required_unless_present = "propose")]
     pub database: Option<PathBuf>,
-    /// Files and folders to read; `-` is standard input.
-    #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "mapping", "propose"])]
+    /// Files and folders to read; `-` is a list of edges from standard input.
+    #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "graphson", "graphml", "mapping", "propose"])]
     pub files: Vec<PathBuf>,
     /// Print a mapping file that says how the files would be read, and import nothing.
     #[arg(long, conflicts_with = "mapping", help_heading = "Files")]
     pub propose: bool,
     /// Read the files as this TOML file says (`--propose` writes one to begin with). Without FILES: those
-    /// in its folder.
+    /// in its folder. Without this option a folder's own import.toml counts, if it has one.
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["nodes", "relationships", "edges", "vertex_lists", "header", "replace_header", "label", "edge_type"],
+        conflicts_with_all = ["nodes", "relationships", "edges", "vertex_lists", "graphson", "graphml", "header", "replace_header", "label", "edge_type"],
         help_heading = "Files"
     )]
     pub mapping: Option<PathBuf>,
-    /// A CSV file of vertices, and their label if no column tells it. Further files behind commas have its
-    /// header.
+    /// A CSV or Parquet file of vertices, and their label if no column tells it. Further CSV files behind
+    /// commas have its header. LABEL=- is CSV from standard input, with a header as below.
     #[arg(long, value_name = "[LABEL=]FILE", value_parser = named_files, help_heading = "Files")]
     pub nodes: Vec<NamedFiles>,
-    /// A file of edges, as CSV or list, and their type if no column tells it; further ones behind commas.
+    /// A file of edges, as CSV, Parquet or list, and their type if no column tells it; further ones behind
+    /// commas.
     #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub edges: Vec<NamedFiles>,
-    /// The same of CSV files only, which may come from standard input.
+    /// The same, but never a list; TYPE=- is CSV from standard input, with a header as below.
     #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub relationships: Vec<NamedFiles>,
     /// A list of vertices, an id a line.
     #[arg(long = "vertex-list", value_name = "FILE", help_heading = "Files")]
     pub vertex_lists: Vec<PathBuf>,
+    /// A file of GraphSON, whatever it is called; `-` is standard input.
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    pub graphson: Vec<PathBuf>,
+    /// The same of GraphML.
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    pub graphml: Vec<PathBuf>,
     /// What stands between fields: a character or `tab` [default: what the first line shows].
     #[arg(long, value_name = "CHARACTER", value_parser = character, help_heading = "CSV files and lists")]
     pub delimiter: Option<u8>,
@@ -295,7 +305,13 @@ impl ImportArguments {
                 files.extend(group.inputs(role, &header)?);
             }
         }
-        files.extend(self.vertex_lists.iter().map(|path| InputFile::new(path).role(Role::VertexList)));
+        for (paths, role) in [
+            (&self.vertex_lists, Role::VertexList),
+            (&self.graphson, Role::GraphSon),
+            (&self.graphml, Role::GraphMl),
+        ] {
+            files.extend(paths.iter().map(|path| InputFile::new(path).role(role)));
+        }
         let mut options = ImportOptions::new(files);
         options.mapping = mapping;
         options.delimiter = self.delimiter;
@@ -304,8 +320,8 @@ impl ImportArguments {
         options.quote = self.quote.map_or(options.quote, |quote| quote.0);
         options.array_delimiter = self.array_delimiter;
         options.id_type = match self.id_type {
-            IdTypeArgument::String => IdType::String,
-            IdTypeArgument::Integer => IdType::Integer,
+            IdTypeArgument::String => IdType::STRING,
+            IdTypeArgument::Integer => IdType::LONG,
         };
         if let Some(label) = &self.label {
             options.vertex_label.clone_from(label);
@@ -559,12 +575,12 @@ impl fmt::Display for ImportReport {
         }
         if !self.ignored_files.is_empty() {
             let files = counted(self.ignored_files.len() as u64, "file", "files");
-            writeln!(f, "left out {files} whose names don't tell what they hold:")?;
+            writeln!(f, "left out {files} that nothing tells how to read:")?;
             self.ignored_files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
         }
         if !self.guessed_files.is_empty() {
             let files = counted(self.guessed_files.len() as u64, "file", "files");
-            writeln!(f, "guessed what {files} hold (evergraph import --propose shows how):")?;
+            writeln!(f, "guessed how to read {files} (evergraph import --propose shows it):")?;
             self.guessed_files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
         }
         Ok(())

@@ -25,17 +25,18 @@ use std::path::PathBuf;
 const AFTER_HELP: &str = "\
 Examples:
   evergraph run social.eg pagerank --output ranks.parquet
-  evergraph run social.eg bfs --source 17 --direction both --where 'age>=18'
-  evergraph run roads.eg shortest-path --source 6 --target 1440 --weight length
+  evergraph run bank.eg bfs --source 10034831 --direction both --where 'risk<0.5'
+  evergraph run bank.eg shortest-path --source 10034831 --target 10012143 --weight amount_cents
   evergraph run bank.eg wcc --type TRANSFER --json
+`evergraph generate payments bank.eg` makes the graph of these examples.
 
 The algorithm runs on a snapshot of what is in the database now. --output writes a row for each
 vertex, `key,value`:
   key    the vertex' unique key; the number of the vertex where its label has none; --key chooses
          another property. With several labels in scope a column `label` comes first.
   value  what was found; the algorithm's own help says what that is
-Paths and cycles have a row for each vertex, `path,position,key`. `evergraph run DB ALGORITHM --help`
-says more about one algorithm.";
+Paths and cycles have a row for each vertex, `path,position,key`.
+`evergraph run DB ALGORITHM --help` says more about one algorithm.";
 
 /// What `evergraph run` is told.
 #[derive(Args, Debug)]

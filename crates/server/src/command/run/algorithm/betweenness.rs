@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run social.eg betweenness --sample 500 --direction both
+  evergraph run bank.eg betweenness --sample 100 --direction both
 
 The exact answer searches from every vertex: for more than some 100,000 vertices take a sample.")]
 pub struct BetweennessArguments {

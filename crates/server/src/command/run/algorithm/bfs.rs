@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run social.eg bfs --source 17 --direction both
+  evergraph run bank.eg bfs --source 10034831 --direction both
 
 Where there is no path the level is 9223372036854775807.")]
 pub struct BfsArguments {

@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run social.eg cdlp --iterations 20 --output communities.parquet
+  evergraph run bank.eg cdlp --iterations 20 --output communities.parquet
 
 The value of a vertex is its label: the number of the vertex that the label came from.")]
 pub struct CdlpArguments {

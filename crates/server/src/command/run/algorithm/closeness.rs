@@ -14,7 +14,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run social.eg closeness --sample 1000 --direction both
+  evergraph run bank.eg closeness --sample 1000 --direction both
 
 The exact answer searches from every vertex: for more than some 100,000 vertices take a sample.")]
 pub struct ClosenessArguments {

@@ -14,7 +14,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run bank.eg cycles --through 4711 --length-max 5 --where-edge 'amount>=1000'
+  evergraph run bank.eg cycles --through 10034831 --where-edge 'amount_cents>=1000000'
 
 Each cycle begins at the vertex with the lowest number. Through one vertex nothing is frozen.")]
 pub struct CyclesArguments {

@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// What eigenvector centrality is told.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  evergraph run social.eg eigenvector --direction both --weight strength")]
+#[command(after_help = "Examples:\n  evergraph run bank.eg eigenvector --tolerance 1e-9 --iterations 500")]
 pub struct EigenvectorArguments {
     /// Along which edges importance flows.
     #[arg(long, value_enum, default_value_t)]

@@ -14,7 +14,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run social.eg k-hop --source 17 --depth 2 --direction both --output near.csv
+  evergraph run bank.eg k-hop --source 10034831 --depth 2 --direction both --output near.csv
 
 The file has the vertices that were found alone, the nearest first; the value is the distance.")]
 pub struct KHopArguments {

@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// What core numbers are told.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  evergraph run social.eg kcore --label Person --output cores.csv")]
+#[command(after_help = "Examples:\n  evergraph run bank.eg kcore --where 'risk<0.5' --output cores.csv")]
 pub struct KCoreArguments {
     /// What all algorithms are told.
     #[command(flatten)]

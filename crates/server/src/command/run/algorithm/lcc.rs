@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// What clustering coefficients are told.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  evergraph run social.eg lcc --undirected --output lcc.csv")]
+#[command(after_help = "Examples:\n  evergraph run bank.eg lcc --undirected --output lcc.csv")]
 pub struct LccArguments {
     /// An edge one way connects two neighbours fully.
     #[arg(long)]

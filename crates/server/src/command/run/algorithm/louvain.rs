@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run social.eg louvain --weight strength --output communities.parquet
+  evergraph run bank.eg louvain --weight amount_cents --output communities.parquet
 
 The value of a vertex is the number of its community's lowest vertex.")]
 pub struct LouvainArguments {

@@ -14,7 +14,7 @@ use serde_json::json;
 /// What PageRank is told.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  evergraph run social.eg pagerank --where 'age>=18' --output ranks.parquet"
+    after_help = "Examples:\n  evergraph run bank.eg pagerank --where 'country=DE' --output ranks.parquet"
 )]
 pub struct PageRankArguments {
     /// Along which edges rank flows.

@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run web.eg scc --output components.csv
+  evergraph run bank.eg scc --output components.csv
 
 The value of a vertex is the number of its component's lowest vertex.")]
 pub struct SccArguments {

@@ -13,7 +13,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run roads.eg shortest-path --source 6 --target 1440 --weight length
+  evergraph run bank.eg shortest-path --source 10034831 --target 10012143 --weight amount_cents
 
 With --weight the rows of the file have a column `value`: the length up to there.")]
 pub struct ShortestPathArguments {

@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  evergraph run roads.eg sssp --source 6 --weight length
+  evergraph run bank.eg sssp --source 10034831 --weight amount_cents
 
 Where there is no path the distance is infinite.")]
 pub struct SsspArguments {

@@ -18,8 +18,8 @@ use serde_json::json;
 Examples:
   evergraph run build.eg topological-order --direction in --type NEEDS --output order.csv
 
-The rows come in order; the value is the place, from 0. If the edges form a cycle, one is named, and the
-exit code is 2.")]
+The rows come in order; the value is the place, from 0. If the edges form a cycle, one is named,
+and the exit code is 2.")]
 pub struct TopologicalOrderArguments {
     /// Which end of an edge comes first.
     #[arg(long, value_enum, default_value_t)]

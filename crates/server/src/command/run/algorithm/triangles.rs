@@ -13,7 +13,7 @@ use serde_json::json;
 
 /// What the count of triangles is told.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  evergraph run social.eg triangles --type KNOWS")]
+#[command(after_help = "Examples:\n  evergraph run bank.eg triangles --type TRANSFER")]
 pub struct TriangleArguments {
     /// What all algorithms are told.
     #[command(flatten)]

@@ -34,7 +34,7 @@ use evergraph_graph::catalogue::Catalogue;
 pub enum Key {
     /// Whether the vertex is there: its insertion or deletion.
     Vertex(VertexId),
-    /// One property of a vertex, or its deletion.
+    /// One property of a vertex, or its insertion or deletion.
     VertexProperty(VertexId, KeyId),
     /// Anything of a vertex itself: liveness or any property. Its edges are `Adjacency`.
     VertexRecord(VertexId),
@@ -43,7 +43,7 @@ pub enum Key {
     Adjacency(VertexId),
     /// Anything of this edge: added, replaced, deleted, a property set.
     Edge(EdgeId),
-    /// One property of an edge, or its replacement or deletion.
+    /// One property of an edge, or its addition, replacement or deletion.
     EdgeProperty(EdgeId, KeyId),
     /// Whether the edge is there: its addition or deletion.
     EdgeMember(EdgeId),

@@ -122,7 +122,7 @@ fn touches(mutation: &Mutation, key: &Key) -> bool {
     };
     match (key, mutation) {
         (Key::Vertex(id), InsertVertex { vertex, .. } | DeleteVertex { vertex }) => vertex == id,
-        (Key::VertexProperty(id, _), DeleteVertex { vertex }) => vertex == id,
+        (Key::VertexProperty(id, _), InsertVertex { vertex, .. } | DeleteVertex { vertex }) => vertex == id,
         (Key::VertexProperty(id, key), SetVertexProperties { vertex, properties }) => {
             vertex == id && properties.get(*key).is_some()
         }
@@ -140,7 +140,10 @@ fn touches(mutation: &Mutation, key: &Key) -> bool {
             | DeleteEdge { edge }
             | SetEdgeProperties { edge, .. },
         ) => edge == id,
-        (Key::EdgeProperty(id, _), ReplaceEdge { edge, .. } | DeleteEdge { edge }) => edge == id,
+        (
+            Key::EdgeProperty(id, _),
+            InsertEdge { edge, .. } | ReplaceEdge { edge, .. } | DeleteEdge { edge },
+        ) => edge == id,
         (Key::EdgeProperty(id, key), SetEdgeProperties { edge, properties }) => {
             edge == id && properties.get(*key).is_some()
         }

@@ -13,7 +13,7 @@
 //! Source: Waudby et al., "Towards Testing ACID Compliance in the LDBC Social Network Benchmark" (TPCTC
 //! 2020).
 
-use crate::race::{Dice, LEVELS, once, race};
+use crate::race::{Dice, LEVELS, name_types, once, race};
 use evergraph::{Database, Direction, EdgeId, Isolation, ReadByName, Transaction, Value, VertexId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -252,6 +252,7 @@ fn imp_the_same_question_about_a_vertex_has_the_same_answer() {
 fn pmp_the_same_question_about_edges_has_the_same_answer() {
     for isolation in LEVELS {
         let (database, people) = people(4);
+        name_types(&database, &["LIKES"]);
         let likes = |tx: &Transaction, post| tx.edges(post, Direction::In, &["LIKES"]).unwrap().len();
         writers_and_readers(
             &database,

@@ -1,7 +1,7 @@
 //! What is special about graphs: no edge without its ends, both sides of a list agree, one vertex a key,
 //! and degree, list, scan and index say the same, at both levels.
 
-use crate::race::{LEVELS, once, race};
+use crate::race::{LEVELS, name_types, once, race};
 use evergraph::{Database, Direction, ErrorKind, GraphView, IndexOptions, ReadByName, Snapshot, VertexId};
 use std::collections::BTreeSet;
 
@@ -107,6 +107,7 @@ fn index_scan_and_lists_agree_in_every_snapshot() {
     for isolation in LEVELS {
         let (database, vertices) = vertices(30);
         database.create_index(&IndexOptions::on_label("V", "group")).unwrap();
+        name_types(&database, &["MEMBER"]);
         race(THREADS, ROUNDS, |thread, _, dice| {
             if thread > 0 {
                 let (vertex, group) = (dice.pick(&vertices), dice.below(4) as i64);

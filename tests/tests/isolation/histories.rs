@@ -11,7 +11,7 @@
 //! Source: Kingsbury, Alvaro, "Elle: Inferring Isolation Anomalies from Experimental Observations" (VLDB
 //! 2020); Crooks et al., and Cerone, Gotsman (JACM 2018) for snapshot isolation as an acyclic composition.
 
-use crate::race::{Dice, race};
+use crate::race::{Dice, name_types, race};
 use adya::{History, Opts, Valid, Workload, check};
 use evergraph::{Database, Direction, Isolation, Result, Transaction, Value, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,6 +116,7 @@ fn history(isolation: Isolation, form: Form) -> (Vec<Done>, Vec<Vec<i64>>) {
     let database = Database::in_memory().unwrap();
     let keys: Vec<VertexId> =
         database.transact(|tx| (0..KEYS).map(|_| tx.add_vertex("List", &[])).collect()).unwrap();
+    name_types(&database, &["HAS"]);
     let done = race(THREADS, ROUNDS, |thread, round, dice| {
         run_one(&database, isolation, form, &keys, (thread, round), dice)
     });

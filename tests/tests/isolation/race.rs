@@ -1,5 +1,6 @@
 //! Race: threads that begin together and each do some rounds.
 
+use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::random::{Random, SplitMix64};
 use evergraph::{Database, Isolation, Result, Transaction};
 use std::sync::Barrier;
@@ -28,6 +29,13 @@ impl Dice {
         let second = (first + 1 + self.below(items.len() - 1)) % items.len();
         [items[first], items[second]]
     }
+}
+
+/// Names edge types ahead: who reads by a name that there isn't is told so.
+pub fn name_types(database: &Database, types: &[&str]) {
+    let named =
+        database.transact(|tx| types.iter().try_for_each(|name| tx.by_id().edge_type(name).map(drop)));
+    named.unwrap();
 }
 
 /// Runs `threads` threads that begin together; each calls `round` with its number, the round's number and

@@ -2,6 +2,7 @@
 //!
 //! Each test is one thread that holds several transactions, so that it always meets its case.
 
+use crate::race::{LEVELS, name_types, race};
 use evergraph::{Database, Direction, Error, IndexOptions, Isolation, Result, Transaction, Value, VertexId};
 
 /// Whether both of two transactions commit that do `first` and `second` side by side.
@@ -101,6 +102,7 @@ fn a_phantom_in_a_look_up_is_refused() {
 fn a_phantom_in_a_list_of_edges_is_refused() {
     for (isolation, allowed) in [(Isolation::Snapshot, true), (Isolation::Serializable, false)] {
         let (database, doctors) = doctors(&[true, true, true]);
+        name_types(&database, &["FOLLOWS"]);
         let follow = |other: VertexId| {
             let first = doctors[0];
             move |tx: &mut Transaction| {
@@ -145,9 +147,9 @@ fn the_anomaly_of_a_reader_is_refused() {
 #[test]
 fn two_readers_never_see_two_writes_in_opposite_orders() {
     // The long fork: excluded at both levels, since there is one order of commits.
-    for isolation in crate::race::LEVELS {
+    for isolation in LEVELS {
         let (database, doctors) = doctors(&[false, false]);
-        let seen = crate::race::race(4, 300, |thread, round, _| {
+        let seen = race(4, 300, |thread, round, _| {
             if thread < 2 {
                 let written = database
                     .transact_with(isolation, |tx| tx.set(doctors[thread], "hours", round as i64 + 10));

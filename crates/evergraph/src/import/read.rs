@@ -893,7 +893,7 @@ mod tests {
         assert_eq!(
             invalid(&[("a.csv", "town,street\nA,x\nA,y\n")]),
             "a.csv: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are \
-             there :START_ID and :END_ID of edges: the first line is town street; a mapping file can say how it is \
+             there :START_ID and :END_ID of edges: the first line is \"town street\"; a mapping file can say how it is \
              read, `evergraph import --propose` writes one to begin with"
         );
     }
@@ -911,7 +911,7 @@ mod tests {
         for (text, expected) in [
             (
                 "p sp 2 1\na 1 3 5\n",
-                "r.gr:2: column 2 (target): there is no vertex 3 in the vertex lists or the range of vertices",
+                "r.gr:2: column 2 (target): there is no vertex 3 among the 2 that line 1 announces",
             ),
             ("p sp 2 1\nb 1 2 5\n", "r.gr:2: a line begins with 'a' here, or with 'c' if it is a comment"),
             (

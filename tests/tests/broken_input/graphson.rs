@@ -30,6 +30,7 @@ fn odd_files_that_are_sound_load_whole() {
             .loads(2, 0),
         graphson("wrapped, without vertices", "{\"vertices\":[]}").loads(0, 0),
         Case::new("nothing").file("g.graphson", "").loads(0, 0),
+        graphson("nothing, called JSON", "").loads(0, 0),
         graphson("escapes", between("{\"id\":\"\\u00e9\\ud83d\\ude00\\\"\",\"label\":\"P\"}")).loads(3, 0),
         graphson("an id that is a list", between("{\"id\":[1],\"label\":\"P\"}")).loads(3, 0),
     ]);
@@ -40,18 +41,38 @@ fn lines_that_are_no_vertices_are_bad_rows() {
     run(vec![
         graphson("keys that are unknown", between("{\"id\":3,\"label\":\"P\",\"colour\":[1,{\"a\":null}]}"))
             .loads(2, 0).bad_row("g.json:2: byte 20: `colour` is no key of a vertex: known are id, label, outE, inE, properties", "{\"id\":3,\"label\":\"P\",\"colour\":[1,{\"a\":null}]}"),
-        graphson("no JSON", between("hello")).loads(2, 0).bad_row("g.json:2: byte 1: expected an object, found `h`", "hello"),
-        graphson("a bracket too few", between("{\"id\":3,\"label\":\"P\"")).loads(2, 0).bad_row("g.json:2: byte 20: expected , or } after a value, found the end", "{\"id\":3,\"label\":\"P\""),
-        graphson("a comma too many", between("{\"id\":3,\"label\":\"P\",}")).loads(2, 0).bad_row("g.json:2: byte 21: expected a key in quotes, found `}`", "{\"id\":3,\"label\":\"P\",}"),
+        graphson("no JSON", between("hello"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 1: expected an object, found `h`", "hello"),
+        graphson("a bracket too few", between("{\"id\":3,\"label\":\"P\""))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 20: expected , or } after a value, found the end", "{\"id\":3,\"label\":\"P\""),
+        graphson("a comma too many", between("{\"id\":3,\"label\":\"P\",}"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 21: expected a key in quotes, found `}`", "{\"id\":3,\"label\":\"P\",}"),
         graphson("two vertices in a line", between("{\"id\":3,\"label\":\"P\"}{\"id\":4,\"label\":\"P\"}"))
             .loads(2, 0).bad_row("g.json:2: byte 21: expected the end of the text, found `{`", "{\"id\":3,\"label\":\"P\"}{\"id\":4,\"label\":\"P\"}"),
-        graphson("no UTF-8", between(b"{\"id\":\"\xff\",\"label\":\"P\"}")).loads(2, 0).bad_row("g.json:2: byte 8: a string is not UTF-8", "{\"id\":\"�\",\"label\":\"P\"}"),
-        graphson("NUL bytes", between(b"{\"id\":\"a\0b\",\"label\":\"P\"}")).loads(2, 0).bad_row("g.json:2: byte 9: expected control characters of a string as escapes, found byte 0x00", "{\"id\":\"a\0b\",\"label\":\"P\"}"),
-        graphson("half of a pair", between("{\"id\":\"\\ud83d\",\"label\":\"P\"}")).loads(2, 0).bad_row("g.json:2: byte 10: an escape is half of a surrogate pair", "{\"id\":\"\\ud83d\",\"label\":\"P\"}"),
-        graphson("no id", between("{\"label\":\"P\"}")).loads(2, 0).bad_row("g.json:2: byte 1: a vertex has no id", "{\"label\":\"P\"}"),
-        graphson("an id twice in one vertex", between("{\"id\":3,\"id\":4,\"label\":\"P\"}")).loads(2, 0).bad_row("g.json:2: byte 8: the key `id` stands twice", "{\"id\":3,\"id\":4,\"label\":\"P\"}"),
-        graphson("a label that is a number", between("{\"id\":3,\"label\":7}")).loads(2, 0).bad_row("g.json:2: byte 17: expected a string, found `7`", "{\"id\":3,\"label\":7}"),
-        graphson("an array", between("[1,2]")).loads(2, 0).bad_row("g.json:2: byte 1: expected an object, found `[`", "[1,2]"),
+        graphson("no UTF-8", between(b"{\"id\":\"\xff\",\"label\":\"P\"}"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 8: a string is not UTF-8", "{\"id\":\"�\",\"label\":\"P\"}"),
+        graphson("NUL bytes", between(b"{\"id\":\"a\0b\",\"label\":\"P\"}"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 9: expected control characters of a string as escapes, found byte 0x00", "{\"id\":\"a\0b\",\"label\":\"P\"}"),
+        graphson("half of a pair", between("{\"id\":\"\\ud83d\",\"label\":\"P\"}"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 10: an escape is half of a surrogate pair", "{\"id\":\"\\ud83d\",\"label\":\"P\"}"),
+        graphson("no id", between("{\"label\":\"P\"}"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 1: a vertex has no id", "{\"label\":\"P\"}"),
+        graphson("an id twice in one vertex", between("{\"id\":3,\"id\":4,\"label\":\"P\"}"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 8: the key `id` stands twice", "{\"id\":3,\"id\":4,\"label\":\"P\"}"),
+        graphson("a label that is a number", between("{\"id\":3,\"label\":7}"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 17: expected a string, found `7`", "{\"id\":3,\"label\":7}"),
+        graphson("an array", between("[1,2]"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 1: expected an object, found `[`", "[1,2]"),
         graphson(
             "a type that there isn't",
             between("{\"id\":{\"@type\":\"g:Int128\",\"@value\":3},\"label\":\"P\"}"),
@@ -67,8 +88,12 @@ fn lines_that_are_no_vertices_are_bad_rows() {
             between("{\"id\":{\"@type\":\"g:Int32\",\"@value\":2147483648},\"label\":\"P\"}"),
         )
         .loads(2, 0).bad_row("g.json:2: byte 35: \"2147483648\" is no int: outside -2147483648 to 2147483647", "{\"id\":{\"@type\":\"g:Int32\",\"@value\":2147483648},\"label\":\"P\"}"),
-        graphson("a number beyond all", between("{\"id\":1e999,\"label\":\"P\"}")).loads(2, 0).bad_row("g.json:2: byte 7: \"1e999\" is no double: too great for this type", "{\"id\":1e999,\"label\":\"P\"}"),
-        graphson("a value without a type", between("{\"id\":{\"@value\":3},\"label\":\"P\"}")).loads(2, 0).bad_row("g.json:2: byte 18: expected @type, found }", "{\"id\":{\"@value\":3},\"label\":\"P\"}"),
+        graphson("a number beyond all", between("{\"id\":1e999,\"label\":\"P\"}"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 7: \"1e999\" is no double: too great for this type", "{\"id\":1e999,\"label\":\"P\"}"),
+        graphson("a value without a type", between("{\"id\":{\"@value\":3},\"label\":\"P\"}"))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 18: expected @type, found }", "{\"id\":{\"@value\":3},\"label\":\"P\"}"),
         graphson(
             "an edge without an end",
             between("{\"id\":3,\"label\":\"P\",\"outE\":{\"knows\":[{\"id\":7}]}}"),
@@ -76,7 +101,9 @@ fn lines_that_are_no_vertices_are_bad_rows() {
         .loads(2, 0).bad_row("g.json:2: byte 38: an edge has no inV", "{\"id\":3,\"label\":\"P\",\"outE\":{\"knows\":[{\"id\":7}]}}"),
         graphson("an edge that is a number", between("{\"id\":3,\"label\":\"P\",\"outE\":{\"knows\":[7]}}"))
             .loads(2, 0).bad_row("g.json:2: byte 38: expected an object, found `7`", "{\"id\":3,\"label\":\"P\",\"outE\":{\"knows\":[7]}}"),
-        graphson("nested without end", between("[".repeat(100_000))).loads(2, 0).bad_row("g.json:2: byte 1: expected an object, found `[`", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[…"),
+        graphson("nested without end", between("[".repeat(100_000)))
+            .loads(2, 0)
+            .bad_row("g.json:2: byte 1: expected an object, found `[`", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[…"),
         graphson(
             "values nested without end",
             between(format!(
@@ -116,17 +143,23 @@ fn files_that_cannot_be_cut_into_vertices_are_refused() {
             format!("{source}{}{}", vertex(2, "outE", "inV", 1), vertex(3, "inE", "outV", 1)),
         )
         .refused("g.json: outE and inE speak of different edges (2 and 1): the file is incomplete"),
-        graphson("the line of an end is lost", source.clone()).loads(1, 0).bad_row("g.json:1: there is no vertex 2 in id space GraphSON", "edge 1 -[knows]-> 2"),
-        graphson("another kind of JSON", "{\"name\":\"evergraph\"}\n").refused("g.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": ["),
-        graphson("nothing", "").refused("g.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": ["),
-        graphson("a wrapping that isn't closed", "{\"vertices\":[{\"id\":1,\"label\":\"P\"}").refused("g.json: line 1, column 34: expected , or ] behind a vertex"),
+        graphson("the line of an end is lost", source.clone())
+            .loads(1, 0)
+            .bad_row("g.json:1: there is no vertex 2 in id space GraphSON", "edge 1 -[knows]-> 2"),
+        graphson("another kind of JSON", "{\"name\":\"evergraph\"}\n")
+            .refused("g.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": ["),
+        graphson("a wrapping that isn't closed", "{\"vertices\":[{\"id\":1,\"label\":\"P\"}")
+            .refused("g.json: line 1, column 34: expected , or ] behind a vertex"),
         graphson(
             "a wrapping without commas",
             "{\"vertices\":[{\"id\":1,\"label\":\"P\"} {\"id\":2,\"label\":\"P\"}]}",
         )
         .refused("g.json: line 1, column 35: expected , or ] behind a vertex"),
-        graphson("something behind a wrapping", "{\"vertices\":[{\"id\":1,\"label\":\"P\"}]} x").refused("g.json: line 1, column 37: expected the end of the file behind the vertices"),
-        graphson("a wrapping of no array", "{\"vertices\":7}").bad_row("g.json:1: byte 2: `vertices` is not of an adjacency list: the GraphSON of TinkerPop 2 is not read", "{\"vertices\":7}"),
-        graphson("a text that isn't closed in a wrapping", "{\"vertices\":[{\"id\":\"1}]}").refused("g.json: line 1, column 25: expected the end of a vertex, found the end of the file"),
+        graphson("something behind a wrapping", "{\"vertices\":[{\"id\":1,\"label\":\"P\"}]} x")
+            .refused("g.json: line 1, column 37: expected the end of the file behind the vertices"),
+        graphson("a wrapping of no array", "{\"vertices\":7}")
+            .bad_row("g.json:1: byte 2: `vertices` is not of an adjacency list: the GraphSON of TinkerPop 2 is not read", "{\"vertices\":7}"),
+        graphson("a text that isn't closed in a wrapping", "{\"vertices\":[{\"id\":\"1}]}")
+            .refused("g.json: line 1, column 25: expected the end of a vertex, found the end of the file"),
     ]);
 }

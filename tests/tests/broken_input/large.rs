@@ -30,16 +30,32 @@ fn a_text_of_ten_million_characters_is_a_text() {
 #[test]
 fn what_is_too_long_is_refused_soon() {
     run(vec![
-        Case::new("a number").file("a.csv", format!("id:ID,n:long\n1,{}\n2,5\n", long("7"))).loads(1, 0).bad_row("a.csv:2: column 2 (n:long): \"7777777777777777777777777777777777777777\"… is no long: outside -9223372036854775808 to 9223372036854775807", "1,777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
-        Case::new("a bigint").file("a.csv", format!("id:ID,n:bigint\n1,{}\n2,5\n", long("7"))).loads(1, 0).bad_row("a.csv:2: column 2 (n:bigint): \"7777777777777777777777777777777777777777\"… is no bigint: 10000000 digits are past the limit of 524288 bits (157,826 digits)", "1,777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
+        Case::new("a number")
+            .file("a.csv", format!("id:ID,n:long\n1,{}\n2,5\n", long("7")))
+            .loads(1, 0)
+            .bad_row("a.csv:2: column 2 (n:long): \"7777777777777777777777777777777777777777\"… is no long: outside -9223372036854775808 to 9223372036854775807", "1,777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
+        Case::new("a bigint")
+            .file("a.csv", format!("id:ID,n:bigint\n1,{}\n2,5\n", long("7")))
+            .loads(1, 0)
+            .bad_row("a.csv:2: column 2 (n:bigint): \"7777777777777777777777777777777777777777\"… is no bigint: 10000000 digits are past the limit of 524288 bits (157,826 digits)", "1,777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
         Case::new("a decimal")
             .file("a.csv", format!("id:ID,n:decimal\n1,0.{}\n2,5\n", long("7")))
             .loads(1, 0).bad_row("a.csv:2: column 2 (n:decimal): \"0.77777777777777777777777777777777777777\"… is no decimal: 10000001 digits are past the limit of 524288 bits (157,826 digits)", "1,0.7777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
-        Case::new("a double").file("a.csv", format!("id:ID,n:double\n1,{}\n2,5\n", long("7"))).loads(1, 0).bad_row("a.csv:2: column 2 (n:double): \"7777777777777777777777777777777777777777\"… is no double: too great for this type", "1,777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
+        Case::new("a double")
+            .file("a.csv", format!("id:ID,n:double\n1,{}\n2,5\n", long("7")))
+            .loads(1, 0)
+            .bad_row("a.csv:2: column 2 (n:double): \"7777777777777777777777777777777777777777\"… is no double: too great for this type", "1,777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
         Case::new("guessed numbers").file("a.csv", format!("id,n\n1,{}\n2,5\n", long("7"))).loads(2, 0),
-        Case::new("an id that is no number").file("g.e", format!("1 2\n1 {}\n", long("7"))).loads(2, 1).bad_row("g.e:2: column 2 (target): \"7777777777777777777777777777777777777777\"… is outside -2^63 to 2^64-1", "1 777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
-        Case::new("a line of a list").file("g.e", format!("1 2\n1 {}\n", long("7").repeat(2))).refused("g.e: a line of more than 16 MiB: this is no text file of rows"),
-        Case::new("a record").file("a.csv", format!("id:ID,t\n1,{}\n", long("x").repeat(7))).refused("a.csv:2: a record of more than 64 MiB begins here: is a quote never closed?"),
+        Case::new("an id that is no number")
+            .file("g.e", format!("1 2\n1 {}\n", long("7")))
+            .loads(2, 1)
+            .bad_row("g.e:2: column 2 (target): \"7777777777777777777777777777777777777777\"… is outside -2^63 to 2^64-1", "1 777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
+        Case::new("a line of a list")
+            .file("g.e", format!("1 2\n1 {}\n", long("7").repeat(2)))
+            .refused("g.e: a line of more than 16 MiB: this is no text file of rows"),
+        Case::new("a record")
+            .file("a.csv", format!("id:ID,t\n1,{}\n", long("x").repeat(7)))
+            .refused("a.csv:2: a record of more than 64 MiB begins here: is a quote never closed?"),
         Case::new("quotes that swallow the file")
             .file("a.csv", format!("id:ID,t\n1,\"{}", "2,x\n".repeat(17_000_000)))
             .refused("a.csv:2: a record of more than 64 MiB begins here: is a quote never closed?"),
@@ -65,7 +81,9 @@ fn a_million_columns_are_refused_soon() {
         Case::new("in a row")
             .file("a.csv", format!("id:ID,t\n1,{}\n2,b\n", many("x", ",", 1_000_000)))
             .loads(1, 0).bad_row("a.csv:2: 2 fields expected, as in the header, 1000001 found", "1,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,…"),
-        Case::new("in a list").file("g.e", format!("{}\n", many("1", " ", 1_000_000))).refused("g.e: 999998 columns behind source and target have no names: give them, say edge columns \"weight,time,kind:string\""),
+        Case::new("in a list")
+            .file("g.e", format!("{}\n", many("1", " ", 1_000_000)))
+            .refused("g.e: 999998 columns behind source and target have no names: give them, say edge columns \"weight,time,kind:string\""),
         Case::new("in a line of a list")
             .file("g.e", format!("1 2\n{}\n", many("1", " ", 1_000_000)))
             .loads(2, 1).bad_row("g.e:2: 2 fields expected (source target), 1000000 found between blanks or tabs", "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 …"),

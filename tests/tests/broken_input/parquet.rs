@@ -76,16 +76,27 @@ fn odd_files_that_are_sound_load_whole() {
 #[test]
 fn what_is_no_parquet_is_refused_by_the_file() {
     run(vec![
-        parquet("nothing", "").refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 0 but need 8"),
-        parquet("text", "id,name\n1,Ada\n").refused("a.parquet: is no sound Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
-        parquet("the mark alone", "PAR1").refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 4 but need 8"),
-        parquet("two marks", "PAR1PAR1").refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 8 but need 827474264"),
-        parquet("a footer longer than the file", with_end(b"\xff\xff\xff\x7fPAR1")).refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 779 but need 2147483655"),
-        parquet("a footer of no bytes", with_end(b"\0\0\0\0PAR1")).refused("a.parquet: is no sound Parquet file: EOF: Unexpected EOF"),
-        parquet("another mark at the end", with_end(b"\x10\0\0\0PAR2")).refused("a.parquet: is no sound Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
-        parquet("an encrypted footer", with_end(b"\x10\0\0\0PARE")).refused("a.parquet: is no sound Parquet file: Parquet error: Parquet file has an encrypted footer but the encryption feature is disabled"),
-        parquet("packed once more", gzip(&sound())).refused("a.parquet: is no sound Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
-        Case::new("Parquet called CSV").file("a.csv", sound()).refused("a.csv: header column 1: is not UTF-8; convert the file with iconv"),
+        parquet("nothing", "")
+            .refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 0 but need 8"),
+        parquet("text", "id,name\n1,Ada\n")
+            .refused("a.parquet: is no sound Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
+        parquet("the mark alone", "PAR1")
+            .refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 4 but need 8"),
+        parquet("two marks", "PAR1PAR1")
+            .refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 8 but need 827474264"),
+        parquet("a footer longer than the file", with_end(b"\xff\xff\xff\x7fPAR1"))
+            .refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 779 but need 2147483655"),
+        parquet("a footer of no bytes", with_end(b"\0\0\0\0PAR1"))
+            .refused("a.parquet: is no sound Parquet file: EOF: Unexpected EOF"),
+        parquet("another mark at the end", with_end(b"\x10\0\0\0PAR2"))
+            .refused("a.parquet: is no sound Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
+        parquet("an encrypted footer", with_end(b"\x10\0\0\0PARE"))
+            .refused("a.parquet: is no sound Parquet file: Parquet error: Parquet file has an encrypted footer but the encryption feature is disabled"),
+        parquet("packed once more", gzip(&sound()))
+            .refused("a.parquet: is no sound Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
+        Case::new("Parquet called CSV")
+            .file("a.csv", sound())
+            .refused("a.csv: header column 1: is not UTF-8; convert the file with iconv"),
     ]);
 }
 
@@ -93,21 +104,26 @@ fn what_is_no_parquet_is_refused_by_the_file() {
 fn columns_that_cannot_be_a_graph_are_refused_by_name() {
     let ids = || longs([Some(1), Some(2)]);
     run(vec![
-        parquet("no ids and no ends", file(vec![("town", texts(["a", "a"]))])).refused("a.parquet: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are there :START_ID and :END_ID of edges: the first line is \"town\"; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"),
+        parquet("no ids and no ends", file(vec![("town", texts(["a", "a"]))]))
+            .refused("a.parquet: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are there :START_ID and :END_ID of edges: the first line is \"town\"; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"),
         parquet(
             "ids that are fractions",
             file(vec![("id:ID", Arc::new(Float64Array::from(vec![1.0, 2.0])))]),
         )
-        .refused("a.parquet: column 1 (id:ID): is of type Float64, ids are whole numbers or strings"),
-        parquet("labels that are numbers", file(vec![("id:ID", ids()), (":LABEL", ids())])).refused("a.parquet: column 2 (:LABEL): is of type Int64, names are strings"),
-        parquet("two ids", file(vec![("id:ID", ids()), ("other:ID", ids())])).refused("a.parquet: header column 2 (\"other:ID\"): column 1 (\"id:ID\") says the same"),
-        parquet("a key twice", file(vec![("id:ID", ids()), ("n", ids()), ("n", ids())])).refused("a.parquet: column 3: there are two columns n"),
+        .refused("a.parquet: column 1 (id:ID): is of type Float64, which ids can't be"),
+        parquet("labels that are numbers", file(vec![("id:ID", ids()), (":LABEL", ids())]))
+            .refused("a.parquet: column 2 (:LABEL): is of type Int64, names are strings"),
+        parquet("two ids", file(vec![("id:ID", ids()), ("other:ID", ids())]))
+            .refused("a.parquet: header column 2 (\"other:ID\"): column 1 (\"id:ID\") says the same"),
+        parquet("a key twice", file(vec![("id:ID", ids()), ("n", ids()), ("n", ids())]))
+            .refused("a.parquet: column 3: there are two columns n"),
         parquet(
             "times of day",
             file(vec![("id:ID", ids()), ("at", Arc::new(Time64MicrosecondArray::from(vec![0, 1])))]),
         )
         .refused("a.parquet: column 2 (at): is of type Time64(µs), which we don't have: leave it out by `ignore` in a mapping, or write another one"),
-        parquet("a start without an end", file(vec![(":START_ID", ids())])).refused("a.parquet: header: there is :START_ID and no :END_ID"),
+        parquet("a start without an end", file(vec![(":START_ID", ids())]))
+            .refused("a.parquet: header: there is :START_ID and no :END_ID"),
         parquet("a space that there isn't", file(vec![(":START_ID(X)", ids()), (":END_ID(X)", ids())]))
             .refused("a.parquet: column 1 (\":START_ID(X)\"): no file of vertices has the id space \"X\""),
     ]);

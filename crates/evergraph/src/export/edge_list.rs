@@ -7,8 +7,8 @@
 //! a file      edges of all types, without vertices; `-` the same to standard output
 //! ```
 //!
-//! Ids are whole numbers: the unique key of the only label, if it is a `long` that every vertex has;
-//! otherwise the numbers of vertices in the database. With properties a comma stands between fields, so
+//! Ids are whole numbers: the unique key of the only label, if it is one of 64 bits or less that every vertex
+//! has (an import makes it a `long`); otherwise the numbers of vertices in the database. With properties a comma stands between fields, so
 //! that a missing value is an empty field; without, a blank.
 
 use crate::export::cell_form::CellForm;
@@ -54,7 +54,9 @@ struct Lines<W> {
 pub fn identity(survey: &Survey) -> Identity {
     match survey.labels.as_slice() {
         [only] => match Identity::of_label(survey, only) {
-            identity @ Identity::Key(_, ValueType::I64) => identity,
+            identity @ Identity::Key(_, ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64) => {
+                identity
+            }
             _ => Identity::Number,
         },
         _ => Identity::Number,

@@ -2,6 +2,7 @@
 #
 #   CARGO_TARGET_DIR  where cargo builds (default: target)
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
+#   COMPARE_FLAGS     passed to both scripts of `make compare`: --quick for small graphs, in a minute
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
 #                     programs, ~/.cargo/bin, and the user's for what belongs to them, ~/.local/share)
 #   V=1               shows the commands and cargo's progress
@@ -68,10 +69,11 @@ fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for 
 bench: build ## Measure this machine (builds it first)
 	$(Q)"$(BUILT)/release/evergraph" bench
 
-compare: build ## PageRank beside networkit, which it installs into a virtual environment
+compare: build ## Algorithms and imports beside other libraries, installed into an environment of its own
 	$(Q)test -x "$(BUILT)/compare/bin/python" || python3 -m venv "$(BUILT)/compare"
-	$(Q)"$(BUILT)/compare/bin/pip" install --quiet networkit
-	$(Q)"$(BUILT)/compare/bin/python" benches/compare/networkit_pagerank.py "$(BUILT)/release/evergraph"
+	$(Q)"$(BUILT)/compare/bin/pip" install --quiet --disable-pip-version-check -r benches/compare/requirements.txt
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/algorithms_peers.py "$(BUILT)/release/evergraph" $(COMPARE_FLAGS)
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/import_peers.py "$(BUILT)/release/evergraph" $(COMPARE_FLAGS)
 
 build: toolchain ## Build target/release/evergraph
 	@test -x "$(BUILT)/release/evergraph" || echo "Building Evergraph; the first time takes a few minutes."

@@ -114,7 +114,9 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
 }
 
 fn unknown_space(assembly: &Assembly, file: &str, column: usize, text: &str, space: &str) -> Error {
-    let known: Vec<String> = assembly.spaces().iter().map(|space| format!("{:?}", space.name)).collect();
+    let title =
+        |name: &str| if name.is_empty() { "one without a name".to_owned() } else { format!("{name:?}") };
+    let known: Vec<String> = assembly.spaces().iter().map(|space| title(&space.name)).collect();
     let known = if known.is_empty() {
         "no file of vertices is imported with it".to_owned()
     } else {

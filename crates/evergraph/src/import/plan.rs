@@ -19,7 +19,7 @@ use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
 use crate::import::parquet::file::ParquetFile;
-use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise};
+use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise, stem_and_ending};
 use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
 use std::fs;
@@ -136,9 +136,14 @@ impl Plan {
             match found {
                 None if candidate.is_in_folder => self.ignored_files.push(candidate.input.path),
                 None => {
-                    return Err(Error::invalid(format!(
-                        "{name}: its name doesn't tell what it holds ({KNOWN_ENDINGS}): state its role"
-                    )));
+                    let why = match stem_and_ending(&candidate.input.path).1.as_str() {
+                        "json" => {
+                            "it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [".to_owned()
+                        }
+                        "xml" => "there is no <graphml> in its beginning".to_owned(),
+                        _ => format!("its name doesn't tell what it holds ({KNOWN_ENDINGS}): state its role"),
+                    };
+                    return Err(Error::invalid(format!("{name}: {why}")));
                 }
                 Some(Recognised { problem: Some(problem), .. }) => {
                     return Err(Error::invalid(format!(

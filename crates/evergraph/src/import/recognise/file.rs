@@ -199,6 +199,12 @@ fn look_at_csv(file: &InputFile, options: &ImportOptions) -> Result<Look> {
             "{name}: is empty: a header is wanted, such as id:ID,name,born:int"
         )));
     };
+    if first.iter().all(|word| word.trim().is_empty()) {
+        let name = display_name(&file.path);
+        return Err(Error::invalid(format!(
+            "{name}: its first line has no names: a header is wanted, such as id:ID,name,born:int"
+        )));
+    }
     if first.iter().any(|word| is_role_word(word)) {
         let rule = neo4j_rule(rule, &first);
         let label = known_label(&rule, &first);

@@ -29,7 +29,7 @@ pub struct ManArguments {
     /// The command whose page is printed [default: that of all of them].
     #[arg(conflicts_with = "output")]
     pub command: Vec<String>,
-    /// Write the pages of all commands into this folder.
+    /// Write the pages of all commands into this folder, in place of older ones.
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 }
@@ -77,7 +77,7 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
 
 fn write_all(command: &Command, folder: &Path, files: &mut Vec<String>) -> Result<(), Failure> {
     let name = Man::new(command.clone()).get_filename();
-    let mut file = ResultFile::create(&folder.join(name))?;
+    let mut file = ResultFile::create(&folder.join(name), true)?;
     let written = page(command).and_then(|page| file.write_all(&page));
     written.map_err(|error| file.failed(error))?;
     files.push(file.name().to_owned());

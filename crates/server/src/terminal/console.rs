@@ -80,6 +80,12 @@ impl Console {
         self.json
     }
 
+    /// Whether summaries and notes are unwanted.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Prints what was asked for.
     ///
     /// # Errors

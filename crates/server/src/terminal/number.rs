@@ -73,6 +73,12 @@ pub fn rate(number: u64, time: Duration, what: &str) -> String {
     }
 }
 
+/// As [`rate`], where it says more than noise: at least 1,000 of them, or a second.
+#[must_use]
+pub fn telling_rate(number: u64, time: Duration, what: &str) -> Option<String> {
+    (number >= 1000 || time >= Duration::from_secs(1)).then(|| rate(number, time, what))
+}
+
 /// A part of a whole, 0 to 1, in percent: `2.7 %`.
 #[must_use]
 pub fn percent(share: f64) -> String {
@@ -80,13 +86,16 @@ pub fn percent(share: f64) -> String {
 }
 
 /// Real numbers that stand below each other: the largest has six digits that count, and the others as
-/// many places behind the point.
+/// many places behind the point. Where all are zero, there are none.
 #[must_use]
 pub fn reals(numbers: &[f64]) -> Vec<String> {
     let largest = numbers.iter().fold(0.0, |largest: f64, number| largest.max(number.abs()));
     let exponent = if largest == 0.0 { 0 } else { largest.log10().floor() as i32 };
     let places = usize::try_from(5 - exponent).unwrap_or(0);
     let plain = (-6..12).contains(&exponent);
+    if largest == 0.0 {
+        return vec!["0".to_owned(); numbers.len()];
+    }
     let text = |number: &f64| if plain { format!("{number:.places$}") } else { format!("{number:.5e}") };
     numbers.iter().map(text).collect()
 }
@@ -118,6 +127,7 @@ mod tests {
         assert_eq!(reals(&[12_345_678.4]), ["12345678"]);
         assert_eq!(reals(&[3.1e-17, 0.0]), ["3.10000e-17", "0.00000e0"]);
         assert_eq!(reals(&[f64::INFINITY]), ["inf"]);
+        assert_eq!(reals(&[0.0, -0.0]), ["0", "0"]);
         assert!(reals(&[]).is_empty());
     }
 
@@ -129,5 +139,9 @@ mod tests {
         let texts = [95, 12_500, 1_300_000].map(|number| rate(number, Duration::from_secs(1), "rows"));
         assert_eq!(texts, ["95 rows/s", "12.5 k rows/s", "1.3 M rows/s"]);
         assert_eq!(percent(0.0269), "2.7 %");
+        let telling = |number, ms| telling_rate(number, Duration::from_millis(ms), "rows");
+        assert_eq!(telling(999, 999), None);
+        assert_eq!(telling(5, 1000).as_deref(), Some("5 rows/s"));
+        assert_eq!(telling(1000, 500).as_deref(), Some("2.0 k rows/s"));
     }
 }

@@ -368,6 +368,8 @@ impl<I: Item> PropertyIndex<I> {
         if let Some(changes) = &self.changes {
             bytes += changes.lock().len() as u64 * 36;
         }
+        // Each value has one entry. Counted are hashes, of which two values may share one.
+        let distinct = if self.definition.unique { entries } else { distinct };
         let state = if self.is_ready() { IndexState::Ready } else { IndexState::Building };
         IndexStatistics { definition: self.definition, state, entries, leaving, distinct, bytes }
     }

@@ -225,7 +225,7 @@ impl Known<'_> {
 }
 
 /// The name that is most like `name`, if one is.
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // clap's own threshold for a suggestion.
     names
         .map(|near| (strsim::jaro(name, near), near))

@@ -40,7 +40,14 @@ pub struct ManArguments {
 /// `not_found` for a command that isn't there; what writing meets.
 pub fn execute(arguments: &ManArguments, context: &Context) -> Result<(), Failure> {
     // A page for `help` would say what the pages themselves do.
-    let mut program = with_all_options(command_line()).disable_help_subcommand(true);
+    let program = with_all_options(command_line()).disable_help_subcommand(true);
+    let mut program = program.mut_subcommand("run", |run| {
+        let algorithms = |command: Command| {
+            let usage = format!("evergraph run DATABASE {} [OPTIONS]", command.get_name());
+            command.override_usage(usage)
+        };
+        run.override_usage("evergraph run DATABASE ALGORITHM [OPTIONS]").mut_subcommands(algorithms)
+    });
     program.build();
     if let Some(folder) = &arguments.output {
         let made = fs::create_dir_all(folder);

@@ -138,9 +138,9 @@ impl Console {
         }
     }
 
-    /// Tells why the command failed.
-    pub fn failure(&self, failure: &Failure) {
-        failure.tell(self.json, self.color.on(&io::stderr()));
+    /// Tells why the command failed, and `hint`, where the failure itself suggests nothing.
+    pub fn failure(&self, failure: &Failure, hint: Option<&str>) {
+        failure.tell(self.json, self.color.on(&io::stderr()), hint);
     }
 }
 

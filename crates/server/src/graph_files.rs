@@ -334,3 +334,30 @@ fn property_header((key, value_type): &(String, ValueType)) -> String {
 fn cell(column: Option<&PackedColumn>, row: usize) -> String {
     column.and_then(|column| column.get(row)).as_ref().map_or_else(String::new, Value::to_string)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_finished_leaves_the_folder_as_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        let (new, empty) = (root.path().join("new"), root.path().join("empty"));
+        fs::create_dir(&empty).unwrap();
+        let (meter, cancel) = (Meter::silent(), CancelFlag::default());
+        for folder in [&new, &empty] {
+            let mut files = GraphFiles::new(folder, false, &meter, &cancel).unwrap();
+            files.text("a.txt", "a").unwrap();
+            drop(files);
+        }
+        assert!(!new.exists() && fs::read_dir(&empty).unwrap().next().is_none());
+        let mut files = GraphFiles::new(&new, false, &meter, &cancel).unwrap();
+        files.text("a.txt", "a").unwrap();
+        assert_eq!(files.finish(), [new.join("a.txt")]);
+        assert!(GraphFiles::new(&new, false, &meter, &cancel).is_err());
+        let mut files = GraphFiles::new(&new, true, &meter, &cancel).unwrap();
+        files.text("a.txt", "b").unwrap();
+        drop(files);
+        assert_eq!(fs::read_to_string(new.join("a.txt")).unwrap(), "b");
+    }
+}

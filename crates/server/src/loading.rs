@@ -274,3 +274,37 @@ impl fmt::Display for LoadReport {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::console::Console;
+    use evergraph::Options;
+    use evergraph_graph::cancel::CancelFlag;
+    use evergraph_graph::load::{VertexBlock, VertexTable};
+
+    #[test]
+    fn a_load_that_fails_leaves_no_database_that_was_not_there() {
+        let root = tempfile::tempdir().unwrap();
+        let (new, empty) = (root.path().join("new.eg"), root.path().join("empty.eg"));
+        fs::create_dir(&empty).unwrap();
+        let cancel = CancelFlag::default();
+        cancel.cancel();
+        let context =
+            Context { console: Console::default(), cancel, threads: 1, options: Options::default() };
+        let load = || Load {
+            vertices: vec![VertexTable::new("V", Vec::new(), vec![VertexBlock::bare(3)])],
+            edges: Vec::new(),
+        };
+        for path in [&new, &empty] {
+            let into = Destination::new(path).unwrap();
+            let failed = into.load(load(), u64::MAX, 0.0, &Meter::silent(), &context).unwrap_err();
+            assert_eq!(failed.kind(), ErrorKind::Cancelled);
+        }
+        assert!(!new.exists() && fs::read_dir(&empty).unwrap().next().is_none());
+        Database::open(&new).unwrap().close().unwrap();
+        let into = Destination::new(&new).unwrap();
+        into.load(load(), u64::MAX, 0.0, &Meter::silent(), &context).unwrap_err();
+        assert!(new.join("manifest").exists() || new.join("lock").exists(), "it was there");
+    }
+}

@@ -68,6 +68,8 @@ pub fn without_wild_guesses(mut usage: clap::Error, path: &[String]) -> clap::Er
         return usage;
     }
     let Some(ContextValue::String(typed)) = usage.get(ContextKind::InvalidArg).cloned() else { return usage };
+    // No file is called so.
+    usage.remove(ContextKind::Suggested);
     if let Some(ContextValue::String(guess)) = usage.get(ContextKind::SuggestedArg)
         && strsim::damerau_levenshtein(&typed, guess) > 2
     {
@@ -121,6 +123,26 @@ mod tests {
             let has = algorithm.get_arguments().any(|option| option.get_long() == Some("direction"));
             assert_eq!(has, without_direction(algorithm.get_name()).is_none(), "{}", algorithm.get_name());
         }
+    }
+
+    #[test]
+    fn an_option_that_only_looks_alike_is_not_suggested() {
+        let told = |line: &str| {
+            let usage = command_line().try_get_matches_from(line.split(' ')).unwrap_err();
+            without_wild_guesses(usage, &["run".to_owned(), "louvain".to_owned()]).to_string()
+        };
+        let text = told("evergraph run a.eg louvain --direction both");
+        assert!(text.contains("louvain reads edges both ways; it has no --direction"), "{text}");
+        assert!(!text.contains("--resolution") && !text.contains("Usage"), "{text}");
+        assert!(told("evergraph run a.eg louvain --resolutin 2").contains("'--resolution'"));
+        assert!(!told("evergraph run a.eg louvain --recursion 2").contains("'--resolution'"));
+    }
+
+    #[test]
+    fn a_negative_number_is_refused_by_the_option_itself() {
+        let usage = command_line().try_get_matches_from(["evergraph", "--threads", "-1", "stats", "a.eg"]);
+        let text = usage.unwrap_err().to_string();
+        assert!(text.contains("-1 is not in 1..=1024") && !text.contains("tip"), "{text}");
     }
 
     #[test]

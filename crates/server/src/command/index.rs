@@ -200,22 +200,24 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
 
 /// Refuses names that the graph doesn't have: once in the catalogue, a misspelt one stays for good.
 fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str) -> Result<()> {
-    let found = match owner {
-        OwnerName::Label(name) => scope::label(catalogue, name).map(Owner::Label),
-        OwnerName::EdgeType(name) => scope::edge_type(catalogue, name).map(Owner::EdgeType),
-    };
-    let checked = found.and_then(|id| {
-        let mut keys = catalogue.properties_of(id).map(|(key, _)| catalogue.key_name(key));
-        // Without a key the index itself says what is wrong.
-        if key.is_empty() || keys.any(|name| *name == *key) {
-            return Ok(());
+    let with = |error: Error, more: String| Error::new(error.kind(), format!("{error}{more}"));
+    let new = || " (--new declares a name before there is anything of it)".to_owned();
+    let id = match owner {
+        OwnerName::Label(name) => scope::label(catalogue, name).map(Owner::Label).map_err(|error| {
+            let is_type = catalogue.edge_type(name).is_some();
+            with(error, if is_type { format!("; {name} is an edge type: --edge {name}") } else { new() })
+        })?,
+        OwnerName::EdgeType(name) => {
+            scope::edge_type(catalogue, name).map(Owner::EdgeType).map_err(|error| with(error, new()))?
         }
-        let keys: Vec<_> = catalogue.properties_of(id).map(|(key, _)| catalogue.key_name(key)).collect();
-        Err(scope::unknown("property", &format!("{owner}.{key}"), key, keys.iter().map(AsRef::as_ref)))
-    });
-    checked.map_err(|error| {
-        Error::new(error.kind(), format!("{error}; --new declares a name before there is anything of it"))
-    })
+    };
+    let keys: Vec<_> = catalogue.properties_of(id).map(|(key, _)| catalogue.key_name(key)).collect();
+    // Without a key the index itself says what is wrong.
+    if key.is_empty() || keys.iter().any(|name| **name == *key) {
+        return Ok(());
+    }
+    let property = format!("{owner}.{key}");
+    Err(with(scope::unknown("property", &property, key, keys.iter().map(AsRef::as_ref)), new()))
 }
 
 fn is(index: &IndexInfo, owner: OwnerName<'_>, key: &str) -> bool {

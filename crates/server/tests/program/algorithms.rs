@@ -199,7 +199,7 @@ fn groups_have_numbers_from_the_largest_on_and_the_table_shows_them() {
     folder.write("a.e", "10 20\n30 40\n40 50\n");
     folder.run(&["import", "a.eg", "a.e", "--vertices", "60..61"]).failed(2, &[]);
     folder.run(&["import", "a.eg", "a.e"]).succeeded();
-    for algorithm in ["wcc", "louvain", "cdlp"] {
+    for algorithm in ["wcc", "louvain"] {
         let rows = folder.run(&["run", "a.eg", algorithm, "--output", "-"]).succeeded().out;
         assert_eq!(rows, "key,value\n10,1\n20,1\n30,0\n40,0\n50,0\n", "{algorithm}");
     }

@@ -2,14 +2,16 @@
 #
 #   CARGO_TARGET_DIR  where cargo builds (default: target)
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
+#   COMPARE_FLAGS     passed to both scripts of `make compare`: --quick for small graphs, in a minute
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
 #                     programs, ~/.cargo/bin, and the user's for what belongs to them, ~/.local/share)
 #   V=1               shows the commands and cargo's progress
+#   SECONDS, TARGET, INPUT   of `make fuzz`: how long, which one, an input to replay (tools/fuzz)
 
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 CARGO ?= cargo
-TARGET := $(or $(CARGO_TARGET_DIR),target)
+BUILT := $(or $(CARGO_TARGET_DIR),target)
 RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 SHARE := $(if $(PREFIX),$(PREFIX)/share,$(or $(XDG_DATA_HOME),$(HOME)/.local/share))
 SCHEDULES := $(wildcard crates/storage/tests/schedules_*.rs)
@@ -25,7 +27,7 @@ SUMMARY := tools/summarise-tests
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: compare help demo test check bench build install clean toolchain linters
+.PHONY: compare help demo test check fuzz bench build install clean toolchain linters python
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -35,39 +37,46 @@ help: ## List the targets
 	@echo "Add V=1 to see every command. Start with: make demo"
 
 demo: build ## See Evergraph at work (builds it first)
-	$(Q)"$(TARGET)/release/evergraph" demo
+	$(Q)"$(BUILT)/release/evergraph" demo
 
-test: toolchain ## Run every test: unit, behaviour, doc, schedules
+test: toolchain python ## Run every test: unit, behaviour, doc, schedules
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace 2>&1 | $(SUMMARY)
 ifneq ($(SCHEDULES),)
 	@echo "== thread schedules, explored by shuttle (in a build of its own)"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) \
-	    -p evergraph-storage --test 'schedules_*' --target-dir "$(TARGET)/shuttle" 2>&1 | $(SUMMARY)
+	    -p evergraph-storage --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
 endif
 	@echo "All tests passed."
 
 check: toolchain linters ## Check format, lints, documentation and the tree's own rules
 	@echo "== format"
 	$(Q)$(CARGO) fmt --all --check
+	$(Q)$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	@echo "== lints"
 	$(Q)$(CARGO) clippy $(CARGO_FLAGS) $(QUIET) --workspace --all-targets -- -D warnings
+	$(Q)$(CARGO) clippy $(CARGO_FLAGS) $(QUIET) --manifest-path fuzz/Cargo.toml --target-dir "$(BUILT)" \
+	    --no-default-features --bins -- -D warnings
 	@echo "== documentation"
 	$(Q)RUSTDOCFLAGS="$(RUSTDOCFLAGS) -D warnings" $(CARGO) doc $(CARGO_FLAGS) $(QUIET) --workspace --no-deps
 	@echo "== tidy"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) -p evergraph-tests --test tidy 2>&1 | $(SUMMARY)
 	@echo "All checks passed."
 
-bench: build ## Measure this machine (builds it first)
-	$(Q)"$(TARGET)/release/evergraph" bench
+fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for one
+	$(Q)CARGO="$(CARGO)" FUZZ_SECONDS="$(SECONDS)" TARGET="$(TARGET)" INPUT="$(INPUT)" tools/fuzz
 
-compare: build ## PageRank beside networkit, which it installs into a virtual environment
-	$(Q)test -x "$(TARGET)/compare/bin/python" || python3 -m venv "$(TARGET)/compare"
-	$(Q)"$(TARGET)/compare/bin/pip" install --quiet networkit
-	$(Q)"$(TARGET)/compare/bin/python" benches/compare/networkit_pagerank.py "$(TARGET)/release/evergraph"
+bench: build ## Measure this machine (builds it first)
+	$(Q)"$(BUILT)/release/evergraph" bench
+
+compare: build ## Algorithms and imports beside other libraries, installed into an environment of its own
+	$(Q)test -x "$(BUILT)/compare/bin/python" || python3 -m venv "$(BUILT)/compare"
+	$(Q)"$(BUILT)/compare/bin/pip" install --quiet --disable-pip-version-check -r benches/compare/requirements.txt
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/algorithms_peers.py "$(BUILT)/release/evergraph" $(COMPARE_FLAGS)
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/import_peers.py "$(BUILT)/release/evergraph" $(COMPARE_FLAGS)
 
 build: toolchain ## Build target/release/evergraph
-	@test -x "$(TARGET)/release/evergraph" || echo "Building Evergraph; the first time takes a few minutes."
+	@test -x "$(BUILT)/release/evergraph" || echo "Building Evergraph; the first time takes a few minutes."
 	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --release -p evergraph-server
 
 install: toolchain ## Install the program, its manual and completions; PREFIX=DIR puts all into DIR
@@ -100,6 +109,10 @@ toolchain:
 	command -v "$${CC:-cc}" >/dev/null || { \
 	    echo "Evergraph needs a C compiler to link: \`$${CC:-cc}\` was not found."; \
 	    echo "On Debian or Ubuntu: apt install build-essential"; exit 1; } >&2
+
+# What computes independent answers in tests. Without it they say that they are skipped; in CI they fail.
+python:
+	$(Q)tools/make-python "$(BUILT)/python" tests/requirements.txt
 
 linters:
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || { \

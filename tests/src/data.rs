@@ -21,13 +21,20 @@ pub fn data_set(name: &str) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    let missing = format!("there is no data set `{name}` in {}", root.display());
-    assert!(std::env::var_os("CI").is_none(), "{missing}");
+    skip(&format!("there is no data set `{name}` in {}", root.display()));
+    None
+}
+
+/// Says that the test of this thread can't run, and why: what a machine lacks is no fault of the code.
+///
+/// # Panics
+/// If the environment has `CI`: there nothing may be missing.
+pub fn skip(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{why}");
     let thread = std::thread::current();
-    let line = format!("skipped: {}: {missing}\n", thread.name().unwrap_or("a test"));
+    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
     // Not by `println!`, which a passing test keeps to itself.
     std::io::stderr().write_all(line.as_bytes()).unwrap();
-    None
 }
 
 /// The text of a file, unpacked if its name ends in `gz`.

@@ -181,33 +181,47 @@ impl Peeling<'_> {
 
     /// Takes `frontier` away, and all that comes down to `level` by it.
     fn peel(&self, mut frontier: Vec<u32>, level: u32) -> Result<()> {
-        let peel = |chunk: &[u32]| {
+        let peel = |chunk: &[u32], alone: bool| {
             let mut next = Vec::new();
             for vertex in chunk {
-                for neighbor in self.lists.list(*vertex) {
-                    if self.degree(*neighbor) <= level {
-                        continue;
-                    }
-                    let before = self.degrees[*neighbor as usize].fetch_sub(1, Relaxed);
-                    if before == level + 1 {
-                        next.push(*neighbor);
-                    } else if before <= level {
-                        // Others brought it to the level since it was looked at.
-                        self.degrees[*neighbor as usize].fetch_add(1, Relaxed);
-                    }
-                }
+                let neighbors = self.lists.list(*vertex).iter().copied();
+                next.extend(neighbors.filter(|neighbor| self.comes_down(*neighbor, level, alone)));
             }
             next
         };
+        let one_thread = rayon::current_num_threads() == 1;
         while !frontier.is_empty() {
             frontier = if frontier.len() <= FRONTIER_CHUNK {
                 self.control.check()?;
-                peel(&frontier)
+                peel(&frontier, true)
             } else {
-                share_out(self.control, frontier.chunks(FRONTIER_CHUNK), |chunk, _| Ok(peel(chunk)))?.concat()
+                let chunks = frontier.chunks(FRONTIER_CHUNK);
+                share_out(self.control, chunks, |chunk, _| Ok(peel(chunk, one_thread)))?.concat()
             };
         }
         Ok(())
+    }
+
+    /// Takes a neighbour from `vertex`, if it is above `level`; whether that brings it there. `alone`
+    /// if no other thread does the same now: then the degree needs no atomic subtraction, which costs
+    /// several times as much as the rest.
+    #[inline]
+    fn comes_down(&self, vertex: u32, level: u32, alone: bool) -> bool {
+        let before = self.degree(vertex);
+        if before <= level {
+            return false;
+        }
+        let degree = &self.degrees[vertex as usize];
+        if alone {
+            degree.store(before - 1, Relaxed);
+            return before == level + 1;
+        }
+        let before = degree.fetch_sub(1, Relaxed);
+        if before <= level {
+            // Others brought it to the level since it was looked at.
+            degree.fetch_add(1, Relaxed);
+        }
+        before == level + 1
     }
 }
 

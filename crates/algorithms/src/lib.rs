@@ -18,6 +18,7 @@
 //! - What it reserved ends with it: an answer belongs to the caller, who accounts for it.
 //! - A bad parameter is an error that names it and its range.
 
+mod array_tally;
 pub mod betweenness;
 pub mod bfs;
 pub mod cdlp;

@@ -25,12 +25,14 @@
 //! 2022); the rule for those alone from Lu, Halappanavar, Kalyanaraman (2015); active vertices from
 //! Ozaki, Tezuka, Inaba (2016).
 
+use crate::array_tally::ArrayTally;
 use crate::control::Control;
 use crate::parts::{Parts, share_out};
-use crate::tally::Tally;
+use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -52,6 +54,9 @@ pub(crate) struct LocalMoving<'a, T> {
     sizes: Vec<u32>,
     /// Who must choose in the next round, a bit each. Relaxed: bits are set while nobody reads them.
     active: Vec<AtomicU64>,
+    /// One for each thread that ever chose, cleared, while it isn't choosing.
+    tallies: Mutex<Vec<ArrayTally>>,
+    _tallies_memory: Reservation,
 }
 
 /// In place of a community.
@@ -85,11 +90,12 @@ const GAIN_MIN: f64 = 1e-10;
 const CHUNK_EDGES: u64 = 8 * 1024;
 
 impl<'a, T: Topology> LocalMoving<'a, T> {
-    /// Everybody alone. Needs [`STATE_BYTES`] a vertex, which the caller reserves.
+    /// Everybody alone. Needs [`STATE_BYTES`] a vertex, which the caller reserves, and reserves 8 a
+    /// vertex for each thread.
     ///
     /// # Errors
     /// `invalid` for a weight that is negative or not finite, and for a side that wasn't frozen;
-    /// `cancelled`; what reading may meet.
+    /// `limit` if the budget refuses; `cancelled`; what reading may meet.
     pub(crate) fn new(
         topology: &'a T,
         direction: Direction,
@@ -98,6 +104,9 @@ impl<'a, T: Topology> LocalMoving<'a, T> {
     ) -> Result<Self> {
         let vertices = topology.vertices();
         let bound = topology.bound();
+        let threads = rayon::current_num_threads();
+        let tallies_memory =
+            control.reserve("weights between a vertex and communities", bound, threads * size_of::<f64>())?;
         let mut strengths = vec![0.0; bound as usize];
         let parts = Parts::of(topology);
         parts.map(control, parts.split(&mut strengths), |range, strengths, buffer| {
@@ -135,6 +144,8 @@ impl<'a, T: Topology> LocalMoving<'a, T> {
             strengths,
             sizes: vec![1; bound as usize],
             active: vertices.words().iter().map(|word| AtomicU64::new(*word)).collect(),
+            tallies: Mutex::default(),
+            _tallies_memory: tallies_memory,
         })
     }
 
@@ -201,51 +212,49 @@ impl<'a, T: Topology> LocalMoving<'a, T> {
     /// Those of `vertices` that are better off elsewhere, with the best community for each.
     fn choose(&self, vertices: &[u32], buffer: &mut PieceBuffer) -> Result<Vec<(u32, u32)>> {
         let mut moves = Vec::new();
-        let mut tally = Tally::new();
-        // The present vertex with its neighbours' communities, since its list may come in pieces.
+        let unused = self.tallies.lock().expect("a tally is taken and given back without a panic").pop();
+        let mut tally = unused.unwrap_or_else(|| ArrayTally::new(self.topology.bound()));
+        // The present vertex, whose list may come in pieces.
         let mut current = NOWHERE;
-        let mut entries: Vec<(u32, f64)> = Vec::new();
-        let mut finish = |vertex: u32, entries: &mut Vec<(u32, f64)>| {
-            tally.clear(entries.len());
-            entries.drain(..).for_each(|(community, weight)| {
-                tally.add(community, weight);
-            });
-            moves.extend(self.best(vertex, &tally).map(|community| (vertex, community)));
+        let mut finish = |vertex: u32, tally: &mut ArrayTally| {
+            moves.extend(self.best(vertex, tally).map(|community| (vertex, community)));
+            tally.clear();
         };
         self.topology.visit_each(self.direction, vertices, buffer, |vertex, piece| {
             if vertex != current {
                 if current != NOWHERE {
-                    finish(current, &mut entries);
+                    finish(current, &mut tally);
                 }
                 current = vertex;
             }
-            let mut entry = |neighbor: u32, weight| {
+            let mut add = |neighbor: u32, weight| {
                 let community = self.communities[neighbor as usize];
                 // A loop goes wherever its vertex goes.
                 if neighbor != vertex && community != NOWHERE {
-                    entries.push((community, weight));
+                    tally.add(community, weight);
                 }
             };
             if piece.weights.is_empty() {
-                piece.neighbors.iter().for_each(|neighbor| entry(*neighbor, 1.0));
+                piece.neighbors.iter().for_each(|neighbor| add(*neighbor, 1.0));
             } else {
                 piece
                     .neighbors
                     .iter()
                     .zip(piece.weights)
-                    .for_each(|(neighbor, weight)| entry(*neighbor, *weight));
+                    .for_each(|(neighbor, weight)| add(*neighbor, *weight));
             }
             Visit::Continue
         })?;
         if current != NOWHERE {
-            finish(current, &mut entries);
+            finish(current, &mut tally);
         }
+        self.tallies.lock().expect("a tally is taken and given back without a panic").push(tally);
         Ok(moves)
     }
 
     /// The community that `vertex` should go to, if there is a better one than its own; the tally
     /// says how strongly it is connected with each.
-    fn best(&self, vertex: u32, tally: &Tally<f64>) -> Option<u32> {
+    fn best(&self, vertex: u32, tally: &ArrayTally) -> Option<u32> {
         let own = self.communities[vertex as usize];
         let strength = self.strengths[vertex as usize];
         let share = self.resolution * strength / self.total;

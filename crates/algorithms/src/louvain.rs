@@ -20,8 +20,8 @@
 //! So a community may be disconnected here, which is rare and can be seen by `wcc` on its vertices.
 //!
 //! Cost: the first level reads all lists a few times, and those of vertices whose neighbours moved a
-//! few more; later levels are small. Memory: 44 bytes a vertex, and 24 for each pair of neighbouring
-//! communities of the first level.
+//! few more; later levels are small. Memory: 44 bytes a vertex, 8 more for each thread, and 24 for
+//! each pair of neighbouring communities of the first level.
 //!
 //! Source: Blondel, Guillaume, Lambiotte, Lefebvre: Fast unfolding of communities in large networks
 //! (J. Stat. Mech. 2008); the resolution is that of Reichardt and Bornholdt (2006).

@@ -298,8 +298,12 @@ fn take_schema(found: u8, reader: &mut Reader<'_>) -> Decoded<SchemaChange> {
             SchemaChange::AddIndex(IndexDefinition { id, unique: true })
         }
         code::ADD_INDEX => {
-            let id = take_index(reader)?;
-            SchemaChange::AddIndex(IndexDefinition { id, unique: take_flag(reader)? })
+            let start = reader.clone();
+            let (id, unique) = (take_index(reader)?, take_flag(reader)?);
+            if unique && matches!(id, IndexId { owner: Owner::Label(_), kind: IndexKind::Hash, .. }) {
+                return Err(start.error("an index other than a unique hash index of a label expected"));
+            }
+            SchemaChange::AddIndex(IndexDefinition { id, unique })
         }
         code::DROP_INDEX => SchemaChange::DropIndex(take_index(reader)?),
         code::JOIN => SchemaChange::Join {
@@ -459,5 +463,15 @@ mod tests {
             Mutation::Schema(change).encode(&mut bytes);
             assert_eq!(bytes, wanted);
         }
+    }
+
+    /// The fuzzer found it: read as an index, written as 20, and so two forms of one change.
+    #[test]
+    fn a_unique_hash_index_of_a_label_has_one_form_only() {
+        let decode = |bytes: &[u8]| Mutation::decode(&mut Reader::new(bytes));
+        let error = decode(&[22, 0, 5, 0, 7, 0, 0, 1]).unwrap_err();
+        assert_eq!((error.offset, error.expected.contains("unique hash index")), (1, true), "{error}");
+        assert!(decode(&[20, 5, 0, 7, 0]).is_ok());
+        assert!(decode(&[22, 0, 5, 0, 7, 0, 1, 1]).is_ok(), "an ordered one is no other's");
     }
 }

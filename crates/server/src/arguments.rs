@@ -119,7 +119,7 @@ pub struct Global {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Read CSV, Parquet, GraphSON, GraphML or edge lists into a database, new or not.
-    Import(ImportArguments),
+    Import(Box<ImportArguments>),
     /// Write what is in a database now as CSV, Parquet, GraphSON, GraphML or edge lists.
     Export(ExportArguments),
     /// Run an algorithm on what is in a database now.

@@ -202,14 +202,15 @@ impl<E: Engine> Store<E> {
         self.front().indexes.load().statistics()
     }
 
-    /// Puts the rows of a load, which `staged` shows and nobody else does, into the indexes of
-    /// `definitions`. Those that are there take them in at once: readers check what they find. Those that
-    /// are new, with what the store has already, are returned, to join the directory with the load.
+    /// Checks the rows of a load, which `staged` shows and nobody else does, against the unique ones of
+    /// `definitions`. Those that are new are returned with the rows and what the store has already, to join
+    /// the directory with the load; those that are there take the rows by [`Store::enter_load`].
     ///
     /// Nobody may commit meanwhile.
     ///
     /// # Errors
-    /// `invalid` if a value of a unique index is there twice, naming five; what reading may meet.
+    /// `invalid` if a value of a unique index is there twice, naming five; what reading may meet. No index
+    /// has changed then.
     pub(crate) fn index_load<V: View>(
         &self,
         staged: &V,
@@ -264,13 +265,34 @@ impl<E: Engine> Store<E> {
             })?;
         }
         refuse_duplicates(&duplicates, id, catalogue)?;
-        let Some(index) = known else {
+        if known.is_none() {
             rows.filled(at);
             rows.complete();
             rows.forget_newcomers();
             new.add(Arc::new(rows));
-            return Ok(());
-        };
+        }
+        Ok(())
+    }
+
+    /// Puts the rows of a load into the indexes of `definitions` that are there already: readers check what
+    /// they find. Only once nothing refuses the load any more: writers would meet its values as entered by
+    /// a commit to come.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub(crate) fn enter_load<V: View>(&self, staged: &V, definitions: &[IndexDefinition]) -> Result<()> {
+        for IndexDefinition { id, .. } in definitions {
+            match id.owner {
+                Owner::Label(_) => self.enter_rows::<VertexId, V>(staged, *id)?,
+                Owner::EdgeType(_) => self.enter_rows::<EdgeId, V>(staged, *id)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn enter_rows<I: Item, V: View>(&self, staged: &V, id: IndexId) -> Result<()> {
+        let Some(index) = self.front().indexes.get::<I>(id) else { return Ok(()) };
+        let at = staged.timestamp();
         for group in groups_of(staged) {
             I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
                 index.insert(at, index.key(&value), item);
@@ -353,7 +375,8 @@ fn refuse_without_key(request: &IndexRequest<'_>) -> Result<()> {
     )))
 }
 
-fn differs(known: &IndexDefinition, request: &IndexRequest<'_>) -> Error {
+/// The error of an index that is there with another promise than `request` asks for.
+pub(crate) fn differs(known: &IndexDefinition, request: &IndexRequest<'_>) -> Error {
     let (is, wanted) = if known.unique { ("unique", "not unique") } else { ("not unique", "unique") };
     let IndexRequest { owner, key, kind, .. } = request;
     Error::invalid(format!(

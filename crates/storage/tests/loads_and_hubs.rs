@@ -273,6 +273,10 @@ fn snapshots_go_on_after_a_load_that_failed() {
     drop(before);
     std::thread::sleep(Duration::from_millis(200));
     assert!(open.store().snapshot().statistics().unwrap().vertices.is_empty());
+    let mut writer = open.store().begin();
+    assert!(writer.statistics().unwrap().vertices.is_empty(), "nor does a writer build on it");
+    writer.label("W").unwrap();
+    assert_eq!(writer.commit().unwrap_err().kind(), ErrorKind::Io, "nobody commits behind it");
 }
 
 #[test]
@@ -337,6 +341,79 @@ fn a_load_adds_to_a_hub_and_makes_a_new_one() {
 }
 
 #[test]
+fn a_load_that_adds_to_a_hub_alone_keeps_its_newest_edges_and_conflicts_with_older_writers() {
+    let open = loaded_star();
+    let store = open.store();
+    let edge_type = store.catalogue().edge_type("E").unwrap();
+    let add = |target| store.transact(|tx| tx.add_edge(VertexId(0), edge_type, VertexId(target), &[]));
+    // In the hub's tail when the load comes.
+    add(20_006).unwrap();
+    let mut writer = store.begin();
+    writer.add_edge(VertexId(0), edge_type, VertexId(1), &[]).unwrap();
+    let mut load = star_of(EdgeBlock::bare([(u32::MAX, u32::MAX - 1)]));
+    load.vertices = vec![VertexTable::new("V", Vec::new(), Vec::new())];
+    load.vertices[0].existing = vec![VertexId(0), VertexId(1)];
+    let durable = &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    store.load(&load, &mut |_| Ok(()), durable).unwrap();
+    let kind = writer.commit().map(|_| ()).map_err(|error| error.kind());
+    assert_eq!(kind, Err(ErrorKind::Conflict), "the load has an edge of its name");
+    add(1).unwrap();
+    let (mut degrees, mut counts) = (Vec::new(), Vec::new());
+    let snapshot = store.snapshot();
+    snapshot.degrees(&[VertexId(0)], None, Direction::Out, &mut degrees).unwrap();
+    let pairs = [(VertexId(0), VertexId(1)), (VertexId(0), VertexId(20_006))];
+    snapshot.count_edges_between(&pairs, edge_type, &mut counts).unwrap();
+    assert_eq!((degrees, counts), (vec![20_003], vec![3, 1]));
+    assert!(open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap().is_healthy());
+}
+
+#[test]
+fn a_value_that_a_load_entered_conflicts_with_older_writers() {
+    let open = open(&MemoryDirectory::new("db"), Durability::None);
+    let store = open.store();
+    let durable = &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    store.create_unique_index("V", "name").unwrap();
+    let mut writer = store.begin();
+    let (label, name) = (writer.label("V").unwrap(), writer.key("name").unwrap());
+    writer.add_vertex(label, &[(name, "ada".into())]).unwrap();
+    store.load(&people(&["ada"]), &mut |_| Ok(()), durable).unwrap();
+    assert_eq!(writer.commit().unwrap_err().kind(), ErrorKind::Conflict);
+}
+
+#[test]
+fn a_load_and_a_build_of_an_index_keep_each_other_out() {
+    let open = open(&MemoryDirectory::new("db"), Durability::None);
+    let store = open.store();
+    let durable = &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    store.load(&people(&["ada"]), &mut |_| Ok(()), durable).unwrap();
+    let request =
+        IndexRequest { owner: OwnerName::Label("V"), key: "name", kind: IndexKind::Hash, unique: false };
+    let mut kinds = Vec::new();
+    store
+        .create_index(&request, &mut |_| {
+            let refused = store.load(&people(&["bob"]), &mut |_| Ok(()), &mut || Ok(()));
+            kinds.extend(refused.map_err(|error| error.kind()).err());
+            Ok(())
+        })
+        .unwrap();
+    assert!(kinds.len() > 1 && kinds.iter().all(|kind| *kind == ErrorKind::Busy), "{kinds:?}");
+    let ordered = IndexRequest { kind: IndexKind::Ordered, ..request };
+    let mut beside = Vec::new();
+    let loaded = store.load(&people(&["bob"]), &mut |_| Ok(()), &mut || {
+        beside.extend(store.create_index(&ordered, &mut |_| Ok(())).map_err(|error| error.kind()).err());
+        beside.extend(store.transact(|tx| tx.label("W")).map_err(|error| error.kind()).err());
+        let second = store.load(&people(&["cy"]), &mut |_| Ok(()), &mut || Ok(()));
+        beside.extend(second.map_err(|error| error.kind()).err());
+        open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop)
+    });
+    loaded.unwrap();
+    assert_eq!(beside, [ErrorKind::Busy; 3]);
+    assert!(store.create_index(&ordered, &mut |_| Ok(())).unwrap(), "both are done");
+    let entries: Vec<u64> = store.indexes().iter().map(|index| index.entries).collect();
+    assert_eq!(entries, [2, 2]);
+}
+
+#[test]
 fn a_load_is_refused_by_what_is_there() {
     let open = open(&MemoryDirectory::new("db"), Durability::None);
     let store = open.store();
@@ -355,6 +432,11 @@ fn a_load_is_refused_by_what_is_there() {
     gone.vertices[0].existing = vec![VertexId(2)];
     let gone = load(&gone).unwrap_err();
     assert_eq!(gone, "label `V`: edges of the load begin or end at its vertex v2, which isn't there");
+    let mut other = people(&["eve"]);
+    other.vertices[0].label = "W".into();
+    other.vertices[0].existing = vec![VertexId(0)];
+    let other = load(&other).unwrap_err();
+    assert_eq!(other, "label `W`: edges of the load begin or end at its vertex v0, which isn't there");
 
     // A unique key that is new is one of the vertices that are there too.
     let mut keyed = people(&["bob"]);
@@ -374,4 +456,59 @@ fn a_load_is_refused_by_what_is_there() {
     load(&with_edge(&["fay"])).unwrap();
     let second = load(&with_edge(&["gus"])).unwrap_err();
     assert_eq!(second, "edge type `E` is simple, and the load would add a second edge of it from v0 to v1");
+}
+
+/// A load of one vertex of V with a name and a mail address.
+fn person(name: &str, mail: &str) -> Load {
+    let column = |text: &str| {
+        let mut column = PackedColumnBuilder::default();
+        column.push_text(text);
+        column.finish()
+    };
+    let block = VertexBlock { rows: 1, columns: vec![column(name), column(mail)] };
+    let properties = ["name", "mail"].map(|key| (key.to_owned(), ValueType::String));
+    Load { vertices: vec![VertexTable::new("V", properties.into(), vec![block])], edges: Vec::new() }
+}
+
+#[test]
+fn a_load_that_is_refused_leaves_no_value_in_any_index() {
+    let open = open(&MemoryDirectory::new("db"), Durability::None);
+    let store = open.store();
+    let durable = &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    store.create_unique_index("V", "name").unwrap();
+    store.create_unique_index("V", "mail").unwrap();
+    store.load(&person("ada", "a@b"), &mut |_| Ok(()), durable).unwrap();
+    let refused = store.load(&person("bob", "a@b"), &mut |_| Ok(()), durable).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
+    let entries: Vec<u64> = store.indexes().iter().map(|index| index.entries).collect();
+    assert_eq!(entries, [1, 1], "bob is in no index");
+    // The refused row's timestamp was still to come: whoever entered its name met a conflict for ever.
+    let added = store.transact(|tx| {
+        let (label, name) = (tx.label("V")?, tx.key("name")?);
+        tx.add_vertex(label, &[(name, "bob".into())])
+    });
+    added.unwrap();
+}
+
+#[test]
+fn a_load_makes_no_index_unique_that_is_not() {
+    let directory = MemoryDirectory::new("db");
+    let first = open(&directory, Durability::Sync);
+    let store = first.store();
+    let durable = &mut || first.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
+    store.load(&people(&["ada", "ada"]), &mut |_| Ok(()), durable).unwrap();
+    let owner = OwnerName::Label("V");
+    let request = IndexRequest { owner, key: "name", kind: IndexKind::Hash, unique: false };
+    store.create_index(&request, &mut |_| Ok(())).unwrap();
+    let mut load = people(&["bob"]);
+    load.vertices[0].unique_key = Some("name".into());
+    // It became unique in the catalogue alone, and the database could not be opened any more.
+    let refused = store.load(&load, &mut |_| Ok(()), durable).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
+    assert!(refused.to_string().contains("the hash index on V.name is not unique"), "{refused}");
+    store.drop_index(owner, "name", None).unwrap();
+    let twice = store.load(&load, &mut |_| Ok(()), durable).unwrap_err();
+    assert!(twice.to_string().starts_with("V.name can't be unique: \"ada\" of v0 and v1"), "{twice}");
+    let again = open(&directory.power_cut(), Durability::Sync);
+    assert_eq!(again.store().snapshot().statistics().unwrap().vertices.len(), 1);
 }

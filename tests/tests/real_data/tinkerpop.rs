@@ -1,10 +1,11 @@
 //! TinkerPop: its sample graphs in GraphSON and GraphML, with the counts that its documentation states.
 
+use evergraph::export::options::{ExportFormat, ExportOptions};
 use evergraph::graph::load::{EdgeTable, Load, VertexTable};
 use evergraph::graph::value::ValueType;
 use evergraph::import::options::{ImportOptions, Imported, InputFile};
 use evergraph::import::read::read;
-use evergraph::{Database, ReadByName, Value};
+use evergraph::{Database, Direction, ReadByName, Value};
 use evergraph_tests::data::data_set;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -129,4 +130,32 @@ fn the_modern_graph_answers_as_the_documentation_does() {
     let snapshot = db.snapshot();
     let marko = snapshot.find("person", "id", Value::I32(1)).unwrap().expect("marko is there");
     assert_eq!(snapshot.get(marko, "name").unwrap(), Some("marko".into()));
+}
+
+/// Their ids are of type `int`, which exports could not say once: the keys were unique no longer.
+#[test]
+fn the_modern_graph_goes_through_every_format_and_keeps_its_keys() {
+    let Some(data) = data_set("tinkerpop") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let import = |path: &Path| {
+        let db = Database::in_memory().unwrap();
+        db.import(&ImportOptions::new([InputFile::new(path)]), &|_| ()).unwrap();
+        db
+    };
+    let mut db = import(&data.join("tinkerpop-modern.json.gz"));
+    for (format, output) in [
+        (ExportFormat::Csv, "csv"),
+        (ExportFormat::GraphSon, "modern.json"),
+        (ExportFormat::Parquet, "parquet"),
+        (ExportFormat::GraphMl, "modern.graphml"),
+    ] {
+        let out = folder.path().join(output);
+        let report = db.export(&ExportOptions::new(format, &out), &|_| ()).unwrap();
+        assert_eq!(report.losses, Vec::<String>::new(), "{format:?}");
+        db = import(&out);
+        let snapshot = db.snapshot();
+        let marko = snapshot.find("person", "id", Value::I32(1)).unwrap().expect("marko is there");
+        assert_eq!(snapshot.get(marko, "age").unwrap(), Some(Value::I32(29)), "{format:?}");
+        assert_eq!(snapshot.edges(marko, Direction::Out, &[]).unwrap().len(), 3, "{format:?}");
+    }
 }

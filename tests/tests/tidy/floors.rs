@@ -18,7 +18,7 @@ pub const CRATES: Floors = &[
     &["evergraph-storage", "evergraph-algorithms", "evergraph-formats"],
     &["evergraph"],
     &["evergraph-server"],
-    &["evergraph-tests", "evergraph-benches"],
+    &["evergraph-tests", "evergraph-benches", "evergraph-fuzz"],
 ];
 
 /// The modules of storage, by floor; edit it when a module lands or moves.

@@ -108,7 +108,10 @@ pub fn id_word(survey: &Survey, space: &Space, role: &str) -> String {
         Some(key) => quoted_name::write(&survey.catalogue.key_name(key)).into_owned(),
         None => String::new(),
     };
-    let id_type = if space.identity.value_type() == ValueType::I64 { "{id-type:long}" } else { "" };
+    let id_type = match space.identity.value_type() {
+        ValueType::String => String::new(), // what ids are by themselves
+        other => format!("{{id-type:{other}}}"),
+    };
     format!("{key}:{role}({}){id_type}", space.name)
 }
 

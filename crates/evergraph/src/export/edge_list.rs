@@ -7,9 +7,10 @@
 //! a file      edges of all types, without vertices; `-` the same to standard output
 //! ```
 //!
-//! Ids are whole numbers: the unique key of the only label, if it is a `long` that every vertex has;
-//! otherwise the numbers of vertices in the database. A blank stands between fields, as other tools expect
-//! it; in a file where a value is missing a comma, so that there is an empty field.
+//! Ids are whole numbers: the unique key of the only label, if it is one of 64 bits or less that every vertex
+//! has (an import makes it a `long`); otherwise the numbers of vertices in the database. A blank stands
+//! between fields, as other tools expect it; in a file where a value is missing a comma, so that there is an
+//! empty field.
 
 use crate::export::cell_form::CellForm;
 use crate::export::facts::Facts;
@@ -54,7 +55,9 @@ struct Lines<W> {
 pub fn identity(survey: &Survey) -> Identity {
     match survey.labels.as_slice() {
         [only] => match Identity::of_label(survey, only) {
-            identity @ Identity::Key(_, ValueType::I64) => identity,
+            identity @ Identity::Key(_, ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64) => {
+                identity
+            }
             _ => Identity::Number,
         },
         _ => Identity::Number,

@@ -2,13 +2,14 @@
 //!
 //! | file | a vertex is called by | unique in |
 //! |---|---|---|
-//! | CSV, Parquet | its label's unique key, if that is a `long` or `string` that every vertex has | the label |
+//! | CSV, Parquet | its label's unique key, if every vertex has it and ids can be of its type | the label |
 //! | one file of all labels | the property `id`, if it is such a key of every label, of one type, and no two vertices of the graph share a value | the graph |
 //! | otherwise | its number in the database, which the import doesn't keep where a file can say so | the graph |
 
 use crate::export::facts::Facts;
 use crate::export::pages;
 use crate::export::survey::{LabelSurvey, Survey};
+use crate::import::id_type::IdType;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
@@ -24,7 +25,7 @@ const ID_KEY: &str = "id";
 pub enum Identity {
     /// Their numbers in the database.
     Number,
-    /// A property, of type `long` or `string`.
+    /// A property, of a type that ids of files can have ([`IdType`]).
     Key(KeyId, ValueType),
 }
 
@@ -113,7 +114,7 @@ fn number(vertex: VertexId) -> Value {
 /// The type of ids that a property with `facts` makes for `count` vertices; `None` if it makes none.
 fn id_type(facts: &Facts, count: u64) -> Option<ValueType> {
     let value_type = facts.types.only().filter(|_| facts.count == count && facts.texts_are_plain)?;
-    matches!(value_type, ValueType::I64 | ValueType::String).then_some(value_type)
+    IdType::new(value_type).map(IdType::value_type)
 }
 
 /// Whether vertices of two labels share a value of `key`, which is unique in each.

@@ -124,6 +124,10 @@ fn of_edge_lists(survey: &Survey, options: &ExportOptions, losses: &mut Vec<Stri
             if &*name != "id" {
                 losses.push(format!("the name of `{name}`, the vertices' key: an import calls it `id`"));
             }
+            if identity.value_type() != ValueType::I64 {
+                let value_type = identity.value_type();
+                losses.push(format!("that `{name}` is {value_type}: an import makes it long"));
+            }
         } else if !options.vertex_columns.iter().any(|chosen| **chosen == *name) {
             missing.insert(format!("the property `{name}` of vertices"));
         }

@@ -155,7 +155,7 @@ fn write_vertices(
         .filter(|(key, _)| space.identity.key() != Some(**key))
         .map(|(key, facts)| FileColumn { key: *key, form: ColumnForm::of(facts) })
         .collect();
-    let mut fields = vec![id_field(&id_word(survey, space, "ID"), space)];
+    let mut fields = vec![id_field(survey, space, "ID")];
     if is_stated {
         fields.push(Field::new(":LABEL", DataType::Utf8, false));
     }
@@ -163,7 +163,7 @@ fn write_vertices(
     let mut file = ParquetFile::create(&space.name, fields, target)?;
     pages::vertices(view, label.label, |page| {
         let ids = space.identity.column(view, Some(label.label), page)?;
-        let mut arrays = vec![ColumnForm::Typed(space.identity.value_type()).array(&ids)];
+        let mut arrays = vec![id_form(survey, space).array(&ids)];
         if is_stated {
             arrays.push(repeated(&label_name, page.len()));
         }
@@ -194,9 +194,9 @@ fn write_edges(
         let columns: Vec<FileColumn> =
             facts.map(|(key, facts)| FileColumn { key, form: ColumnForm::of(facts) }).collect();
         let mut fields = vec![
-            id_field(&id_word(survey, source_space, "START_ID"), source_space),
+            id_field(survey, source_space, "START_ID"),
             Field::new(":TYPE", DataType::Utf8, false),
-            id_field(&id_word(survey, target_space, "END_ID"), target_space),
+            id_field(survey, target_space, "END_ID"),
         ];
         fields.extend(columns.iter().map(|column| property_field(survey, column)));
         let file = ParquetFile::create(&edge_file_name(survey, spaces, join, names), fields, target)?;
@@ -210,9 +210,9 @@ fn write_edges(
         let sources = source_space.identity.column(view, Some(source), &page.sources())?;
         let targets = target_space.identity.column(view, Some(label), &page.targets())?;
         let mut arrays = vec![
-            ColumnForm::Typed(source_space.identity.value_type()).array(&sources),
+            id_form(survey, source_space).array(&sources),
             repeated(&type_name, page.edges.len()),
-            ColumnForm::Typed(target_space.identity.value_type()).array(&targets),
+            id_form(survey, target_space).array(&targets),
         ];
         for column in columns {
             arrays.push(column.form.array(&pages::edge_column(view, edge_type, &page.edges, column.key)?));
@@ -223,8 +223,16 @@ fn write_edges(
     files.into_iter().try_for_each(|(.., file)| file.finish(target))
 }
 
-fn id_field(word: &str, space: &Space) -> Field {
-    Field::new(word, ColumnForm::Typed(space.identity.value_type()).data_type(), false)
+/// How the ids of `space` stand wherever they do. Where that is text, the name of the column says of which
+/// type.
+fn id_form(survey: &Survey, space: &Space) -> ColumnForm {
+    let facts = space.identity.key().and_then(|key| survey.label(space.label)?.facts.get(&key));
+    facts.map_or(ColumnForm::Typed(ValueType::I64), ColumnForm::of)
+}
+
+/// The field of the ids of `space`, where they stand as `role`.
+fn id_field(survey: &Survey, space: &Space, role: &str) -> Field {
+    Field::new(id_word(survey, space, role), id_form(survey, space).data_type(), false)
 }
 
 fn property_field(survey: &Survey, column: &FileColumn) -> Field {

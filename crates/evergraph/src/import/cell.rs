@@ -259,7 +259,12 @@ fn read_text(text: &[u8]) -> Result<&str, String> {
     })
 }
 
-fn read_scalar(text: &[u8], value_type: ValueType) -> Result<Value, String> {
+/// The scalar of `value_type` that `text` is, in the strict form or in that of another system ([`lenient`]).
+/// Blanks around it count in strings and chars only.
+///
+/// # Errors
+/// Why it is none.
+pub fn read_scalar(text: &[u8], value_type: ValueType) -> Result<Value, String> {
     let text = match value_type {
         ValueType::String | ValueType::Char => text,
         _ => text.trim_ascii(),

@@ -8,7 +8,7 @@
 use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
-use crate::import::assembly::id_column::IdKind;
+use crate::import::assembly::space::Space;
 use crate::import::cell::CellType;
 use crate::import::context::Context;
 use crate::import::csv_file::OpenCsv;
@@ -16,7 +16,7 @@ use crate::import::csv_records::CsvRecords;
 use crate::import::csv_rows::{CsvRows, RowFormat};
 use crate::import::faults::{Fault, FaultCollector};
 use crate::import::header::{Header, Meaning};
-use crate::import::options::IdType;
+use crate::import::id_type::IdType;
 use crate::import::pipeline;
 use evergraph_graph::error::{Error, Result};
 use std::collections::HashSet;
@@ -37,24 +37,24 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
         return Err(Error::invalid(format!("{file}: header: there is no :ID")));
     };
     let id_name = header.fields[id_column].text.clone();
-    let kind = id_kind(id_type.unwrap_or(context.options.id_type));
-    let space = assembly.enter_space(&space_name, kind, &file)?;
+    let id_type = id_type.unwrap_or(context.options.id_type);
+    let space = assembly.enter_space(&space_name, Some(id_type), &file)?;
     if header.position(|meaning| *meaning == Meaning::Label).is_none() {
         // The label is there even if the file has no rows.
-        let table = assembly.vertex_table(&name, key.as_deref(), space, &file)?;
-        assembly.declare_vertices(table, properties(&header), &file)?;
+        let table = assembly.vertex_table(&name, key.as_deref(), Some(id_type), space, &file)?;
+        assembly.declare_vertices(table, id_type, properties(&header), &file)?;
     }
     let null = null.map(String::into_bytes);
-    let format = RowFormat { header, id_kinds: vec![kind], default_name: name, null };
+    let format = RowFormat { header, id_types: vec![id_type], default_name: name, null };
     let mut declared = HashSet::new();
     read_batches(records, &format, context, |rows, collector| {
         let CsvRows { lines, columns, mut ids, names, faults, texts } = rows;
         let names = names.unwrap_or_else(|| Names::one(&format.default_name));
         let mut tables = Vec::with_capacity(names.names.len());
         for label in &names.names {
-            let table = assembly.vertex_table(label, key.as_deref(), space, &file)?;
+            let table = assembly.vertex_table(label, key.as_deref(), Some(id_type), space, &file)?;
             if declared.insert(table) {
-                assembly.declare_vertices(table, properties(&format.header), &file)?;
+                assembly.declare_vertices(table, id_type, properties(&format.header), &file)?;
             }
             tables.push(table);
         }
@@ -73,22 +73,22 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
 pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<'_>) -> Result<()> {
     let OpenCsv { records, header, name, null, undirected } = file;
     let file = records.name().to_owned();
-    let default = id_kind(context.options.id_type);
     // From left to right: the column, its space, whether edges begin there.
     let mut end_columns = Vec::with_capacity(2);
+    let mut id_types = Vec::with_capacity(2);
     for (column, field) in header.fields.iter().enumerate() {
         let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
         let space = assembly
-            .end_space(&end.space, end.id_type.map(id_kind), default, &file)?
+            .end_space(&end.space, end.id_type, context.options.id_type, &file)?
             .ok_or_else(|| unknown_space(assembly, &file, column, &field.text, &end.space))?;
         end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_))));
+        id_types.push(end.id_type.map_or_else(|| id_type_of(&assembly.spaces()[space], &file), Ok)?);
     }
     let [first, second] = end_columns[..] else {
         return Err(Error::invalid(format!("{file}: header: :START_ID and :END_ID are wanted")));
     };
-    let id_kinds = [first, second].iter().map(|(_, space, _)| assembly.spaces()[*space].kind()).collect();
     let null = null.map(String::into_bytes);
-    let format = RowFormat { header, id_kinds, default_name: name, null };
+    let format = RowFormat { header, id_types, default_name: name, null };
     let starts_first = first.2;
     let (source, target) = if starts_first { (first, second) } else { (second, first) };
     let rule = EdgeRule { source_space: source.1, target_space: target.1, undirected };
@@ -134,11 +134,18 @@ fn properties(header: &Header) -> impl Iterator<Item = (&str, CellType)> {
     })
 }
 
-fn id_kind(id_type: IdType) -> IdKind {
-    match id_type {
-        IdType::Integer => IdKind::Integers,
-        IdType::String => IdKind::Strings,
-    }
+/// The type of ids in `space` where the header of `file` doesn't state one.
+fn id_type_of(space: &Space, file: &str) -> Result<IdType> {
+    let id_type = space.id_type().ok_or_else(|| {
+        let title = space.title();
+        Error::invalid(format!(
+            "{file}: header: {title} is that of {}, which has its edges itself; edges of CSV files need vertices \
+             of CSV files, of Parquet files or of the database",
+            space.file
+        ))
+    })?;
+    // One space may have ids of several widths.
+    Ok(if id_type.kind() == IdType::LONG.kind() { IdType::LONG } else { id_type })
 }
 
 fn read_batches(

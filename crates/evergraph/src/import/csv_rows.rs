@@ -4,13 +4,15 @@
 //! left out of all of them.
 
 use crate::import::assembly::batch::Names;
-use crate::import::assembly::id_column::{IdColumn, IdKind};
+use crate::import::assembly::id_column::IdColumn;
 use crate::import::cell::{CellColumn, Cells, shortened};
 use crate::import::csv_records::{RecordBatch, RecordFields};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::header::{Header, Meaning};
+use crate::import::id_type::IdType;
 use crate::import::integer::parse_i64;
 use crate::import::quoted_name;
+use evergraph_graph::value::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,8 +21,8 @@ use std::collections::{BTreeMap, HashMap};
 pub struct RowFormat {
     /// What the columns hold.
     pub header: Header,
-    /// The kinds of the id columns, from left to right: one for vertices, two for edges.
-    pub id_kinds: Vec<IdKind>,
+    /// The types of the id columns, from left to right: one for vertices, two for edges.
+    pub id_types: Vec<IdType>,
     /// The label or type of rows that name none.
     pub default_name: String,
     /// The text that stands for no value, besides an empty one.
@@ -79,10 +81,11 @@ impl RowFormat {
                     properties.push((key.clone(), cells));
                 }
                 Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_) => {
-                    let mut cells = IdColumn::new(self.id_kinds[ids.len()]);
+                    let id_type = self.id_types[ids.len()];
+                    let mut cells = IdColumn::new(id_type.kind());
                     for record in 0..records {
-                        if let Err(why) = push_id(&mut cells, self.without_null(fields.field(record, column)))
-                        {
+                        let text = self.without_null(fields.field(record, column));
+                        if let Err(why) = push_id(&mut cells, id_type, text) {
                             note(record, column, why);
                         }
                     }
@@ -148,15 +151,21 @@ impl RowTexts {
 }
 
 /// Reads the next id. After an error there is one all the same, of no meaning.
-fn push_id(ids: &mut IdColumn, field: &[u8]) -> Result<(), String> {
+fn push_id(ids: &mut IdColumn, id_type: IdType, field: &[u8]) -> Result<(), String> {
     match ids {
         IdColumn::Integers(ids) => {
-            let id = parse_i64(field.trim_ascii());
+            let id = parse_i64(field.trim_ascii()).ok().filter(|id| id_type.of_number(*id).is_some());
             ids.push(id.unwrap_or(0).cast_unsigned());
-            return id.map(drop).map_err(|_| format!("{} is no long, as ids are here", shortened(field)));
+            return id
+                .map(drop)
+                .ok_or_else(|| format!("{} is no {id_type}, as ids are here", shortened(field)));
         }
         IdColumn::Strings(ids) => ids.push(field),
-        IdColumn::Values(_) => unreachable!("a CSV file has longs or strings"),
+        IdColumn::Values(_) => {
+            let id = id_type.read(field);
+            ids.push_value(id.as_ref().unwrap_or(&Value::Bool(false)));
+            return id.map(drop);
+        }
     }
     if field.is_empty() {
         return Err("the id is missing".to_owned());

@@ -21,7 +21,8 @@
 
 use crate::import::cell::CellType;
 use crate::import::epoch::EpochUnit;
-use crate::import::options::{IdType, Role};
+use crate::import::id_type::IdType;
+use crate::import::options::Role;
 use crate::import::quoted_name;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;
@@ -273,12 +274,10 @@ pub fn parse_type(word: &str, array_delimiter: u8) -> std::result::Result<CellTy
 fn parse_id_type(options: &[(String, String)]) -> std::result::Result<Option<IdType>, String> {
     let mut id_type = None;
     for (option, value) in options {
-        id_type = match (option.as_str(), value.to_ascii_lowercase().as_str()) {
-            ("id-type", "string") => Some(IdType::String),
-            ("id-type", "long" | "int" | "integer") => Some(IdType::Integer),
-            ("id-type", _) => return Err(format!("unknown id-type {value:?}; known are string, long, int")),
-            _ => return Err(format!("unknown option {option:?}; known is id-type")),
-        };
+        if option != "id-type" {
+            return Err(format!("unknown option {option:?}; known is id-type"));
+        }
+        id_type = Some(IdType::parse(value)?);
     }
     Ok(id_type)
 }
@@ -411,7 +410,7 @@ mod tests {
                 Meaning::Id {
                     key: Some("id".to_owned()),
                     space: "Person".to_owned(),
-                    id_type: Some(IdType::Integer)
+                    id_type: Some(IdType::LONG)
                 },
                 property("name", CellType::Scalar(ValueType::String)),
                 property("born", CellType::Scalar(ValueType::I32)),
@@ -433,7 +432,7 @@ mod tests {
         );
         assert_eq!(
             header.fields[1].meaning,
-            Meaning::EndId(EndSpace { space: String::new(), id_type: Some(IdType::Integer) })
+            Meaning::EndId(EndSpace { space: String::new(), id_type: Some(IdType::LONG) })
         );
         assert_eq!(header.position(|meaning| *meaning == Meaning::Type), Some(2));
     }
@@ -458,8 +457,8 @@ mod tests {
                 "a.csv: header column 2 (\"name:string(A)\"): an id space in brackets belongs to ID, START_ID and END_ID",
             ),
             (
-                "id:ID{id-type:uuid}",
-                "a.csv: header column 1 (\"id:ID{id-type:uuid}\"): unknown id-type \"uuid\"; known are string, long, int",
+                "id:ID{id-type:float}",
+                "a.csv: header column 1 (\"id:ID{id-type:float}\"): unknown id-type \"float\"; known are byte, short,",
             ),
             (
                 "id:ID|t:datetime{timezone:+01:00}",

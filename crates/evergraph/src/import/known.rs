@@ -103,6 +103,7 @@ mod tests {
     use crate::database::Database;
     use crate::import::faults::OnBadRow;
     use crate::import::options::{ImportOptions, InputFile};
+    use crate::import::policy::OnUnknown;
     use crate::read::ReadByName;
     use evergraph_graph::id::Direction;
     use evergraph_graph::value::Value;
@@ -187,6 +188,52 @@ mod tests {
         let unclear = world.import(&[("LIKES.csv", ":START_ID(Person),:END_ID(Person)\n4,17\n")]);
         assert!(unclear.unwrap_err().contains("several unique keys"));
         assert_eq!(world.counts(), (2, 3));
+    }
+
+    #[test]
+    fn ids_of_any_type_find_the_vertices_that_are_there() {
+        let world = World { db: Database::in_memory().unwrap(), folder: tempfile::tempdir().unwrap() };
+        let device = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11";
+        let devices = format!("id:ID(Device){{id-type:uuid}}\n{device}\n");
+        let people = "id:ID(Person){id-type:short}\n17\n";
+        assert_eq!(world.import(&[("Device.csv", &devices), ("Person.csv", people)]), Ok((2, 0)));
+        // Nobody states the types again, or another width; one of the forms is another system's.
+        let owns = format!(":START_ID(Person),:END_ID(Device)\n17,{{{}}}\n", device.to_uppercase());
+        assert_eq!(world.import(&[("OWNS.csv", &owns)]), Ok((0, 1)));
+        let owns =
+            format!(":START_ID(Person){{id-type:long}},:END_ID(Device){{id-type:uuid}}\n17,{device}\n");
+        assert_eq!(world.import(&[("OWNS.csv", &owns)]), Ok((0, 1)));
+        let other = world.import(&[("OWNS.csv", ":START_ID(Person),:END_ID(Device){id-type:date}\n17,x\n")]);
+        assert!(
+            other.unwrap_err().contains("ids of id space Device are of type date here and of type uuid in")
+        );
+        let text = world.import(&[("OWNS.csv", ":START_ID(Person),:END_ID(Device)\n17,x\n")]).unwrap_err();
+        assert!(text.contains("OWNS.csv:2: column 2 (:END_ID(Device)): \"x\" is no uuid"), "{text}");
+        let more = world.import(&[("Person.csv", "id:ID(Person){id-type:short}\n18\n40000\n")]).unwrap_err();
+        assert!(more.contains("\"40000\" is no short, as ids are here"), "{more}");
+        let options =
+            world.options(&[("OWNS.csv", &format!(":START_ID(Person),:END_ID(Device)\n40000,{device}\n"))]);
+        let create = ImportOptions { on_unknown: OnUnknown::Create, ..options };
+        let refused = world.db.import(&create, &|_| ()).unwrap_err().to_string();
+        assert!(
+            refused.ends_with("a vertex can't be created: 40000 is no short, as ids are here"),
+            "{refused}"
+        );
+    }
+
+    /// It was a panic once.
+    #[test]
+    fn edges_of_csv_files_cannot_join_vertices_of_graphson() {
+        let world = World::new();
+        let refused = world.import(&[
+            ("g.json", "{\"id\":1,\"label\":\"a\"}\n"),
+            ("E.csv", ":START_ID(GraphSON),:END_ID(Person)\n1,17\n"),
+        ]);
+        let refused = refused.unwrap_err();
+        assert!(
+            refused.contains("E.csv: header: id space GraphSON is that of g.json, which has its edges"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub mod elements;
 pub mod epoch;
 pub mod faults;
 pub mod header;
+pub mod id_type;
 pub mod identity;
 pub mod integer;
 pub mod known;

@@ -1,6 +1,7 @@
 //! Options: what to import, how to read it, and what comes of it.
 
 use crate::import::faults::{BadRows, OnBadRow};
+use crate::import::id_type::IdType;
 use crate::import::mapping::document::Mapping;
 use crate::import::memory::available_bytes;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
@@ -15,8 +16,8 @@ use std::path::PathBuf;
 pub struct ImportOptions {
     /// The files, and folders of files. All together are one graph.
     pub files: Vec<InputFile>,
-    /// How each file is read; nothing else in the files' folders is. `None`: what their names and first
-    /// rows show.
+    /// How each file is read; nothing else in the files' folders is. `None`: what the file `import.toml` of a
+    /// folder says of those in it, and what names and first rows show of all others.
     pub mapping: Option<Mapping>,
     /// What stands between two fields. `None`: a tab in `.tsv` files; otherwise what the first line shows.
     pub delimiter: Option<u8>,
@@ -81,7 +82,7 @@ impl ImportOptions {
             escape: None,
             null: None,
             array_delimiter: b';',
-            id_type: IdType::String,
+            id_type: IdType::STRING,
             vertex_label: "Vertex".to_owned(),
             edge_type: "EDGE".to_owned(),
             vertices: None,
@@ -197,6 +198,10 @@ pub enum Role {
     Relationships,
     /// Edges, as CSV or as a list: what the file's name and first line show.
     Edges,
+    /// GraphSON: vertices with their edges.
+    GraphSon,
+    /// GraphML: vertices and edges.
+    GraphMl,
 }
 
 /// Where the header of a CSV file is.
@@ -208,15 +213,6 @@ pub enum HeaderPlace {
     Replaced(String),
     /// It is this text, and the file begins with data.
     Given(String),
-}
-
-/// The type of ids in a CSV file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IdType {
-    /// Text: `007` and `7` differ.
-    String,
-    /// Whole numbers of 64 bits with sign.
-    Integer,
 }
 
 /// How far an import is.

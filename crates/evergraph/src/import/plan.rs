@@ -4,6 +4,9 @@
 //! files, folders ──> candidates ──> a rule each: of the mapping file, or recognised ──> plan
 //! ```
 //!
+//! A folder may have a mapping of its own in a file `import.toml`, as exports of edge lists have: it counts if
+//! no other was named.
+//!
 //! Headers are looked at before anything is loaded, so that a typing error in the last file is told
 //! first and not after an hour. What can be read once only (standard input, a pipe) is not looked at:
 //! it is a list of edges unless its role is told.
@@ -14,13 +17,16 @@ use crate::import::elements::element_graph::{ElementFile, ElementFormat};
 use crate::import::mapping::document::Mapping;
 use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
-use crate::import::options::{ImportOptions, InputFile, Role};
+use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
 use crate::import::parquet::file::ParquetFile;
 use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise};
 use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The mapping that a folder has for its own files.
+const FOLDER_MAPPING: &str = "import.toml";
 
 /// What is to be read.
 #[derive(Debug, Default)]
@@ -39,6 +45,8 @@ pub struct Plan {
     pub ignored_files: Vec<PathBuf>,
     /// Files of which something was guessed.
     pub guessed_files: Vec<PathBuf>,
+    /// What the plan follows that nobody named: a sentence each.
+    pub notes: Vec<String>,
     /// Bytes of all files, if each tells its size.
     pub bytes_total: Option<u64>,
 }
@@ -60,11 +68,20 @@ impl Plan {
     /// `not_found` or `io` for a file that can't be opened; `invalid` for one of which nobody tells how
     /// it is read, or whose header is wrong.
     pub fn new(options: &ImportOptions) -> Result<Self> {
-        let candidates = candidates(options)?;
         let mut plan = Self { bytes_total: Some(0), ..Self::default() };
         match &options.mapping {
-            Some(mapping) => plan.add_mapped(candidates, mapping, options)?,
-            None => plan.add_recognised(candidates, options)?,
+            Some(mapping) => plan.add_mapped(candidates(options)?, mapping, options)?,
+            None => {
+                let mut others = Vec::new();
+                for input in &options.files {
+                    let candidates = candidates_of(input, options)?;
+                    match mapping_of(input)? {
+                        Some(mapping) => plan.add_by_folder(candidates, &mapping, options)?,
+                        None => others.extend(candidates),
+                    }
+                }
+                plan.add_recognised(others, options)?;
+            }
         }
         plan.lists.sort_by_key(|list| list.kind != ListKind::Vertices);
         Ok(plan)
@@ -94,6 +111,21 @@ impl Plan {
             }
         }
         mapping.check_used(&used)
+    }
+
+    /// Adds the files of a folder as its own `mapping` says.
+    fn add_by_folder(
+        &mut self,
+        mut candidates: Vec<Candidate>,
+        mapping: &Mapping,
+        options: &ImportOptions,
+    ) -> Result<()> {
+        candidates.retain(|candidate| candidate.relative != FOLDER_MAPPING);
+        self.notes.push(format!(
+            "{}: read as its {FOLDER_MAPPING} says (--mapping FILE takes another one)",
+            display_name(&mapping.folder)
+        ));
+        self.add_mapped(candidates, mapping, options)
     }
 
     fn add_recognised(&mut self, candidates: Vec<Candidate>, options: &ImportOptions) -> Result<()> {
@@ -223,24 +255,44 @@ fn recognise_all(candidates: &[Candidate], options: &ImportOptions) -> Result<Ve
 
 /// All files of `options`, those of a folder by their paths.
 fn candidates(options: &ImportOptions) -> Result<Vec<Candidate>> {
-    let mut candidates = Vec::new();
-    for input in &options.files {
-        let relative =
-            input.path.file_name().unwrap_or(input.path.as_os_str()).to_string_lossy().into_owned();
-        let alone = |bytes| Candidate { input: input.clone(), relative, is_in_folder: false, bytes };
-        if is_standard_input(&input.path) {
-            candidates.push(alone(None));
-            continue;
-        }
-        let metadata = fs::metadata(&input.path).map_err(|error| open_error(&input.path, error))?;
-        if metadata.is_dir() {
-            candidates.extend(in_folder(input, options)?);
-        } else {
-            check_report(&input.path, options)?;
-            candidates.push(alone(metadata.is_file().then_some(metadata.len())));
-        }
+    let of_each = options.files.iter().map(|input| candidates_of(input, options));
+    Ok(of_each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The file `input`, or all in the folder that it is.
+fn candidates_of(input: &InputFile, options: &ImportOptions) -> Result<Vec<Candidate>> {
+    let relative = input.path.file_name().unwrap_or(input.path.as_os_str()).to_string_lossy().into_owned();
+    let alone = |bytes| vec![Candidate { input: input.clone(), relative, is_in_folder: false, bytes }];
+    if is_standard_input(&input.path) {
+        return Ok(alone(None));
     }
-    Ok(candidates)
+    let metadata = fs::metadata(&input.path).map_err(|error| open_error(&input.path, error))?;
+    if metadata.is_dir() {
+        return in_folder(input, options);
+    }
+    check_report(&input.path, options)?;
+    Ok(alone(metadata.is_file().then_some(metadata.len())))
+}
+
+/// The mapping that the folder `input` has for its own files, if it is a folder that has one.
+///
+/// # Errors
+/// As [`Mapping::read`]; `invalid` if `input` says something of the files as well.
+fn mapping_of(input: &InputFile) -> Result<Option<Mapping>> {
+    let path = input.path.join(FOLDER_MAPPING);
+    if is_standard_input(&input.path) || !path.is_file() {
+        return Ok(None);
+    }
+    let InputFile { role, label, edge_type, header, .. } = input;
+    let is_told = role.is_some() || label.is_some() || edge_type.is_some();
+    if is_told || *header != HeaderPlace::FirstLine {
+        return Err(Error::invalid(format!(
+            "{}: says how the files beside it are read, and so does what was told of the folder (a header, a \
+             role, a name): name the files themselves, or tell nothing",
+            display_name(&path)
+        )));
+    }
+    Mapping::read(&path).map(Some)
 }
 
 fn in_folder(folder: &InputFile, options: &ImportOptions) -> Result<Vec<Candidate>> {
@@ -307,6 +359,8 @@ fn role_name(role: Role) -> &'static str {
         Role::VertexList => "a list of vertices",
         Role::Nodes => "vertices",
         Role::Relationships | Role::Edges => "edges",
+        Role::GraphSon => "GraphSON",
+        Role::GraphMl => "GraphML",
     }
 }
 

@@ -102,7 +102,8 @@ pub(crate) fn read_in_blocks(
         parquet_graph::read_relationships(&mut assembly, file, &mut context)?;
     }
     elements.finish(&mut assembly, &mut context)?;
-    let mut notes = elements.notes;
+    let mut notes = plan.notes.clone();
+    notes.extend(elements.notes);
     notes.extend(assembly.settle_types());
     let mut settled = assembly.finish(&mut load)?;
     for (label, lists) in lists_by_label(&plan, options) {
@@ -143,8 +144,9 @@ fn lists_by_label<'a>(plan: &'a Plan, options: &'a ImportOptions) -> Vec<(&'a st
 mod tests {
     use super::*;
     use crate::import::faults::OnBadRow;
+    use crate::import::id_type::IdType;
     use crate::import::mapping::document::Mapping;
-    use crate::import::options::{HeaderPlace, IdType, InputFile};
+    use crate::import::options::{HeaderPlace, InputFile};
     use crate::import::policy::{OnDuplicate, OnUnknown};
     use evergraph_graph::load::{EdgeTable, VertexTable};
     use evergraph_graph::value::collection::List;
@@ -342,7 +344,7 @@ mod tests {
         files.inputs[0].header = HeaderPlace::Replaced(header);
         assert_eq!(ids(&files.load().vertices[0]), [17, 4]);
         files.inputs[0].header = HeaderPlace::FirstLine;
-        let load = files.read(&ImportOptions { id_type: IdType::Integer, ..files.options() }).unwrap().load;
+        let load = files.read(&ImportOptions { id_type: IdType::LONG, ..files.options() }).unwrap().load;
         assert_eq!((ids(&load.vertices[0]), edges(&load.edges[0])), (vec![17, 4], vec![(0, 1)]));
     }
 
@@ -438,7 +440,7 @@ mod tests {
         );
         assert_eq!(
             invalid(&[("a.csv", "id:ID(A)\n1\n"), ("b.csv", "id:ID(A){id-type:long}\n2\n")]),
-            "b.csv: ids of id space A are longs here and strings in a.csv; give both headers one id-type"
+            "b.csv: ids of id space A are whole numbers here and strings in a.csv; give both headers one id-type"
         );
         assert_eq!(
             invalid(&[("a.csv", "id:ID,:LABEL\n1,T\n"), ("b.csv", "pid:ID,:LABEL\n2,T\n")]),

@@ -15,6 +15,7 @@
 //! that memory doesn't hold are put into a file (`spill`).
 
 use crate::import::cell::{CellColumn, to_floats};
+use crate::import::id_type::IdType;
 use crate::import::known::{Known, KnownLabel};
 use crate::import::spill::{Slot, Spill, StagedBlocks, Staging};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -41,6 +42,8 @@ pub struct StagedVertices {
     pub label: String,
     /// The property that tells vertices apart.
     pub unique_key: Option<String>,
+    /// The type of that property; `None`: it is learned.
+    pub id_type: Option<IdType>,
     /// Vertices of the database that edges begin or end at.
     pub existing: Vec<VertexId>,
     /// The vertices so far.
@@ -55,6 +58,7 @@ impl StagedVertices {
         Self {
             label: label.to_owned(),
             unique_key,
+            id_type: None,
             existing: Vec::new(),
             stage: Stage::new(Arc::clone(staging)),
         }
@@ -94,7 +98,7 @@ impl StagedVertices {
     #[must_use]
     pub fn finish(self) -> VertexTable {
         let rows = self.stage.rows();
-        let Self { label, unique_key, existing, stage } = self;
+        let Self { label, unique_key, existing, stage, .. } = self;
         let (properties, blocks) = stage.finish();
         VertexTable { label, rows, existing, unique_key, properties, blocks }
     }

@@ -1,7 +1,6 @@
 //! Edge lists: ids, chosen properties and types come back by the mapping that lies beside them.
 
 use evergraph::export::options::{ExportFormat, ExportOptions};
-use evergraph::import::mapping::document::Mapping;
 use evergraph::import::options::{ImportOptions, InputFile};
 use evergraph::{Database, ErrorKind};
 use std::fs;
@@ -26,7 +25,7 @@ fn roads() -> Database {
 }
 
 #[test]
-fn a_folder_of_lists_is_imported_by_its_mapping() {
+fn a_folder_of_lists_is_imported_by_the_mapping_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let mut options = ExportOptions::new(ExportFormat::EdgeList, &out);
@@ -41,9 +40,12 @@ fn a_folder_of_lists_is_imported_by_its_mapping() {
     assert_eq!(report.losses, ["the property `name` of edges"]);
 
     let back = Database::in_memory().unwrap();
-    let mut options = ImportOptions::new([InputFile::new(&out)]);
-    options.mapping = Some(Mapping::read(&out.join("import.toml")).unwrap());
-    back.import(&options, &|_| ()).unwrap();
+    let imported = back.import(&ImportOptions::new([InputFile::new(&out)]), &|_| ()).unwrap();
+    let note = format!("{}: read as its import.toml says (--mapping FILE takes another one)", out.display());
+    assert_eq!((imported.files.notes, imported.files.ignored_files), (vec![note], Vec::new()));
+    let named = ImportOptions::new([InputFile::new(&out).label("City")]);
+    let refused = Database::in_memory().unwrap().import(&named, &|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("import.toml: says how the files beside it are read"), "{refused}");
     db.transact(|tx| {
         let town = tx.find("Town", "id", 10_i64)?.unwrap();
         for (edge, _) in tx.edges(town, evergraph::Direction::Out, &["ROAD"])? {

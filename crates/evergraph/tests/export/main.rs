@@ -4,6 +4,7 @@
 
 mod edge_lists;
 mod graphs;
+mod keys;
 mod places;
 mod report;
 mod round_trip;

@@ -12,8 +12,9 @@ use crate::terminal::table::visible;
 use clap::{Args, ValueEnum};
 use evergraph::import::csv_file::header_line;
 use evergraph::import::faults::{BadRows, OnBadRow};
+use evergraph::import::id_type::IdType;
 use evergraph::import::mapping::document::Mapping;
-use evergraph::import::options::{HeaderPlace, IdType, ImportOptions, Imported, InputFile, Progress, Role};
+use evergraph::import::options::{HeaderPlace, ImportOptions, Imported, InputFile, Progress, Role};
 use evergraph::import::plan::propose;
 use evergraph::import::policy::{OnDuplicate, OnUnknown, Settled};
 use evergraph::import::read::read_beside;
@@ -37,6 +38,7 @@ Examples:
   evergraph import b.eg data/ --on-error skip --report bad.csv
   evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges speak of
   zcat edges.gz | evergraph import e.eg -                 an edge list from standard input
+  zcat a.json.gz | evergraph import g.eg --graphson -     and GraphSON
 
 What a file holds follows from its name and first lines:
   .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
@@ -59,17 +61,17 @@ pub struct ImportArguments {
     #[arg(required_unless_present = "propose")]
     pub database: Option<PathBuf>,
     /// Files and folders to read; `-` is a list of edges from standard input.
-    #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "mapping", "propose"])]
+    #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "graphson", "graphml", "mapping", "propose"])]
     pub files: Vec<PathBuf>,
     /// Print a mapping file that says how the files would be read, and import nothing.
     #[arg(long, conflicts_with = "mapping", help_heading = "Files")]
     pub propose: bool,
     /// Read the files as this TOML file says (`--propose` writes one to begin with). Without FILES: those
-    /// in its folder.
+    /// in its folder. Without this option a folder's own import.toml counts, if it has one.
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["nodes", "relationships", "edges", "vertex_lists", "header", "replace_header", "label", "edge_type"],
+        conflicts_with_all = ["nodes", "relationships", "edges", "vertex_lists", "graphson", "graphml", "header", "replace_header", "label", "edge_type"],
         help_heading = "Files"
     )]
     pub mapping: Option<PathBuf>,
@@ -87,6 +89,12 @@ pub struct ImportArguments {
     /// A list of vertices, an id a line.
     #[arg(long = "vertex-list", value_name = "FILE", help_heading = "Files")]
     pub vertex_lists: Vec<PathBuf>,
+    /// A file of GraphSON, whatever it is called; `-` is standard input.
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    pub graphson: Vec<PathBuf>,
+    /// The same of GraphML.
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    pub graphml: Vec<PathBuf>,
     /// What stands between fields: a character or `tab` [default: what the first line shows].
     #[arg(long, value_name = "CHARACTER", value_parser = character, help_heading = "CSV files and lists")]
     pub delimiter: Option<u8>,
@@ -298,7 +306,13 @@ impl ImportArguments {
                 files.extend(group.inputs(role, &header)?);
             }
         }
-        files.extend(self.vertex_lists.iter().map(|path| InputFile::new(path).role(Role::VertexList)));
+        for (paths, role) in [
+            (&self.vertex_lists, Role::VertexList),
+            (&self.graphson, Role::GraphSon),
+            (&self.graphml, Role::GraphMl),
+        ] {
+            files.extend(paths.iter().map(|path| InputFile::new(path).role(role)));
+        }
         let mut options = ImportOptions::new(files);
         options.mapping = mapping;
         options.delimiter = self.delimiter;
@@ -307,8 +321,8 @@ impl ImportArguments {
         options.quote = self.quote.map_or(options.quote, |quote| quote.0);
         options.array_delimiter = self.array_delimiter;
         options.id_type = match self.id_type {
-            IdTypeArgument::String => IdType::String,
-            IdTypeArgument::Integer => IdType::Integer,
+            IdTypeArgument::String => IdType::STRING,
+            IdTypeArgument::Integer => IdType::LONG,
         };
         if let Some(label) = &self.label {
             options.vertex_label.clone_from(label);

@@ -24,8 +24,37 @@ fn every_format_is_imported_again() {
     assert_eq!(counts(&folder, "tables.eg"), json!([3, 3]));
     let lists = ["export", "social.eg", "--format", "edgelist", "--output", "lists", "--columns", "since"];
     folder.run(&lists).succeeded();
-    folder.run(&["import", "lists.eg", "lists", "--mapping", "lists/import.toml"]).succeeded();
+    let told = folder.run(&["import", "lists.eg", "lists"]).succeeded().out;
+    assert!(told.contains("lists: read as its import.toml says"), "{told}");
     assert_eq!(counts(&folder, "lists.eg"), json!([3, 3]));
+    folder.run(&["import", "mapped.eg", "lists", "--mapping", "lists/import.toml"]).succeeded();
+    assert_eq!(counts(&folder, "mapped.eg"), json!([3, 3]));
+}
+
+#[test]
+fn graphson_and_graphml_go_from_one_program_to_the_next_without_a_file() {
+    let folder = Folder::with_social();
+    for format in ["graphson", "graphml"] {
+        let line = format!(
+            "evergraph export social.eg --format {format} --output - | evergraph import {format}.eg --{format} -"
+        );
+        let ran = folder.shell(&line);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(counts(&folder, &format!("{format}.eg")), json!([3, 3]));
+    }
+}
+
+#[test]
+fn a_graph_without_vertices_comes_back_from_one_file_too() {
+    let folder = Folder::new();
+    folder.write("people.csv", "id:ID,name\n");
+    folder.run(&["import", "empty.eg", "people.csv"]).succeeded();
+    for output in ["a.json", "a.graphml", "b.json.gz"] {
+        folder.run(&["export", "empty.eg", "--output", output]).succeeded();
+        let copy = format!("{output}.eg");
+        folder.run(&["import", &copy, output]).succeeded();
+        assert_eq!(counts(&folder, &copy), json!([0, 0]), "{output}");
+    }
 }
 
 #[test]

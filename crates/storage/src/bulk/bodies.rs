@@ -99,7 +99,7 @@ impl Builder<'_> {
                 for (group, body) in bodies {
                     match self.engine.groups().get(group) {
                         Some(group) => {
-                            extend(group, subject, &body, self.numbers.base, &mut built.extensions);
+                            extend(group, subject, &body, self.numbers.base, &mut built.extensions)?;
                             if side == Direction::Out && self.indexed.contains(&edge_type) {
                                 let segment = Arc::new(Segment::new(self.numbers.base, body));
                                 added.entry(group.id).or_default().push(EdgeSegment { subject, segment });

@@ -14,6 +14,7 @@ use crate::memory::group::{EdgeSubject, Group};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::{Hub, Layer, Segment, Version};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 use std::sync::Arc;
@@ -48,13 +49,16 @@ pub fn present(engine: &MemoryEngine, subject: EdgeSubject, vertex: VertexId) ->
 
 /// Adds to `extensions` what `added`, which is not empty, makes of the settled segment of `subject` in
 /// `group`, exact at `base`.
+///
+/// # Errors
+/// `limit` beyond 2^32 - 1 edges in one body.
 pub fn extend(
     group: &Group,
     subject: EdgeSubject,
     added: &EdgeBody,
     base: Timestamp,
     extensions: &mut Vec<Extension>,
-) {
+) -> Result<()> {
     let segment = group.edge_segment_or_new(subject);
     let before = segment.load_full().layer.clone();
     let mut of_hubs = Vec::new();
@@ -75,19 +79,36 @@ pub fn extend(
     };
     for (row, added) in of_hubs {
         let segment = Arc::clone(before.hub(row).expect("looked up above"));
-        let body = segment.load().layer.body.united(&added);
+        let body = united(&segment.load().layer.body, &added)?;
         extensions.push(Extension { segment, layer: Some(Layer::of_body(base, body, Arc::from([]))) });
     }
-    let layer = (added.items() > 0).then(|| {
-        let (body, new_hubs) = before.body.united(added).split_hubs();
+    let layer = if added.items() == 0 {
+        None
+    } else {
+        let (body, new_hubs) = united(&before.body, added)?.split_hubs();
         let new_hubs = new_hubs
             .into_iter()
             .map(|(row, body)| Hub { row, segment: Arc::new(Segment::of_load(base, body)) });
         let mut hubs: Vec<Hub<EdgeBody>> = before.hubs.iter().cloned().chain(new_hubs).collect();
         hubs.sort_unstable_by_key(|hub| hub.row);
-        Layer::of_body(base, body, hubs.into())
-    });
+        Some(Layer::of_body(base, body, hubs.into()))
+    };
     extensions.push(Extension { segment, layer });
+    Ok(())
+}
+
+/// Both bodies in one; bodies count their edges in 32 bits.
+fn united(before: &EdgeBody, added: &EdgeBody) -> Result<EdgeBody> {
+    check_count(before.items() as u64 + added.items() as u64)?;
+    Ok(before.united(added))
+}
+
+fn check_count(edges: u64) -> Result<()> {
+    if u32::try_from(edges).is_ok() {
+        return Ok(());
+    }
+    let text = format!("{edges} edges of one type at one group of 4,096 vertices or one hub, 2^32 - 1 fit");
+    Err(Error::new(ErrorKind::Limit, text))
 }
 
 /// Makes extensions real. Under the latch, before their timestamp is published; what was displaced is
@@ -106,4 +127,15 @@ pub fn install(
         }
     }
     displaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_that_a_body_cannot_count_are_refused() {
+        assert!(check_count(u64::from(u32::MAX)).is_ok());
+        assert_eq!(check_count(1 << 32).unwrap_err().kind(), ErrorKind::Limit);
+    }
 }

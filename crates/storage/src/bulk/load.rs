@@ -5,7 +5,8 @@
 //! names, ids        labels, types, keys; consecutive new groups for each table
 //! bodies            exact at ts = W + 1: of new groups, in a staging engine nobody reads, and of
 //!                   segments that are there, each with its new edges
-//! indexes           take in the staging engine's rows: duplicates are named, nothing has happened yet
+//! indexes           checked for the staging engine's rows: duplicates are named, nothing has happened
+//!                   yet; then, with space in the log, take them in
 //! latch             attach groups, put bodies over those that are there, indexes, catalogue; an empty
 //!                   frame takes the timestamp; publish
 //! make durable      a checkpoint: the bodies are in its files before its manifest names them
@@ -16,12 +17,14 @@
 //!
 //! A crash before the manifest's rename leaves the database as it was: the log holds an empty commit.
 //! If making it durable fails the store takes no more commits, since they could build on a load that
-//! a crash would undo; reopening gives the database from before the load.
+//! a crash would undo; reopening gives the database from before the load, or all of it if what failed was
+//! the renaming, or a checkpoint beside this one had been quicker.
 
 use crate::bulk::bodies::{Builder, Built, Numbers};
 use crate::bulk::extend::install;
 use crate::bulk::shape::check_shape;
 use crate::engine::{Engine, View};
+use crate::indexing::{IndexRequest, OwnerName, differs};
 use crate::log::frame::payload_crc;
 use crate::memory::engine::MemoryEngine;
 use crate::store::Store;
@@ -36,6 +39,10 @@ use evergraph_graph::load::{Load, VertexTable};
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// What failed when a checkpoint after a load did; its manifest may be in place all the same.
+const MAYBE_DURABLE: &str =
+    "make the loaded graph durable; reopened, the database is as before the load or has all of it";
 
 /// What a load did.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,8 +77,8 @@ impl Store<MemoryEngine> {
     }
 
     /// Adds a whole graph. Sorting takes at most `memory_bytes` beside the blocks and the finished bodies,
-    /// but for a group of vertices whose edges of one type need more. `progress` is told after each edge type and may fail to cancel;
-    /// `make_durable` writes a checkpoint.
+    /// but for a group of vertices whose edges of one type need more. `progress` is told after each edge
+    /// type and may fail to cancel; `make_durable` writes a checkpoint.
     ///
     /// Cost: two counting sorts of each type's edges, and three passes over the blocks if about 20 bytes an
     /// edge and its properties fit into `memory_bytes`, one more for each part that does not. Segments
@@ -79,9 +86,9 @@ impl Store<MemoryEngine> {
     ///
     /// # Errors
     /// `invalid` for a table that doesn't fit its others, a property with another type than before,
-    /// a unique key that is there twice, in the load or before it, an edge of a vertex that isn't there,
-    /// or a second edge of a simple type; `busy`, `limit`, `io`; what `progress` and `make_durable` say.
-    /// Except for the last, nothing has happened then.
+    /// a unique key that is there twice, in the load or before it, or whose index is not unique, an edge of
+    /// a vertex that isn't there, or a second edge of a simple type; `busy`, `limit`, `io`; what `progress`
+    /// and `make_durable` say. Except for the last, nothing has happened then.
     pub fn load_within(
         &self,
         memory_bytes: u64,
@@ -129,10 +136,12 @@ impl Store<MemoryEngine> {
         for group in groups.iter().cloned().chain(added.into_iter().map(Arc::new)) {
             staging.groups().insert(group);
         }
-        let indexes = self.index_load(&staging.view(&(), timestamp), &indexed, schema.current())?;
-        drop(staging);
+        let staged = staging.view(&(), timestamp);
+        let indexes = self.index_load(&staged, &indexed, schema.current())?;
 
         let space = front.log.reserve(0).map_err(Error::from)?;
+        self.enter_load(&staged, &indexed)?;
+        drop(staging);
         // Snapshots see the load once it is durable: the empty frame alone says nothing of it.
         let held = Held::back(&front.timeline, newest);
         let displaced = under_latch(&front.timeline, |latch| {
@@ -152,7 +161,7 @@ impl Store<MemoryEngine> {
             // What is in memory only must not be seen either.
             std::mem::forget(held);
             front.timeline.latch().poisoned.get_or_insert(cause);
-            return Err(error.context("make the loaded graph durable; the files are as before the load"));
+            return Err(error.context(MAYBE_DURABLE));
         }
         drop(held);
         drop(gate);
@@ -183,6 +192,11 @@ impl Store<MemoryEngine> {
                 let owner = Owner::Label(label);
                 if !schema.current().is_unique(owner, key) {
                     let id = IndexId { owner, key, kind: IndexKind::Hash };
+                    if let Some(known) = schema.current().index(id) {
+                        let owner = OwnerName::Label(&table.label);
+                        let request = IndexRequest { owner, key: name, kind: id.kind, unique: true };
+                        return Err(differs(&known, &request));
+                    }
                     let index = IndexDefinition { id, unique: true };
                     schema.make(SchemaChange::AddIndex(index));
                     asked_for.push(index);

@@ -83,6 +83,9 @@ pub fn take_column(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Dec
     if !of_type || zero != 0 {
         return Err(start.error(format!("the layout of a column of {value_type} expected, found {layout}")));
     }
+    if Packing::of(value_type) != Packing::Bytes && string_bytes != 0 {
+        return Err(start.error(format!("no byte strings expected, found {string_bytes} bytes of them")));
+    }
     if length == 0 || !fits(length) {
         return Err(start.error(format!("a column as long as its body expected, found {length} items")));
     }
@@ -194,5 +197,16 @@ pub(crate) mod tests {
         bytes[last..].copy_from_slice(&128i64.to_le_bytes());
         let error = take_column(&mut Reader::new(&bytes), |_| true).unwrap_err();
         assert!(error.expected.contains("item 1, found 128"), "{error}");
+    }
+
+    /// The fuzzer found it: what the form says is zero was not looked at.
+    #[test]
+    fn a_column_of_numbers_that_announces_byte_strings_is_refused() {
+        let column = PackedColumn::from_values([Some(&Value::I8(0))]).expect("there is a value");
+        let mut bytes = Vec::new();
+        put_column(&mut bytes, &column);
+        bytes[12] = 140;
+        let error = take_column(&mut Reader::new(&bytes), |_| true).unwrap_err();
+        assert!(error.expected.contains("no byte strings"), "{error}");
     }
 }

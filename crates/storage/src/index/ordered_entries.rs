@@ -134,6 +134,17 @@ fn part_of<'p, I: Item>(parts: &'p Parts<I>, place: &Place<I>) -> (&'p Place<I>,
     parts.range(..=place).next_back().expect("the first part begins before every place")
 }
 
+/// The part where `place` is or would be, and those behind it.
+fn parts_from<'p, I: Item>(
+    parts: &'p Parts<I>,
+    place: &'p Place<I>,
+) -> impl Iterator<Item = &'p RwLock<Part<I>>> {
+    let first = std::iter::once(part_of(parts, place).1);
+    // `range` searches the tree when it is called: who finds all in the first part doesn't pay for it.
+    let others = std::iter::once_with(move || parts.range((Bound::Excluded(place), Bound::Unbounded)));
+    first.chain(others.flatten().map(|(_, part)| part))
+}
+
 fn find<I: Item>(part: &Part<I>, value: &Value, item: I) -> Result<usize, usize> {
     part.binary_search_by(|entry| entry.0.cmp(value).then_with(|| entry.1.cmp(&item)))
 }
@@ -254,9 +265,7 @@ impl<I: Item> OrderedEntries<I> {
                 }
             }
         } else {
-            let first = std::iter::once(part_of(&parts, after).1);
-            let others = parts.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, part)| part);
-            for part in first.chain(others) {
+            for part in parts_from(&parts, after) {
                 let part = part.read();
                 let from = part.partition_point(|(value, item)| after.cmp_entry(value, *item).is_ge());
                 if !part[from..].iter().all(&mut copy) {
@@ -278,9 +287,7 @@ impl<I: Item> OrderedEntries<I> {
             }
             inside
         };
-        let first = std::iter::once(part_of(&parts, &place).1);
-        let others = parts.range((Bound::Excluded(&place), Bound::Unbounded)).map(|(_, part)| part);
-        for part in first.chain(others) {
+        for part in parts_from(&parts, &place) {
             let part = part.read();
             let from = part.partition_point(|(value, item)| place.cmp_entry(value, *item).is_ge());
             if !part[from..].iter().all(&mut copy) {

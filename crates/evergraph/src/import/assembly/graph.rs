@@ -1,10 +1,11 @@
 //! Graph: the spaces and tables of an assembly, and what files say about them; they must agree.
 
-use crate::import::assembly::id_column::{IdColumn, IdKind};
+use crate::import::assembly::id_column::IdColumn;
 use crate::import::assembly::settle::too_many_vertices;
-use crate::import::assembly::space::{Place, Space};
+use crate::import::assembly::space::{Place, Space, kind_of};
 use crate::import::cell::CellType;
 use crate::import::declared::Declared;
+use crate::import::id_type::IdType;
 use crate::import::identity::Inserted;
 use crate::import::known::Known;
 use crate::import::options::ImportOptions;
@@ -77,17 +78,18 @@ impl Assembly {
         &self.spaces
     }
 
-    /// The number of the space `name`, whose vertices the next batches of `file` hold.
+    /// The number of the space `name`, whose vertices the next batches of `file` hold. Their ids are of
+    /// `id_type`; `None`: of any types.
     ///
     /// # Errors
     /// `invalid` if its ids are of another kind elsewhere.
-    pub fn enter_space(&mut self, name: &str, kind: IdKind, file: &str) -> Result<usize> {
-        let space = self.space(name, kind, file)?;
+    pub fn enter_space(&mut self, name: &str, id_type: Option<IdType>, file: &str) -> Result<usize> {
+        let space = self.space(name, id_type, file)?;
         self.spaces[space].places.enter(file);
         Ok(space)
     }
 
-    /// The number of the space `name`, where the edges of `file` have an end whose ids are of `kind`
+    /// The number of the space `name`, where the edges of `file` have an end whose ids are of `id_type`
     /// (`None`: whatever they are elsewhere, or else `default`). If no file has vertices of it, they are
     /// those of the label of that name in the database; `None` if there is none either and none may be
     /// created.
@@ -98,8 +100,8 @@ impl Assembly {
     pub fn end_space(
         &mut self,
         name: &str,
-        kind: Option<IdKind>,
-        default: IdKind,
+        id_type: Option<IdType>,
+        default: IdType,
         file: &str,
     ) -> Result<Option<usize>> {
         let space = match self.find_space(name) {
@@ -108,11 +110,13 @@ impl Assembly {
         };
         match space {
             Some(space) => {
-                kind.map_or(Ok(()), |kind| self.check_kind(space, kind, file))?;
+                if id_type.is_some() {
+                    self.check_kind(space, id_type, file)?;
+                }
                 Ok(Some(space))
             }
             None if self.on_unknown == OnUnknown::Create => {
-                self.space(name, kind.unwrap_or(default), file).map(Some)
+                self.space(name, id_type.or(Some(default)), file).map(Some)
             }
             None => Ok(None),
         }
@@ -123,18 +127,15 @@ impl Assembly {
         let known = Arc::clone(&self.known);
         let in_file = |error: Error| error.context(format!("{file}: id space {name:?}"));
         let Some(label) = known.by_label(name).map_err(in_file)? else { return Ok(None) };
-        let kind = match label.value_type.unwrap_or(ValueType::String) {
-            ValueType::String => IdKind::Strings,
-            ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 => IdKind::Integers,
-            other => {
-                let key = &label.key_name;
-                return Err(in_file(Error::invalid(format!(
-                    "{name}.{key} of the database is of {other}; ids of files are strings or whole numbers"
-                ))));
-            }
-        };
-        let space = self.space(name, kind, file)?;
-        self.vertex_table(name, Some(&label.key_name), space, file)?;
+        let value_type = label.value_type.unwrap_or(ValueType::String);
+        let id_type = IdType::new(value_type).ok_or_else(|| {
+            let key = &label.key_name;
+            in_file(Error::invalid(format!(
+                "{name}.{key} of the database is of {value_type}, which ids of files can't be"
+            )))
+        })?;
+        let space = self.space(name, Some(id_type), file)?;
+        self.vertex_table(name, Some(&label.key_name), Some(id_type), space, file)?;
         Ok(Some(space))
     }
 
@@ -168,18 +169,18 @@ impl Assembly {
         Ok(None)
     }
 
-    fn space(&mut self, name: &str, kind: IdKind, file: &str) -> Result<usize> {
+    fn space(&mut self, name: &str, id_type: Option<IdType>, file: &str) -> Result<usize> {
         if let Some(space) = self.find_space(name) {
-            self.check_kind(space, kind, file)?;
+            self.check_kind(space, id_type, file)?;
             return Ok(space);
         }
-        self.spaces.push(Space::new(name, kind, file));
+        self.spaces.push(Space::new(name, id_type, file));
         Ok(self.spaces.len() - 1)
     }
 
-    /// Complains if the ids of `space`, which are of `kind` in `file`, are of another elsewhere.
-    fn check_kind(&self, space: usize, kind: IdKind, file: &str) -> Result<()> {
-        let space = &self.spaces[space];
+    /// Complains if the ids of `space`, which are of `id_type` in `file`, are of another kind elsewhere.
+    fn check_kind(&self, space: usize, id_type: Option<IdType>, file: &str) -> Result<()> {
+        let (space, kind) = (&self.spaces[space], kind_of(id_type));
         if space.kind() == kind {
             return Ok(());
         }
@@ -192,7 +193,7 @@ impl Assembly {
     }
 
     /// The number of the table of `label`, whose vertices have their ids in `space` and keep them as
-    /// property `key`.
+    /// property `key` of `id_type` (`None`: learned from the ids).
     ///
     /// # Errors
     /// `invalid` if another file says otherwise.
@@ -200,6 +201,7 @@ impl Assembly {
         &mut self,
         label: &str,
         key: Option<&str>,
+        id_type: Option<IdType>,
         space: usize,
         file: &str,
     ) -> Result<usize> {
@@ -218,7 +220,7 @@ impl Assembly {
                 show(known_key, *known_space)
             )));
         }
-        self.vertices.push(StagedVertices::new(label, key, &self.staging));
+        self.vertices.push(StagedVertices { id_type, ..StagedVertices::new(label, key, &self.staging) });
         self.table_spaces.push((space, file.to_owned()));
         Ok(self.vertices.len() - 1)
     }
@@ -232,24 +234,20 @@ impl Assembly {
         })
     }
 
-    /// Notes the types of the properties of vertices of `table`, as `file` declares them.
+    /// Notes the types of the ids and properties of vertices of `table`, as `file` declares them.
     ///
     /// # Errors
     /// `invalid` if another file says otherwise.
     pub fn declare_vertices<'a>(
         &mut self,
         table: usize,
+        id_type: IdType,
         properties: impl IntoIterator<Item = (&'a str, CellType)>,
         file: &str,
     ) -> Result<()> {
         let owner = format!("label {}", self.vertices[table].label);
         if let Some(key) = &self.vertices[table].unique_key {
-            let id_type = match self.spaces[self.table_spaces[table].0].kind() {
-                IdKind::Integers => ValueType::I64,
-                IdKind::Strings => ValueType::String,
-                IdKind::Values => ValueType::Any,
-            };
-            self.declared.declare(&owner, key, CellType::Scalar(id_type), file)?;
+            self.declared.declare(&owner, key, CellType::Scalar(id_type.value_type()), file)?;
         }
         self.declare(&owner, properties, file)
     }

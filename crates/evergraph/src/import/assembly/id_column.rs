@@ -1,6 +1,7 @@
 //! Id column: the ids of a batch, one a row, all of one kind.
 
 use crate::import::cell::{CellColumn, shortened};
+use crate::import::id_type::IdType;
 use evergraph_graph::bytes::Reader;
 use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::{Value, ValueType};
@@ -9,10 +10,12 @@ use std::fmt;
 /// What ids are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdKind {
-    /// Whole numbers of 64 bits.
+    /// Whole numbers of up to 64 bits.
     Integers,
     /// Texts.
     Strings,
+    /// Values of this type, which is none of the others.
+    Typed(ValueType),
     /// Values of any types: an `int` 1 and a `long` 1 are two ids.
     Values,
 }
@@ -73,17 +76,7 @@ impl IdColumn {
         match kind {
             IdKind::Integers => Self::Integers(Vec::new()),
             IdKind::Strings => Self::Strings(IdBytes::default()),
-            IdKind::Values => Self::Values(IdBytes::default()),
-        }
-    }
-
-    /// What the ids are.
-    #[must_use]
-    pub fn kind(&self) -> IdKind {
-        match self {
-            Self::Integers(_) => IdKind::Integers,
-            Self::Strings(_) => IdKind::Strings,
-            Self::Values(_) => IdKind::Values,
+            IdKind::Typed(_) | IdKind::Values => Self::Values(IdBytes::default()),
         }
     }
 
@@ -166,37 +159,47 @@ impl IdColumn {
         }
     }
 
-    /// The ids of `rows` as a property; all of them if `rows` is `None`.
+    /// The ids of `rows` as a property of `id_type`, `None` being that of the values found; all of them if
+    /// `rows` is `None`.
+    ///
+    /// # Errors
+    /// Names the first number that `id_type` doesn't hold.
     ///
     /// # Panics
-    /// If there is no such row.
-    #[must_use]
-    pub fn to_column(&self, rows: Option<&[u32]>) -> CellColumn {
+    /// If there is no such row, or ids are not of the kind of `id_type`.
+    pub fn to_column(&self, rows: Option<&[u32]>, id_type: Option<IdType>) -> Result<CellColumn, String> {
         match rows {
-            Some(rows) => self.property(rows.iter().map(|row| *row as usize)),
-            None => self.property(0..self.len()),
+            Some(rows) => self.property(rows.iter().map(|row| *row as usize), id_type),
+            None => self.property(0..self.len(), id_type),
         }
     }
 
-    fn property(&self, rows: impl Iterator<Item = usize>) -> CellColumn {
+    fn property(
+        &self,
+        mut rows: impl Iterator<Item = usize>,
+        id_type: Option<IdType>,
+    ) -> Result<CellColumn, String> {
         let mut column = PackedColumnBuilder::default();
-        let declared = match self {
-            Self::Integers(ids) => {
+        match self {
+            Self::Integers(ids) if id_type == Some(IdType::LONG) => {
                 rows.for_each(|row| column.push_i64(ids[row].cast_signed()));
-                Some(ValueType::I64)
             }
-            Self::Strings(ids) => {
-                rows.for_each(|row| column.push_text(text_of(ids.get(row))));
-                Some(ValueType::String)
+            Self::Integers(ids) => {
+                let id_type = id_type.expect("only values are of types that nobody states");
+                rows.try_for_each(|row| {
+                    let number = ids[row].cast_signed();
+                    let id = id_type.of_number(number);
+                    let id = id.ok_or_else(|| format!("{number} is no {id_type}, as ids are here"))?;
+                    column.push(Some(&id));
+                    Ok::<_, String>(())
+                })?;
             }
-            Self::Values(ids) => {
-                rows.for_each(|row| column.push(Some(&value_of(ids.get(row)))));
-                None
-            }
-        };
+            Self::Strings(ids) => rows.for_each(|row| column.push_text(text_of(ids.get(row)))),
+            Self::Values(ids) => rows.for_each(|row| column.push(Some(&value_of(ids.get(row))))),
+        }
         let column = column.finish();
-        let found = column.as_ref().map_or(ValueType::Any, |column| column.value_type());
-        CellColumn { value_type: declared.unwrap_or(found), column }
+        let found = || column.as_ref().map_or(ValueType::Any, |column| column.value_type());
+        Ok(CellColumn { value_type: id_type.map_or_else(found, IdType::value_type), column })
     }
 }
 
@@ -210,11 +213,12 @@ fn value_of(bytes: &[u8]) -> Value {
 
 impl fmt::Display for IdKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Integers => "longs",
-            Self::Strings => "strings",
-            Self::Values => "values of any type",
-        })
+        match self {
+            Self::Integers => f.write_str("whole numbers"),
+            Self::Strings => f.write_str("strings"),
+            Self::Typed(value_type) => write!(f, "of type {value_type}"),
+            Self::Values => f.write_str("values of any type"),
+        }
     }
 }
 
@@ -230,12 +234,23 @@ mod tests {
         let IdColumn::Values(bytes) = &ids else { unreachable!() };
         assert!(bytes.get(0) != bytes.get(1) && bytes.get(1) != bytes.get(2));
         assert_eq!([0, 1, 2].map(|row| ids.show(row)), ["1", "1", "\"1\""]);
-        let column = ids.to_column(None);
+        let column = ids.to_column(None, None).unwrap();
         assert_eq!(column.value_type, ValueType::Any);
         let back: Vec<Value> = (0..3).map(|row| column.column.as_ref().unwrap().get(row).unwrap()).collect();
         assert_eq!(back, values);
-        assert_eq!(ids.to_column(Some(&[1])).value_type, ValueType::I64);
+        assert_eq!(ids.to_column(Some(&[1]), None).unwrap().value_type, ValueType::I64);
         ids.retain(&[false, true, false]);
         assert_eq!((ids.len(), ids.show(0).as_str()), (1, "1"));
+    }
+
+    #[test]
+    fn whole_numbers_become_a_property_of_any_width_that_holds_them() {
+        let ids = IdColumn::Integers(vec![7, 300]);
+        let [byte, int] = [ValueType::I8, ValueType::I32].map(IdType::new);
+        let column = ids.to_column(None, int).unwrap();
+        assert_eq!(column.value_type, ValueType::I32);
+        assert_eq!(column.column.unwrap().get(1), Some(Value::I32(300)));
+        assert_eq!(ids.to_column(None, byte).unwrap_err(), "300 is no byte, as ids are here");
+        assert!(ids.to_column(Some(&[0]), byte).is_ok());
     }
 }

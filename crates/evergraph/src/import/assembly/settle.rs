@@ -5,7 +5,7 @@
 
 use crate::import::assembly::edges::{EdgeGroup, Joins};
 use crate::import::assembly::graph::Assembly;
-use crate::import::assembly::id_column::{IdColumn, IdKind};
+use crate::import::assembly::id_column::IdColumn;
 use crate::import::assembly::space::{Place, Space};
 use crate::import::identity::Inserted;
 use crate::import::stage::Typing;
@@ -62,9 +62,14 @@ impl Assembly {
         }
         let staged = &mut self.vertices[table];
         self.settled.add_created(&staged.label, created.len() as u64);
-        let id_column = |key: &String| (key.clone(), ids.to_column(Some(&created)));
-        let columns = staged.unique_key.iter().map(id_column).collect();
-        let typing = if ids.kind() == IdKind::Values { Typing::Learned } else { Typing::Declared };
+        let id_column = |key: &String| {
+            let ids = ids.to_column(Some(&created), staged.id_type);
+            let ids =
+                ids.map_err(|why| Error::invalid(format!("{file}: a vertex can't be created: {why}")))?;
+            Ok((key.clone(), ids))
+        };
+        let columns = staged.unique_key.iter().map(id_column).collect::<Result<_>>()?;
+        let typing = if staged.id_type.is_none() { Typing::Learned } else { Typing::Declared };
         staged.push(created.len(), columns, typing).map_err(|error| error.context(file))
     }
 
@@ -78,7 +83,8 @@ impl Assembly {
             [table] => Ok(table),
             [] => {
                 let label = if name.is_empty() { self.nameless_label.clone() } else { name };
-                self.vertex_table(&label, Some(CREATED_KEY), space, file)
+                let id_type = self.spaces[space].id_type();
+                self.vertex_table(&label, Some(CREATED_KEY), id_type, space, file)
             }
             _ => tables.iter().copied().find(|table| self.vertices[*table].label == name).ok_or_else(|| {
                 let labels: Vec<&str> =

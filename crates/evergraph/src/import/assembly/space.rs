@@ -10,6 +10,7 @@
 //! are numbered from above (`load::VertexTable::end`), in runs of their own.
 
 use crate::import::assembly::id_column::{IdColumn, IdKind};
+use crate::import::id_type::IdType;
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
 use crate::import::places::Places;
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ pub struct Space {
     pub file: String,
     /// The line of each entry.
     pub places: Places,
-    kind: IdKind,
+    id_type: Option<IdType>,
     ids: Ids,
     /// Sorted by entry: whose rows the entries from there on are.
     runs: Vec<Run>,
@@ -54,27 +55,33 @@ enum Ids {
 }
 
 impl Space {
-    /// A space without ids, which are of `kind`.
+    /// A space without ids, which are of `id_type`, or of any types.
     #[must_use]
-    pub fn new(name: &str, kind: IdKind, file: &str) -> Self {
+    pub fn new(name: &str, id_type: Option<IdType>, file: &str) -> Self {
         Self {
             name: name.to_owned(),
             file: file.to_owned(),
             places: Places::default(),
-            kind,
-            ids: match kind {
+            id_type,
+            ids: match kind_of(id_type) {
                 IdKind::Integers => Ids::Integers(IntegerIds::new()),
-                IdKind::Strings | IdKind::Values => Ids::Bytes(StringIds::new()),
+                IdKind::Strings | IdKind::Typed(_) | IdKind::Values => Ids::Bytes(StringIds::new()),
             },
             runs: Vec::new(),
             moved: HashMap::new(),
         }
     }
 
-    /// What its ids are.
+    /// The type of its ids as the first file has them; `None` if they are of any types.
+    #[must_use]
+    pub fn id_type(&self) -> Option<IdType> {
+        self.id_type
+    }
+
+    /// As what its ids are compared.
     #[must_use]
     pub fn kind(&self) -> IdKind {
-        self.kind
+        kind_of(self.id_type)
     }
 
     /// What errors call it.
@@ -188,13 +195,19 @@ impl Space {
     }
 }
 
+/// As what ids of `id_type` are compared.
+#[must_use]
+pub fn kind_of(id_type: Option<IdType>) -> IdKind {
+    id_type.map_or(IdKind::Values, IdType::kind)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_id_leads_to_its_row_and_to_the_new_one_after_it_moved() {
-        let mut space = Space::new("", IdKind::Integers, "a.csv");
+        let mut space = Space::new("", Some(IdType::LONG), "a.csv");
         let ids = IdColumn::Integers(vec![7, 8, 9, 10]);
         let places = [(0, 5), (0, 6), (1, 0), (0, 7)].map(|(table, row)| Place { table, row });
         for (row, place) in places.into_iter().enumerate() {

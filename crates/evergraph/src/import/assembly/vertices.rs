@@ -10,7 +10,7 @@ use crate::import::faults::{FaultCollector, Faults};
 use crate::import::identity::Inserted;
 use crate::import::policy::OnDuplicate;
 use crate::import::stage::Typing;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 
 impl Assembly {
     /// Adds the vertices of `batch` to `space`; `tables` holds a vertex table for each of its names.
@@ -39,7 +39,9 @@ impl Assembly {
             let table = &mut self.vertices[tables[code]];
             if let Some(key) = &table.unique_key {
                 let is_whole = group.rows.len() == rows;
-                let ids = batch.ids.to_column((!is_whole).then_some(group.rows.as_slice()));
+                let rows = (!is_whole).then_some(group.rows.as_slice());
+                let ids = batch.ids.to_column(rows, table.id_type);
+                let ids = ids.map_err(|why| Error::invalid(format!("{file}: {why}")))?;
                 columns.insert(0, (key.clone(), ids));
             }
             table.push(group.rows.len(), columns, typing).map_err(|error| error.context(file))?;

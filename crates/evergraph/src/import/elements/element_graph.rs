@@ -6,7 +6,6 @@
 use crate::import::assembly::batch::{Batch, Ends};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
-use crate::import::assembly::id_column::IdKind;
 use crate::import::context::Context;
 use crate::import::elements::graphml::read_graphml;
 use crate::import::elements::graphson::read_graphson;
@@ -123,7 +122,7 @@ impl ElementGraph {
         assembly: &mut Assembly,
         options: &ImportOptions,
     ) -> Result<Entered> {
-        let space = assembly.enter_space(file.format.space(), IdKind::Values, name)?;
+        let space = assembly.enter_space(file.format.space(), None, name)?;
         let rule = EdgeRule { source_space: space, target_space: space, undirected: file.rule.undirected };
         self.waiting.push(Waiting { file: name.to_owned(), rule, batches: Vec::new() });
         let rules = ElementRules {
@@ -144,7 +143,7 @@ impl ElementGraph {
     ) -> Result<u64> {
         let ElementBlock { vertices, edges, meta_properties } = block;
         let Entered { file, space, rules, .. } = entered;
-        let table = |label| assembly.vertex_table(label, Some(&rules.vertex_id_key), *space, file);
+        let table = |label| assembly.vertex_table(label, Some(&rules.vertex_id_key), None, *space, file);
         let tables =
             vertices.names.names.iter().map(|label| label.as_str()).map(table).collect::<Result<Vec<_>>>()?;
         let ids = vertices.ids.clone();

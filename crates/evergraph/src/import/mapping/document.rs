@@ -153,25 +153,22 @@ struct Defaults {
 struct FileEntry {
     path: String,
     format: Option<Spanned<String>>,
-    label: Option<String>,
+    label: Option<Spanned<String>>,
     #[serde(rename = "type")]
-    edge_type: Option<String>,
-    header: Option<bool>,
-    columns: Option<Vec<Spanned<String>>>,
-    id: Option<End>,
-    start: Option<End>,
-    end: Option<End>,
-    #[serde(default)]
-    types: BTreeMap<String, Spanned<String>>,
-    #[serde(default)]
-    ignore: Vec<Column>,
+    edge_type: Option<Spanned<String>>,
+    header: Option<Spanned<bool>>,
+    columns: Option<Spanned<Vec<Spanned<String>>>>,
+    id: Option<Spanned<End>>,
+    start: Option<Spanned<End>>,
+    end: Option<Spanned<End>>,
+    types: Option<Spanned<BTreeMap<String, Spanned<String>>>>,
+    ignore: Option<Spanned<Vec<Column>>>,
     delimiter: Option<Spanned<String>>,
     quote: Option<Spanned<String>>,
     escape: Option<Spanned<String>>,
-    null: Option<String>,
+    null: Option<Spanned<String>>,
     array_delimiter: Option<Spanned<String>>,
-    #[serde(default)]
-    undirected: bool,
+    undirected: Option<Spanned<bool>>,
 }
 
 /// A column, by its name or number.
@@ -223,7 +220,7 @@ impl<'de> Deserialize<'de> for End {
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(
                     "the name of a column, its number counted from 1, or \
-                     { column = NAME, space = SPACE, type = \"string\" or \"long\" }",
+                     { column = NAME, space = SPACE, type = TYPE }",
                 )
             }
 
@@ -266,34 +263,73 @@ impl FileEntry {
                 }
             })
         })?;
+        if let Some((key, at)) = self.keys().find(|(key, _)| !format.keys().contains(key)) {
+            let known = format.keys().join(", ");
+            let why =
+                format!("files of format {} have no such thing; known of them are {known}", format.name());
+            return Err(Misuse { at, key, why });
+        }
         let array_delimiter =
             one_byte("array-delimiter", self.array_delimiter.as_ref().or(defaults.array_delimiter.as_ref()))?;
-        for word in self.columns.iter().flatten() {
+        let (columns, types) = (self.columns.map(Spanned::into_inner), self.types.map(Spanned::into_inner));
+        for word in columns.iter().flatten() {
             check(word, "columns", check_word)?;
         }
-        for value_type in self.types.values() {
+        let types = types.unwrap_or_default();
+        for value_type in types.values() {
             check(value_type, "types", |value_type| check_word(&format!("name:{value_type}")))?;
         }
         let rule = FileRule {
             format,
-            label: self.label,
-            edge_type: self.edge_type,
-            header: self.header.unwrap_or(true),
-            columns: self.columns.map(|words| words.into_iter().map(Spanned::into_inner).collect()),
-            id: self.id.map(|End(end)| end),
-            start: self.start.map(|End(end)| end),
-            end: self.end.map(|End(end)| end),
-            types: self.types.into_iter().map(|(name, value)| (name, value.into_inner())).collect(),
-            ignore: self.ignore.into_iter().map(|Column(column)| column).collect(),
+            label: self.label.map(Spanned::into_inner),
+            edge_type: self.edge_type.map(Spanned::into_inner),
+            header: self.header.is_none_or(Spanned::into_inner),
+            columns: columns.map(|words| words.into_iter().map(Spanned::into_inner).collect()),
+            id: self.id.map(|end| end.into_inner().0),
+            start: self.start.map(|end| end.into_inner().0),
+            end: self.end.map(|end| end.into_inner().0),
+            types: types.into_iter().map(|(name, value)| (name, value.into_inner())).collect(),
+            ignore: self
+                .ignore
+                .map(Spanned::into_inner)
+                .into_iter()
+                .flatten()
+                .map(|Column(name)| name)
+                .collect(),
             delimiter: one_byte("delimiter", self.delimiter.as_ref().or(defaults.delimiter.as_ref()))?,
             quote: quote(self.quote.as_ref().or(defaults.quote.as_ref()))?,
             escape: one_byte("escape", self.escape.as_ref().or(defaults.escape.as_ref()))?,
-            null: self.null.or_else(|| defaults.null.clone()),
+            null: self.null.map(Spanned::into_inner).or_else(|| defaults.null.clone()),
             array_delimiter,
-            undirected: self.undirected,
+            undirected: self.undirected.is_some_and(Spanned::into_inner),
             origin: Some(origin),
         };
         Ok(MappedRule { pattern: self.path, rule })
+    }
+
+    /// The keys that are there beside `path` and `format`, and where their values stand.
+    fn keys(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
+        fn at<T>(value: &Option<Spanned<T>>) -> Option<Range<usize>> {
+            value.as_ref().map(Spanned::span)
+        }
+        let keys = [
+            ("label", at(&self.label)),
+            ("type", at(&self.edge_type)),
+            ("header", at(&self.header)),
+            ("columns", at(&self.columns)),
+            ("id", at(&self.id)),
+            ("start", at(&self.start)),
+            ("end", at(&self.end)),
+            ("types", at(&self.types)),
+            ("ignore", at(&self.ignore)),
+            ("delimiter", at(&self.delimiter)),
+            ("quote", at(&self.quote)),
+            ("escape", at(&self.escape)),
+            ("null", at(&self.null)),
+            ("array-delimiter", at(&self.array_delimiter)),
+            ("undirected", at(&self.undirected)),
+        ];
+        keys.into_iter().filter_map(|(key, at)| Some((key, at?)))
     }
 }
 
@@ -340,6 +376,33 @@ mod tests {
 
     fn parse(text: &str) -> Result<Mapping> {
         Mapping::parse("m.toml", text, Path::new("."))
+    }
+
+    #[test]
+    fn a_key_that_the_format_has_no_use_for_is_refused_by_its_line() {
+        let error = |rest: &str| parse(&format!("[[file]]\npath = \"g\"\n{rest}")).unwrap_err().to_string();
+        assert_eq!(
+            error("format = \"graphson\"\nlabel = \"V\"\ndelimiter = \"|\"\n"),
+            "m.toml:5: delimiter: files of format graphson have no such thing; known of them are label, type, \
+             undirected"
+        );
+        for (format, key) in [
+            ("graphml", "types = { a = \"int\" }"),
+            ("graphml", "id = \"pid\""),
+            ("graphson", "header = false"),
+            ("graphson", "ignore = [\"a\"]"),
+            ("parquet", "columns = [\"a\"]"),
+            ("edge-list", "quote = \"none\""),
+        ] {
+            let found = error(&format!("format = \"{format}\"\n{key}\n"));
+            let name = key.split(' ').next().unwrap();
+            assert!(
+                found.starts_with(&format!("m.toml:4: {name}: files of format {format} have")),
+                "{found}"
+            );
+        }
+        let shared = "[defaults]\ndelimiter = \"|\"\n[[file]]\npath = \"g\"\nformat = \"graphson\"\n";
+        assert!(parse(shared).is_ok(), "what is said of all files is for those that need it");
     }
 
     #[test]

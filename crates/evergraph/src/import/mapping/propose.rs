@@ -186,6 +186,28 @@ mod tests {
                 ignore,
                 ..FileRule::new(flags.2)
             })
+            .prop_map(with_keys_of_its_format)
+    }
+
+    /// What `rule` says by keys that its format has.
+    fn with_keys_of_its_format(mut rule: FileRule) -> FileRule {
+        let has = |key| rule.format.keys().contains(&key);
+        let [header, columns, ends, types, ignore] = ["header", "columns", "id", "types", "ignore"].map(has);
+        let [delimiter, quote, escape, array_delimiter, null] =
+            ["delimiter", "quote", "escape", "array-delimiter", "null"].map(has);
+        rule.header |= !header;
+        rule.columns.take_if(|_| !columns);
+        for end in [&mut rule.id, &mut rule.start, &mut rule.end] {
+            end.take_if(|_| !ends);
+        }
+        rule.types.retain(|_, _| types);
+        rule.ignore.retain(|_| ignore);
+        rule.delimiter.take_if(|_| !delimiter);
+        rule.quote.take_if(|_| !quote);
+        rule.escape.take_if(|_| !escape);
+        rule.array_delimiter.take_if(|_| !array_delimiter);
+        rule.null.take_if(|_| !null);
+        rule
     }
 
     proptest! {

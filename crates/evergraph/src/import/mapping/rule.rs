@@ -114,6 +114,36 @@ impl FileFormat {
             Self::Ignore => "ignore",
         }
     }
+
+    /// The keys of a mapping file that say something of such a file, beside `path` and `format`.
+    #[must_use]
+    pub const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Csv | Self::Ignore => &[
+                "label",
+                "type",
+                "header",
+                "columns",
+                "id",
+                "start",
+                "end",
+                "types",
+                "ignore",
+                "delimiter",
+                "quote",
+                "escape",
+                "array-delimiter",
+                "null",
+                "undirected",
+            ],
+            // A schema says the rest.
+            Self::Parquet => &["label", "type", "id", "start", "end", "ignore", "undirected"],
+            Self::EdgeList | Self::VertexList | Self::Dimacs | Self::MatrixMarket => {
+                &["label", "type", "columns", "delimiter", "null", "undirected"]
+            }
+            Self::GraphSon | Self::GraphMl => &["label", "type", "undirected"],
+        }
+    }
 }
 
 impl FileRule {

@@ -2,6 +2,7 @@
 
 use crate::import::assembly::id_column::{IdColumn, IdKind};
 use crate::import::cell::{CellColumn, CellType, Cells};
+use crate::import::id_type::IdType;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -77,34 +78,32 @@ pub fn texts(array: &dyn Array, cell_type: CellType, note: &mut dyn FnMut(usize,
     cells.finish()
 }
 
-/// The ids in `array`, as ones of `kind`. `note` is told of each row without one, or with one that is
-/// none of that kind; it has one of no meaning then.
+/// The ids in `array`, as ones of `id_type`. `note` is told of each row without one, or with one that is
+/// none of that type; it has one of no meaning then.
 #[must_use]
-pub fn ids(array: &dyn Array, kind: IdKind, note: &mut dyn FnMut(usize, String)) -> IdColumn {
-    let mut ids = IdColumn::new(kind);
+pub fn ids(
+    array: &dyn Array,
+    is_uuid: bool,
+    id_type: IdType,
+    note: &mut dyn FnMut(usize, String),
+) -> IdColumn {
+    let mut ids = IdColumn::new(id_type.kind());
     for row in 0..array.len() {
-        let id = match value_at(array, row, false) {
-            Ok(Some(id)) => as_id(&id, kind).ok_or_else(|| format!("{id} is no id: longs and strings are")),
+        let id = match value_at(array, row, is_uuid) {
+            Ok(Some(Value::String(text))) if text.is_empty() => Err("the id is missing".to_owned()),
+            Ok(Some(id)) => {
+                id_type.of_value(&id).ok_or_else(|| format!("{id} is no {id_type}, as ids are here"))
+            }
             Ok(None) => Err("the id is missing".to_owned()),
             Err(why) => Err(why),
         };
-        let nothing = || if kind == IdKind::Integers { Value::I64(0) } else { Value::from("") };
+        let nothing = || if id_type.kind() == IdKind::Integers { Value::I64(0) } else { Value::from("") };
         ids.push_value(&id.unwrap_or_else(|why| {
             note(row, why);
             nothing()
         }));
     }
     ids
-}
-
-fn as_id(value: &Value, kind: IdKind) -> Option<Value> {
-    match (kind, value) {
-        (IdKind::Integers, value) => value.as_i64().map(Value::I64),
-        (IdKind::Strings, Value::String(text)) if text.is_empty() => None,
-        (IdKind::Strings, Value::String(_)) => Some(value.clone()),
-        (IdKind::Strings, number) => number.as_i64().map(|number| Value::from(number.to_string())),
-        (IdKind::Values, value) => Some(value.clone()),
-    }
 }
 
 /// The value at `row`, which must exist; `None` if there is none.

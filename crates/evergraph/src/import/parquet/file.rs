@@ -5,12 +5,13 @@
 //! exports add, a field's metadata say: texts that are cells of another type, and keys that would look
 //! like a role.
 
-use crate::import::assembly::id_column::IdKind;
 use crate::import::cell::CellType;
 use crate::import::header::{Header, Meaning, parse_type};
+use crate::import::id_type::IdType;
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::header_words;
 use crate::import::options::Role;
+use crate::import::parquet::packing::check_packing;
 use crate::import::parquet::sound::{check_footer, guarded};
 use crate::import::parquet::types::value_type_of;
 use crate::import::recognise::file::{is_role_word, stem};
@@ -76,14 +77,15 @@ pub struct ParquetColumn {
 }
 
 impl ParquetColumn {
-    /// What ids in it are, if they may be ids.
+    /// The type of ids in it: what its name states, or else that of its values, if they may be ids.
     #[must_use]
-    pub fn id_kind(&self) -> Option<IdKind> {
-        match self.value_type {
-            ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 => Some(IdKind::Integers),
-            ValueType::String => Some(IdKind::Strings),
+    pub fn id_type(&self) -> Option<IdType> {
+        let stated = match &self.meaning {
+            Meaning::Id { id_type, .. } => *id_type,
+            Meaning::StartId(end) | Meaning::EndId(end) => end.id_type,
             _ => None,
-        }
+        };
+        IdType::new(self.value_type).map(|found| stated.unwrap_or(found))
     }
 }
 
@@ -97,9 +99,6 @@ impl ParquetFile {
         let (rule, name) = (&self.rule, display_name(&self.path));
         let metadata = read_metadata(&self.path)?;
         let blame = |why: String| Error::invalid(rule.blame(format!("{name}: {why}")));
-        if !rule.types.is_empty() || rule.columns.is_some() {
-            return Err(blame("a Parquet file names its columns and states their types itself".to_owned()));
-        }
         let names: Vec<String> =
             metadata.schema().fields().iter().map(|field| field.name().clone()).collect();
         let words = header_words(&names, rule).map_err(&blame)?;
@@ -145,8 +144,8 @@ impl ParquetFile {
             let column = ParquetColumn { index, text: names[index].clone(), meaning, value_type, cells };
             let is_id =
                 matches!(column.meaning, Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_));
-            if is_id && column.id_kind().is_none() {
-                return Err(refuse("ids are whole numbers or strings"));
+            if is_id && column.id_type().is_none() {
+                return Err(refuse("which ids can't be"));
             }
             if matches!(column.meaning, Meaning::Label | Meaning::Type) && value_type != ValueType::String {
                 return Err(refuse("names are strings"));
@@ -254,6 +253,7 @@ fn read_metadata(path: &Path) -> Result<ArrowReaderMetadata> {
     let file_bytes = file.metadata().map_err(|error| open_error(path, error))?.len();
     let metadata = guarded(&name, || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))?;
     check_footer(&name, metadata.metadata(), file_bytes)?;
+    check_packing(&name, metadata.metadata())?;
     Ok(metadata)
 }
 

@@ -5,19 +5,19 @@
 use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
-use crate::import::assembly::id_column::{IdColumn, IdKind};
+use crate::import::assembly::id_column::IdColumn;
 use crate::import::cell::{CellColumn, CellType};
 use crate::import::context::Context;
 use crate::import::faults::{Fault, FaultCollector, FaultRules, Faults};
 use crate::import::header::{EndSpace, Meaning};
-use crate::import::options::IdType;
+use crate::import::id_type::IdType;
 use crate::import::parquet::cells::{ids, property, texts, value_at};
 use crate::import::parquet::file::{OpenParquet, ParquetColumn};
 use crate::import::pipeline;
 use crate::import::source::BytesRead;
 use arrow_array::RecordBatch;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::value::Value;
+use evergraph_graph::value::{Value, ValueType};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Rows of a batch, at most.
@@ -43,27 +43,28 @@ struct Rows {
 /// the import.
 pub fn read_nodes(assembly: &mut Assembly, file: &OpenParquet, context: &mut Context<'_>) -> Result<()> {
     let id = file.columns.iter().find_map(|column| match &column.meaning {
-        Meaning::Id { key, space, id_type } => Some((column, key.clone(), space, *id_type)),
+        Meaning::Id { key, space, .. } => Some((column, key.clone(), space)),
         _ => None,
     });
-    let Some((id_column, key, space, id_type)) = id else {
+    let Some((id_column, key, space)) = id else {
         return Err(Error::invalid(format!("{}: there is no :ID", file.name)));
     };
-    let kind = id_kind(file, id_column, id_type)?;
-    let space = assembly.enter_space(space, kind, &file.name)?;
+    let id_type = id_type(id_column);
+    let space = assembly.enter_space(space, Some(id_type), &file.name)?;
     if !file.columns.iter().any(|column| column.meaning == Meaning::Label) {
         // The label is there even if the file has no rows.
-        let table = assembly.vertex_table(&file.default_name, key.as_deref(), space, &file.name)?;
-        assembly.declare_vertices(table, properties(file), &file.name)?;
+        let table =
+            assembly.vertex_table(&file.default_name, key.as_deref(), Some(id_type), space, &file.name)?;
+        assembly.declare_vertices(table, id_type, properties(file), &file.name)?;
     }
     let mut declared = HashSet::new();
-    read_groups(file, &[kind], context, |rows, collector| {
+    read_groups(file, &[id_type], context, |rows, collector| {
         let Rows { lines, mut ids, names, columns, faults } = rows;
         let mut tables = Vec::with_capacity(names.names.len());
         for label in &names.names {
-            let table = assembly.vertex_table(label, key.as_deref(), space, &file.name)?;
+            let table = assembly.vertex_table(label, key.as_deref(), Some(id_type), space, &file.name)?;
             if declared.insert(table) {
-                assembly.declare_vertices(table, properties(file), &file.name)?;
+                assembly.declare_vertices(table, id_type, properties(file), &file.name)?;
             }
             tables.push(table);
         }
@@ -86,34 +87,34 @@ pub fn read_relationships(
     file: &OpenParquet,
     context: &mut Context<'_>,
 ) -> Result<()> {
-    let mut end = |column: &ParquetColumn, end: &EndSpace| -> Result<(usize, IdKind)> {
-        let kind = id_kind(file, column, end.id_type)?;
-        let space = assembly.end_space(&end.space, Some(kind), kind, &file.name)?.ok_or_else(|| {
+    let mut end = |column: &ParquetColumn, end: &EndSpace| -> Result<(usize, IdType)> {
+        let id_type = id_type(column);
+        let space = assembly.end_space(&end.space, Some(id_type), id_type, &file.name)?.ok_or_else(|| {
             let (number, text, space) = (column.index + 1, &column.text, &end.space);
             Error::invalid(format!(
                 "{}: column {number} ({text:?}): no file of vertices has the id space {space:?}",
                 file.name
             ))
         })?;
-        Ok((space, kind))
+        Ok((space, id_type))
     };
-    let (mut source, mut target, mut kinds) = (None, None, Vec::new());
+    let (mut source, mut target, mut id_types) = (None, None, Vec::new());
     for column in &file.columns {
         let (place, space) = match &column.meaning {
             Meaning::StartId(space) => (&mut source, space),
             Meaning::EndId(space) => (&mut target, space),
             _ => continue,
         };
-        let (space, kind) = end(column, space)?;
-        *place = Some((kinds.len(), column, space));
-        kinds.push(kind);
+        let (space, id_type) = end(column, space)?;
+        *place = Some((id_types.len(), column, space));
+        id_types.push(id_type);
     }
     let (Some(source), Some(target)) = (source, target) else {
         return Err(Error::invalid(format!("{}: :START_ID and :END_ID are wanted", file.name)));
     };
     let rule = EdgeRule { source_space: source.2, target_space: target.2, undirected: file.undirected };
     let mut declared = HashSet::new();
-    read_groups(file, &kinds, context, |rows, collector| {
+    read_groups(file, &id_types, context, |rows, collector| {
         let Rows { lines, ids, names, columns, faults } = rows;
         for edge_type in &names.names {
             if declared.insert(edge_type.clone()) {
@@ -142,25 +143,13 @@ fn properties(file: &OpenParquet) -> impl Iterator<Item = (&str, CellType)> {
     })
 }
 
-/// What the ids of `column` are: what its name states, or else what its values are.
-fn id_kind(file: &OpenParquet, column: &ParquetColumn, stated: Option<IdType>) -> Result<IdKind> {
-    let found = column.id_kind().expect("`open` refuses other columns of ids");
-    match stated {
-        None => Ok(found),
-        Some(IdType::String) => Ok(IdKind::Strings),
-        Some(IdType::Integer) if found == IdKind::Integers => Ok(found),
-        Some(IdType::Integer) => Err(Error::invalid(format!(
-            "{}: column {} ({}): its ids are strings, and said to be longs",
-            file.name,
-            column.index + 1,
-            column.text
-        ))),
-    }
+fn id_type(column: &ParquetColumn) -> IdType {
+    column.id_type().expect("`open` refuses other columns of ids")
 }
 
 fn read_groups(
     file: &OpenParquet,
-    kinds: &[IdKind],
+    id_types: &[IdType],
     context: &mut Context<'_>,
     mut place: impl FnMut(Rows, &mut FaultCollector) -> Result<u64> + Send,
 ) -> Result<()> {
@@ -177,7 +166,7 @@ fn read_groups(
         let mut reader = file.read_group(group, batch_rows)?;
         while let Some(batch) = file.next_batch(&mut reader)? {
             cancel.check()?;
-            all.push(parse_rows(file, kinds, &batch, first, rules)?);
+            all.push(parse_rows(file, id_types, &batch, first, rules)?);
             first += batch.num_rows() as u64;
         }
         bytes.add(file.group_bytes(group));
@@ -200,7 +189,7 @@ fn read_groups(
 /// Turns a record batch, which begins behind `first` rows, into rows of ours.
 fn parse_rows(
     file: &OpenParquet,
-    kinds: &[IdKind],
+    id_types: &[IdType],
     batch: &RecordBatch,
     first: u64,
     rules: FaultRules,
@@ -219,7 +208,8 @@ fn parse_rows(
         };
         match &column.meaning {
             Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_) => {
-                id_columns.push(ids(array, kinds[id_columns.len()], &mut note));
+                let is_uuid = column.value_type == ValueType::Uuid;
+                id_columns.push(ids(array, is_uuid, id_types[id_columns.len()], &mut note));
             }
             Meaning::Label | Meaning::Type => {
                 let mut codes: HashMap<String, u32> = HashMap::new();
@@ -301,8 +291,8 @@ mod tests {
         UInt64Array,
     };
     use evergraph_graph::load::{Load, VertexTable};
-    use evergraph_graph::value::ValueType;
     use parquet::arrow::ArrowWriter;
+    use parquet::basic::{Compression, GzipLevel, ZstdLevel};
     use parquet::file::properties::WriterProperties;
     use proptest::prelude::*;
     use std::fs::{self, File};
@@ -315,11 +305,16 @@ mod tests {
 
     /// Writes `columns` in groups of two rows.
     fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) {
+        write_packed(path, columns, Compression::UNCOMPRESSED);
+    }
+
+    fn write_packed(path: &Path, columns: Vec<(&str, ArrayRef)>, packer: Compression) {
         let batch = RecordBatch::try_from_iter_with_nullable(
             columns.into_iter().map(|(name, array)| (name, array, true)),
         );
         let batch = batch.unwrap();
-        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(2)).build();
+        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(2));
+        let properties = properties.set_compression(packer).build();
         let mut writer =
             ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
@@ -402,7 +397,7 @@ mod tests {
                 ("All", 3, Some("id"))
             );
             for (key, value_type, expected) in [
-                ("id", ValueType::I64, ["17", "4", "9"]),
+                ("id", ValueType::I32, ["17", "4", "9"]),
                 ("flag", ValueType::Bool, ["true", "-", "false"]),
                 ("tiny", ValueType::I16, ["255", "0", "1"]),
                 ("huge", ValueType::BigInteger, ["18446744073709551615", "0", "1"]),
@@ -444,6 +439,30 @@ mod tests {
             }
             let bytes = table.column("bytes").unwrap().unwrap().get(0).unwrap();
             assert_eq!(bytes, evergraph_graph::value::Value::Bytes(b"ab".as_slice().into()));
+        }
+    }
+
+    #[test]
+    fn files_are_read_whichever_of_the_usual_packers_wrote_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("V.parquet");
+        for packer in [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::GZIP(GzipLevel::default()),
+            Compression::LZ4,
+            Compression::LZ4_RAW,
+            Compression::ZSTD(ZstdLevel::default()),
+        ] {
+            // Alike and long, so that they are worth packing.
+            let names = array(StringArray::from(vec!["Ada".repeat(100); 3]));
+            write_packed(
+                &path,
+                vec![("id:ID", array(Int64Array::from(vec![1, 2, 3]))), ("name", names)],
+                packer,
+            );
+            let load = read(folder.path(), vec![InputFile::new(&path)], |_| (), 1).unwrap().load;
+            assert_eq!(values(&load.vertices[0], "name"), vec![Some("Ada".repeat(100)); 3], "{packer}");
         }
     }
 
@@ -523,7 +542,7 @@ mod tests {
         fs::write(&csv, "id:ID(V)\n1\n2\n").unwrap();
         assert_eq!(
             read(folder.path(), inputs(), |_| (), 2).unwrap_err(),
-            "E.parquet: ids of id space V are longs here and strings in V.csv; give both headers one id-type"
+            "E.parquet: ids of id space V are whole numbers here and strings in V.csv; give both headers one id-type"
         );
     }
 
@@ -542,9 +561,7 @@ mod tests {
                 .starts_with("V.parquet: column 2 (at): is of type Time32(s), which we don't have"),
         );
         let half = array(Float64Array::from(vec![0.5]));
-        assert!(
-            error(vec![("id:ID", half)]).ends_with("is of type Float64, ids are whole numbers or strings")
-        );
+        assert!(error(vec![("id:ID", half)]).ends_with("is of type Float64, which ids can't be"));
         assert_eq!(
             error(vec![("x:ID", ids()), ("x", ids())]),
             "V.parquet: column 2: there are two columns x"

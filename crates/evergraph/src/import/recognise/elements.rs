@@ -10,7 +10,8 @@ const START_BYTES: usize = 64 * 1024;
 /// What a vertex of GraphSON has, beside its id.
 const VERTEX_KEYS: [&[u8]; 4] = [b"\"label\"", b"\"outE\"", b"\"inE\"", b"\"properties\""];
 
-/// Whether the file at `path` begins with a vertex of GraphSON, or with the wrapping of many.
+/// Whether the file at `path` begins with a vertex of GraphSON, or with the wrapping of many, or is empty as
+/// that of a graph without vertices.
 ///
 /// # Errors
 /// As reading.
@@ -24,7 +25,7 @@ pub fn looks_like_graphson(path: &Path) -> Result<bool> {
     let is_vertex = first_line.starts_with(b"{")
         && has(first_line, b"\"id\"")
         && VERTEX_KEYS.iter().any(|key| has(first_line, key));
-    Ok(is_wrapped || is_vertex)
+    Ok(is_wrapped || is_vertex || start.is_empty())
 }
 
 /// Whether the file at `path` has GraphML's tag in its beginning.
@@ -58,7 +59,8 @@ mod tests {
         assert!(json("{\"outE\":{},\"id\":1}"));
         assert!(!json("{\"name\": \"evergraph\"}"));
         assert!(!json("{\n \"id\": 5,\n \"label\": 7}"));
-        assert!(!json("[1]") && !json(""));
+        assert!(json("\n"), "a graph without vertices");
+        assert!(!json("[1]"));
         let xml = |text: &[u8]| {
             fs::write(&path, text).unwrap();
             looks_like_graphml(&path).unwrap()

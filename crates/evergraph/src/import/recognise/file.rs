@@ -72,6 +72,10 @@ pub fn recognise(files: &[(InputFile, bool)], options: &ImportOptions) -> Result
                 // Its schema states them.
                 (rule.header, rule.columns) = (true, None);
                 rule.types.clear();
+                [&mut rule.id, &mut rule.start, &mut rule.end]
+                    .into_iter()
+                    .flatten()
+                    .for_each(|end| end.id_type = None);
             }
             Some(Recognised { rule: named(rule, file), notes, problem })
         }
@@ -118,6 +122,8 @@ fn stream_rule(file: &InputFile, options: &ImportOptions) -> Result<FileRule> {
     Ok(match file.role {
         None | Some(Role::EdgeList | Role::Edges) => FileRule::new(FileFormat::EdgeList),
         Some(Role::VertexList) => FileRule::new(FileFormat::VertexList),
+        Some(Role::GraphSon) => FileRule::new(FileFormat::GraphSon),
+        Some(Role::GraphMl) => FileRule::new(FileFormat::GraphMl),
         Some(Role::Nodes | Role::Relationships) => with_header(csv_rule(file), file, options)?,
     })
 }
@@ -155,8 +161,8 @@ fn look(file: &InputFile, options: &ImportOptions) -> Result<Look> {
         (None | Some(Role::Edges | Role::EdgeList), "gr") => list(FileFormat::Dimacs),
         (None | Some(Role::Edges | Role::EdgeList), "mtx") => list(FileFormat::MatrixMarket),
         (None | Some(Role::Nodes | Role::Relationships | Role::Edges), "parquet") => look_at_parquet(file),
-        (None, "graphson") => list(FileFormat::GraphSon),
-        (None, "graphml") => list(FileFormat::GraphMl),
+        (Some(Role::GraphSon), _) | (None, "graphson") => list(FileFormat::GraphSon),
+        (Some(Role::GraphMl), _) | (None, "graphml") => list(FileFormat::GraphMl),
         (None, "json") if looks_like_graphson(&file.path)? => list(FileFormat::GraphSon),
         (None, "xml") if looks_like_graphml(&file.path)? => list(FileFormat::GraphMl),
         (None, "e" | "edges" | "el" | "txt") | (Some(Role::EdgeList), _) => list(FileFormat::EdgeList),

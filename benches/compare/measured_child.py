@@ -1,0 +1,42 @@
+"""A child process whose wall time and peak memory are its own: read by `wait4` when it ends."""
+
+import json
+import os
+import resource
+import subprocess
+import tempfile
+import time
+
+
+def run(command, address_space_max=None):
+    """Runs a command that prints one JSON document.
+
+    Parameters
+    ----------
+    command : list
+    address_space_max : int, optional
+        Bytes of address space that the child may map (RLIMIT_AS). Default: no limit
+
+    Returns
+    -------
+    dict
+        `wall` in seconds and `peak` in bytes (the most resident at once), and `said`, the document; or
+        `error`, the last lines of what it wrote on standard error, or the signal that ended it.
+    """
+    def limit():
+        if address_space_max is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (address_space_max, address_space_max))
+
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        began = time.perf_counter()
+        child = subprocess.Popen([str(word) for word in command], stdout=output, stderr=errors, preexec_fn=limit)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.perf_counter() - began
+        # Waited for above, so that the figures are this child's alone.
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            errors.seek(0)
+            return {"error": errors.read().strip()[-300:] or f"ended with code {child.returncode}"}
+        output.seek(0)
+        # Linux counts the peak in KiB.
+        return {"wall": wall, "peak": usage.ru_maxrss * 1024, "said": json.load(output)}

@@ -44,7 +44,7 @@ Exit codes:
   6  limit       a stated limit was reached: memory, disk space, counts
   7  io          the operating system refused
   8  busy        another process has the database open
-  130 cancelled  Ctrl-C; the database is as it was before";
+  130 cancelled  Ctrl-C or SIGTERM; the database is as it was before";
 
 /// What a log that is synced in the background is synced at, if nothing else is said.
 const INTERVAL: Duration = Duration::from_millis(50);

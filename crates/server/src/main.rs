@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     let program = with_undoing(command_line()).color(color_of_help(&said));
     let matches = match program.clone().try_get_matches_from(&said) {
         Ok(matches) => matches,
-        Err(_) if said.len() < 2 => return ended(welcome::show(), &Console::default(), None),
+        Err(_) if said.len() < 2 => return ended(welcome::show(), &Console::default(), nothing),
         // What is in effect can be asked for without saying what else to do.
         Err(usage) if is_incomplete(&usage) && said.iter().any(|word| word == "--print-config") => {
             match program.clone().ignore_errors(true).try_get_matches_from(&said) {
@@ -59,12 +59,12 @@ fn main() -> ExitCode {
     let console = Console::new(json, false, Color::Auto, When::Never);
     let resolved = match settle(&matches) {
         Ok(resolved) => resolved,
-        Err(failure) => return ended(Err(failure), &console, None),
+        Err(failure) => return ended(Err(failure), &console, nothing),
     };
     if matches.get_flag("print_config") {
         let report = SettingsReport::new(&resolved);
         resolved.left_out_files.iter().for_each(|why| console.note(format!("{why}; it is left out")));
-        return ended(console.result(&report).map(|()| ExitCode::SUCCESS), &console, None);
+        return ended(console.result(&report).map(|()| ExitCode::SUCCESS), &console, nothing);
     }
     let parsed = resolved.with_defaults(program.clone()).try_get_matches_from(&said);
     let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     }
     let elsewhere = |message: &str| resolved.told_elsewhere(&command_path(&matches), message);
     let outcome = start(console, &arguments.global).and_then(|context| run(&arguments.command, &context));
-    ended(outcome, &console, Some(&elsewhere))
+    ended(outcome, &console, elsewhere)
 }
 
 /// Reads what files and variables say besides the command line.
@@ -112,16 +112,21 @@ fn start(console: Console, global: &Global) -> Result<Context, Failure> {
     Ok(Context { console, cancel, threads, options })
 }
 
+/// Before settings are known, nothing is said of them.
+fn nothing(_message: &str) -> Option<String> {
+    None
+}
+
 /// Tells of a failure; `elsewhere` says which settings that its message speaks of were not said in the call.
 fn ended(
     outcome: Result<ExitCode, Failure>,
     console: &Console,
-    elsewhere: Option<&dyn Fn(&str) -> Option<String>>,
+    elsewhere: impl Fn(&str) -> Option<String>,
 ) -> ExitCode {
     outcome.unwrap_or_else(|failure| {
         let hint = match &failure {
             Failure::Error(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound) => {
-                elsewhere.and_then(|elsewhere| elsewhere(&error.to_string()))
+                elsewhere(&error.to_string())
             }
             _ => None,
         };

@@ -416,7 +416,8 @@ fn choose(
             Err(Error::new(ErrorKind::NotFound, text))
         }
         _ => Err(Error::invalid(format!(
-            "{owner}.{key} has a hash and an ordered index: say which of them is meant"
+            "{owner}.{key} has a hash and an ordered index: say which of them is meant (--kind hash or --kind \
+             ordered)"
         ))),
     }
 }

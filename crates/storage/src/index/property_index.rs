@@ -383,6 +383,8 @@ impl<I: Item> PropertyIndex<I> {
         };
         bytes += waiting_bytes;
         bytes += self.changes.lock().len() as u64 * 36;
+        // But for those that leave, each value has one entry. Counted are hashes, which two values may share.
+        let distinct = if self.definition.unique { entries } else { distinct };
         let state = if self.is_ready() { IndexState::Ready } else { IndexState::Building };
         IndexStatistics { definition: self.definition, state, entries, leaving, distinct, bytes }
     }
@@ -434,6 +436,18 @@ mod tests {
             let statistics = index.statistics();
             assert_eq!((statistics.entries, statistics.leaving, statistics.distinct), (0, 0, 0));
         }
+    }
+
+    #[test]
+    fn a_unique_index_has_as_many_values_as_entries_though_some_share_a_hash() {
+        let values_count = 300_000;
+        let statistics = [true, false].map(|unique| {
+            let index = new(IndexKind::Hash, unique);
+            (0..values_count).for_each(|number| enter(&index, 1, &Value::I64(number), number as u32));
+            index.statistics()
+        });
+        assert_eq!(statistics[0].distinct, values_count as u64);
+        assert!(statistics[1].distinct < values_count as u64, "about ten pairs share 32 bits");
     }
 
     #[test]

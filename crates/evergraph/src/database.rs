@@ -12,7 +12,7 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::Load;
-use evergraph_graph::transaction::Committed;
+use evergraph_graph::transaction::{Committed, Isolation};
 use evergraph_graph::view::GraphView;
 use evergraph_storage::bulk::load::{LoadProgress, Loaded};
 use evergraph_storage::checkpoint::check::{CheckProgress, Report};
@@ -158,10 +158,16 @@ impl Database {
         self.path.as_deref()
     }
 
-    /// Begins a transaction at the newest commit.
+    /// Begins a transaction at the newest commit, kept apart from others as the options say.
     #[must_use]
     pub fn begin(&self) -> Transaction {
         Transaction::new(self.store().begin())
+    }
+
+    /// Begins a transaction at the newest commit.
+    #[must_use]
+    pub fn begin_with(&self, isolation: Isolation) -> Transaction {
+        Transaction::new(self.store().begin_with(isolation))
     }
 
     /// Runs `body` in a transaction and commits it; from the beginning, after a short random wait, when
@@ -173,6 +179,18 @@ impl Database {
         Ok(self.transact_committed(&mut body)?.0)
     }
 
+    /// As [`Database::transact`], kept apart from others as `isolation` says.
+    ///
+    /// # Errors
+    /// As [`Database::transact`].
+    pub fn transact_with<T>(
+        &self,
+        isolation: Isolation,
+        mut body: impl FnMut(&mut Transaction) -> Result<T>,
+    ) -> Result<T> {
+        Ok(self.run(isolation, &mut body)?.0)
+    }
+
     /// As [`Database::transact`]; also what the commit did.
     ///
     /// # Errors
@@ -181,8 +199,16 @@ impl Database {
         &self,
         mut body: impl FnMut(&mut Transaction) -> Result<T>,
     ) -> Result<(T, Committed)> {
+        self.run(self.store().isolation(), &mut body)
+    }
+
+    fn run<T>(
+        &self,
+        isolation: Isolation,
+        body: &mut impl FnMut(&mut Transaction) -> Result<T>,
+    ) -> Result<(T, Committed)> {
         self.store().retrying(|| {
-            let mut transaction = self.begin();
+            let mut transaction = self.begin_with(isolation);
             let value = body(&mut transaction)?;
             Ok((value, transaction.commit()?))
         })

@@ -82,7 +82,7 @@ pub struct IndexInfo {
     pub entries: u64,
     /// Entries that wait to be removed.
     pub leaving: u64,
-    /// Different values, about.
+    /// Different values: as many as entries where unique, else about.
     pub distinct: u64,
     /// Bytes of memory, about.
     pub bytes: u64,

@@ -1,5 +1,6 @@
 //! How a database is opened.
 
+use evergraph_graph::transaction::Isolation;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenOptions;
 
@@ -10,6 +11,8 @@ pub struct Options {
     pub create: bool,
     /// When a commit is acknowledged: [`Durability::Sync`].
     pub durability: Durability,
+    /// How far transactions are kept apart that don't ask for something else: [`Isolation::Snapshot`].
+    pub isolation: Isolation,
     /// Bytes that algorithms may reserve: unlimited.
     pub memory_limit_bytes: u64,
     /// Bytes of commits in the log after which a checkpoint is made in the background. 32 MiB.
@@ -24,6 +27,7 @@ impl Default for Options {
         Self {
             create: open.create,
             durability: open.durability,
+            isolation: open.isolation,
             memory_limit_bytes: open.memory_limit_bytes,
             checkpoint_after_bytes: open.checkpoint_after_bytes,
             log_file_bytes: open.log_file_bytes,
@@ -36,6 +40,7 @@ impl Options {
         OpenOptions {
             create: self.create,
             durability: self.durability,
+            isolation: self.isolation,
             memory_limit_bytes: self.memory_limit_bytes,
             checkpoint_after_bytes: self.checkpoint_after_bytes,
             log_file_bytes: self.log_file_bytes,

@@ -1,6 +1,8 @@
 //! Memory budgets: a named reservation before the memory is taken, a refusal that says how much.
 
-use crate::error::Result;
+use crate::byte_size::ByteSize;
+use crate::error::{Error, ErrorKind, Result};
+use std::fmt;
 
 /// Hands out memory by name and refuses with [`crate::error::ErrorKind::Limit`] what would pass its limit.
 ///
@@ -9,8 +11,50 @@ pub trait Budget: Send + Sync {
     /// Reserves `bytes` for `purpose` (say, "pagerank scores").
     ///
     /// # Errors
-    /// `limit` if the reservation would pass the limit; the text names both, and the purpose.
+    /// `limit` if the reservation would pass the limit; the text names both, and the purpose. Its source is
+    /// an [`OverBudget`].
     fn reserve(&self, purpose: &str, bytes: u64) -> Result<Reservation>;
+}
+
+/// A reservation that was refused, with what it takes to allow it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OverBudget {
+    /// What the memory was for.
+    pub purpose: String,
+    /// How much was wanted, in bytes.
+    pub wanted_bytes: u64,
+    /// How much was in use, in bytes.
+    pub used_bytes: u64,
+    /// How much there is, in bytes.
+    pub limit_bytes: u64,
+}
+
+impl OverBudget {
+    /// The least limit, in bytes, that allows this reservation; a later one may need more.
+    #[must_use]
+    pub fn needed_bytes(&self) -> u64 {
+        self.used_bytes.saturating_add(self.wanted_bytes)
+    }
+}
+
+impl fmt::Display for OverBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { purpose, wanted_bytes, used_bytes, limit_bytes } = self;
+        let [wanted, used, limit] = [wanted_bytes, used_bytes, limit_bytes].map(|bytes| ByteSize(*bytes));
+        write!(
+            f,
+            "{wanted} for {purpose} would pass the memory budget of {limit}, of which {used} are in use"
+        )
+    }
+}
+
+impl std::error::Error for OverBudget {}
+
+impl From<OverBudget> for Error {
+    fn from(over: OverBudget) -> Self {
+        let text = format!("{over}: free some, or open the database with a larger budget");
+        Self::new(ErrorKind::Limit, text).because(over)
+    }
 }
 
 /// Memory that somebody may use. Gives it back when dropped.

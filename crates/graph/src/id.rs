@@ -122,7 +122,7 @@ impl fmt::Display for EdgeId {
 }
 
 /// Which of a vertex' edges: those that leave it, those that reach it, or both.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Direction {
     /// From source to target.
     Out,

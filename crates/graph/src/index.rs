@@ -129,7 +129,8 @@ pub struct IndexStatistics {
     pub entries: u64,
     /// Entries that wait to be removed.
     pub leaving: u64,
-    /// Different values, about: by their hashes, or counted where neighbours differ.
+    /// Different values: as many as entries where unique, else about: by their hashes, or counted where
+    /// neighbours differ.
     pub distinct: u64,
     /// Bytes of memory, about.
     pub bytes: u64,

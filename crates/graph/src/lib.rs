@@ -4,6 +4,7 @@
 //! (later) queries use it, and neither knows the other.
 
 pub mod budget;
+pub mod byte_size;
 pub mod bytes;
 pub mod cancel;
 pub mod catalogue;

@@ -13,9 +13,25 @@ use crate::view::GraphView;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Isolation {
-    /// Reads one snapshot; of two that change the same edge or property the first to commit wins.
+    /// Reads one snapshot; of two that change the same edge or property the first to commit wins. What a
+    /// transaction has only read may have changed when it commits.
     #[default]
     Snapshot,
+    /// As if the transactions of this level had run one after the other, in the order of their commits:
+    /// a commit is refused if anything that the transaction read was changed meanwhile, rows that
+    /// appeared in a scan, a list or a look-up included. One that wrote nothing always commits.
+    Serializable,
+}
+
+impl Isolation {
+    /// Its name in options, settings and documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Snapshot => "snapshot",
+            Self::Serializable => "serializable",
+        }
+    }
 }
 
 /// What a commit did.

@@ -1,10 +1,16 @@
 //! Amounts that are written with a unit: sizes of memory (`4GiB`) and stretches of time (`50ms`).
 
+use crate::terminal::number::counted;
 use std::time::Duration;
 
-/// Units of sizes: those of disks' makers, and those of memory.
-const SIZES: [(&str, u64); 9] = [
+/// Units of sizes: those of memory, whose letters alone mean the same, and those of disks' makers.
+const SIZES: [(&str, u64); 14] = [
     ("", 1),
+    ("B", 1),
+    ("K", 1 << 10),
+    ("M", 1 << 20),
+    ("G", 1 << 30),
+    ("T", 1 << 40),
     ("KB", 1_000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
@@ -18,12 +24,24 @@ const SIZES: [(&str, u64); 9] = [
 const TIMES: [(&str, u64); 4] =
     [("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000)];
 
-/// The bytes of a size: `1048576`, `512MiB`, `1.5 GB`; units in any case.
+/// The least memory that a limit can be: who says less forgot the unit.
+const MEMORY_LEAST: u64 = 1 << 10;
+
+/// The bytes of a size of memory: `1048576`, `512MiB`, `4G` (as `4GiB`), `1.5 GB`; units in any case.
 ///
 /// # Errors
-/// What is wanted instead, if it isn't such a text or more than 2^64 bytes.
-pub fn bytes(text: &str) -> Result<u64, String> {
-    amount(text, &SIZES).ok_or_else(|| "a size is wanted: a number and KiB, MiB, GiB or TiB".to_owned())
+/// What is wanted instead, if it isn't such a text, less than 1 KiB, or more than 2^64 bytes.
+pub fn memory(text: &str) -> Result<u64, String> {
+    match amount(text, &SIZES) {
+        Some(bytes @ MEMORY_LEAST..) => Ok(bytes),
+        Some(bytes) => {
+            let bytes = counted(bytes, "byte", "bytes");
+            Err(format!(
+                "{bytes} are too few for anything: at least 1KiB is wanted; is a unit missing, as in 4GiB?"
+            ))
+        }
+        None => Err("a size is wanted: a number and KiB, MiB, GiB or TiB".to_owned()),
+    }
 }
 
 /// A stretch of time: `500us`, `50ms`, `2s`, `1min`.
@@ -56,10 +74,16 @@ mod tests {
 
     #[test]
     fn sizes_are_read_with_and_without_units() {
-        let sizes = ["0", "1048576", "512MiB", "4 gib", "1.5GB", "2KB"].map(|text| bytes(text).unwrap());
-        assert_eq!(sizes, [0, 1 << 20, 512 << 20, 4 << 30, 1_500_000_000, 2_000]);
+        let sizes = ["1048576", "512MiB", "4 gib", "4G", "64k", "2048B", "1.5GB", "2KB"];
+        assert_eq!(
+            sizes.map(|text| memory(text).unwrap()),
+            [1 << 20, 512 << 20, 4 << 30, 4 << 30, 64 << 10, 2048, 1_500_000_000, 2_000]
+        );
+        for few in ["0", "4", "1023", "0.5K"] {
+            assert!(memory(few).unwrap_err().contains("is a unit missing, as in 4GiB?"), "{few}");
+        }
         for bad in ["", "GiB", "4 XB", "-1", "1e3", "4GiB5", "1.2.3", "99999999TiB", "18446744073709551616"] {
-            assert!(bytes(bad).is_err(), "{bad}");
+            assert!(memory(bad).unwrap_err().contains("a number and KiB"), "{bad}");
         }
     }
 

@@ -14,6 +14,7 @@ use crate::command::man::ManArguments;
 use crate::command::run::arguments::RunArguments;
 use crate::command::stats::execute::StatsArguments;
 use crate::terminal::console::{Color, When};
+use crate::usage::with_negative_numbers;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use evergraph_storage::log::options::Durability;
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ Exit codes:
   6  limit       a stated limit was reached: memory, disk space, counts
   7  io          the operating system refused
   8  busy        another process has the database open
-  130 cancelled  Ctrl-C; the database is as it was before";
+  130 cancelled  Ctrl-C or SIGTERM; the database is as it was before";
 
 /// What a log that is synced in the background is synced at, if nothing else is said.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -100,7 +101,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "MODE", value_parser = durability, default_value = "sync", hide_short_help = true)]
     pub durability: Durability,
     /// Memory that algorithms may take on top of the graph, say 4GiB [default: unlimited].
-    #[arg(long, global = true, value_name = "SIZE", value_parser = amount::bytes, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = amount::memory, hide_short_help = true)]
     pub memory_limit: Option<u64>,
     /// Read settings from this file, and from no other [default: EVERGRAPH_CONFIG; else evergraph.toml
     /// here, then in ~/.config/evergraph].
@@ -146,7 +147,7 @@ pub enum Command {
 /// The command line as it is parsed: `-h` ends with examples alone, `--help` explains.
 #[must_use]
 pub fn command_line() -> clap::Command {
-    with_short_help(Arguments::command())
+    with_negative_numbers(with_short_help(Arguments::command()))
 }
 
 fn with_short_help(command: clap::Command) -> clap::Command {

@@ -5,6 +5,9 @@
 //! CSV     Account.csv   id:ID(Account){id-type:long},opened:date,...
 //!         TRANSFER.csv  :START_ID(Account),:END_ID(Account),amount_cents:long,...
 //! ```
+//!
+//! They go into a new or an empty folder, unless older files may be replaced. What was written goes again if
+//! the rest can't be.
 
 use crate::result_file::ResultFile;
 use crate::terminal::failure::Failure;
@@ -23,32 +26,70 @@ use std::path::{Path, PathBuf};
 /// Rows between two looks at the flag that Ctrl-C sets.
 const ROWS_PER_LOOK: u64 = 1 << 16;
 
-/// Writes files into one folder.
+/// Writes files into one folder. Dropped unfinished, it leaves what it found.
 #[derive(Debug)]
 pub struct GraphFiles<'a> {
     folder: &'a Path,
+    found: Found,
     meter: &'a Meter,
     cancel: &'a CancelFlag,
     written: Vec<PathBuf>,
 }
 
+/// What was where the files go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Found {
+    Nothing,
+    EmptyFolder,
+    /// Files, which may be replaced; or the finished ones.
+    Files,
+}
+
 impl<'a> GraphFiles<'a> {
-    /// Writes into `folder`, which is created if it isn't there. Files of the same names are replaced.
+    /// Writes into `folder`, which is created if it isn't there. Files of the same names are replaced if
+    /// `overwrite` says so; without it the folder has to be new or empty.
     ///
     /// # Errors
-    /// `io` if the folder can't be created.
-    pub fn new(folder: &'a Path, meter: &'a Meter, cancel: &'a CancelFlag) -> Result<Self, Failure> {
-        fs::create_dir_all(folder).map_err(|error| {
-            let text = format!("create folder {}: {error}", folder.display());
+    /// `invalid` if there are files that aren't to be replaced; `io` if the folder can't be looked at or
+    /// created.
+    pub fn new(
+        folder: &'a Path,
+        overwrite: bool,
+        meter: &'a Meter,
+        cancel: &'a CancelFlag,
+    ) -> Result<Self, Failure> {
+        let failed = |doing: &str, error: io::Error| {
+            let text = format!("{doing} folder {}: {error}", folder.display());
             Error::new(ErrorKind::Io, text).because(error)
-        })?;
-        Ok(Self { folder, meter, cancel, written: Vec::new() })
+        };
+        let found = match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
+            Ok(true) if overwrite => Found::Files,
+            Ok(true) => {
+                return Err(Error::invalid(format!(
+                    "{} is there already, a folder with content: name another place, or let files of the same \
+                     names be replaced (--overwrite)",
+                    folder.display()
+                ))
+                .into());
+            }
+            Ok(false) => Found::EmptyFolder,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(folder).map_err(|error| failed("create", error))?;
+                Found::Nothing
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                return Err(Error::invalid(format!("{} is a file: name a folder", folder.display())).into());
+            }
+            Err(error) => return Err(failed("look at", error).into()),
+        };
+        Ok(Self { folder, found, meter, cancel, written: Vec::new() })
     }
 
-    /// The files written so far.
+    /// Keeps the files, and names them.
     #[must_use]
-    pub fn written(self) -> Vec<PathBuf> {
-        self.written
+    pub fn finish(mut self) -> Vec<PathBuf> {
+        self.found = Found::Files; // nothing of it goes
+        std::mem::take(&mut self.written)
     }
 
     /// Writes a graph of one label, whose ids are numbers, as `NAME.v` and `NAME.e`.
@@ -156,9 +197,24 @@ impl<'a> GraphFiles<'a> {
 
     fn create(&mut self, name: &str) -> Result<ResultFile, Failure> {
         let path = self.folder.join(name);
-        let file = ResultFile::create(&path)?;
+        let file = ResultFile::create(&path, self.found == Found::Files)?;
         self.written.push(path);
         Ok(file)
+    }
+}
+
+impl Drop for GraphFiles<'_> {
+    fn drop(&mut self) {
+        if self.found == Found::Files {
+            return; // what was replaced doesn't come back by removing the new
+        }
+        // Why it ends like this is told already: what can't be removed stays.
+        for path in &self.written {
+            let _ = fs::remove_file(path);
+        }
+        if self.found == Found::Nothing {
+            let _ = fs::remove_dir(self.folder);
+        }
     }
 }
 
@@ -277,4 +333,31 @@ fn property_header((key, value_type): &(String, ValueType)) -> String {
 
 fn cell(column: Option<&PackedColumn>, row: usize) -> String {
     column.and_then(|column| column.get(row)).as_ref().map_or_else(String::new, Value::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_finished_leaves_the_folder_as_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        let (new, empty) = (root.path().join("new"), root.path().join("empty"));
+        fs::create_dir(&empty).unwrap();
+        let (meter, cancel) = (Meter::silent(), CancelFlag::default());
+        for folder in [&new, &empty] {
+            let mut files = GraphFiles::new(folder, false, &meter, &cancel).unwrap();
+            files.text("a.txt", "a").unwrap();
+            drop(files);
+        }
+        assert!(!new.exists() && fs::read_dir(&empty).unwrap().next().is_none());
+        let mut files = GraphFiles::new(&new, false, &meter, &cancel).unwrap();
+        files.text("a.txt", "a").unwrap();
+        assert_eq!(files.finish(), [new.join("a.txt")]);
+        assert!(GraphFiles::new(&new, false, &meter, &cancel).is_err());
+        let mut files = GraphFiles::new(&new, true, &meter, &cancel).unwrap();
+        files.text("a.txt", "b").unwrap();
+        drop(files);
+        assert_eq!(fs::read_to_string(new.join("a.txt")).unwrap(), "b");
+    }
 }

@@ -7,13 +7,15 @@
 use crate::context::Context;
 use crate::open::refuse_file;
 use crate::terminal::meter::Meter;
-use crate::terminal::number::{count, counted, rate, size, time};
+use crate::terminal::number::{count, counted, size, telling_rate, time};
 use crate::terminal::table::{Side, Table, visible};
 use evergraph::Database;
-use evergraph::database::ImportProgress;
+use evergraph::database::{ImportProgress, Statistics};
 use evergraph::import::known::Known;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::view::GraphView;
 use serde::Serialize;
 use std::fmt;
 use std::fs;
@@ -68,7 +70,7 @@ impl Destination {
     /// database.
     ///
     /// # Errors
-    /// Those of opening and loading; `cancelled`. The database is as before then, if it is there.
+    /// Those of opening and loading; `cancelled`. What is at the path is as before then.
     pub fn load(
         self,
         load: Load,
@@ -78,14 +80,27 @@ impl Destination {
         context: &Context,
     ) -> Result<LoadReport> {
         let began = Instant::now();
-        let database = match self.database {
-            Some(database) => database,
-            None => open(&self.path)?,
-        };
         let tell = |progress: &ImportProgress<'_>| tell(meter, progress);
-        database.load_within(memory_bytes, &load, &tell, &context.cancel)?;
-        let statistics = database.statistics()?;
-        database.close()?;
+        let fill = |database: Database| -> Result<Statistics> {
+            database.load_within(memory_bytes, &load, &tell, &context.cancel)?;
+            let statistics = database.statistics()?;
+            database.close()?;
+            Ok(statistics)
+        };
+        let statistics = match self.database {
+            Some(database) => fill(database)?,
+            None => {
+                let was_there = self.path.exists();
+                let database = open(&self.path)?;
+                // Somebody may have made one, and put something in, while we were reading.
+                let is_ours = database.snapshot().timestamp() == Timestamp::ZERO;
+                fill(database).inspect_err(|_| {
+                    if is_ours {
+                        remove_new(&self.path, was_there);
+                    }
+                })?
+            }
+        };
         let load_seconds = began.elapsed().as_secs_f64();
         let vertices = load
             .vertices
@@ -116,6 +131,19 @@ impl Destination {
             memory_bytes_per_edge: (all_edges > 0)
                 .then(|| statistics.store.engine.topology_bytes as f64 / all_edges as f64),
         })
+    }
+}
+
+/// Removes a database that was made for what it didn't get; a folder that `was_there` is empty again.
+///
+/// Why it didn't is what the user has to hear: an empty database that can't be removed does no harm.
+fn remove_new(path: &Path, was_there: bool) {
+    if !was_there {
+        let _ = fs::remove_dir_all(path);
+        return;
+    }
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let _ = fs::remove_file(entry.path());
     }
 }
 
@@ -226,20 +254,57 @@ impl fmt::Display for LoadReport {
         let seconds = |seconds: f64| Duration::from_secs_f64(seconds);
         let (vertices, edges) = (self.vertices_count, self.edges_count);
         let whole = seconds(self.read_seconds + self.load_seconds);
-        writeln!(
+        write!(
             f,
-            "{} and {} in {} ({} to read, {} to load): {}",
+            "{} and {} in {} ({} to read, {} to load)",
             counted(vertices, "vertex", "vertices"),
             counted(edges, "edge", "edges"),
             time(whole),
             time(seconds(self.read_seconds)),
             time(seconds(self.load_seconds)),
-            rate(vertices + edges, whole, "rows"),
         )?;
+        match telling_rate(vertices + edges, whole, "rows") {
+            Some(rate) => writeln!(f, ": {rate}")?,
+            None => writeln!(f)?,
+        }
         write!(f, "{}: {} on disk", visible(&self.database), size(self.disk_bytes))?;
         match self.memory_bytes_per_edge {
             Some(bytes) => writeln!(f, ", {bytes:.1} bytes an edge in memory"),
             None => writeln!(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::console::Console;
+    use evergraph::Options;
+    use evergraph_graph::cancel::CancelFlag;
+    use evergraph_graph::load::{VertexBlock, VertexTable};
+
+    #[test]
+    fn a_load_that_fails_leaves_no_database_that_was_not_there() {
+        let root = tempfile::tempdir().unwrap();
+        let (new, empty) = (root.path().join("new.eg"), root.path().join("empty.eg"));
+        fs::create_dir(&empty).unwrap();
+        let cancel = CancelFlag::default();
+        cancel.cancel();
+        let context =
+            Context { console: Console::default(), cancel, threads: 1, options: Options::default() };
+        let load = || Load {
+            vertices: vec![VertexTable::new("V", Vec::new(), vec![VertexBlock::bare(3)])],
+            edges: Vec::new(),
+        };
+        for path in [&new, &empty] {
+            let into = Destination::new(path).unwrap();
+            let failed = into.load(load(), u64::MAX, 0.0, &Meter::silent(), &context).unwrap_err();
+            assert_eq!(failed.kind(), ErrorKind::Cancelled);
+        }
+        assert!(!new.exists() && fs::read_dir(&empty).unwrap().next().is_none());
+        Database::open(&new).unwrap().close().unwrap();
+        let into = Destination::new(&new).unwrap();
+        into.load(load(), u64::MAX, 0.0, &Meter::silent(), &context).unwrap_err();
+        assert!(new.join("manifest").exists() || new.join("lock").exists(), "it was there");
     }
 }

@@ -18,6 +18,7 @@ mod open;
 mod result_file;
 mod settings;
 mod terminal;
+mod usage;
 mod welcome;
 
 use crate::arguments::{Arguments, Command, Global, command_line};
@@ -28,6 +29,7 @@ use crate::settings::resolve::{Resolved, resolve, with_undoing};
 use crate::terminal::console::{Color, Console, When};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
+use crate::usage::{command_path, in_our_words, without_switches_of_help, without_wild_guesses};
 use clap::error::ErrorKind as UsageKind;
 use clap::{ArgMatches, ColorChoice, FromArgMatches};
 use evergraph::Options;
@@ -38,41 +40,48 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let said: Vec<OsString> = env::args_os().collect();
+    let said = without_switches_of_help(env::args_os().collect());
     let program = with_undoing(command_line()).color(color_of_help(&said));
     let matches = match program.clone().try_get_matches_from(&said) {
         Ok(matches) => matches,
-        Err(_) if said.len() < 2 => return ended(welcome::show(), &Console::default()),
+        Err(_) if said.len() < 2 => return ended(welcome::show(), &Console::default(), nothing),
         // What is in effect can be asked for without saying what else to do.
         Err(usage) if is_incomplete(&usage) && said.iter().any(|word| word == "--print-config") => {
             match program.clone().ignore_errors(true).try_get_matches_from(&said) {
                 Ok(matches) => matches,
-                Err(usage) => return refuse(&usage, &said),
+                Err(usage) => return refuse(usage, &said, program),
             }
         }
-        Err(usage) => return refuse(&usage, &said),
+        Err(usage) => return refuse(usage, &said, program),
     };
-    // Until the settings are known, as far as the command line tells.
-    let console = Console::new(matches.get_flag("json"), false, Color::Auto, When::Never);
+    // Until the settings are known, as far as the command line and the variable tell.
+    let json = matches.get_flag("json") || (!matches.get_flag("no-json") && variable_says_json());
+    let console = Console::new(json, false, Color::Auto, When::Never);
     let resolved = match settle(&matches) {
         Ok(resolved) => resolved,
-        Err(failure) => return ended(Err(failure), &console),
+        Err(failure) => return ended(Err(failure), &console, nothing),
     };
     if matches.get_flag("print_config") {
         let report = SettingsReport::new(&resolved);
-        return ended(console.result(&report).map(|()| ExitCode::SUCCESS), &console);
+        resolved.left_out_files.iter().for_each(|why| console.note(format!("{why}; it is left out")));
+        return ended(console.result(&report).map(|()| ExitCode::SUCCESS), &console, nothing);
     }
-    let parsed = resolved.with_defaults(program).try_get_matches_from(&said);
+    let parsed = resolved.with_defaults(program.clone()).try_get_matches_from(&said);
     let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
-        Err(usage) => return refuse(&usage, &said),
+        Err(usage) => return refuse(usage, &said, program),
     };
     let Global { json, quiet, color, progress, .. } = arguments.global;
     let console = Console::new(json, quiet, color, progress);
     for (name, meant) in &resolved.mistaken_variables {
         console.note(format!("the variable {name} sets nothing: is {meant} meant?"));
     }
-    ended(start(console, &arguments.global).and_then(|context| run(&arguments.command, &context)), &console)
+    for why in &resolved.left_out_files {
+        console.note(format!("{why}; it is left out"));
+    }
+    let elsewhere = |message: &str| resolved.told_elsewhere(&command_path(&matches), message);
+    let outcome = start(console, &arguments.global).and_then(|context| run(&arguments.command, &context));
+    ended(outcome, &console, elsewhere)
 }
 
 /// Reads what files and variables say besides the command line.
@@ -84,7 +93,10 @@ fn settle(matches: &ArgMatches) -> Result<Resolved, Failure> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, value)| name.starts_with("EVERGRAPH_") && !value.is_empty())
         .collect();
-    Ok(resolve(&command_line(), matches, &variables, &files)?)
+    Ok(Resolved {
+        left_out_files: files.left_out,
+        ..resolve(&command_line(), matches, &variables, &files.read)?
+    })
 }
 
 fn start(console: Console, global: &Global) -> Result<Context, Failure> {
@@ -100,9 +112,25 @@ fn start(console: Console, global: &Global) -> Result<Context, Failure> {
     Ok(Context { console, cancel, threads, options })
 }
 
-fn ended(outcome: Result<ExitCode, Failure>, console: &Console) -> ExitCode {
+/// Before settings are known, nothing is said of them.
+fn nothing(_message: &str) -> Option<String> {
+    None
+}
+
+/// Tells of a failure; `elsewhere` says which settings that its message speaks of were not said in the call.
+fn ended(
+    outcome: Result<ExitCode, Failure>,
+    console: &Console,
+    elsewhere: impl Fn(&str) -> Option<String>,
+) -> ExitCode {
     outcome.unwrap_or_else(|failure| {
-        console.failure(&failure);
+        let hint = match &failure {
+            Failure::Error(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound) => {
+                elsewhere(&error.to_string())
+            }
+            _ => None,
+        };
+        console.failure(&failure, hint.as_deref());
         ExitCode::from(failure.exit_code())
     })
 }
@@ -136,17 +164,56 @@ fn is_incomplete(usage: &clap::Error) -> bool {
 }
 
 /// Prints help or version, or says what is wrong with the command line `said`.
-fn refuse(usage: &clap::Error, said: &[OsString]) -> ExitCode {
-    // Nothing was parsed, so the form of the answer has to be found by hand.
-    if usage.use_stderr() && said.iter().any(|word| word == "--json") {
-        let text = usage.to_string();
-        let failure = Failure::from(Error::invalid(text.trim_start_matches("error: ").trim_end()));
-        failure.tell(true, false);
+fn refuse(usage: clap::Error, said: &[OsString], program: clap::Command) -> ExitCode {
+    if !usage.use_stderr() {
+        // A closed pipe: who reads the help had enough of it.
+        let _ = usage.print();
+        return ExitCode::SUCCESS;
+    }
+    let understood = program.ignore_errors(true).try_get_matches_from(said).ok();
+    let path = understood.as_ref().map(command_path).unwrap_or_default();
+    let console =
+        Console::new(wants_json(said, understood.as_ref()), false, color_of_errors(said), When::Never);
+    if let Some((failure, hint)) = in_our_words(&usage, &path) {
+        console.failure(&failure, Some(&hint));
         return ExitCode::from(failure.exit_code());
     }
-    // A closed pipe: who reads the help had enough of it.
+    let usage = without_wild_guesses(usage, &path);
+    if console.is_json() {
+        let text = usage.to_string();
+        let failure = Failure::from(Error::invalid(text.trim_start_matches("error: ").trim_end()));
+        console.failure(&failure, None);
+        return ExitCode::from(failure.exit_code());
+    }
     let _ = usage.print();
-    if usage.use_stderr() { ExitCode::from(ErrorKind::Invalid.exit_code()) } else { ExitCode::SUCCESS }
+    ExitCode::from(ErrorKind::Invalid.exit_code())
+}
+
+/// Whether who said `said` reads documents, as far as it was `understood`.
+fn wants_json(said: &[OsString], understood: Option<&ArgMatches>) -> bool {
+    // What stands behind the mistake may not have been understood.
+    let last = said.iter().rfind(|word| *word == "--json" || *word == "--no-json");
+    if let Some(word) = last {
+        return word == "--json";
+    }
+    let resolved = understood.and_then(|matches| settle(matches).ok());
+    let is_set = |resolved: Resolved| {
+        let json = resolved.settings.iter().find(|(setting, _)| setting.key() == "json");
+        json.is_some_and(|(_, effective)| effective.texts == ["true"])
+    };
+    resolved.map_or_else(variable_says_json, is_set)
+}
+
+fn variable_says_json() -> bool {
+    env::var("EVERGRAPH_JSON").is_ok_and(|value| value == "true" || value == "1")
+}
+
+fn color_of_errors(said: &[OsString]) -> Color {
+    match color_of_help(said) {
+        ColorChoice::Always => Color::Always,
+        ColorChoice::Never => Color::Never,
+        ColorChoice::Auto => Color::Auto,
+    }
 }
 
 /// When help and wrong command lines are coloured: it has to be known before anything is parsed.

@@ -2,7 +2,8 @@
 //!
 //! It is written under another name in the same folder, synced, and renamed in the end, so that nobody
 //! ever reads half a result, and an older result stays until the new one is complete. What cannot be
-//! replaced is written directly: standard output, pipes, devices.
+//! replaced is written directly: standard output, pipes, devices. Nothing is replaced unless that was asked
+//! for: who mistypes a name should not lose a file.
 
 use crate::terminal::failure::Failure;
 use evergraph_graph::error::{Error, ErrorKind};
@@ -23,16 +24,21 @@ pub struct ResultFile {
 enum Target {
     StandardOutput(BufWriter<Stdout>),
     Direct(BufWriter<File>),
-    Replace { path: PathBuf, temporary: BufWriter<NamedTempFile> },
+    Named { path: PathBuf, temporary: BufWriter<Temporary>, overwrite: bool },
 }
 
+/// Writes by the file itself, whose errors don't speak of the temporary name.
+#[derive(Debug)]
+struct Temporary(NamedTempFile);
+
 impl ResultFile {
-    /// Begins the file at `path`; `-` is standard output.
+    /// Begins the file at `path`; `-` is standard output. A file that is there is replaced in the end if
+    /// `overwrite` says so.
     ///
     /// # Errors
-    /// `not_found` if the folder isn't there; `invalid` if `path` is a folder; `io` if the system
-    /// refuses.
-    pub fn create(path: &Path) -> Result<Self, Failure> {
+    /// `not_found` if the folder isn't there; `invalid` if `path` is a folder, or a file that isn't to be
+    /// replaced; `io` if the system refuses.
+    pub fn create(path: &Path, overwrite: bool) -> Result<Self, Failure> {
         let name = path.display().to_string();
         if path == Path::new("-") {
             return Ok(Self { name, target: Target::StandardOutput(BufWriter::new(io::stdout())) });
@@ -45,17 +51,22 @@ impl ResultFile {
             Ok(found) if !found.is_file() => {
                 Target::Direct(BufWriter::new(OpenOptions::new().write(true).open(path).map_err(failed)?))
             }
+            Ok(_) if !overwrite => return Err(exists(&name)),
             // Through a symbolic link the file is replaced, not the link.
-            Ok(_) => replace(fs::canonicalize(path).map_err(failed)?).map_err(failed)?,
+            Ok(_) => named(fs::canonicalize(path).map_err(failed)?, overwrite).map_err(failed)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                replace(path.to_owned()).map_err(failed)?
+                let folder = folder_of(path);
+                if !folder.is_dir() {
+                    return Err(no_folder(&name, folder));
+                }
+                named(path.to_owned(), overwrite).map_err(failed)?
             }
             Err(error) => return Err(failed(error)),
         };
         Ok(Self { name, target })
     }
 
-    /// What the user calls the file.
+    /// What the user calls the file; `-` is standard output.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -64,16 +75,24 @@ impl ResultFile {
     /// Completes the file and gives it its name.
     ///
     /// # Errors
-    /// `limit` if the disk is full, `io` if the system refuses otherwise; a failed replacement leaves
-    /// the older file.
+    /// `limit` if the disk is full, `io` if the system refuses otherwise; `invalid` if there is a file by
+    /// now that isn't to be replaced. The older file stays then.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.flush().map_err(|error| self.failed(error))?;
         let Self { name, target } = self;
         let failed = |error| failure(&format!("write {name}"), error);
-        if let Target::Replace { path, temporary } = target {
+        if let Target::Named { path, temporary, overwrite } = target {
             let temporary = temporary.into_inner().map_err(|error| failed(error.into_error()))?;
+            let Temporary(temporary) = temporary;
             temporary.as_file().sync_all().map_err(failed)?;
-            temporary.persist(&path).map_err(|error| failed(error.error))?;
+            if overwrite {
+                temporary.persist(&path).map_err(|error| failed(error.error))?;
+            } else {
+                temporary.persist_noclobber(&path).map_err(|error| match error.error.kind() {
+                    io::ErrorKind::AlreadyExists => exists(&name),
+                    _ => failed(error.error),
+                })?;
+            }
         }
         Ok(())
     }
@@ -93,7 +112,7 @@ impl Write for ResultFile {
         match &mut self.target {
             Target::StandardOutput(out) => out.write(bytes),
             Target::Direct(out) => out.write(bytes),
-            Target::Replace { temporary, .. } => temporary.write(bytes),
+            Target::Named { temporary, .. } => temporary.write(bytes),
         }
     }
 
@@ -101,24 +120,45 @@ impl Write for ResultFile {
         match &mut self.target {
             Target::StandardOutput(out) => out.flush(),
             Target::Direct(out) => out.flush(),
-            Target::Replace { temporary, .. } => temporary.flush(),
+            Target::Named { temporary, .. } => temporary.flush(),
         }
     }
 }
 
-fn replace(path: PathBuf) -> io::Result<Target> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+impl Write for Temporary {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.as_file_mut().flush()
+    }
+}
+
+fn named(path: PathBuf, overwrite: bool) -> io::Result<Target> {
     // Readable by whom the user's mask allows, as any file that a program writes.
     let temporary = tempfile::Builder::new()
         .prefix(".evergraph-")
         .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
+        .tempfile_in(folder_of(&path))
         // Its text names the temporary file, which nobody asked for.
         .map_err(|error| io::Error::from(error.kind()))?;
-    Ok(Target::Replace { path, temporary: BufWriter::with_capacity(1 << 16, temporary) })
+    let temporary = BufWriter::with_capacity(1 << 16, Temporary(temporary));
+    Ok(Target::Named { path, temporary, overwrite })
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn exists(name: &str) -> Failure {
+    let text = format!("{name} is there already, a file: name another place, or overwrite it (--overwrite)");
+    Error::invalid(text).into()
+}
+
+fn no_folder(name: &str, folder: &Path) -> Failure {
+    let text = format!("create {name}: there is no folder {}", folder.display());
+    Error::new(ErrorKind::NotFound, text).into()
 }
 
 /// What it means that the system answered `doing` with `error`: which kind, and both in a text.
@@ -146,12 +186,35 @@ mod tests {
         names
     }
 
+    fn kind_and_text(failure: Failure) -> (ErrorKind, String) {
+        match failure {
+            Failure::Error(error) => (error.kind(), error.to_string()),
+            Failure::ClosedPipe => panic!("nothing is closed"),
+        }
+    }
+
+    #[test]
+    fn a_file_is_replaced_only_where_that_was_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (there, comes) = (folder.path().join("a.csv"), folder.path().join("b.csv"));
+        fs::write(&there, "old").unwrap();
+        let (kind, text) = kind_and_text(ResultFile::create(&there, false).unwrap_err());
+        assert!(kind == ErrorKind::Invalid && text.ends_with("overwrite it (--overwrite)"), "{text}");
+        // Somebody else may be faster.
+        let mut file = ResultFile::create(&comes, false).unwrap();
+        file.write_all(b"new").unwrap();
+        fs::write(&comes, "old").unwrap();
+        assert_eq!(kind_and_text(file.finish().unwrap_err()).0, ErrorKind::Invalid);
+        assert!([there, comes].iter().all(|path| fs::read_to_string(path).unwrap() == "old"));
+        assert_eq!(names(folder.path()), ["a.csv", "b.csv"]);
+    }
+
     #[test]
     fn an_older_result_stays_until_the_new_one_is_complete() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         fs::write(&path, "old").unwrap();
-        let mut file = ResultFile::create(&path).unwrap();
+        let mut file = ResultFile::create(&path, true).unwrap();
         file.write_all(b"new").unwrap();
         file.flush().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
@@ -160,7 +223,7 @@ mod tests {
             (fs::read_to_string(&path).unwrap(), names(folder.path())),
             ("old".into(), vec!["a.csv".into()])
         );
-        let mut file = ResultFile::create(&path).unwrap();
+        let mut file = ResultFile::create(&path, true).unwrap();
         file.write_all(b"new").unwrap();
         file.finish().unwrap();
         assert_eq!(
@@ -175,13 +238,13 @@ mod tests {
         let (file, link) = (folder.path().join("a.csv"), folder.path().join("link.csv"));
         fs::write(&file, "old").unwrap();
         symlink(&file, &link).unwrap();
-        let mut result = ResultFile::create(&link).unwrap();
+        let mut result = ResultFile::create(&link, true).unwrap();
         result.write_all(b"new").unwrap();
         result.finish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
 
-        let mut result = ResultFile::create(Path::new("/dev/null")).unwrap();
+        let mut result = ResultFile::create(Path::new("/dev/null"), false).unwrap();
         result.write_all(b"new").unwrap();
         result.finish().unwrap();
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
@@ -190,13 +253,11 @@ mod tests {
     #[test]
     fn a_missing_folder_and_a_folder_are_named() {
         let folder = tempfile::tempdir().unwrap();
-        let kind_and_text = |path: &Path| match ResultFile::create(path).unwrap_err() {
-            Failure::Error(error) => (error.kind(), error.to_string()),
-            Failure::ClosedPipe => panic!("nothing is closed"),
-        };
-        let (kind, text) = kind_and_text(&folder.path().join("no/a.csv"));
-        assert!(kind == ErrorKind::NotFound && text.contains("no/a.csv"), "{text}");
-        let (kind, text) = kind_and_text(folder.path());
+        let create = |path: &Path| kind_and_text(ResultFile::create(path, true).unwrap_err());
+        let (kind, text) = create(&folder.path().join("no/a.csv"));
+        assert_eq!(kind, ErrorKind::NotFound);
+        assert!(text.contains("no/a.csv: there is no folder ") && text.ends_with("/no"), "{text}");
+        let (kind, text) = create(folder.path());
         assert!(kind == ErrorKind::Invalid && text.contains("is a folder"), "{text}");
     }
 }

@@ -16,7 +16,7 @@ The first ten minutes:
   evergraph generate payments bank.eg              make a graph to play with
   evergraph stats bank.eg                          see what is in it
   evergraph run bank.eg pagerank --top 5           analyse it
-  evergraph import social.eg people.csv knows.csv  bring your own: CSV, Parquet, GraphML, ...
+  evergraph import social.eg people.csv knows.csv  bring your own: CSV, Parquet, GraphML
 
 Help:
 

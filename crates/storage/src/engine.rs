@@ -34,7 +34,7 @@ use evergraph_graph::catalogue::Catalogue;
 pub enum Key {
     /// Whether the vertex is there: its insertion or deletion.
     Vertex(VertexId),
-    /// One property of a vertex, or its deletion.
+    /// One property of a vertex, or its insertion or deletion.
     VertexProperty(VertexId, KeyId),
     /// Anything of a vertex itself: liveness or any property. Its edges are `Adjacency`.
     VertexRecord(VertexId),
@@ -43,8 +43,21 @@ pub enum Key {
     Adjacency(VertexId),
     /// Anything of this edge: added, replaced, deleted, a property set.
     Edge(EdgeId),
-    /// One property of an edge, or its replacement or deletion.
+    /// One property of an edge, or its addition, replacement or deletion.
     EdgeProperty(EdgeId, KeyId),
+    /// Whether the edge is there: its addition or deletion.
+    EdgeMember(EdgeId),
+    /// Which vertices of the group are there: an insertion or deletion.
+    Members(GroupId),
+    /// Anything of any vertex of the group itself.
+    Vertices(GroupId),
+    /// One list of a vertex: an edge of the type on the plain side was added or deleted.
+    List(VertexId, TypeId, Direction),
+    /// How many edges of the type go from the first vertex to the second: one was added or deleted.
+    Between(VertexId, TypeId, VertexId),
+    /// Anything in the lists of the group's vertices, of the type on the plain side; on the out side also
+    /// properties of those edges.
+    Edges(GroupId, TypeId, Direction),
 }
 
 impl fmt::Display for Key {
@@ -53,8 +66,18 @@ impl fmt::Display for Key {
             Self::Vertex(vertex) | Self::VertexRecord(vertex) => write!(f, "vertex {vertex}"),
             Self::VertexProperty(vertex, key) => write!(f, "property {} of vertex {vertex}", key.0),
             Self::Adjacency(vertex) => write!(f, "the edges of vertex {vertex}"),
-            Self::Edge(edge) => write!(f, "edge {edge}"),
+            Self::Edge(edge) | Self::EdgeMember(edge) => write!(f, "edge {edge}"),
             Self::EdgeProperty(edge, key) => write!(f, "property {} of edge {edge}", key.0),
+            Self::Members(group) | Self::Vertices(group) => write!(f, "vertices of group {}", group.0),
+            Self::List(vertex, edge_type, side) => {
+                write!(f, "the {side:?} edges of type {} of vertex {vertex}", edge_type.0)
+            }
+            Self::Between(source, edge_type, target) => {
+                write!(f, "the edges of type {} from {source} to {target}", edge_type.0)
+            }
+            Self::Edges(group, edge_type, side) => {
+                write!(f, "{side:?} edges of type {} in group {}", edge_type.0, group.0)
+            }
         }
     }
 }
@@ -280,7 +303,14 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// `limit` if records outgrew their budget and merges cannot catch up.
     fn prepare(&self, mutations: &[Mutation]) -> Result<Self::Prepared>;
 
-    /// Whether `key` changed after `since`. Under the latch.
+    /// One more than the highest group that exists, whenever it came.
+    fn group_count(&self) -> u32;
+
+    /// The types that any vertex of `group` has had edges of on this plain side, up to the newest commit.
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId>;
+
+    /// Whether `key` changed after `since`. Under the latch, or ahead of it: then the answer covers every
+    /// commit that was published before the call.
     fn newer(&self, key: &Key, since: Timestamp) -> Newer;
 
     /// Installs a commit. Under the latch, before it is published; cannot fail.

@@ -295,7 +295,8 @@ impl<E: Engine> Store<E> {
         let at = staged.timestamp();
         for group in groups_of(staged) {
             I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
-                index.insert(at, index.key(&value), item);
+                let key = index.key(&value);
+                index.insert(at, key.clone(), key.value, item);
                 Ok(())
             })?;
         }
@@ -415,7 +416,8 @@ fn choose(
             Err(Error::new(ErrorKind::NotFound, text))
         }
         _ => Err(Error::invalid(format!(
-            "{owner}.{key} has a hash and an ordered index: say which of them is meant"
+            "{owner}.{key} has a hash and an ordered index: say which of them is meant (--kind hash or --kind \
+             ordered)"
         ))),
     }
 }

@@ -4,8 +4,8 @@
 //! with `limit`, and the text says which purpose wanted how much, and how much is in use.
 
 use crate::sync::Mutex;
-use evergraph_graph::budget::{Budget, Reservation};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::budget::{Budget, OverBudget, Reservation};
+use evergraph_graph::error::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,12 +56,9 @@ impl Budget for MemoryBudget {
         let mut held = self.held.lock();
         let total = held.total_bytes.checked_add(bytes).filter(|total| *total <= self.limit_bytes);
         let Some(total) = total else {
-            let text = format!(
-                "{bytes} bytes for {purpose} would pass the memory budget of {} bytes, of which {} are in use: \
-                 free some, or open the database with a larger budget",
-                self.limit_bytes, held.total_bytes
-            );
-            return Err(Error::new(ErrorKind::Limit, text));
+            let (used_bytes, limit_bytes) = (held.total_bytes, self.limit_bytes);
+            let purpose = purpose.to_owned();
+            return Err(OverBudget { purpose, wanted_bytes: bytes, used_bytes, limit_bytes }.into());
         };
         held.total_bytes = total;
         let purpose: Arc<str> = purpose.into();
@@ -85,6 +82,7 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::error::ErrorKind;
 
     #[test]
     fn what_would_pass_the_limit_is_refused_by_name_and_fits_after_a_release() {

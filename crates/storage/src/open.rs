@@ -37,6 +37,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::transaction::Isolation;
 use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -67,6 +68,8 @@ pub struct OpenOptions {
     pub checkpoint_after_bytes: u64,
     /// How often a transaction that conflicts is run again by `transact`. 100.
     pub attempts_max: u32,
+    /// How far transactions are kept apart that don't ask for something else.
+    pub isolation: Isolation,
 }
 
 impl Default for OpenOptions {
@@ -79,6 +82,7 @@ impl Default for OpenOptions {
             log_file_bytes: log.log_file_bytes,
             checkpoint_after_bytes: 32 << 20,
             attempts_max: store.attempts_max,
+            isolation: store.isolation,
         }
     }
 }
@@ -194,6 +198,7 @@ impl OpenStore {
             options: StoreOptions {
                 memory_limit_bytes: options.memory_limit_bytes,
                 attempts_max: options.attempts_max,
+                isolation: options.isolation,
             },
         })?;
         let shared = Arc::new(Shared {

@@ -25,7 +25,7 @@ use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::transaction::{Isolation, Transaction as _};
 use std::sync::Arc;
 
 /// What a store is made of. Engine, catalogue and ids are those of the timeline's newest commit.
@@ -53,11 +53,13 @@ pub struct StoreOptions {
     pub memory_limit_bytes: u64,
     /// How often [`Store::transact`] runs a transaction that conflicts. 100.
     pub attempts_max: u32,
+    /// How far transactions are kept apart that don't ask for something else. By snapshots.
+    pub isolation: Isolation,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { memory_limit_bytes: u64::MAX, attempts_max: 100 }
+        Self { memory_limit_bytes: u64::MAX, attempts_max: 100, isolation: Isolation::Snapshot }
     }
 }
 
@@ -100,12 +102,13 @@ pub struct Store<E: Engine> {
     front: Arc<Front<E>>,
     retry: Arc<Retry>,
     attempts_max: u32,
+    isolation: Isolation,
 }
 
 impl<E: Engine> Clone for Store<E> {
     fn clone(&self) -> Self {
         let (front, retry) = (Arc::clone(&self.front), Arc::clone(&self.retry));
-        Self { front, retry, attempts_max: self.attempts_max }
+        Self { front, retry, attempts_max: self.attempts_max, isolation: self.isolation }
     }
 }
 
@@ -130,13 +133,26 @@ impl<E: Engine> Store<E> {
             budget: Arc::new(MemoryBudget::new(options.memory_limit_bytes)),
             counters: Counters::default(),
         };
-        Ok(Self { front: Arc::new(front), retry: Arc::new(retry), attempts_max: options.attempts_max })
+        let StoreOptions { attempts_max, isolation, .. } = options;
+        Ok(Self { front: Arc::new(front), retry: Arc::new(retry), attempts_max, isolation })
+    }
+
+    /// How far transactions are kept apart that don't ask for something else.
+    #[must_use]
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// Begins a transaction at the newest commit, kept apart from others as the store's options say.
+    #[must_use]
+    pub fn begin(&self) -> Transaction<E> {
+        self.begin_with(self.isolation)
     }
 
     /// Begins a transaction at the newest commit.
     #[must_use]
-    pub fn begin(&self) -> Transaction<E> {
-        Transaction::begin(&self.front)
+    pub fn begin_with(&self, isolation: Isolation) -> Transaction<E> {
+        Transaction::begin(&self.front, isolation)
     }
 
     /// A snapshot of the newest commit that is readable: durable, in mode `sync`.

@@ -55,7 +55,7 @@ impl World {
         {
             let (key, vertex) = (|value| index.key(&Value::I64(value)), VertexId(row as u32));
             old.into_iter().for_each(|old| index.remove_later(at, key(old), vertex));
-            value.into_iter().for_each(|value| index.insert(at, key(value), vertex));
+            value.into_iter().for_each(|value| index.insert(at, key(value), key(value).value, vertex));
         }
         self.history.lock().push(rows);
         self.timeline.publish(at, &mut latch);

@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! a folder    vertices.v      1             an id a line, and the properties that were chosen
-//!             KNOWS.e         1,2,0.5       source, target, properties: a file a type
+//!             KNOWS.e         1 2 0.5       source, target, properties: a file a type
 //!             import.toml                   what the columns are called, for an import
 //! a file      edges of all types, without vertices; `-` the same to standard output
 //! ```
 //!
 //! Ids are whole numbers: the unique key of the only label, if it is one of 64 bits or less that every vertex
-//! has (an import makes it a `long`); otherwise the numbers of vertices in the database. With properties a comma stands between fields, so
-//! that a missing value is an empty field; without, a blank.
+//! has (an import makes it a `long`); otherwise the numbers of vertices in the database. A blank stands
+//! between fields, as other tools expect it; in a file where a value is missing a comma, so that there is an
+//! empty field.
 
 use crate::export::cell_form::CellForm;
 use crate::export::facts::Facts;
@@ -86,7 +87,11 @@ pub fn write_folder(
     let mut proposals = Vec::new();
     let (name, packed) = target.file(VERTICES_FILE, options.packing())?;
     proposals.push(proposal(survey, &name, FileFormat::VertexList, &label, None, &vertex_columns));
-    let mut lines = Lines::new(packed, &vertex_columns);
+    let values = |column: &ListColumn| {
+        let facts = survey.labels.iter().filter_map(|label| label.facts.get(&column.key));
+        facts.map(|facts| facts.count).sum()
+    };
+    let mut lines = Lines::new(packed, separator(&vertex_columns, survey.vertices_count(), values));
     for label in &survey.labels {
         pages::vertices(view, label.label, |page| {
             let ids = identity.column(view, Some(label.label), page)?;
@@ -109,11 +114,13 @@ pub fn write_folder(
         let (name, packed) = target.file(&format!("{}.e", names.name(&type_name)), options.packing())?;
         let columns = edge_columns_of(&edge_columns, survey, edge_type);
         proposals.push(proposal(survey, &name, FileFormat::EdgeList, &label, Some(&type_name), &columns));
-        let mut lines = Lines::new(packed, &columns);
+        let edges = joins.iter().map(|join| join.count).sum();
+        let values = |column: &ListColumn| values_count(survey, edge_type, column);
+        let mut lines = Lines::new(packed, separator(&columns, edges, values));
         write_edges(view, joins, identity, &columns, &mut lines, (&name, meter), |error| {
             target.failed(&name, error)
         })?;
-        target.finish_file(name, lines.bytes, joins.iter().map(|join| join.count).sum())?;
+        target.finish_file(name, lines.bytes, edges)?;
     }
     let (name, mut packed) = target.file(MAPPING_FILE, Packing::None)?;
     packed
@@ -142,8 +149,12 @@ pub fn write_file(
     let target = FileTarget::create(options)?;
     let name = target.name();
     let failed = |error: io::Error| write_failed(&options.output, error);
-    let mut lines = Lines::new(PackedFile::new(target, options.packing()).map_err(failed)?, &edge_columns);
-    for joins in survey.joins.chunk_by(|left, right| left.edge_type == right.edge_type) {
+    let by_type = || survey.joins.chunk_by(|left, right| left.edge_type == right.edge_type);
+    let values =
+        |column: &ListColumn| by_type().map(|joins| values_count(survey, joins[0].edge_type, column)).sum();
+    let separator = separator(&edge_columns, survey.edges_count(), values);
+    let mut lines = Lines::new(PackedFile::new(target, options.packing()).map_err(failed)?, separator);
+    for joins in by_type() {
         write_edges(view, joins, identity(survey), &edge_columns, &mut lines, (&name, meter), failed)?;
     }
     let (target, bytes) = lines.bytes.finish().map_err(failed)?;
@@ -185,6 +196,16 @@ fn write_edges<W: Write>(
 
 fn edge_columns(survey: &Survey, options: &ExportOptions) -> Result<Vec<ListColumn>> {
     columns(survey, &options.edge_columns, survey.edge_facts.values().flatten().collect(), "edges")
+}
+
+/// What stands between the fields of a file of `rows`, whose column has so many `values`.
+fn separator(columns: &[ListColumn], rows: u64, values: impl Fn(&ListColumn) -> u64) -> char {
+    if columns.iter().all(|column| values(column) == rows) { ' ' } else { ',' }
+}
+
+/// How many edges of `edge_type` have a value in `column`.
+fn values_count(survey: &Survey, edge_type: TypeId, column: &ListColumn) -> u64 {
+    survey.edge_facts(edge_type, column.key).map_or(0, |facts| facts.count)
 }
 
 /// Those of `columns` that edges of `edge_type` have.
@@ -262,8 +283,8 @@ fn proposal(
 }
 
 impl<W: Write> Lines<W> {
-    fn new(bytes: W, columns: &[ListColumn]) -> Self {
-        Self { bytes, separator: if columns.is_empty() { ' ' } else { ',' }, line: String::new() }
+    fn new(bytes: W, separator: char) -> Self {
+        Self { bytes, separator, line: String::new() }
     }
 
     fn write(&mut self, ids: &[&Column], cells: &[(CellForm, Column)], row: usize) -> io::Result<()> {

@@ -102,9 +102,10 @@ impl ExportFormat {
     /// none. `None` if the ending is unknown, or that of one file of a format that writes many.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?;
+        // The rest of a name may be in any encoding.
+        let name = path.file_name()?.to_string_lossy();
         let unpacked = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending));
-        let Some((_, ending)) = unpacked.unwrap_or(name).rsplit_once('.') else {
+        let Some((_, ending)) = unpacked.unwrap_or(&name).rsplit_once('.') else {
             return unpacked.is_none().then_some(Self::Csv);
         };
         match ending.to_ascii_lowercase().as_str() {
@@ -202,6 +203,8 @@ pub struct ExportedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn an_ending_tells_format_and_packing() {
@@ -212,5 +215,7 @@ mod tests {
         assert_eq!(of("out"), (Some(ExportFormat::Csv), Packing::None));
         assert_eq!(of("people.csv"), (None, Packing::None), "CSV is a folder");
         assert_eq!(of("out.gz"), (None, Packing::Gzip));
+        let foreign = Path::new(OsStr::from_bytes(b"o\xff.json.gz"));
+        assert_eq!(ExportFormat::of_path(foreign), Some(ExportFormat::GraphSon));
     }
 }

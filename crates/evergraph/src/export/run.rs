@@ -36,6 +36,7 @@ pub fn export(
             options.format.name()
         )));
     }
+    refuse_foreign_ending(options)?;
     let scope = ExportScope::new(&view.catalogue(), options)?;
     let statistics = view.statistics()?;
     let vertices = statistics.vertices.iter().filter(|(label, _)| scope.has_label(*label));
@@ -67,6 +68,23 @@ pub fn export(
         edges_count: survey.edges_count(),
         losses: losses(&survey, &scope, options, reader.as_ref()),
     })
+}
+
+/// Refuses a name that says another format than the options do: who asks for `graph.json` wouldn't look for a
+/// folder there.
+fn refuse_foreign_ending(options: &ExportOptions) -> Result<()> {
+    let ExportOptions { format, output, .. } = options;
+    // A name without an ending says nothing, and neither does that of a folder.
+    let says = ExportFormat::of_path(output).filter(|says| *says != ExportFormat::Csv && !output.is_dir());
+    match says {
+        Some(says) if says != *format => Err(Error::invalid(format!(
+            "{} is the name of a file of {}, and {} was asked for: name another place, or another format",
+            output.display(),
+            says.name(),
+            format.name()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Whether an edge list goes to one file, and not to a folder.

@@ -58,7 +58,7 @@ impl FolderTarget {
         let name = path.display();
         match fs::read_dir(&path) {
             Ok(entries) => check_replaceable(&path, entries, options.overwrite)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => check_parent(&path)?,
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 return Err(Error::invalid(format!(
                     "{name} is a file: name a folder for {}",
@@ -155,7 +155,10 @@ impl FileTarget {
             }
             Ok(_) if !options.overwrite => return Err(exists(&path, "a file")),
             Ok(_) => replace(&path)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => replace(&path)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                check_parent(&path)?;
+                replace(&path)?
+            }
             Err(error) => return Err(failed("look at", &path, error)),
         };
         Ok(Self { path, place })
@@ -196,7 +199,8 @@ impl Write for FileTarget {
         match &mut self.place {
             Place::StandardOutput(out) => out.write(bytes),
             Place::Direct(file) => file.write(bytes),
-            Place::Replace(file) => file.write(bytes),
+            // The file itself, whose errors don't speak of the temporary name.
+            Place::Replace(file) => file.as_file_mut().write(bytes),
         }
     }
 
@@ -204,7 +208,7 @@ impl Write for FileTarget {
         match &mut self.place {
             Place::StandardOutput(out) => out.flush(),
             Place::Direct(file) => file.flush(),
-            Place::Replace(file) => file.flush(),
+            Place::Replace(file) => file.as_file_mut().flush(),
         }
     }
 }
@@ -254,9 +258,19 @@ fn check_replaceable(path: &Path, entries: fs::ReadDir, overwrite: bool) -> Resu
 
 fn exists(path: &Path, what: &str) -> Error {
     Error::invalid(format!(
-        "{} is there already, {what}: name another place, or overwrite it",
+        "{} is there already, {what}: name another place, or overwrite it (--overwrite)",
         path.display()
     ))
+}
+
+/// Says which folder is missing: "create: not found" would seem to speak of what is to be made.
+fn check_parent(path: &Path) -> Result<()> {
+    let folder = parent(path);
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let text = format!("create {}: there is no folder {}", path.display(), folder.display());
+    Err(Error::new(ErrorKind::NotFound, text))
 }
 
 fn parent(path: &Path) -> &Path {

@@ -17,12 +17,18 @@
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::source::{BytesRead, Source};
 use csv_core::ReadRecordResult;
-use evergraph_graph::error::{Error, Result};
-use std::io::{Chain, Read};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::io::{self, Chain, Read};
 
 /// The record behind the last one. No text has these bytes.
 const LAST_RECORD: &[u8] = b"\0end\0";
 const LAST_LINES: &[u8] = b"\n\0end\0\n";
+
+/// What some programs put before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Columns of a file: as many as a database has keys of properties.
+pub const COLUMNS_MAX: usize = 1 << 16;
 
 /// Bytes that are taken from the source at once.
 const INPUT_BYTES: usize = 64 * 1024;
@@ -42,7 +48,7 @@ pub struct CsvFormat {
 }
 
 impl CsvFormat {
-    /// Splits one line of text, a header say.
+    /// Splits a header that was given as text.
     ///
     /// # Errors
     /// `invalid` if it isn't one record.
@@ -52,7 +58,7 @@ impl CsvFormat {
         let fields = records.read_header()?;
         match fields {
             Some(fields) if !records.advance()? => Ok(fields),
-            _ => Err(Error::invalid(format!("{line:?} is not one line of CSV"))),
+            _ => Err(Error::invalid(format!("the header {line:?} is not one line of CSV"))),
         }
     }
 
@@ -81,6 +87,8 @@ pub struct CsvRecords {
     /// What of `input` is filled and not parsed yet.
     unparsed: std::ops::Range<usize>,
     record: Record,
+    /// Whether anything was read.
+    started: bool,
     at_end: bool,
 }
 
@@ -144,6 +152,7 @@ impl CsvRecords {
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             unparsed: 0..0,
             record: Record { bytes: vec![0; 1024], ends: vec![0; 64], fields: 0, line: 1 },
+            started: false,
             at_end: false,
         }
     }
@@ -163,11 +172,12 @@ impl CsvRecords {
     /// The next record as text: the header. `None` if the file is empty.
     ///
     /// # Errors
-    /// As reading; and `invalid` if the record is not UTF-8.
+    /// As reading; `invalid` if the record is not UTF-8; `limit` if it has more than 65,536 fields.
     pub fn read_header(&mut self) -> Result<Option<Vec<String>>> {
         if !self.advance()? {
             return Ok(None);
         }
+        check_columns(self.record.fields).map_err(|error| error.context(&self.name))?;
         let fields = self.record.iter().enumerate().map(|(index, field)| {
             std::str::from_utf8(field).map(ToOwned::to_owned).map_err(|_| {
                 Error::invalid(format!(
@@ -256,9 +266,8 @@ impl CsvRecords {
         let (mut bytes, mut fields) = (0, 0);
         loop {
             if self.unparsed.is_empty() {
-                let count = self.source.read(&mut self.input).map_err(Source::error)?;
-                // An empty input tells the parser that this is the end.
-                self.unparsed = 0..count;
+                let count = fill(&mut self.source, &mut self.input, !self.started).map_err(Source::error)?;
+                (self.unparsed, self.started) = (0..count, true);
             }
             let input = &self.input[self.unparsed.clone()];
             let (result, taken, bytes_put, fields_put) =
@@ -333,6 +342,33 @@ impl RecordFields {
     }
 }
 
+/// Reads on into `input`; how many bytes, 0 at the end.
+///
+/// The parser takes a byte order mark off the first piece of a file, and an empty piece for the end: the
+/// mark must come in one piece, with something behind it.
+fn fill(source: &mut impl Read, input: &mut [u8], is_first: bool) -> io::Result<usize> {
+    let mut count = source.read(input)?;
+    while is_first && (1..=BYTE_ORDER_MARK.len()).contains(&count) {
+        match source.read(&mut input[count..])? {
+            0 => break,
+            more => count += more,
+        }
+    }
+    Ok(count)
+}
+
+/// Fails if a file has too many columns: neither would the database have keys for them all.
+///
+/// # Errors
+/// `limit`, with the number.
+pub fn check_columns(columns: usize) -> Result<()> {
+    if columns <= COLUMNS_MAX {
+        return Ok(());
+    }
+    let text = format!("{columns} columns, {COLUMNS_MAX} at most are read: is the delimiter right?");
+    Err(Error::new(ErrorKind::Limit, text))
+}
+
 fn joined<'a>(fields: impl Iterator<Item = &'a [u8]>, delimiter: u8) -> Vec<u8> {
     fields.collect::<Vec<_>>().join(&delimiter)
 }
@@ -380,6 +416,36 @@ mod tests {
             record(5, &["5", "6"]),
         ];
         assert_eq!(read(text, RFC, 2).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_none_of_the_first_field_even_alone_or_in_pieces() {
+        assert_eq!(read("\u{feff}", RFC, 1).unwrap(), []);
+        assert_eq!(read("\u{feff}a,b\n", RFC, 2).unwrap(), [record(1, &["a", "b"])]);
+        assert_eq!(read("\u{feff}\"a\",b\n", RFC, 2).unwrap(), [record(1, &["a", "b"])]);
+        let pieces: [&[u8]; 4] = [b"\xef", b"\xbb", b"\xbfa", b",b\n"];
+        let pieces = pieces
+            .into_iter()
+            .map(Cursor::new)
+            .fold(Box::new(io::empty()) as Box<dyn Read + Send>, |before, piece| {
+                Box::new(before.chain(piece))
+            });
+        let source = Source::from_reader("a.csv", pieces).unwrap();
+        assert_eq!(CsvRecords::new(source, RFC).read_header().unwrap().unwrap(), ["a", "b"]);
+    }
+
+    #[test]
+    fn more_columns_than_a_database_has_keys_are_refused() {
+        assert_eq!(
+            records(&",".repeat(COLUMNS_MAX - 1), RFC).read_header().unwrap().unwrap().len(),
+            COLUMNS_MAX
+        );
+        let error = records(&",".repeat(COLUMNS_MAX), RFC).read_header().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert_eq!(
+            error.to_string(),
+            "a.csv: 65537 columns, 65536 at most are read: is the delimiter right?"
+        );
     }
 
     #[test]

@@ -238,8 +238,9 @@ impl LineFormat {
                 };
                 let expected: Vec<String> =
                     (0..self.ids + self.columns.len()).map(|at| self.name(at)).collect();
+                let plural = if expected.len() == 1 { "" } else { "s" };
                 let reason = format!(
-                    "{} fields expected ({}), {} found between {separator}",
+                    "{} field{plural} expected ({}), {} found between {separator}",
                     expected.len(),
                     expected.join(" "),
                     self.separator.fields(line).count() - usize::from(self.marker.is_some())

@@ -74,6 +74,12 @@ impl EdgeListFile {
             first_blocks.push_back(block);
         }
         let first_line = first_line.unwrap_or_default();
+        let has_line_feeds = first_blocks.iter().any(|block| block.contains(&b'\n'));
+        if first_line.contains(&b'\r') && !has_line_feeds {
+            return Err(Error::invalid(format!(
+                "{name}: its lines end in CR alone, which isn't read; convert it: tr '\\r' '\\n' < {name}"
+            )));
+        }
         let separator = rule
             .delimiter
             .or(options.delimiter)

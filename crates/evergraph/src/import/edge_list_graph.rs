@@ -18,6 +18,7 @@ use crate::import::edge_list_file::{EdgeListFile, ListFile};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::known::{Known, KnownLabel, OwnerOf};
+use crate::import::memory::available_bytes;
 use crate::import::places::Places;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use crate::import::spill::Staging;
@@ -30,6 +31,10 @@ use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Memory that a declared vertex takes while it is imported, about: its id twice, its row, and what vectors
+/// have in reserve.
+const DECLARED_BYTES: u64 = 32;
 
 /// The key of the property that keeps a vertex's id.
 const ID_KEY: &str = "id";
@@ -81,13 +86,10 @@ impl EdgeListGraph {
                 range.start, range.end
             )));
         }
-        if range.end.abs_diff(range.start) >= u64::from(u32::MAX) {
-            return Err(too_many_vertices(RANGE));
-        }
         if range.start < 0 {
             graph.signs.negative = Some(RANGE.to_owned());
         }
-        graph.declare_range(range);
+        graph.declare_range(range, RANGE)?;
         Ok(graph)
     }
 
@@ -173,12 +175,16 @@ impl EdgeListGraph {
         let list = EdgeListFile::open(list, context)?;
         let file = list.name.clone();
         if let Some(header) = &list.header {
-            if header.vertices_count >= u64::from(u32::MAX) {
-                return Err(too_many_vertices(&file));
-            }
-            self.declare_range(1..header.vertices_count as i64 + 1);
+            let last = i64::try_from(header.vertices_count).unwrap_or(i64::MAX - 1);
+            self.declare_range(1..last + 1, &format!("{file}:{}", header.lines))?;
         }
         declare(&mut self.declared, OwnerOf::EdgeType(edge_type), &list)?;
+        let declared = match &list.header {
+            Some(header) => {
+                format!("among the {} that line {} announces", header.vertices_count, header.lines)
+            }
+            None => format!("in the vertex lists or {RANGE}"),
+        };
         let table = self.edge_table(edge_type);
         let (rules, on_unknown) = (context.faults.rules(), context.options.on_unknown);
         let all_known = Arc::clone(&context.known);
@@ -186,7 +192,7 @@ impl EdgeListGraph {
         list.read(context, |format, mut rows, first_line, collector| {
             self.signs.note(&file, first_line, &rows)?;
             let mut ends = if self.is_closed && on_unknown != OnUnknown::Create {
-                self.find_ends(&rows, &file, known.as_ref(), rules)?
+                self.find_ends(&rows, &file, known.as_ref(), &declared, rules)?
             } else {
                 self.insert_ends(&rows, &file, known.as_ref(), rules)?
             };
@@ -273,11 +279,13 @@ impl EdgeListGraph {
         Ok(ends)
     }
 
+    /// The ends of `rows`, all of which must be there; `declared` says where.
     fn find_ends(
         &mut self,
         rows: &LineRows,
         file: &str,
         known: Option<&KnownLabel<'_>>,
+        declared: &str,
         rules: FaultRules,
     ) -> Result<Ends> {
         let mut ends = Ends::with_capacity(rows.sources.len(), rules);
@@ -297,7 +305,7 @@ impl EdgeListGraph {
                 let (column, name, id) =
                     if known_source.is_none() { (0, "source", source) } else { (1, "target", target) };
                 let id = self.signs.show(id);
-                let why = format!("there is no vertex {id} in the vertex lists or {RANGE}");
+                let why = format!("there is no vertex {id} {declared}");
                 Fault::of_column(column, name, why, texts.get(line))
             });
         }
@@ -317,13 +325,33 @@ impl EdgeListGraph {
     }
 
     /// Says that there are the vertices of `range`.
-    fn declare_range(&mut self, range: Range<i64>) {
+    /// Declares the vertices of `range`, as `place` says.
+    ///
+    /// # Errors
+    /// `limit` for more than a label can have, or than this process has memory for: a line of a few bytes
+    /// may announce them.
+    fn declare_range(&mut self, range: Range<i64>, place: &str) -> Result<()> {
+        let count = range.end.abs_diff(range.start);
+        if count >= u64::from(u32::MAX) {
+            return Err(too_many_vertices(place));
+        }
+        let (needed, available) = (count * DECLARED_BYTES, available_bytes());
+        if needed > available {
+            let text = format!(
+                "{place}: {count} vertices are announced, whose ids take {} MiB; this process can have {} MiB",
+                needed >> 20,
+                available >> 20
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
         self.is_closed = true;
+        self.ids_by_row.reserve(count as usize);
         for id in range.map(i64::cast_unsigned) {
             if let Inserted::New(_) = self.ids.insert(id) {
                 self.ids_by_row.push(id);
             }
         }
+        Ok(())
     }
 
     /// Renumbers rows: in an open world so that ids ascend, and without those that the database has.

@@ -28,6 +28,8 @@ use crate::import::quoted_name;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
+use std::collections::HashMap;
+use std::mem::Discriminant;
 
 /// Arrays inside one another in a type: `long[][]` is 2 deep.
 const ARRAY_DEPTH_MAX: u8 = 16;
@@ -99,6 +101,8 @@ impl Header {
     /// `invalid`, with file, column, its text and what is allowed.
     pub fn parse(file: &str, fields: &[String], array_delimiter: u8) -> Result<Self> {
         let mut parsed: Vec<HeaderField> = Vec::with_capacity(fields.len());
+        // By what no two columns may say, the column that says it.
+        let mut said: HashMap<Said, usize> = HashMap::new();
         for (index, text) in fields.iter().enumerate() {
             let error = |why: String| {
                 Error::invalid(format!(
@@ -108,9 +112,11 @@ impl Header {
                 ))
             };
             let meaning = parse_meaning(text.trim(), array_delimiter).map_err(error)?;
-            if let Some(other) = parsed.iter().position(|field| field.meaning.clashes_with(&meaning)) {
-                let text = Shortened::new(&parsed[other].text);
-                return Err(error(format!("column {} ({text}) says the same", other + 1)));
+            for what in meaning.says() {
+                if let Some(other) = said.insert(what, index) {
+                    let text = Shortened::new(&parsed[other].text);
+                    return Err(error(format!("column {} ({text}) says the same", other + 1)));
+                }
             }
             parsed.push(HeaderField { text: text.trim().to_owned(), meaning });
         }
@@ -136,13 +142,20 @@ impl Meaning {
         }
     }
 
-    fn clashes_with(&self, other: &Self) -> bool {
-        if self.key().is_some() && self.key() == other.key() {
-            return true;
-        }
+    /// What only one column may say.
+    fn says(&self) -> impl Iterator<Item = Said> {
+        let key = self.key().map(|key| Said::Key(key.to_owned()));
         let many = matches!(self, Self::Property { .. } | Self::Ignore);
-        !many && std::mem::discriminant(self) == std::mem::discriminant(other)
+        let role = (!many).then(|| Said::Role(std::mem::discriminant(self)));
+        key.into_iter().chain(role)
     }
+}
+
+/// What no two columns may say.
+#[derive(PartialEq, Eq, Hash)]
+enum Said {
+    Key(String),
+    Role(Discriminant<Meaning>),
 }
 
 /// Reads what stands behind source and target, or behind the id, in lists of edges or vertices.
@@ -259,7 +272,12 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
         "IGNORE" => Ok(Meaning::Ignore),
         _ if is_nameless => Err("there is no name and no role".to_owned()),
         _ => {
-            let cell_type = parse_cell_type(kind, &options, array_delimiter)?;
+            let cell_type = parse_cell_type(kind, &options, array_delimiter).map_err(|why| {
+                let open = [('(', ')'), ('{', '}')]
+                    .into_iter()
+                    .find(|(open, close)| text.matches(*open).count() > text.matches(*close).count());
+                open.map_or(why, |(open, close)| format!("{open:?} without {close:?} at the end"))
+            })?;
             Ok(Meaning::Property { key: name.to_owned(), cell_type })
         }
     }
@@ -468,7 +486,11 @@ mod tests {
             ("id:ID|a|a:int", "a.csv: header column 3 (\"a:int\"): column 2 (\"a\") says the same"),
             ("a:ID|b:ID", "a.csv: header column 2 (\"b:ID\"): column 1 (\"a:ID\") says the same"),
             ("id:ID|id", "a.csv: header column 2 (\"id\"): column 1 (\"id:ID\") says the same"),
-            ("id:ID(A", "a.csv: header column 1 (\"id:ID(A\"): unknown type \"ID(A\"; known are "),
+            ("id:ID(A", "a.csv: header column 1 (\"id:ID(A\"): '(' without ')' at the end"),
+            (
+                "id:ID|d:date{epoch:s",
+                "a.csv: header column 2 (\"d:date{epoch:s\"): '{' without '}' at the end",
+            ),
             ("id:IDA)", "a.csv: header column 1 (\"id:IDA)\"): ')' without '(' before it"),
             (
                 "id:ID|name:string(A)",

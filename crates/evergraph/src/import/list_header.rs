@@ -66,9 +66,10 @@ pub fn read_header(
             }
         }
     }
-    let wanted =
-        if kind == ListKind::Dimacs { "p sp VERTICES ARCS" } else { "%%MatrixMarket matrix coordinate" };
-    Err(Error::invalid(format!("{name}: ends before its header does: a line `{wanted} ...` is wanted")))
+    Err(Error::invalid(format!(
+        "{name}: ends before its header does: a line `{}` is wanted",
+        reader.wanted()
+    )))
 }
 
 impl ListHeader {
@@ -80,7 +81,8 @@ impl ListHeader {
         if found == self.edges_count {
             return Ok(());
         }
-        Err(format!("line {} announces {} edges, and {found} are there", self.lines, self.edges_count))
+        let plural = if self.edges_count == 1 { "" } else { "s" };
+        Err(format!("line {} announces {} edge{plural}, and {found} are there", self.lines, self.edges_count))
     }
 }
 
@@ -91,6 +93,15 @@ enum Reader {
 }
 
 impl Reader {
+    /// What the line that is missing looks like.
+    fn wanted(&self) -> &'static str {
+        match self {
+            Self::Dimacs => "p sp VERTICES ARCS",
+            Self::Banner => "%%MatrixMarket matrix coordinate real general",
+            Self::Size(_) => "ROWS COLUMNS ENTRIES",
+        }
+    }
+
     /// Reads one line; the header with the last one.
     fn read(&mut self, line: &[u8]) -> std::result::Result<Option<ListHeader>, String> {
         let why = |LineError { reason, .. }: LineError| reason;
@@ -169,7 +180,7 @@ mod tests {
             assert_eq!((header.lines, header.vertices_count, header.edges_count), (3, 3, 1));
             assert_eq!((header.weight, rest.as_slice()), (None, b"2 1\n".as_slice()));
             assert!(header.check_edges(1).is_ok());
-            assert_eq!(header.check_edges(2).unwrap_err(), "line 3 announces 1 edges, and 2 are there");
+            assert_eq!(header.check_edges(2).unwrap_err(), "line 3 announces 1 edge, and 2 are there");
         }
     }
 
@@ -179,7 +190,12 @@ mod tests {
             (
                 ListKind::Dimacs,
                 "c x\n",
-                "g: ends before its header does: a line `p sp VERTICES ARCS ...` is wanted",
+                "g: ends before its header does: a line `p sp VERTICES ARCS` is wanted",
+            ),
+            (
+                ListKind::MatrixMarket,
+                "%%MatrixMarket matrix coordinate real general\n% x\n",
+                "g: ends before its header does: a line `ROWS COLUMNS ENTRIES` is wanted",
             ),
             (ListKind::Dimacs, "c x\na 1 2 3\n", "g:2: "),
             (ListKind::MatrixMarket, "1 1 1\n", "g:1: "),

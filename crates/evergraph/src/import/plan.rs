@@ -270,10 +270,13 @@ fn stranger(candidate: &Candidate) -> Error {
     let (_, ending) = stem_and_ending(&candidate.file.path);
     Error::invalid(match ending.as_str() {
         _ if candidate.bytes == Some(0) => format!("{name}: is empty"),
-        "json" => {
-            format!("{name}: doesn't begin as GraphSON does, with a vertex; if it is, say --graphson {name}")
-        }
-        "xml" => format!("{name}: has no tag of GraphML in its beginning; if it is, say --graphml {name}"),
+        "json" => format!(
+            "{name}: it doesn't begin with a vertex of GraphSON, nor with {{\"vertices\": [; if it is GraphSON all the \
+             same, say --graphson {name}"
+        ),
+        "xml" => format!(
+            "{name}: there is no <graphml> in its beginning; if it is GraphML all the same, say --graphml {name}"
+        ),
         _ => format!(
             "{name}: its name doesn't tell what it holds ({KNOWN_ENDINGS}); say it by --nodes LABEL=FILE, --edges \
              TYPE=FILE, --vertex-list FILE, --graphson FILE or --graphml FILE"

@@ -437,7 +437,7 @@ mod tests {
         assert_eq!(
             invalid(&[("Person.csv", PERSONS), ("KNOWS.csv", ":START_ID(Preson),:END_ID(Person)\n17,4\n")]),
             "KNOWS.csv: header column 1 (\":START_ID(Preson)\"): no file of vertices has the id space \
-             \"Preson\"; the files have \"Person\"; --on-unknown create makes its vertices"
+             \"Preson\"; there are \"Person\"; --on-unknown create makes its vertices"
         );
         assert_eq!(
             invalid(&[("a.csv", "id:ID(A)\n1\n"), ("b.csv", "id:ID(A){id-type:long}\n2\n")]),
@@ -461,6 +461,64 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_a_graph_at_all_is_told_by_what_it_is() {
+        for (file, text, expected) in [
+            (
+                "a.csv",
+                "  \n1\n",
+                "a.csv: its first line has no names: a header is wanted, such as id:ID,name,born:int",
+            ),
+            (
+                "g.e",
+                "1 2\r3 4\r",
+                "g.e: its lines end in CR alone, which isn't read; convert it: tr '\\r' '\\n' < g.e",
+            ),
+            (
+                "a.json",
+                "[]",
+                "a.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [; if it is GraphSON all \
+                 the same, say --graphson a.json",
+            ),
+            (
+                "a.xml",
+                "<html/>",
+                "a.xml: there is no <graphml> in its beginning; if it is GraphML all the same, say --graphml a.xml",
+            ),
+            (
+                "g.gr",
+                "c x\np sp 2 1\na 1 3 7\n",
+                "g.gr:3: column 2 (target): there is no vertex 3 among the 2 that line 2 announces",
+            ),
+            (
+                "knows.csv",
+                "from,to\na,b\n",
+                "knows.csv: its columns don't tell between which vertices its edges are; there is no file of vertices \
+                 beside it; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with",
+            ),
+        ] {
+            assert_eq!(invalid(&[(file, text)]), expected);
+        }
+    }
+
+    #[test]
+    fn more_vertices_than_there_is_memory_for_are_refused_by_the_line_that_announces_them() {
+        let files = Files::new(&[("g.gr", "p sp 4294967295 0\n")]);
+        let (kind, text) = files.error(&files.options());
+        assert_eq!(kind, ErrorKind::Limit);
+        assert_eq!(text, "g.gr:1: more than 4,294,967,295 vertices of one label");
+        let files = Files::new(&[("g.gr", "p sp 4294967294 0\n")]);
+        // What 128 GiB are enough for is not for a test.
+        if crate::import::memory::available_bytes() < 100 << 30 {
+            let (kind, text) = files.error(&files.options());
+            assert_eq!(kind, ErrorKind::Limit);
+            assert!(
+                text.starts_with("g.gr:1: 4294967294 vertices are announced, whose ids take 131071 MiB; "),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn missing_files_and_files_of_unknown_content_are_named() {
         let mut files = Files::new(&[("a.dat", "1 2\n")]);
         assert_eq!(
@@ -470,10 +528,6 @@ mod tests {
              FILE, --graphson FILE or --graphml FILE"
         );
         assert_eq!(invalid(&[("a.xml", "")]), "a.xml: is empty");
-        assert_eq!(
-            invalid(&[("a.json", "[1]")]),
-            "a.json: doesn't begin as GraphSON does, with a vertex; if it is, say --graphson a.json"
-        );
         files.inputs[0].role = Some(Role::EdgeList);
         assert_eq!(files.load().edges_count(), 1);
         files.inputs[0].path = files.path("b.e");
@@ -498,6 +552,25 @@ mod tests {
         let (kind, text) = files.error(&options);
         assert_eq!(kind, ErrorKind::Invalid);
         assert!(text.starts_with("g.e.gz: the gzip data ends too early, after "), "{text}");
+    }
+
+    #[test]
+    fn a_damaged_archive_is_named_whatever_format_is_in_it() {
+        for (name, text) in [
+            ("g.graphml.gz", "<graphml><graph/></graphml>"),
+            ("g.graphson.gz", "{\"id\":1,\"label\":\"P\"}\n"),
+            ("a.csv.gz", "id:ID\n1\n"),
+            ("g.mtx.gz", "%%MatrixMarket matrix coordinate pattern general\n2 2 0\n"),
+        ] {
+            let files = Files::new(&[]);
+            let mut packed = gzip(text);
+            let checksum = packed.len() - 5;
+            packed[checksum] ^= 1;
+            fs::write(files.path(name), packed).unwrap();
+            let (kind, found) = files.error(&ImportOptions::new([InputFile::new(files.path(name))]));
+            assert_eq!(kind, ErrorKind::Invalid, "{found}");
+            assert!(found.starts_with(&format!("{name}: the gzip data is damaged, after ")), "{found}");
+        }
     }
 
     #[test]
@@ -919,7 +992,7 @@ mod tests {
         assert_eq!(
             invalid(&[("a.csv", "town,street\nA,x\nA,y\n")]),
             "a.csv: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are \
-             there :START_ID and :END_ID of edges: the first line is town street; a mapping file can say how it is \
+             there :START_ID and :END_ID of edges: the first line is \"town street\"; a mapping file can say how it is \
              read, `evergraph import --propose` writes one to begin with"
         );
     }
@@ -937,7 +1010,7 @@ mod tests {
         for (text, expected) in [
             (
                 "p sp 2 1\na 1 3 5\n",
-                "r.gr:2: column 2 (target): there is no vertex 3 in the vertex lists or the range of vertices",
+                "r.gr:2: column 2 (target): there is no vertex 3 among the 2 that line 1 announces",
             ),
             ("p sp 2 1\nb 1 2 5\n", "r.gr:2: a line begins with 'a' here, or with 'c' if it is a comment"),
             (

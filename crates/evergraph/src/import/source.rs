@@ -88,14 +88,23 @@ impl Source {
             )));
         }
         let packing = Packing::of(&magic);
-        if packing == Packing::None && magic.len() < 2 {
-            let cut_off = Packing::ENDINGS.iter().find(|(ending, _)| name.ends_with(&format!(".{ending}")));
-            if let Some((ending, _)) = cut_off {
-                return Err(Error::invalid(format!(
-                    "{name}: is named .{ending} and has only {} bytes: the file is cut off, fetch it again",
-                    magic.len()
-                )));
-            }
+        if packing == Packing::None
+            && magic.len() < 2
+            && let Some(ending) = packed_ending(&name)
+        {
+            let bytes = if magic.is_empty() { "no bytes" } else { "only 1 byte" };
+            return Err(Error::invalid(format!(
+                "{name}: is named .{ending} and has {bytes}: the file is cut off, fetch it again"
+            )));
+        }
+        if packing == Packing::None
+            && let Some(ending) = packed_ending(&name)
+            && !looks_like_text(&magic)
+        {
+            return Err(Error::invalid(format!(
+                "{name}: is named .{ending} and begins with bytes that are neither packed data nor text: the file is \
+                 damaged, fetch it again"
+            )));
         }
         let bytes = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(magic).chain(reader));
         let reader: Box<dyn Read + Send> = match packing {
@@ -238,6 +247,19 @@ impl Packing {
             Self::Zstd => "zstd",
         }
     }
+}
+
+/// The ending that says that the file called `name` is packed.
+fn packed_ending(name: &str) -> Option<&'static str> {
+    let mut endings = Packing::ENDINGS.iter().map(|(ending, _)| *ending);
+    endings.find(|ending| name.strip_suffix(ending).is_some_and(|stem| stem.ends_with('.')))
+}
+
+/// Whether a text may begin with `start`, which may end in the middle of a character.
+fn looks_like_text(start: &[u8]) -> bool {
+    let is_cut = |error: std::str::Utf8Error| error.error_len().is_none();
+    let no_control = |byte: &u8| *byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r');
+    std::str::from_utf8(start).map_or_else(is_cut, |_| true) && start.iter().all(no_control)
 }
 
 /// `file_name` without the ending that a packer gave it.
@@ -406,8 +428,29 @@ mod tests {
         );
         assert_eq!(
             read_all("a.gz", vec![0x1f]).unwrap_err().to_string(),
-            "a.gz: is named .gz and has only 1 bytes: the file is cut off, fetch it again"
+            "a.gz: is named .gz and has only 1 byte: the file is cut off, fetch it again"
         );
+        assert_eq!(
+            read_all("a.gz", Vec::new()).unwrap_err().to_string(),
+            "a.gz: is named .gz and has no bytes: the file is cut off, fetch it again"
+        );
+    }
+
+    #[test]
+    fn packed_data_with_wrong_first_bytes_is_not_taken_for_text() {
+        for (name, mut packed) in [("a.gz", gzip(b"one\n")), ("a.zst", zstd(b"one\n"))] {
+            packed[0] ^= 1;
+            let error = read_all(name, packed.clone()).unwrap_err().to_string();
+            assert!(
+                error.ends_with("neither packed data nor text: the file is damaged, fetch it again"),
+                "{error}"
+            );
+            assert_eq!(read_all("a.txt", packed.clone()).unwrap(), packed);
+        }
+        // A byte order mark, and a character that the sixth byte cuts.
+        for text in ["\u{feff}1 2\n", "12345é", "1\t2\r\n3"] {
+            assert_eq!(read_all("a.gz", text.into()).unwrap(), text.as_bytes());
+        }
     }
 
     #[test]

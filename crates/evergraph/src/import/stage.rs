@@ -24,6 +24,7 @@ use evergraph_graph::load::{Blocks, EdgeBlock, EdgeTable, VertexBlock, VertexTab
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::ValueType;
 use rayon::prelude::*;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How the types of properties come about.
@@ -156,6 +157,8 @@ impl StagedEdges {
 pub struct Stage<B> {
     rows: u64,
     properties: Vec<(String, ValueType)>,
+    /// Where in `properties` each key is: a file may have very many columns.
+    places: HashMap<String, usize>,
     slots: Vec<Slot<B>>,
     staging: Arc<Staging>,
 }
@@ -164,7 +167,7 @@ impl<B: Spill> Stage<B> {
     /// A table without rows, whose blocks go where `staging` says.
     #[must_use]
     pub fn new(staging: Arc<Staging>) -> Self {
-        Self { rows: 0, properties: Vec::new(), slots: Vec::new(), staging }
+        Self { rows: 0, properties: Vec::new(), places: HashMap::new(), slots: Vec::new(), staging }
     }
 
     /// Rows so far.
@@ -181,12 +184,14 @@ impl<B: Spill> Stage<B> {
 
     /// Says of which type a property is. One that is new comes behind those that are there.
     pub fn set_property(&mut self, key: &str, value_type: ValueType) -> usize {
-        if let Some(at) = self.properties.iter().position(|(name, _)| name == key) {
+        if let Some(&at) = self.places.get(key) {
             self.properties[at].1 = value_type;
             return at;
         }
+        let at = self.properties.len();
+        self.places.insert(key.to_owned(), at);
         self.properties.push((key.to_owned(), value_type));
-        self.properties.len() - 1
+        at
     }
 
     /// Adds a block whose columns stand in the order of the properties. One without rows is nothing.
@@ -267,7 +272,7 @@ impl<B: Spill> Stage<B> {
                 let Some(learned) = &column else { continue };
                 value_type = learned.value_type();
             }
-            let known = self.properties.iter().position(|(name, _)| *name == key);
+            let known = self.places.get(&key).copied();
             let at = known.unwrap_or_else(|| self.set_property(&key, value_type));
             let in_column = |error: Error| error.context(format!("column {key}"));
             let known_type = self.properties[at].1;

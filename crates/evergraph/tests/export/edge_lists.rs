@@ -34,7 +34,7 @@ fn a_folder_of_lists_is_imported_by_the_mapping_in_it() {
     let db = roads();
     let report = db.export(&options, &|_| ()).unwrap();
     let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
-    assert_eq!(read("vertices.v"), "10,0.25\n20,0.5\n30,0.75\n40,1.0\n");
+    assert_eq!(read("vertices.v"), "10 0.25\n20 0.5\n30 0.75\n40 1.0\n");
     assert_eq!(read("ROAD.e"), "10,20,2.5\n10,20,\n30,30,inf\n");
     assert_eq!(read("RAIL_way.e"), "20 10\n");
     assert_eq!(report.losses, ["the property `name` of edges"]);
@@ -69,6 +69,27 @@ fn one_file_holds_the_edges_of_all_types() {
     options.types = vec!["ROAD".to_owned()];
     roads().export(&options, &|_| ()).unwrap();
     assert_eq!(fs::read_to_string(&out).unwrap(), "10 20\n10 20\n30 30\n");
+    options.edge_columns = vec!["km".to_owned()];
+    options.overwrite = true;
+    roads().export(&options, &|_| ()).unwrap();
+    assert_eq!(fs::read_to_string(&out).unwrap(), "10,20,2.5\n10,20,\n30,30,inf\n", "one has no km");
+}
+
+#[test]
+fn a_list_in_which_no_value_is_missing_has_blanks_as_other_tools_expect() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.e");
+    let mut options = ExportOptions::new(ExportFormat::EdgeList, &out);
+    options.edge_columns = vec!["km".to_owned()];
+    let db = Database::in_memory().unwrap();
+    db.transact(|tx| {
+        let towns = [tx.add_vertex("Town", &[])?, tx.add_vertex("Town", &[])?];
+        tx.add_edge(towns[0], "ROAD", towns[1], &[("km", 2.5.into())])?;
+        tx.add_edge(towns[1], "ROAD", towns[0], &[("km", 0.5.into())])
+    })
+    .unwrap();
+    db.export(&options, &|_| ()).unwrap();
+    assert_eq!(fs::read_to_string(&out).unwrap(), "0 1 2.5\n1 0 0.5\n");
 }
 
 #[test]

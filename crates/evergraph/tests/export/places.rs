@@ -61,7 +61,11 @@ fn a_file_is_replaced_only_when_asked() {
     let out = folder.path().join("a.json");
     fs::write(&out, "old").unwrap();
     let error = export(ExportFormat::GraphSon, &out, false).unwrap_err();
-    assert!(error.to_string().contains("is there already"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .ends_with("is there already, a file: name another place, or overwrite it (--overwrite)")
+    );
     assert_eq!(fs::read_to_string(&out).unwrap(), "old");
     export(ExportFormat::GraphSon, &out, true).unwrap();
     assert!(fs::read_to_string(&out).unwrap().contains("Ada"));
@@ -91,7 +95,15 @@ fn an_export_that_fails_or_is_stopped_leaves_nothing_behind() {
 fn a_missing_folder_and_a_place_of_another_kind_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let error = export(ExportFormat::Csv, &folder.path().join("no/out"), false).unwrap_err();
-    assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("no/out"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.to_string().contains("no/out: there is no folder "), "{error}");
+    let error = export(ExportFormat::GraphSon, &folder.path().join("no/a.json"), false).unwrap_err();
+    assert!(error.to_string().contains("no/a.json: there is no folder "), "{error}");
+    for (format, name) in [(ExportFormat::EdgeList, "x.json"), (ExportFormat::Csv, "x.graphml.gz")] {
+        let error = export(format, &folder.path().join(name), false).unwrap_err();
+        assert!(error.to_string().contains("is the name of a file of graph"), "{error}");
+    }
+    assert_eq!(names(folder.path()), Vec::<String>::new());
     fs::write(folder.path().join("file"), "").unwrap();
     let error = export(ExportFormat::Csv, &folder.path().join("file"), true).unwrap_err();
     assert!(error.to_string().contains("is a file: name a folder for csv"), "{error}");

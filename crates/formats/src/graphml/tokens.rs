@@ -5,7 +5,8 @@
 //! (`[...]`) is refused, so no entity has a meaning but XML's own five. CDATA is text. Line ends are
 //! LF. Names keep their prefix; tags must nest.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
+use std::sync::Arc;
 
 use quick_xml::Reader;
 use quick_xml::errors::Error as XmlError;
@@ -237,10 +238,17 @@ fn describe(error: XmlError, is_too_long: bool, limit: usize, position: Position
         _ if is_too_long => ReadError::TooLong { position, what: UNIT, limit },
         XmlError::Io(error) => match error.kind() {
             // Of our own decoder, or a file that ends within a character.
-            std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof => {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
                 malformed(position, error.to_string())
             }
-            kind => ReadError::Io { position, source: std::io::Error::new(kind, error) },
+            // Whoever gave the bytes may look for an error of their own in it.
+            kind => {
+                let source = Arc::try_unwrap(error);
+                ReadError::Io {
+                    position,
+                    source: source.unwrap_or_else(|shared| io::Error::new(kind, shared)),
+                }
+            }
         },
         error => malformed(position, error.to_string()),
     }

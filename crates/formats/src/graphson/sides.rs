@@ -86,17 +86,19 @@ impl SideSums {
         match self.agreement() {
             Agreement::Same => Ok(()),
             Agreement::OneSided(written) if written == side => Ok(()),
-            Agreement::OneSided(Side::Out) => {
-                Err("the file has edges in outE only: take them from there, not from inE".to_owned())
-            }
-            Agreement::OneSided(Side::In) => {
-                Err("the file has edges in inE only: take them from there, not from outE".to_owned())
-            }
+            Agreement::OneSided(Side::Out) => Err(one_sided("outE", "inE")),
+            Agreement::OneSided(Side::In) => Err(one_sided("inE", "outE")),
             Agreement::Different { out_count, in_count } => Err(format!(
                 "outE and inE speak of different edges ({out_count} and {in_count}): the file is incomplete"
             )),
         }
     }
+}
+
+fn one_sided(written: &str, read: &str) -> String {
+    format!(
+        "edges stand in {written} only, and {read} is what is read: vertices are missing, or were written without it"
+    )
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use crate::context::Context;
 use crate::terminal::failure::Failure;
-use crate::terminal::number::{count, counted, rate, size, time};
-use crate::terminal::table::visible;
+use crate::terminal::number::{counted, rate, size, time};
+use crate::terminal::table::{output_name, visible};
 use clap::{Args, ValueEnum};
 use evergraph::export::options::{
     ExportFormat, ExportOptions, ExportProgress, Exported, ExportedFile, Packing,
@@ -220,11 +220,11 @@ impl fmt::Display for ExportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{}: {} vertices and {} edges written to {} in {}",
+            "{}: {} and {} written to {} in {}",
             visible(&self.database),
-            count(self.vertices_count),
-            count(self.edges_count),
-            visible(&self.output),
+            counted(self.vertices_count, "vertex", "vertices"),
+            counted(self.edges_count, "edge", "edges"),
+            output_name(&self.output),
             time(Duration::from_secs_f64(self.seconds)),
         )?;
         let bytes = self.files.iter().map(|file| file.bytes).sum();

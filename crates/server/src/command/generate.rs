@@ -74,13 +74,24 @@ pub struct Place {
     pub out: Option<PathBuf>,
 }
 
+/// Where the graph goes, and what may go for it.
+#[derive(Args, Debug)]
+pub struct Placing {
+    /// Where it goes.
+    #[command(flatten)]
+    pub place: Place,
+    /// Replace files of the same names in the folder of --out.
+    #[arg(long, requires = "out")]
+    pub overwrite: bool,
+}
+
 /// What R-MAT is told.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_RMAT)]
 pub struct RmatArguments {
     /// Where the graph goes.
     #[command(flatten)]
-    pub place: Place,
+    pub placing: Placing,
     /// There are 2^N vertices.
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub scale: u32,
@@ -98,7 +109,7 @@ pub struct RmatArguments {
 pub struct PaymentsArguments {
     /// Where the graph goes.
     #[command(flatten)]
-    pub place: Place,
+    pub placing: Placing,
     /// Accounts.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub accounts: u32,
@@ -123,17 +134,17 @@ pub struct PaymentsArguments {
 pub fn execute(arguments: &GenerateArguments, context: &Context) -> Result<(), Failure> {
     match &arguments.network {
         Network::Rmat(arguments) => {
-            let RmatArguments { place, scale, edge_factor, seed } = arguments;
+            let RmatArguments { placing, scale, edge_factor, seed } = arguments;
             let options = RmatOptions { edge_factor: *edge_factor, ..RmatOptions::new(*scale, *seed) };
             put(
-                place,
+                placing,
                 context,
                 || Ok((rmat::generate(&options)?, ())),
                 |files, load, ()| files.lists("rmat", load),
             )
         }
         Network::Payments(arguments) => {
-            let PaymentsArguments { place, accounts, transfers, rings, days, seed } = arguments;
+            let PaymentsArguments { placing, accounts, transfers, rings, days, seed } = arguments;
             let options = PaymentsOptions {
                 accounts: *accounts,
                 transfers: *transfers,
@@ -145,7 +156,7 @@ pub fn execute(arguments: &GenerateArguments, context: &Context) -> Result<(), F
                 let payments = Payments::generate(&options)?;
                 Ok((payments.load, payments.rings))
             };
-            put(place, context, make, |files, load, rings| {
+            put(placing, context, make, |files, load, rings| {
                 files.csv(load)?;
                 files.text("rings.json", &rings_json(&rings))
             })
@@ -155,13 +166,17 @@ pub fn execute(arguments: &GenerateArguments, context: &Context) -> Result<(), F
 
 /// Makes a graph, with something `E` that only files have room for, and puts it in `place`.
 fn put<E>(
-    place: &Place,
+    Placing { place, overwrite }: &Placing,
     context: &Context,
     make: impl FnOnce() -> Result<(Load, E), Failure>,
     write: impl FnOnce(&mut GraphFiles<'_>, &Load, E) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let destination = place.database.as_ref().map(|path| Destination::new_or_empty(path)).transpose()?;
     let meter = context.console.meter();
+    // Before minutes of making: is there anything against the folder?
+    let files =
+        place.out.as_deref().map(|folder| GraphFiles::new(folder, *overwrite, &meter, &context.cancel));
+    let files = files.transpose()?;
     meter.tell("generate", None, String::new);
     let began = Instant::now();
     let (load, extra) = make()?;
@@ -169,13 +184,13 @@ fn put<E>(
     context.cancel.check()?;
     if let Some(destination) = destination {
         let load = destination.load(load, u64::MAX, make_seconds, &meter, context)?;
+        drop(files);
         drop(meter);
         return context.console.summary(&load);
     }
-    let folder = place.out.as_ref().expect("the command line has a database or a folder");
-    let mut files = GraphFiles::new(folder, &meter, &context.cancel)?;
+    let mut files = files.expect("the command line has a database or a folder");
     write(&mut files, &load, extra)?;
-    let files = files.written().iter().map(|path| path.display().to_string()).collect();
+    let files = files.finish().iter().map(|path| path.display().to_string()).collect();
     drop(meter);
     context.console.summary(&FilesReport {
         files,

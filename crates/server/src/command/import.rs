@@ -3,6 +3,7 @@
 //! Everything is read and understood before the database is touched: a bad row in the last file leaves
 //! nothing behind.
 
+use crate::amount;
 use crate::context::Context;
 use crate::loading::{Destination, LabelRow, LoadReport};
 use crate::terminal::failure::Failure;
@@ -167,7 +168,7 @@ pub struct ImportArguments {
     pub report: Option<PathBuf>,
     /// Memory beside ids and the finished graph, say 512M or 4G: half for rows, half to sort edges; rows
     /// beyond it go through a temporary file [default: a quarter of this machine's].
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    #[arg(long, value_name = "SIZE", value_parser = amount::memory)]
     pub memory: Option<u64>,
     /// The folder for the temporary file [default: that of the database].
     #[arg(long, value_name = "FOLDER")]
@@ -429,21 +430,6 @@ fn named_files(text: &str) -> std::result::Result<NamedFiles, String> {
     Ok(NamedFiles { name, paths })
 }
 
-/// Bytes, with K, M, G or T for powers of 1,024.
-fn memory_size(text: &str) -> std::result::Result<u64, String> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" | "B" => 0,
-        "K" | "KB" | "KIB" => 10,
-        "M" | "MB" | "MIB" => 20,
-        "G" | "GB" | "GIB" => 30,
-        "T" | "TB" | "TIB" => 40,
-        _ => return Err("a number with K, M, G or T is wanted, say 512M".to_owned()),
-    };
-    let number: u64 = digits.trim().parse().map_err(|error| format!("{digits:?}: {error}"))?;
-    number.checked_mul(1 << shift).ok_or_else(|| "more than 2^64 bytes".to_owned())
-}
-
 fn character(text: &str) -> std::result::Result<u8, String> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
@@ -621,15 +607,6 @@ mod tests {
         assert_eq!((character("tab"), character("|")), (Ok(b'\t'), Ok(b'|')));
         assert!(character("||").is_err() && character("").is_err() && character("ü").is_err());
         assert_eq!((quote("none").unwrap().0, quote("'").unwrap().0), (None, Some(b'\'')));
-    }
-
-    #[test]
-    fn sizes_of_memory_have_units_of_1024() {
-        assert_eq!(
-            ["512", "64k", "512M", "4GiB"].map(memory_size),
-            [512, 64 << 10, 512 << 20, 4 << 30].map(Ok)
-        );
-        assert!(["", "M", "4X", "-1G", "99999999T"].iter().all(|text| memory_size(text).is_err()));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `evergraph index`: indexes and uniqueness, created, dropped and listed.
 
+use crate::command::run::scope;
 use crate::context::Context;
 use crate::terminal::failure::Failure;
 use crate::terminal::number::{count, counted, size, time};
@@ -7,7 +8,8 @@ use crate::terminal::table::{Side, Table, visible};
 use clap::{Args, Subcommand};
 use evergraph::index::IndexInfo;
 use evergraph::{IndexKind, IndexOptions, OwnerName};
-use evergraph_graph::error::Error;
+use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::view::GraphView;
 use serde::Serialize;
 use std::fmt;
@@ -31,7 +33,8 @@ Which index:
 const CREATE_HELP: &str = "\
 Examples:
   evergraph index create social.eg Person name --unique --ordered
-  evergraph index create social.eg --edge KNOWS since";
+  evergraph index create social.eg --edge KNOWS since
+  evergraph index create social.eg City code --unique --new    before there are cities";
 
 const DROP_HELP: &str = "\
 Examples:
@@ -69,6 +72,9 @@ pub enum Action {
         /// In the order of values: finds ranges and prefixes, too.
         #[arg(long)]
         ordered: bool,
+        /// Declare a label, type or property key that isn't there yet, too; a name stays for good.
+        #[arg(long)]
+        new: bool,
     },
     /// Drop an index; what it promised isn't promised any more.
     #[command(after_help = DROP_HELP)]
@@ -103,7 +109,7 @@ pub struct On {
 
 impl On {
     /// The owner, and the key: empty if only an owner was named.
-    fn parts(&self) -> Result<(OwnerName<'_>, &str), Failure> {
+    fn parts(&self) -> std::result::Result<(OwnerName<'_>, &str), Failure> {
         match (&self.edge, &self.names[..]) {
             (Some(edge_type), []) => Ok((OwnerName::EdgeType(edge_type), "")),
             (Some(edge_type), [key]) => Ok((OwnerName::EdgeType(edge_type), key)),
@@ -124,12 +130,12 @@ impl On {
 ///
 /// # Errors
 /// Those of opening and of what is done; `cancelled`.
-pub fn execute(arguments: &IndexArguments, context: &Context) -> Result<(), Failure> {
+pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Result<(), Failure> {
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
     let began = Instant::now();
     match &arguments.action {
-        Action::Create { database: path, on, unique, ordered } => {
+        Action::Create { database: path, on, unique, ordered, new } => {
             let (owner, key) = on.parts()?;
             let options = match owner {
                 OwnerName::Label(label) => IndexOptions::on_label(label, key),
@@ -139,6 +145,9 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> Result<(), Fail
             let kind = if *ordered { IndexKind::Ordered } else { IndexKind::Hash };
             let options = if *ordered { options.ordered() } else { options };
             let database = context.open(path)?;
+            if !new {
+                refuse_unknown(&database.snapshot().catalogue(), owner, key)?;
+            }
             let created = database.create_index_with(
                 &options,
                 &|now| {
@@ -161,11 +170,16 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> Result<(), Fail
         Action::Drop { database: path, on, kind } => {
             let (owner, key) = on.parts()?;
             let database = context.open(path)?;
+            let there = database.indexes();
             database.drop_index(owner, key, *kind)?;
+            let dropped = there
+                .iter()
+                .find(|index| is(index, owner, key) && kind.is_none_or(|kind| index.kind == kind));
+            let dropped = dropped.map(|index| DroppedIndex { kind: index.kind.name(), unique: index.unique });
             database.close()?;
             drop(meter);
             let (property, database) = (format!("{owner}.{key}"), path.display().to_string());
-            context.console.summary(&Dropped { database, property })
+            context.console.summary(&Dropped { database, property, dropped })
         }
         Action::List { database: path } => {
             let database = context.open(path)?;
@@ -182,6 +196,28 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> Result<(), Fail
             })
         }
     }
+}
+
+/// Refuses names that the graph doesn't have: once in the catalogue, a misspelt one stays for good.
+fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str) -> Result<()> {
+    let with = |error: Error, more: String| Error::new(error.kind(), format!("{error}{more}"));
+    let new = || " (--new declares a name before there is anything of it)".to_owned();
+    let id = match owner {
+        OwnerName::Label(name) => scope::label(catalogue, name).map(Owner::Label).map_err(|error| {
+            let is_type = catalogue.edge_type(name).is_some();
+            with(error, if is_type { format!("; {name} is an edge type: --edge {name}") } else { new() })
+        })?,
+        OwnerName::EdgeType(name) => {
+            scope::edge_type(catalogue, name).map(Owner::EdgeType).map_err(|error| with(error, new()))?
+        }
+    };
+    let keys: Vec<_> = catalogue.properties_of(id).map(|(key, _)| catalogue.key_name(key)).collect();
+    // Without a key the index itself says what is wrong.
+    if key.is_empty() || keys.iter().any(|name| **name == *key) {
+        return Ok(());
+    }
+    let property = format!("{owner}.{key}");
+    Err(with(scope::unknown("property", &property, key, keys.iter().map(AsRef::as_ref)), new()))
 }
 
 fn is(index: &IndexInfo, owner: OwnerName<'_>, key: &str) -> bool {
@@ -202,6 +238,8 @@ struct Entry {
     state: &'static str,
     entries: u64,
     distinct: u64,
+    /// Whether `distinct` is no estimate.
+    distinct_is_exact: bool,
     leaving: u64,
     bytes: u64,
 }
@@ -217,6 +255,7 @@ impl Entry {
             state: index.state.name(),
             entries: index.entries,
             distinct: index.distinct,
+            distinct_is_exact: index.unique,
             leaving: index.leaving,
             bytes: index.bytes,
         }
@@ -254,11 +293,23 @@ impl fmt::Display for Created {
 struct Dropped {
     database: String,
     property: String,
+    #[serde(flatten)]
+    dropped: Option<DroppedIndex>,
+}
+
+/// Which of the indexes on a property.
+#[derive(Debug, Serialize)]
+struct DroppedIndex {
+    kind: &'static str,
+    unique: bool,
 }
 
 impl fmt::Display for Dropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: index on {} dropped", visible(&self.database), visible(&self.property))
+        let which = self.dropped.as_ref().map_or_else(String::new, |index| {
+            format!("{}{} ", if index.unique { "unique " } else { "" }, index.kind)
+        });
+        writeln!(f, "{}: {which}index on {} dropped", visible(&self.database), visible(&self.property))
     }
 }
 
@@ -291,7 +342,10 @@ impl fmt::Display for Listed {
                 index.kind.to_owned(),
                 if index.unique { "unique" } else { "" }.to_owned(),
                 count(index.entries),
-                count(index.distinct),
+                match (index.distinct_is_exact, index.distinct) {
+                    (false, 1..) => format!("about {}", count(index.distinct)),
+                    _ => count(index.distinct),
+                },
                 size(index.bytes),
             ]);
         }

@@ -29,7 +29,7 @@ pub struct ManArguments {
     /// The command whose page is printed [default: that of all of them].
     #[arg(conflicts_with = "output")]
     pub command: Vec<String>,
-    /// Write the pages of all commands into this folder.
+    /// Write the pages of all commands into this folder, in place of older ones.
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 }
@@ -40,7 +40,14 @@ pub struct ManArguments {
 /// `not_found` for a command that isn't there; what writing meets.
 pub fn execute(arguments: &ManArguments, context: &Context) -> Result<(), Failure> {
     // A page for `help` would say what the pages themselves do.
-    let mut program = with_all_options(command_line()).disable_help_subcommand(true);
+    let program = with_all_options(command_line()).disable_help_subcommand(true);
+    let mut program = program.mut_subcommand("run", |run| {
+        let algorithms = |command: Command| {
+            let usage = format!("evergraph run DATABASE {} [OPTIONS]", command.get_name());
+            command.override_usage(usage)
+        };
+        run.override_usage("evergraph run DATABASE ALGORITHM [OPTIONS]").mut_subcommands(algorithms)
+    });
     program.build();
     if let Some(folder) = &arguments.output {
         let made = fs::create_dir_all(folder);
@@ -77,7 +84,7 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
 
 fn write_all(command: &Command, folder: &Path, files: &mut Vec<String>) -> Result<(), Failure> {
     let name = Man::new(command.clone()).get_filename();
-    let mut file = ResultFile::create(&folder.join(name))?;
+    let mut file = ResultFile::create(&folder.join(name), true)?;
     let written = page(command).and_then(|page| file.write_all(&page));
     written.map_err(|error| file.failed(error))?;
     files.push(file.name().to_owned());

@@ -8,10 +8,12 @@
 //!                        (~/.config/evergraph/evergraph.toml); the first wins, key by key
 //! ```
 //!
-//! A key is kept with its line, for whom it is wrong and for `--print-config`.
+//! A key is kept with its line, for whom it is wrong and for `--print-config`. A file in a usual place that
+//! the system doesn't let us read is told of and left out: `sudo -u` may keep somebody else's home.
 
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::env;
+use std::error::Error as _;
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -21,6 +23,15 @@ use toml::de::{DeTable, DeValue};
 
 /// A file's name, in whichever folder.
 const NAME: &str = "evergraph.toml";
+
+/// The files that there are.
+#[derive(Debug, Default)]
+pub struct SettingsFiles {
+    /// What they say; the first wins.
+    pub read: Vec<SettingsFile>,
+    /// Why others are left out.
+    pub left_out: Vec<String>,
+}
 
 /// What a file says.
 #[derive(Debug)]
@@ -62,20 +73,23 @@ pub enum FileValue {
 /// Reads the files that there are, the first of them wins.
 ///
 /// # Errors
-/// `not_found` if a file that was named isn't there; `invalid` if one isn't TOML; `io`.
-pub fn read(named: Option<&Path>, none: bool) -> Result<Vec<SettingsFile>> {
+/// `not_found` if a file that was named isn't there; `invalid` if one isn't TOML; `io`, but for a file that
+/// nobody named and that the system forbids to read.
+pub fn read(named: Option<&Path>, none: bool) -> Result<SettingsFiles> {
     if none {
-        return Ok(Vec::new());
+        return Ok(SettingsFiles::default());
     }
     let named = named.map(Path::to_owned).or_else(|| of_variable("EVERGRAPH_CONFIG"));
     if let Some(path) = named {
-        return Ok(vec![parse(&path, &load(&path)?)?]);
+        let read = vec![parse(&path, &load(&path)?)?];
+        return Ok(SettingsFiles { read, left_out: Vec::new() });
     }
-    let mut files = Vec::new();
+    let mut files = SettingsFiles::default();
     for path in usual_places() {
         match load(&path) {
-            Ok(text) => files.push(parse(&path, &text)?),
+            Ok(text) => files.read.push(parse(&path, &text)?),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if is_forbidden(&error) => files.left_out.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
@@ -102,6 +116,11 @@ fn load(path: &Path) -> Result<String> {
         };
         Error::new(kind, format!("read settings from {}: {error}", path.display())).because(error)
     })
+}
+
+fn is_forbidden(error: &Error) -> bool {
+    let system = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    system.is_some_and(|system| system.kind() == io::ErrorKind::PermissionDenied)
 }
 
 fn parse(path: &Path, text: &str) -> Result<SettingsFile> {

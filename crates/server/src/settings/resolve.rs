@@ -24,6 +24,8 @@ pub struct Resolved {
     pub settings: Vec<(Setting, Effective)>,
     /// Files that were read, the first wins.
     pub files: Vec<PathBuf>,
+    /// Files that couldn't be read and that nobody named, each with the reason.
+    pub left_out_files: Vec<String>,
     /// Variables that look like settings and are none, each with the one that may be meant.
     pub mistaken_variables: Vec<(String, String)>,
 }
@@ -119,10 +121,27 @@ pub fn resolve(
             (setting, effective)
         })
         .collect();
-    Ok(Resolved { settings, files: files.iter().map(|file| file.path.clone()).collect(), mistaken_variables })
+    let files = files.iter().map(|file| file.path.clone()).collect();
+    Ok(Resolved { settings, files, left_out_files: Vec::new(), mistaken_variables })
 }
 
 impl Resolved {
+    /// Where settings of `command` that `message` speaks of come from, if not from the command line:
+    /// `label is "Person" by evergraph.toml:9`. Who reads the message may never have said them.
+    #[must_use]
+    pub fn told_elsewhere(&self, command: &[String], message: &str) -> Option<String> {
+        let says = |(setting, effective): &(Setting, Effective)| {
+            let Effective { texts, origin } = effective;
+            let is_elsewhere = matches!(origin, Origin::Variable(_) | Origin::File { .. });
+            let is_value = |text: &String| text.parse::<f64>().is_err() && has_word(message, text);
+            let is_meant = has_word(message, &setting.name) || texts.iter().any(is_value);
+            (setting.command == command && is_elsewhere && is_meant)
+                .then(|| format!("{} is {:?} by {origin}", setting.name, texts.join(",")))
+        };
+        let found: Vec<String> = self.settings.iter().filter_map(says).collect();
+        (!found.is_empty()).then(|| found.join("; "))
+    }
+
     /// The command line on which files and variables are defaults.
     #[must_use]
     pub fn with_defaults(&self, program: Command) -> Command {
@@ -224,8 +243,17 @@ impl Known<'_> {
     }
 }
 
+/// Whether `word` stands in `text` by itself.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+    let stands_alone = |at: usize| {
+        !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next())
+    };
+    !word.is_empty() && text.match_indices(word).any(|(at, _)| stands_alone(at))
+}
+
 /// The name that is most like `name`, if one is.
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // clap's own threshold for a suggestion.
     names
         .map(|near| (strsim::jaro(name, near), near))

@@ -11,8 +11,8 @@
 //! The last line is about every algorithm that has such an option.
 //!
 //! No settings are: what a call is about (names of files, required and positional arguments), so that a
-//! file found in a folder never makes a command read or write another file than the one it was told;
-//! and what is hidden.
+//! file found in a folder never makes a command read or write another file than the one it was told, or
+//! replace one; and what is hidden.
 
 use clap::{Arg, ArgAction, Command};
 use std::any::TypeId;
@@ -22,8 +22,9 @@ use std::path::PathBuf;
 
 /// Commands without settings: they tell about the program.
 const WITHOUT_SETTINGS: [&str; 2] = ["completions", "man"];
-/// Options that are no settings: two are about settings themselves, one makes a call another one.
-const NO_SETTINGS: [&str; 3] = ["no-config", "print-config", "propose"];
+/// Options that are no settings: two are about settings themselves, one makes a call another one, and what may
+/// be lost or made for good is said each time.
+const NO_SETTINGS: [&str; 5] = ["no-config", "print-config", "propose", "overwrite", "new"];
 
 /// An option that can be set elsewhere.
 #[derive(Clone, Debug)]

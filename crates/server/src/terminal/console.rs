@@ -80,6 +80,12 @@ impl Console {
         self.json
     }
 
+    /// Whether summaries and notes are unwanted.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Prints what was asked for.
     ///
     /// # Errors
@@ -132,9 +138,9 @@ impl Console {
         }
     }
 
-    /// Tells why the command failed.
-    pub fn failure(&self, failure: &Failure) {
-        failure.tell(self.json, self.color.on(&io::stderr()));
+    /// Tells why the command failed, and `hint`, where the failure itself suggests nothing.
+    pub fn failure(&self, failure: &Failure, hint: Option<&str>) {
+        failure.tell(self.json, self.color.on(&io::stderr()), hint);
     }
 }
 

@@ -9,7 +9,9 @@
 //! ```
 
 use crate::terminal::table::visible;
+use evergraph_graph::budget::OverBudget;
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_storage::io::error::{IoError, Operation};
 use serde::Serialize;
 use std::error::Error as StdError;
 use std::io::{self, Write};
@@ -47,10 +49,12 @@ impl Failure {
         }
     }
 
-    /// Tells the user on standard error: as one JSON document if `json`, in colour if `color`.
-    pub fn tell(&self, json: bool, color: bool) {
+    /// Tells the user on standard error: as one JSON document if `json`, in colour if `color`; and `hint`,
+    /// where the error itself suggests nothing.
+    pub fn tell(&self, json: bool, color: bool, hint: Option<&str>) {
         let Self::Error(error) = self else { return };
-        if json { tell(&to_json(error)) } else { tell(to_text(error, color).trim_end()) }
+        let hint = own_hint(error).or_else(|| hint.map(ToOwned::to_owned));
+        if json { tell(&to_json(error, hint)) } else { tell(to_text(error, hint, color).trim_end()) }
     }
 }
 
@@ -60,7 +64,7 @@ pub fn tell(text: &str) {
 }
 
 /// The error as lines for people.
-fn to_text(error: &Error, color: bool) -> String {
+fn to_text(error: &Error, hint: Option<String>, color: bool) -> String {
     let paint = |text: &str, code: &str| {
         if color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     };
@@ -68,14 +72,14 @@ fn to_text(error: &Error, color: bool) -> String {
     for cause in causes(error) {
         text += &format!("{} {}\n", paint("caused by:", "1"), visible(&cause));
     }
-    if let Some(hint) = hint(error.kind()) {
-        text += &format!("{} {hint}\n", paint("hint:", "1;36"));
+    if let Some(hint) = hint {
+        text += &format!("{} {}\n", paint("hint:", "1;36"), visible(&hint));
     }
     text
 }
 
 /// The error as one JSON document.
-fn to_json(error: &Error) -> String {
+fn to_json(error: &Error, hint: Option<String>) -> String {
     #[derive(Serialize)]
     struct Document<'a> {
         error: Body<'a>,
@@ -85,7 +89,7 @@ fn to_json(error: &Error) -> String {
         kind: &'a str,
         message: String,
         caused_by: Vec<String>,
-        hint: Option<&'a str>,
+        hint: Option<String>,
         exit_code: u8,
     }
     let kind = error.kind();
@@ -93,7 +97,7 @@ fn to_json(error: &Error) -> String {
         kind: kind.name(),
         message: error.to_string(),
         caused_by: causes(error),
-        hint: hint(kind),
+        hint,
         exit_code: kind.exit_code(),
     };
     serde_json::to_string(&Document { error: body }).expect("texts and numbers always have a JSON form")
@@ -115,15 +119,40 @@ fn causes(error: &Error) -> Vec<String> {
     causes
 }
 
-/// What to do, where the kind alone tells and the text may not.
-fn hint(kind: ErrorKind) -> Option<&'static str> {
-    match kind {
+/// What to do, where the kind or the cause tells and the text, which isn't about this program, doesn't.
+fn own_hint(error: &Error) -> Option<String> {
+    match error.kind() {
         ErrorKind::Corrupt => {
-            Some("`evergraph check DB` lists all that is damaged; restore a copy of the folder")
+            return Some(
+                "`evergraph check DB` lists all that is damaged; restore a copy of the folder".to_owned(),
+            );
         }
-        ErrorKind::Conflict => Some("nothing was changed; run it again"),
-        _ => None,
+        ErrorKind::Conflict => return Some("nothing was changed; run it again".to_owned()),
+        _ => {}
     }
+    let mut next = error.source();
+    while let Some(cause) = next {
+        if let Some(over) = cause.downcast_ref::<OverBudget>() {
+            return Some(format!("at least --memory-limit {} is needed", limit_for(over.needed_bytes())));
+        }
+        if let Some(IoError::Failed { operation: Operation::Lock, source, .. }) = cause.downcast_ref()
+            && matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+        {
+            let text = "a database is written to even to be read: copy it, or run as its owner";
+            return Some(text.to_owned());
+        }
+        next = cause.source();
+    }
+    None
+}
+
+/// A limit of at least `bytes` as `--memory-limit` reads it, in the largest unit that is not much more.
+fn limit_for(bytes: u64) -> String {
+    let (unit, factor) = [("GiB", 1 << 30), ("MiB", 1 << 20)]
+        .into_iter()
+        .find(|(_, factor)| bytes >= 4 * factor)
+        .unwrap_or(("KiB", 1 << 10));
+    format!("{}{unit}", bytes.div_ceil(factor))
 }
 
 #[cfg(test)]
@@ -134,27 +163,51 @@ mod tests {
     fn a_cause_is_told_once() {
         let system = io::Error::new(io::ErrorKind::PermissionDenied, "permission denied");
         let repeated = Error::new(ErrorKind::Io, "open a.csv: permission denied").because(system);
-        assert_eq!(to_text(&repeated, false), "error: open a.csv: permission denied\n");
+        assert_eq!(to_text(&repeated, None, false), "error: open a.csv: permission denied\n");
         let system = io::Error::other("disk on fire");
         let hidden = Error::new(ErrorKind::Corrupt, "bodies-7 is damaged").because(system);
-        let lines = to_text(&hidden, false);
+        let lines = to_text(&hidden, own_hint(&hidden), false);
         assert!(lines.starts_with("error: bodies-7 is damaged\ncaused by: disk on fire\nhint: "), "{lines}");
     }
 
     #[test]
     fn json_has_the_kind_and_its_exit_code() {
         let error = Error::new(ErrorKind::Busy, "open in process 1");
-        let document: serde_json::Value = serde_json::from_str(&to_json(&error)).unwrap();
+        let document: serde_json::Value =
+            serde_json::from_str(&to_json(&error, Some("close it".into()))).unwrap();
         assert_eq!(document["error"]["kind"], "busy");
         assert_eq!(document["error"]["message"], "open in process 1");
         assert_eq!(document["error"]["exit_code"], 8);
+        assert_eq!(document["error"]["hint"], "close it");
     }
 
     #[test]
     fn color_and_control_characters_come_only_from_us() {
         let error = Error::invalid("a\u{1b}[2Jb");
-        assert!(to_text(&error, true).starts_with("\u{1b}[1;31merror:\u{1b}[0m a\\u{1b}[2Jb"));
-        assert!(!to_text(&error, false).contains('\u{1b}'));
+        assert!(to_text(&error, None, true).starts_with("\u{1b}[1;31merror:\u{1b}[0m a\\u{1b}[2Jb"));
+        assert!(!to_text(&error, Some("\u{1b}".into()), false).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_a_refused_reservation_needs_is_said_as_the_option_reads_it() {
+        let over = |wanted_bytes| OverBudget {
+            purpose: "scores".to_owned(),
+            wanted_bytes,
+            used_bytes: 1,
+            limit_bytes: 100,
+        };
+        let hint = |bytes| own_hint(&over(bytes).into()).unwrap();
+        assert_eq!(hint(16_000), "at least --memory-limit 16KiB is needed");
+        assert_eq!(hint(4 << 20), "at least --memory-limit 5MiB is needed");
+        assert_eq!(hint(9 << 30), "at least --memory-limit 10GiB is needed");
+    }
+
+    #[test]
+    fn who_may_not_write_to_a_database_hears_that_it_is_written_to() {
+        let refused = IoError::new(Operation::Lock, "a.eg/lock", io::ErrorKind::PermissionDenied.into());
+        assert!(own_hint(&refused.into()).unwrap().starts_with("a database is written to even to be read"));
+        let other = IoError::new(Operation::Read, "a.eg/log-1", io::ErrorKind::PermissionDenied.into());
+        assert_eq!(own_hint(&other.into()), None);
     }
 
     #[test]

@@ -85,6 +85,12 @@ pub fn visible(text: &str) -> String {
         .collect()
 }
 
+/// What people call the place that `--output` names.
+#[must_use]
+pub fn output_name(output: &str) -> String {
+    if output == "-" { "standard output".to_owned() } else { visible(output) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

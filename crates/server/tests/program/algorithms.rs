@@ -67,7 +67,7 @@ fn every_algorithm_answers_as_table_document_csv_and_parquet() {
         let lines: Vec<Vec<String>> = lines.collect();
         assert!(!every_vertex || lines.len() == 3, "{csv}");
         assert!(lines.len() >= 2, "{csv}");
-        folder.run(&[&run[..], &["--output", "a.parquet"]].concat()).succeeded();
+        folder.run(&[&run[..], &["--output", "a.parquet", "--overwrite"]].concat()).succeeded();
         let (types, rows) = parquet(&folder, "a.parquet");
         assert_eq!(types.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), header);
         assert_eq!(rows, lines, "{arguments:?}");
@@ -80,7 +80,7 @@ fn parquet_columns_have_the_types_of_keys_and_values() {
     folder.write("a.e", "1 2 0.5\n2 3 1.5\n3 1 1\n");
     folder.run(&["import", "a.eg", "a.e"]).succeeded();
     let types_in = |database: &str, arguments: &[&str]| {
-        let output = ["--output", "a.PARQUET"];
+        let output = ["--output", "a.PARQUET", "--overwrite"];
         folder.run(&[&["run", database], arguments, &output].concat()).succeeded();
         parquet(&folder, "a.PARQUET").0.into_iter().map(|(_, data_type)| data_type).collect::<Vec<_>>()
     };
@@ -177,6 +177,51 @@ fn cycles_and_orders_name_their_vertices() {
     let circular = ["run", "social.eg", "topological-order", "--output", "order.csv"];
     folder.run(&circular).failed(2, &["cycle", "Person 1 -> Person 2 -> Person 3 -> Person 1"]);
     assert!(!folder.path("order.csv").exists());
+}
+
+#[test]
+fn an_answer_replaces_a_file_only_when_asked() {
+    let folder = Folder::with_social();
+    let people = folder.read("people.csv");
+    let run = ["run", "social.eg", "pagerank", "--output", "people.csv"];
+    folder.run(&run).failed(2, &["people.csv is there already", "(--overwrite)"]);
+    assert_eq!(folder.read("people.csv"), people);
+    // It is asked each time, by the call itself.
+    folder.write("evergraph.toml", "[run]\noverwrite = true\n");
+    folder.run(&run).failed(2, &["evergraph.toml:2", "run.overwrite"]);
+    folder.run(&[&run[..], &["--overwrite", "--no-config"]].concat()).succeeded();
+    assert!(folder.read("people.csv").starts_with("key,value\n"));
+}
+
+#[test]
+fn groups_have_numbers_from_the_largest_on_and_the_table_shows_them() {
+    let folder = Folder::new();
+    folder.write("a.e", "10 20\n30 40\n40 50\n");
+    folder.run(&["import", "a.eg", "a.e", "--vertices", "60..61"]).failed(2, &[]);
+    folder.run(&["import", "a.eg", "a.e"]).succeeded();
+    for algorithm in ["wcc", "louvain"] {
+        let rows = folder.run(&["run", "a.eg", algorithm, "--output", "-"]).succeeded().out;
+        assert_eq!(rows, "key,value\n10,1\n20,1\n30,0\n40,0\n50,0\n", "{algorithm}");
+    }
+    let top = &folder.json(&["run", "a.eg", "wcc"])["top"];
+    assert_eq!(top[0], json!({"group": 0, "vertex": 2, "label": "Vertex", "key": 30, "value": 3}));
+    assert_eq!(top[1], json!({"group": 1, "vertex": 0, "label": "Vertex", "key": 10, "value": 2}));
+    let table = folder.run(&["run", "a.eg", "wcc"]).succeeded().out;
+    assert!(table.contains("component  label   key  vertex  vertices\n"), "{table}");
+    let components = folder.json(&["run", "a.eg", "scc"]);
+    assert_eq!((&components["top"][4]["group"], &components["top"][4]["value"]), (&json!(4), &json!(1)));
+    assert_eq!(folder.json(&["run", "a.eg", "pagerank"])["top"][0]["group"], json!(null));
+}
+
+#[test]
+fn scores_that_did_not_converge_are_told() {
+    let folder = Folder::with_bank();
+    let run = ["run", "bank.eg", "eigenvector", "--direction", "both", "--iterations", "2"];
+    let text = folder.run(&run).succeeded().out;
+    assert!(text.contains("not converged: ") && text.contains("--iterations"), "{text}");
+    let outcome = &folder.json(&run)["outcome"];
+    let (sum, mean) = (outcome["change"].as_f64().unwrap(), outcome["change_mean"].as_f64().unwrap());
+    assert!((sum / 1000.0 - mean).abs() < 1e-12 && outcome["converged"] == false, "{outcome}");
 }
 
 #[test]

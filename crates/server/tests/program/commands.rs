@@ -367,6 +367,22 @@ fn a_generated_graph_is_the_same_in_files_and_in_a_database() {
 }
 
 #[test]
+fn a_generated_graph_replaces_files_only_when_asked() {
+    let folder = Folder::new();
+    let generate = ["generate", "rmat", "--out", "r", "--scale", "4"];
+    folder.run(&generate).succeeded();
+    let first = folder.read("r/rmat.e");
+    let other = [&generate[..], &["--seed", "2"]].concat();
+    folder.run(&other).failed(2, &["r is there already", "(--overwrite)"]);
+    assert_eq!(folder.read("r/rmat.e"), first);
+    folder.run(&[&other[..], &["--overwrite"]].concat()).succeeded();
+    assert!(folder.read("r/rmat.e") != first);
+    let refused = ["generate", "payments", "--out", "p", "--accounts", "1"];
+    folder.run(&refused).failed(2, &["1000 is the least"]);
+    assert!(!folder.path("p").exists());
+}
+
+#[test]
 fn a_checkpoint_is_told_and_leaves_the_graph_as_it_was() {
     let folder = Folder::with_social();
     let before = folder.json(&["stats", "social.eg"]);

@@ -75,7 +75,8 @@ fn p2p_31_has_the_published_answers() {
     );
 
     let run = |arguments: &[&str]| {
-        here.run(&[&["run", "p2p.eg"], arguments, &["--output", "answer.csv"]].concat()).succeeded();
+        here.run(&[&["run", "p2p.eg"], arguments, &["--output", "answer.csv", "--overwrite"]].concat())
+            .succeeded();
         let text = here.read("answer.csv");
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("key,value"));

@@ -82,6 +82,10 @@ fn standard_output_takes_the_graph_and_standard_error_the_report() {
     lines.sort_unstable();
     assert_eq!(lines, ["0 1", "1 2", "2 0"], "the keys are texts: vertices go by their numbers");
     assert!(ran.err.contains("the property `since` of edges"), "{ran:?}");
+    assert!(
+        ran.err.starts_with("social.eg: 3 vertices and 3 edges written to standard output in"),
+        "{ran:?}"
+    );
     let both = folder.run(&[&export[..], &["--json"]].concat());
     assert!(both.code == Some(2) && both.err.contains("give --output a file"), "{both:?}");
     let line = "evergraph export social.eg --format graphson --output - | head -c 1";
@@ -97,7 +101,10 @@ fn what_cannot_be_written_is_said_before_anything_is() {
     export(&["--output", "-"]).failed(2, &["doesn't tell the format"]);
     export(&["--output", "-", "--format", "csv"]).failed(2, &["standard output can't take"]);
     export(&["--output", "out", "--label", "Persn"]).failed(3, &["Persn", "Person"]);
-    export(&["--output", "no/out"]).failed(3, &["no/out"]);
+    export(&["--output", "no/out"]).failed(3, &["no/out: there is no folder no"]);
+    export(&["--output", "x.json", "--format", "edgelist"]).failed(2, &["the name of a file of graphson"]);
+    folder.write("y.json", "mine");
+    export(&["--output", "y.json"]).failed(2, &["y.json is there already", "(--overwrite)"]);
     export(&["--output", "social.eg", "--format", "csv", "--overwrite"])
         .failed(2, &["which no export wrote"]);
     export(&["--output", "out", "--columns", "since"]).failed(2, &["columns are chosen for edge lists"]);

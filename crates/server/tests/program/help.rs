@@ -136,6 +136,20 @@ fn short_help_has_examples_and_long_help_explains() {
 }
 
 #[test]
+fn help_stays_text_where_documents_are_wanted() {
+    let folder = Folder::new();
+    let help = folder.run(&["help", "run"]).succeeded().out;
+    assert_eq!(folder.run(&["help", "run", "--json"]).succeeded().out, help);
+    assert_eq!(folder.run_with(&[("EVERGRAPH_JSON", "true")], &["help", "run"]).succeeded().out, help);
+}
+
+#[test]
+fn a_page_of_an_algorithm_shows_how_it_is_called() {
+    let page = Folder::new().run(&["man", "run", "pagerank"]).succeeded().out;
+    assert!(page.contains("\nevergraph run DATABASE pagerank [OPTIONS]\n"), "{page}");
+}
+
+#[test]
 fn the_version_is_told() {
     let version = Folder::new().run(&["--version"]).succeeded().out;
     assert_eq!(version, concat!("evergraph ", env!("CARGO_PKG_VERSION"), "\n"));
@@ -145,6 +159,10 @@ fn the_version_is_told() {
 fn a_wrong_command_line_is_invalid_and_says_what_is_meant() {
     let folder = Folder::new();
     folder.run(&["statz", "a.eg"]).failed(2, &["statz", "stats"]);
+    folder.run(&["run", "a.eg", "pagrank"]).failed(2, &["no algorithm \"pagrank\"; is pagerank meant?"]);
+    folder.run(&["run", "a.eg"]).failed(2, &["Who matters: pagerank, betweenness", "density: cdlp, louvain"]);
+    let louvain = folder.run(&["run", "a.eg", "louvain", "--direction", "both"]);
+    louvain.failed(2, &["louvain reads edges both ways; it has no --direction"]);
     folder.run(&["run", "a.eg", "bfs"]).failed(2, &["--source"]);
     folder
         .run(&["run", "a.eg", "bfs", "--source", "1", "--source-vertex", "1"])

@@ -30,8 +30,40 @@ fn indexes_are_built_listed_and_dropped() {
     assert!(table.contains("KNOWS.since  edges") && table.contains("need no index"), "{table}");
     assert_eq!(folder.json(&["check", "social.eg"])["index_entries_count"], 9);
     folder.run(&["run", "social.eg", "bfs", "--source", "Ada", "--key", "name"]).succeeded();
-    folder.run(&["index", "drop", "social.eg", "--edge", "KNOWS", "since"]).succeeded();
+    assert!(
+        table.contains("about 3")
+            && !table.contains("Person.id    vertices  hash     unique        3   about")
+    );
+    assert_eq!(listed["indexes"][1]["distinct_is_exact"], true);
+    let dropped = folder.run(&["index", "drop", "social.eg", "--edge", "KNOWS", "since"]).succeeded();
+    assert_eq!(dropped.out, "social.eg: hash index on KNOWS.since dropped\n");
     assert_eq!(folder.json(&["index", "list", "social.eg"])["indexes"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_misspelt_name_makes_no_index_unless_it_is_to_be_new() {
+    let folder = Folder::with_social();
+    let create = |rest: &[&str]| folder.run(&[&["index", "create", "social.eg"], rest].concat());
+    create(&["Persn", "name"]).failed(3, &["it has Person; is Person meant?", "--new"]);
+    create(&["Person", "nme"]).failed(3, &["\"Person.nme\"", "it has born, id, name; is name meant?"]);
+    create(&["--edge", "KNWS", "since"]).failed(3, &["is KNOWS meant?"]);
+    create(&["--edge", "KNOWS", "name"]).failed(3, &["\"KNOWS.name\"", "it has since"]);
+    create(&["KNOWS", "since"]).failed(3, &["KNOWS is an edge type: --edge KNOWS"]);
+    let catalogue = folder.json(&["index", "list", "social.eg"]);
+    assert_eq!(catalogue["scanned_labels"], json!(["Person"]));
+    create(&["City", "code", "--new"]).succeeded();
+    assert_eq!(folder.json(&["index", "list", "social.eg"])["scanned_labels"], json!(["Person", "City"]));
+}
+
+#[test]
+fn an_index_of_two_kinds_is_dropped_by_its_kind() {
+    let folder = Folder::with_social();
+    folder.run(&["index", "create", "social.eg", "Person", "born"]).succeeded();
+    folder.run(&["index", "create", "social.eg", "Person", "born", "--ordered"]).succeeded();
+    let drop = ["index", "drop", "social.eg", "Person", "born"];
+    folder.run(&drop).failed(2, &["(--kind hash or --kind ordered)"]);
+    let dropped = folder.json(&[&drop[..], &["--kind", "ordered"]].concat());
+    assert_eq!((&dropped["property"], &dropped["kind"]), (&json!("Person.born"), &json!("ordered")));
 }
 
 #[test]

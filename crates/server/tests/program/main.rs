@@ -4,6 +4,7 @@
 
 mod algorithms;
 mod bad_input;
+mod broken_input;
 mod commands;
 mod data_sets;
 mod databases;

@@ -98,6 +98,18 @@ fn an_error_is_a_json_document_too() {
     assert!(kind == "invalid" && message.contains("--source"), "{message}");
     let (kind, message) = error(&["run", "none.eg", "wcc", "--json", "--output", "-"]);
     assert!(kind == "invalid" && message.contains("standard output"), "{message}");
+    // However documents were asked for.
+    let is_document =
+        |ran: Ran| serde_json::from_str::<Value>(&ran.err).is_ok_and(|it| it["error"].is_object());
+    for wrong in [&["stats", "--foo"][..], &["run", "none.eg", "pagrank"], &["--threads", "many", "stats"]] {
+        assert!(is_document(folder.run_with(&[("EVERGRAPH_JSON", "true")], wrong)), "{wrong:?}");
+        folder.write("evergraph.toml", "json = true\n");
+        assert!(is_document(folder.run(wrong)), "{wrong:?}");
+        assert!(!is_document(folder.run(&[wrong, &["--no-json"]].concat())), "{wrong:?}");
+        folder.write("evergraph.toml", "threads = 'x'\n");
+        assert!(is_document(folder.run_with(&[("EVERGRAPH_JSON", "1")], &["stats", "a.eg"])));
+        folder.write("evergraph.toml", "");
+    }
 }
 
 #[test]
@@ -116,6 +128,9 @@ fn quiet_prints_results_and_no_summaries() {
     assert!(folder.run(&["stats", "i.eg", "-q"]).succeeded().out.contains("16 vertices"));
     let rows = folder.run(&["run", "i.eg", "wcc", "-q", "--output", "-"]).succeeded();
     assert_eq!((rows.out.lines().count(), rows.err.as_str()), (17, ""));
+    let table = folder.run(&["run", "i.eg", "wcc", "-q", "--output", "groups.csv"]).succeeded().out;
+    assert!(table.contains("component") && !table.contains("computed in"), "{table}");
+    assert!(!table.contains("groups.csv"), "{table}");
 }
 
 #[test]
@@ -123,7 +138,8 @@ fn rows_on_standard_output_are_not_mixed_with_the_table() {
     let folder = Folder::with_social();
     let ran = folder.run(&["run", "social.eg", "wcc", "--output", "-"]).succeeded();
     assert_eq!(ran.out, "key,value\n1,0\n2,0\n3,0\n");
-    assert!(ran.err.contains("1 component"), "{ran:?}");
+    assert!(ran.err.contains("1 component") && ran.err.contains("written to standard output in"), "{ran:?}");
+    assert!(!ran.err.contains("0.0 %"), "nothing is fresh: {ran:?}");
 }
 
 #[test]
@@ -203,5 +219,7 @@ fn progress_is_for_terminals_unless_it_must_be() {
 fn a_full_disk_is_a_limit_that_names_the_file() {
     let folder = Folder::with_bank();
     folder.run(&["run", "bank.eg", "pagerank", "--output", "/dev/full"]).failed(6, &["/dev/full", "space"]);
-    folder.run(&["run", "bank.eg", "pagerank", "--output", "no/a.csv"]).failed(3, &["no/a.csv"]);
+    folder
+        .run(&["run", "bank.eg", "pagerank", "--output", "no/a.csv"])
+        .failed(3, &["no/a.csv: there is no folder no"]);
 }

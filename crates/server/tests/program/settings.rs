@@ -146,6 +146,35 @@ fn a_wrong_file_is_told_by_file_line_and_key() {
 }
 
 #[test]
+fn a_setting_that_the_graph_refuses_is_told_by_its_place() {
+    let folder = Folder::with_social();
+    folder.write("evergraph.toml", "[run]\ntop = 3\nlabel = 'Persn'\n");
+    let run = ["run", "social.eg", "pagerank"];
+    folder.run(&run).failed(3, &["\"Persn\"", "hint: label is \"Persn\" by evergraph.toml:3\n"]);
+    let ran = folder.run(&[&run[..], &["--label", "Person", "--type", "LIKES"]].concat());
+    assert!(!ran.err.contains("hint"), "what is said here needs no place: {ran:?}");
+    let variable = [("EVERGRAPH_RUN_PAGERANK_DAMPING", "2")];
+    let ran = folder.run_with(&variable, &[&run[..], &["--label", "Person"]].concat());
+    ran.failed(2, &["hint: damping is \"2\" by EVERGRAPH_RUN_PAGERANK_DAMPING\n"]);
+}
+
+#[test]
+fn a_file_that_nobody_named_and_nobody_may_read_is_left_out() {
+    let folder = Folder::with_social();
+    folder.shell("mkdir -p user/evergraph && echo 'threads = 2' > user/evergraph/evergraph.toml").succeeded();
+    folder.shell("chmod 000 user/evergraph/evergraph.toml").succeeded();
+    if std::fs::read(folder.path("user/evergraph/evergraph.toml")).is_ok() {
+        println!("skipped: who runs the tests may read everything");
+        return;
+    }
+    let variables = [("XDG_CONFIG_HOME", folder.path("user").display().to_string())];
+    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let ran = folder.run_with(&variables, &["stats", "social.eg"]).succeeded();
+    assert!(ran.err.contains("user/evergraph/evergraph.toml") && ran.err.contains("left out"), "{ran:?}");
+    folder.run(&["stats", "social.eg", "--config", "user/evergraph/evergraph.toml"]).failed(7, &["settings"]);
+}
+
+#[test]
 fn a_wrong_variable_is_told_by_its_name() {
     let folder = Folder::with_social();
     let run = |name, value| folder.run_with(&[(name, value)], &["stats", "social.eg", "-q"]);
@@ -173,9 +202,13 @@ fn switches_that_are_on_elsewhere_can_be_taken_back() {
 fn algorithms_keep_to_the_memory_limit() {
     let folder = Folder::with_bank();
     let command = ["run", "bank.eg", "pagerank"];
-    folder.run(&[&command[..], &["--memory-limit", "1KiB"]].concat()).failed(6, &["1024 bytes"]);
-    folder.run_with(&[("EVERGRAPH_MEMORY_LIMIT", "1KiB")], &command).failed(6, &["1024 bytes"]);
-    folder.run(&[&command[..], &["--memory-limit", "1GiB"]].concat()).succeeded();
+    folder
+        .run(&[&command[..], &["--memory-limit", "1KiB"]].concat())
+        .failed(6, &["1.0 KiB", "hint: at least --memory-limit "]);
+    folder.run_with(&[("EVERGRAPH_MEMORY_LIMIT", "1KiB")], &command).failed(6, &["1.0 KiB"]);
+    folder.run(&[&command[..], &["--memory-limit", "1G"]].concat()).succeeded();
+    folder.run(&[&command[..], &["--memory-limit", "4"]].concat()).failed(2, &["is a unit missing"]);
+    folder.run(&["import", "b.eg", "a.e", "--memory", "0"]).failed(2, &["is a unit missing"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use evergraph_graph::id::GroupId;
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::ValueType;
+use std::collections::HashSet;
 
 /// Checks the invariants of [`Load`], but for unique values.
 ///
@@ -73,8 +74,9 @@ fn check_edges(table: &EdgeTable, load: &Load) -> Result<()> {
 }
 
 fn check_properties(name: &str, properties: &[(String, ValueType)]) -> Result<()> {
-    for (at, (key, _)) in properties.iter().enumerate() {
-        if properties[..at].iter().any(|other| other.0 == *key) {
+    let mut keys = HashSet::with_capacity(properties.len());
+    for (key, _) in properties {
+        if !keys.insert(key) {
             return Err(Error::invalid(format!("{name} has two columns `{key}`")));
         }
     }

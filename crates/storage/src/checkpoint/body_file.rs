@@ -208,7 +208,7 @@ impl BodyFile {
         if page[..8] != HEADER_MAGIC {
             return Err(corrupt(0, "the header of a bodies' file expected".to_owned()));
         }
-        let (expected, found) = (header_crc(&page), u32_at(&page, 12));
+        let (expected, found) = (u32_at(&page, 12), header_crc(&page));
         if expected != found {
             return Err(corrupt(
                 12,

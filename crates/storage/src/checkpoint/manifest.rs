@@ -356,7 +356,8 @@ impl Header {
         let format = reader.u32().map_err(short)?;
         let crc = reader.u32().map_err(short)?;
         if crc != header_crc(header) {
-            return Err((12, format!("crc {:#010x} expected, found {crc:#010x}", header_crc(header))));
+            let found = header_crc(header);
+            return Err((12, format!("a header with crc {crc:#010x} expected, found {found:#010x}")));
         }
         let name = reader.take(ENGINE_BYTES).map_err(short)?;
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();

@@ -14,6 +14,8 @@ pub struct IndexEntry<I> {
     pub index: Arc<PropertyIndex<I>>,
     /// What the value is filed under.
     pub key: EntryKey,
+    /// The value once more for the list of changes, so that nothing is allocated under the latch.
+    again: Option<Value>,
     /// The vertex or edge.
     pub item: I,
 }
@@ -37,9 +39,11 @@ impl<I: Item> EntryChanges<I> {
         if old == new {
             return;
         }
-        let entry = |value: &Value| IndexEntry { index: Arc::clone(index), key: index.key(value), item };
+        let entry =
+            |value: &Value| IndexEntry { index: Arc::clone(index), key: index.key(value), again: None, item };
         self.leaving.extend(old.map(entry));
-        self.entering.extend(new.map(entry));
+        self.entering
+            .extend(new.map(entry).map(|entry| IndexEntry { again: entry.key.value.clone(), ..entry }));
     }
 
     /// The values that enter.
@@ -57,7 +61,7 @@ impl<I: Item> EntryChanges<I> {
         }
         for entry in &mut self.entering {
             let key = entry.take_key();
-            entry.index.insert(at, key, entry.item);
+            entry.index.insert(at, key, entry.again.take(), entry.item);
         }
     }
 }

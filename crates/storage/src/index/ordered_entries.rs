@@ -63,7 +63,8 @@ impl<I: Item> Place<I> {
         (from, to)
     }
 
-    fn cmp_entry(&self, value: &Value, item: I) -> Ordering {
+    /// Where this place is, seen from the entry of `item` with `value`.
+    pub fn cmp_entry(&self, value: &Value, item: I) -> Ordering {
         match self {
             Self::Start => Ordering::Less,
             Self::End => Ordering::Greater,

@@ -16,7 +16,7 @@ use crate::timeline::clock::Timeline;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, GroupId, KeyId, LabelId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
@@ -130,20 +130,26 @@ impl MemoryEngine {
         displaced
     }
 
-    fn in_group(&self, vertex: VertexId, check: impl FnOnce(&Group) -> Newer) -> Newer {
-        self.groups.get(vertex.group()).map_or(Newer::No, |group| check(group))
+    fn in_group(&self, group: GroupId, check: impl FnOnce(&Group) -> Newer) -> Newer {
+        self.groups.get(group).map_or(Newer::No, |group| check(group))
     }
 
-    fn newer_edge(
+    fn newer_edge(&self, edge: EdgeId, since: Timestamp, matches: impl Fn(RecordRef<'_>) -> bool) -> Newer {
+        let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
+        let keys = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator).only();
+        self.newer_edges(edge.source, subject, &keys, since, matches)
+    }
+
+    fn newer_edges(
         &self,
-        edge: evergraph_graph::id::EdgeId,
+        vertex: VertexId,
+        subject: EdgeSubject,
+        keys: &RangeInclusive<RecordKey>,
         since: Timestamp,
         matches: impl Fn(RecordRef<'_>) -> bool,
     ) -> Newer {
-        let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
-        let keys = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator).only();
-        self.in_group(edge.source, |group| {
-            group.edge_segment(subject).map_or(Newer::No, |segment| segment.newer(&keys, since, matches))
+        self.in_group(vertex.group(), |group| {
+            group.edge_segment(subject).map_or(Newer::No, |segment| segment.newer(keys, since, matches))
         })
     }
 
@@ -214,8 +220,18 @@ impl MemoryEngine {
     }
 }
 
+/// Whether there is one item more or less since this record.
+fn counts(record: RecordRef<'_>) -> bool {
+    record.stamp.difference() != 0
+}
+
 fn mentions(record: RecordRef<'_>, key: KeyId) -> bool {
     record.stamp.operation() != Operation::Set || record.payload.get(key).is_some()
+}
+
+/// Whether the newest change, at `changed`, is newer than `since`.
+fn newer_than(changed: Timestamp, since: Timestamp) -> Newer {
+    if changed.visible_at(since) { Newer::No } else { Newer::Yes }
 }
 
 fn whole(vertex: VertexId) -> RangeInclusive<RecordKey> {
@@ -258,22 +274,32 @@ impl Engine for MemoryEngine {
         Ok(prepared)
     }
 
+    fn group_count(&self) -> u32 {
+        self.groups.end()
+    }
+
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        let Some(group) = self.groups.get(group) else { return Vec::new() };
+        let edges = group.edges();
+        let subjects = edges.iter().map(|edge| edge.subject);
+        subjects.filter(|subject| subject.side() == side).map(EdgeSubject::edge_type).collect()
+    }
+
     fn newer(&self, key: &Key, since: Timestamp) -> Newer {
         match *key {
-            Key::Vertex(vertex) => self.in_group(vertex, |group| {
-                if group.members_changed.load(Ordering::Acquire) <= since.0 {
+            Key::Vertex(vertex) => self.in_group(vertex.group(), |group| {
+                if group.members_changed().visible_at(since) {
                     return Newer::No;
                 }
-                let member = |record: RecordRef<'_>| record.stamp.difference() != 0;
-                group.vertices.newer(&whole(vertex), since, member)
+                group.vertices.newer(&whole(vertex), since, counts)
             }),
-            Key::VertexProperty(vertex, key) => self.in_group(vertex, |group| {
+            Key::VertexProperty(vertex, key) => self.in_group(vertex.group(), |group| {
                 group.vertices.newer(&whole(vertex), since, |record| mentions(record, key))
             }),
             Key::VertexRecord(vertex) => {
-                self.in_group(vertex, |group| group.vertices.newer(&whole(vertex), since, |_| true))
+                self.in_group(vertex.group(), |group| group.vertices.newer(&whole(vertex), since, |_| true))
             }
-            Key::Adjacency(vertex) => self.in_group(vertex, |group| {
+            Key::Adjacency(vertex) => self.in_group(vertex.group(), |group| {
                 let keys = RecordKey::whole_row(vertex.row());
                 let edges = group.edges();
                 let answers = edges.iter().map(|edge| edge.segment.newer(&keys, since, |_| true));
@@ -285,6 +311,22 @@ impl Engine for MemoryEngine {
             }),
             Key::Edge(edge) => self.newer_edge(edge, since, |_| true),
             Key::EdgeProperty(edge, key) => self.newer_edge(edge, since, |record| mentions(record, key)),
+            Key::EdgeMember(edge) => self.newer_edge(edge, since, counts),
+            Key::Members(group) => self.in_group(group, |group| newer_than(group.members_changed(), since)),
+            Key::Vertices(group) => self.in_group(group, |group| newer_than(group.vertices.changed(), since)),
+            Key::List(vertex, edge_type, side) => {
+                let keys = RecordKey::whole_row(vertex.row());
+                self.newer_edges(vertex, EdgeSubject::new(edge_type, side), &keys, since, counts)
+            }
+            Key::Between(source, edge_type, target) => {
+                let keys = RecordKey::parallel(source.row(), target.0);
+                let subject = EdgeSubject::new(edge_type, Direction::Out);
+                self.newer_edges(source, subject, &keys, since, counts)
+            }
+            Key::Edges(group, edge_type, side) => self.in_group(group, |group| {
+                let segment = group.edge_segment(EdgeSubject::new(edge_type, side));
+                segment.map_or(Newer::No, |segment| newer_than(segment.changed(), since))
+            }),
         }
     }
 

@@ -103,6 +103,11 @@ impl Group {
         }
     }
 
+    /// The newest insertion or deletion of a vertex, or the base of the first ones.
+    pub fn members_changed(&self) -> Timestamp {
+        Timestamp(self.members_changed.load(Ordering::Acquire))
+    }
+
     /// The edge segments, ascending by subject.
     pub fn edges(&self) -> impl Deref<Target = Arc<Vec<EdgeSegment>>> + '_ {
         self.edges.load()

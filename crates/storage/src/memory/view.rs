@@ -3,7 +3,7 @@
 //! A point read resolves: group (two loads), segment, layer for the timestamp, hub if the row is
 //! one; then body and the few records on top. Nothing here fails: all is in memory.
 
-use crate::engine::{GroupBits, View};
+use crate::engine::{Engine, GroupBits, View};
 use crate::memory::engine::MemoryEngine;
 use crate::memory::group::{EdgeSubject, Group};
 use crate::memory::list;
@@ -74,7 +74,7 @@ impl View for MemoryView<'_> {
     }
 
     fn group_count(&self) -> u32 {
-        self.engine.groups().end()
+        self.engine.group_count()
     }
 
     fn group_label(&self, group: GroupId) -> Option<LabelId> {
@@ -131,10 +131,7 @@ impl View for MemoryView<'_> {
     }
 
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        let Some(group) = self.group(group) else { return Vec::new() };
-        let edges = group.edges();
-        let subjects = edges.iter().map(|edge| edge.subject);
-        subjects.filter(|subject| subject.side() == side).map(EdgeSubject::edge_type).collect()
+        self.engine.edge_types(group, side)
     }
 
     fn neighbors(

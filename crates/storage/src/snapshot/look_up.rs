@@ -14,6 +14,8 @@ use crate::index::item::Item;
 use crate::index::ordered_entries::Place;
 use crate::index::property_index::PropertyIndex;
 use crate::snapshot::reader::Reader;
+use crate::transaction::look_ups::LookUps;
+use crate::transaction::reads::Reads;
 use crate::transaction::widening::widened;
 use crate::transaction::writes::{Noted, Writes};
 use evergraph_graph::catalogue::Owner;
@@ -43,6 +45,9 @@ pub(crate) trait ReadItem: Item {
     /// What own writes gave to such items.
     fn noted(writes: &Writes) -> &Noted<Self>;
 
+    /// Where look-ups of such items are noted.
+    fn looked_up(reads: &Reads) -> &LookUps<Self>;
+
     /// Appends the next items of `owner`; whether there are more.
     fn scan<V: View>(
         reader: &Reader<'_, V>,
@@ -68,6 +73,10 @@ impl ReadItem for VertexId {
         writes.vertex_values()
     }
 
+    fn looked_up(reads: &Reads) -> &LookUps<Self> {
+        &reads.vertices
+    }
+
     fn scan<V: View>(
         reader: &Reader<'_, V>,
         owner: Owner,
@@ -89,6 +98,10 @@ impl ReadItem for EdgeId {
 
     fn noted(writes: &Writes) -> &Noted<Self> {
         writes.edge_values()
+    }
+
+    fn looked_up(reads: &Reads) -> &LookUps<Self> {
+        &reads.edges
     }
 
     fn scan<V: View>(
@@ -228,12 +241,15 @@ impl<V: View> Reader<'_, V> {
     fn candidates<I: ReadItem>(
         &self,
         (owner, key): Property,
-        index: &PropertyIndex<I>,
+        index: &Arc<PropertyIndex<I>>,
         value: &Value,
         after: Option<I>,
         batch: usize,
         candidates: &mut Vec<I>,
     ) -> bool {
+        if let Some(reads) = self.reads {
+            I::looked_up(reads).note_value(index, value);
+        }
         let start = candidates.len();
         index.candidates(value, after, batch, candidates);
         let whole = candidates.len() - start < batch;
@@ -265,13 +281,38 @@ impl<V: View> Reader<'_, V> {
         if low >= high {
             cursor.done = true;
         }
-        let (mut after, until) = if range.descending { (high, low) } else { (low, high) };
-        if let Some((value, item)) = &cursor.after {
-            after = Place::At(value.clone(), Some(*item));
-        }
+        let (after, until) = if range.descending { (high, low) } else { (low, high) };
+        let reached = |cursor: &RangeCursor<I>| {
+            cursor.after.as_ref().map(|(value, item)| Place::At(value.clone(), Some(*item)))
+        };
+        let after = reached(cursor).unwrap_or(after);
         let Some(index) = self.index_on::<I>(property, Some(IndexKind::Ordered))? else {
             return self.scan_range(property, range, cursor, limit, ranked);
         };
+        let Some(reads) = self.reads else {
+            return self.walk(property, &index, (after, &until), range.descending, cursor, limit, ranked);
+        };
+        let walked =
+            self.walk(property, &index, (after.clone(), &until), range.descending, cursor, limit, ranked);
+        // What lies behind the last one that was handed out was not read.
+        let last = reached(cursor).filter(|_| !cursor.done).unwrap_or(until);
+        let (from, to) = if range.descending { (last, after) } else { (after, last) };
+        I::looked_up(reads).note_range(&index, from, to);
+        walked
+    }
+
+    /// Goes on from `after` to `until` through `index`.
+    #[expect(clippy::too_many_arguments, reason = "a range, where it goes on, and what comes of it")]
+    fn walk<I: ReadItem>(
+        &self,
+        property: Property,
+        index: &PropertyIndex<I>,
+        (mut after, until): (Place<I>, &Place<I>),
+        descending: bool,
+        cursor: &mut RangeCursor<I>,
+        limit: usize,
+        ranked: &mut Ranked<I>,
+    ) -> Result<()> {
         let end = ranked.items.len().saturating_add(limit);
         let mut pairs = Vec::new();
         while !cursor.done {
@@ -281,9 +322,9 @@ impl<V: View> Reader<'_, V> {
             }
             pairs.clear();
             let batch = room.clamp(BATCH.0, BATCH.1);
-            index.between(&after, &until, range.descending, batch, &mut pairs);
+            index.between(&after, until, descending, batch, &mut pairs);
             let whole = pairs.len() < batch;
-            self.add_noted(property, &after, &until, whole, range.descending, &mut pairs);
+            self.add_noted(property, &after, until, whole, descending, &mut pairs);
             for (value, item) in pairs.drain(..) {
                 if ranked.items.len() == end {
                     return Ok(());

@@ -11,6 +11,7 @@
 
 use crate::engine::{GroupBits, View};
 use crate::index::directory::IndexDirectory;
+use crate::transaction::reads::Reads;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
@@ -33,6 +34,8 @@ pub struct Reader<'a, V> {
     pub(crate) writes: &'a Writes,
     pub(crate) catalogue: &'a Arc<Catalogue>,
     pub(crate) indexes: &'a IndexDirectory,
+    /// Where look-ups are noted, if this is a serialisable transaction; `view` notes everything else.
+    pub(crate) reads: Option<&'a Reads>,
 }
 
 impl<'a, V: View> Reader<'a, V> {
@@ -43,7 +46,13 @@ impl<'a, V: View> Reader<'a, V> {
         catalogue: &'a Arc<Catalogue>,
         indexes: &'a IndexDirectory,
     ) -> Self {
-        Self { view, writes, catalogue, indexes }
+        Self { view, writes, catalogue, indexes, reads: None }
+    }
+
+    /// Also notes in `reads` what is looked up.
+    #[must_use]
+    pub fn noting(self, reads: Option<&'a Reads>) -> Self {
+        Self { reads, ..self }
     }
 
     /// The label of a vertex, if it is there.

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! outside   resolve -> prepare -> encode, crc -> reserve log space
+//!           check:  reads                                        conflict
 //! latch     refuse: poisoned, loading
-//!           check:  schema, keys, unique values                    conflict
+//!           check:  schema, keys, unique values, reads             conflict
 //!           check:  indexes            others: unlock, resolve again
 //!           check:  discriminators     taken: unlock, rename, resolve again
 //!           ts = W + 1; engine, indexes, catalogue, log buffer; W = ts
@@ -13,8 +14,8 @@
 //! Checking is the last that can fail. Timestamp order, log order and install order are the same.
 //! Whoever is refused has changed nothing; after the frame is in the log the outcome is the log's.
 //!
-//! Serialisable isolation will check the keys that a transaction read by `first_newer`, beside those
-//! that it writes.
+//! A serialisable transaction's reads are checked ahead of the latch, and under it once more where
+//! something changed meanwhile: see `reads.rs`.
 //!
 //! Source: core-protocol section 2.
 
@@ -31,6 +32,7 @@ use crate::timeline::clock::LatchState;
 use crate::transaction::discriminators::Renames;
 use crate::transaction::front::Front;
 use crate::transaction::latch::{check_healthy, check_open, under_latch};
+use crate::transaction::reads::{Reads, Stale};
 use crate::transaction::resolve::{Resolved, resolve};
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::writes::Writes;
@@ -67,6 +69,7 @@ pub fn commit<E: Engine>(
     session: Session<E>,
     mut schema: SchemaWrites,
     writes: &mut Writes,
+    reads: Option<&Reads>,
     completion: Option<&dyn Completion>,
 ) -> std::result::Result<Committed, Failure> {
     let front = Arc::clone(session.front());
@@ -78,9 +81,37 @@ pub fn commit<E: Engine>(
         return Ok(Committed { timestamp: since, renamed: Vec::new() });
     }
     let mut renames = Renames::default();
-    let installed = loop {
-        let view = session.view();
-        let mut resolved = resolve(&view, writes, &mut schema, &front.indexes)?;
+    let installed = attempt(&session, &mut schema, writes, reads, completion, &mut renames)?;
+    let timestamp = installed.timestamp;
+    drop(installed);
+    drop(session);
+    let renamed = renames.done();
+    front.counters.committed(renamed.len());
+    front.log.acknowledge(timestamp.0).map_err(|error| Failure::Unknown(error.into()))?;
+    Ok(Committed { timestamp, renamed })
+}
+
+/// Tries until it is installed or refused.
+fn attempt<E: Engine>(
+    session: &Session<E>,
+    schema: &mut SchemaWrites,
+    writes: &mut Writes,
+    reads: Option<&Reads>,
+    completion: Option<&dyn Completion>,
+    renames: &mut Renames,
+) -> std::result::Result<Installed<E::Displaced>, Failure> {
+    let (front, since) = (session.front(), session.timestamp());
+    let view = session.view();
+    let checked = front.timeline.published();
+    let stale = |checked: Option<Timestamp>| {
+        let stale = reads?.stale(&*front.engine, &front.indexes.load(), since, checked)?;
+        Some(Refusal::Stale(stale))
+    };
+    if let Some(refusal) = stale(None) {
+        return Err(refused(front, refusal.explain(&view, schema.current())));
+    }
+    loop {
+        let mut resolved = resolve(&view, writes, schema, &front.indexes)?;
         let prepared = front.engine.prepare(&resolved.mutations)?;
         let payload = payload::encode(&resolved.mutations);
         let crc = payload_crc(&payload);
@@ -89,14 +120,17 @@ pub fn commit<E: Engine>(
         let (mut prepared, mut space) = (Some(prepared), Some(space));
         let attempt = under_latch(&front.timeline, |latch| {
             let current = front.catalogue.load_full();
-            check(&front, since, &current, &schema, &resolved, completion, latch)?;
+            check(front, since, &current, schema, &resolved, completion, latch)?;
+            if let Some(refusal) = stale(Some(checked)) {
+                return Err(refusal);
+            }
             let prepared = prepared.take().expect("an attempt installs once");
             let space = space.take().expect("an attempt installs once");
             let frame = Frame { space, payload: &payload, crc };
-            Ok(install(&front, current, &schema, &mut resolved, prepared, frame, completion, latch))
+            Ok(install(front, current, schema, &mut resolved, prepared, frame, completion, latch))
         });
         match attempt {
-            Ok(installed) => break installed,
+            Ok(installed) => return Ok(installed),
             Err(Refusal::OtherIndexes) => {}
             Err(Refusal::Taken(taken)) => {
                 for edge in taken {
@@ -104,21 +138,17 @@ pub fn commit<E: Engine>(
                 }
             }
             Err(refusal) => {
-                let error = refusal.explain(&view, schema.current());
-                if error.is_conflict() {
-                    front.counters.conflicted();
-                }
-                return Err(Failure::Refused(error));
+                return Err(refused(front, refusal.explain(&view, schema.current())));
             }
         }
-    };
-    let timestamp = installed.timestamp;
-    drop(installed);
-    drop(session);
-    let renamed = renames.done();
-    front.counters.committed(renamed.len());
-    front.log.acknowledge(timestamp.0).map_err(|error| Failure::Unknown(error.into()))?;
-    Ok(Committed { timestamp, renamed })
+    }
+}
+
+fn refused<E: Engine>(front: &Front<E>, error: Error) -> Failure {
+    if error.is_conflict() {
+        front.counters.conflicted();
+    }
+    Failure::Refused(error)
 }
 
 /// What came of a commit under the latch; dropped after it.
@@ -148,6 +178,8 @@ enum Refusal {
     NewIndex(IndexId),
     /// Values entered into the index to be made ready since S.
     Late,
+    /// What a serialisable transaction read would be another answer now.
+    Stale(Stale),
     /// No conflict: an index was created or dropped since the entries were worked out.
     OtherIndexes,
     /// No conflict: parallel edges were given these names since S.
@@ -174,6 +206,28 @@ impl Refusal {
             Self::NewIndex(id) => Error::conflict(format!(
                 "a unique index on {} was created meanwhile: run the transaction again",
                 catalogue.property_name(id.owner, id.key),
+            )),
+            Self::Stale(Stale::Changed(key, Newer::Forgotten)) => Error::conflict(format!(
+                "the transaction began too long ago to know whether {}, which it read, was changed since: \
+                 run it again",
+                describe::key(view, catalogue, &key)
+            )),
+            Self::Stale(Stale::Changed(key, _)) => Error::conflict(format!(
+                "another transaction changed {}, which this one read: run it again",
+                describe::key(view, catalogue, &key)
+            )),
+            Self::Stale(Stale::Entered(id, Newer::Forgotten)) => Error::conflict(format!(
+                "the transaction began too long ago to know whether its look-ups of {} would find more now: \
+                 run it again",
+                catalogue.property_name(id.owner, id.key)
+            )),
+            Self::Stale(Stale::Entered(id, _)) => Error::conflict(format!(
+                "another transaction entered a {} that this one looked up: run it again",
+                catalogue.property_name(id.owner, id.key)
+            )),
+            Self::Stale(Stale::Dropped(id)) => Error::conflict(format!(
+                "the index on {} that the transaction looked up in was dropped meanwhile: run it again",
+                catalogue.property_name(id.owner, id.key)
             )),
             Self::Late => Error::conflict("values were entered into the index while it was made ready"),
             Self::OtherIndexes => unreachable!("other indexes lead to other entries"),
@@ -254,7 +308,7 @@ fn check_unique<I: Item>(
         if schema.base().index(id).is_none() {
             return Err(Refusal::NewIndex(id));
         }
-        if entry.index.newer(&entry.key, since) != Newer::No {
+        if entry.index.newer(entry.key.hash, since) != Newer::No {
             let item = entry.item;
             return Err(Refusal::Entered(id, Box::new(move |catalogue| item.name(catalogue))));
         }

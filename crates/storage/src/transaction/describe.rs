@@ -28,10 +28,22 @@ pub fn key<V: View>(view: &V, catalogue: &Catalogue, key: &Key) -> String {
             format!("property `{name}` of {}", vertex(view, catalogue, *id))
         }
         Key::Adjacency(id) => format!("the edges of {}", vertex(view, catalogue, *id)),
-        Key::Edge(id) => edge(catalogue, *id),
+        Key::Edge(id) | Key::EdgeMember(id) => edge(catalogue, *id),
         Key::EdgeProperty(id, key) => {
             let property = catalogue.property_name(Owner::EdgeType(id.edge_type), *key);
             format!("property {property} of {}", edge(catalogue, *id))
         }
+        Key::Members(group) | Key::Vertices(group) => match view.group_label(*group) {
+            Some(label) => format!("the vertices of {}", catalogue.label_name(label)),
+            None => "the vertices of a label".to_owned(),
+        },
+        Key::List(id, edge_type, _) => {
+            format!("the {} edges of {}", catalogue.edge_type_name(*edge_type), vertex(view, catalogue, *id))
+        }
+        Key::Between(source, edge_type, target) => {
+            let name = catalogue.edge_type_name(*edge_type);
+            format!("the {name} edges from {} to {target}", vertex(view, catalogue, *source))
+        }
+        Key::Edges(_, edge_type, _) => format!("the {} edges", catalogue.edge_type_name(*edge_type)),
     }
 }

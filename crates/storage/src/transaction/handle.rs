@@ -6,11 +6,13 @@ use crate::snapshot::forwarding::view_through_reader;
 use crate::snapshot::look_up::ReadItem;
 use crate::snapshot::reader::Reader;
 use crate::snapshot::session::Session;
+use crate::snapshot::watched::Watched;
 use crate::timeline::registry::Access;
 use crate::transaction::commit::{Failure, commit};
 use crate::transaction::describe;
 use crate::transaction::discriminators::lowest_free;
 use crate::transaction::front::Front;
+use crate::transaction::reads::Reads;
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::taken_ids::TakenIds;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
@@ -18,7 +20,7 @@ use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
-use evergraph_graph::transaction::Committed;
+use evergraph_graph::transaction::{Committed, Isolation};
 use evergraph_graph::value::shortened::Shortened;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::BTreeSet;
@@ -32,6 +34,8 @@ pub struct Transaction<E: Engine> {
     session: Session<E>,
     schema: SchemaWrites,
     writes: Writes,
+    /// If it is serialisable.
+    reads: Option<Reads>,
     taken: TakenIds<E>,
 }
 
@@ -40,11 +44,18 @@ view_through_reader!(Transaction);
 impl<E: Engine> Transaction<E> {
     /// Begins one at the newest commit.
     #[must_use]
-    pub fn begin(front: &Arc<Front<E>>) -> Self {
+    pub fn begin(front: &Arc<Front<E>>, isolation: Isolation) -> Self {
         let session = Session::begin(front, Access::Write);
         // After the timestamp was taken: the catalogue names at least what it shows.
         let schema = SchemaWrites::new(front.catalogue.load_full());
-        Self { session, schema, writes: Writes::new(), taken: TakenIds::default() }
+        let reads = (isolation == Isolation::Serializable).then(Reads::default);
+        Self { session, schema, writes: Writes::new(), reads, taken: TakenIds::default() }
+    }
+
+    /// How far it is kept apart from others.
+    #[must_use]
+    pub fn isolation(&self) -> Isolation {
+        if self.reads.is_some() { Isolation::Serializable } else { Isolation::Snapshot }
     }
 
     pub(crate) fn session(&self) -> &Session<E> {
@@ -55,13 +66,14 @@ impl<E: Engine> Transaction<E> {
         &mut self.schema
     }
 
-    pub(crate) fn reader(&self) -> Reader<'_, E::View<'_>> {
+    pub(crate) fn reader(&self) -> Reader<'_, Watched<'_, E::View<'_>>> {
         let front = self.session.front();
-        Reader::new(self.session.view(), &self.writes, self.schema.current(), &front.indexes)
+        let view = Watched::new(self.session.view(), self.reads.as_ref());
+        Reader::new(view, &self.writes, self.schema.current(), &front.indexes).noting(self.reads.as_ref())
     }
 
     pub(crate) fn commit_with(mut self, completion: Option<&dyn Completion>) -> Result<Committed> {
-        match commit(self.session, self.schema, &mut self.writes, completion) {
+        match commit(self.session, self.schema, &mut self.writes, self.reads.as_ref(), completion) {
             Ok(committed) => {
                 let writes = &self.writes;
                 self.taken.used(|vertex| matches!(writes.vertex(vertex), Some(VertexWrite::Insert { .. })));

@@ -4,6 +4,7 @@
 //! handle      Transaction: checks each write, buffers it, reads it back through a reader
 //!   writes            one coalesced write an item
 //!   schema_writes     names and types used first; names, widening
+//!   reads, look_ups  what a serialisable one has read
 //!   taken_ids         vertex ids, given back by a rollback
 //!   discriminators    names of parallel edges
 //! commit      resolve -> payload -> latch; describe tells a conflict in the user's names
@@ -18,8 +19,10 @@ pub mod discriminators;
 pub mod front;
 pub mod handle;
 pub mod latch;
+pub mod look_ups;
 pub mod names;
 pub mod payload;
+pub mod reads;
 pub mod replay;
 pub mod resolve;
 pub mod retry;

@@ -7,6 +7,7 @@
 //! loads                 bulk loads into data, with snapshots and writers open over them
 //! indexes               indexes of all kinds against a scan, beside random transactions
 //! index_builds          builds at their edges, and beside writers
+//! serializable          who commits has read what it would read alone
 //! threads               what must hold whoever is first
 //! ```
 
@@ -20,5 +21,6 @@ mod naive_engine;
 mod oracle;
 mod random_transactions;
 mod rules;
+mod serializable;
 mod test_store;
 mod threads;

@@ -122,7 +122,7 @@ fn touches(mutation: &Mutation, key: &Key) -> bool {
     };
     match (key, mutation) {
         (Key::Vertex(id), InsertVertex { vertex, .. } | DeleteVertex { vertex }) => vertex == id,
-        (Key::VertexProperty(id, _), DeleteVertex { vertex }) => vertex == id,
+        (Key::VertexProperty(id, _), InsertVertex { vertex, .. } | DeleteVertex { vertex }) => vertex == id,
         (Key::VertexProperty(id, key), SetVertexProperties { vertex, properties }) => {
             vertex == id && properties.get(*key).is_some()
         }
@@ -140,12 +140,40 @@ fn touches(mutation: &Mutation, key: &Key) -> bool {
             | DeleteEdge { edge }
             | SetEdgeProperties { edge, .. },
         ) => edge == id,
-        (Key::EdgeProperty(id, _), ReplaceEdge { edge, .. } | DeleteEdge { edge }) => edge == id,
+        (
+            Key::EdgeProperty(id, _),
+            InsertEdge { edge, .. } | ReplaceEdge { edge, .. } | DeleteEdge { edge },
+        ) => edge == id,
         (Key::EdgeProperty(id, key), SetEdgeProperties { edge, properties }) => {
             edge == id && properties.get(*key).is_some()
         }
+        (Key::Members(group), InsertVertex { vertex, .. } | DeleteVertex { vertex }) => {
+            vertex.group() == *group
+        }
+        (
+            Key::Vertices(group),
+            InsertVertex { vertex, .. } | DeleteVertex { vertex } | SetVertexProperties { vertex, .. },
+        ) => vertex.group() == *group,
+        (Key::EdgeMember(id), InsertEdge { edge, .. } | DeleteEdge { edge }) => edge == id,
+        (Key::List(id, edge_type, side), InsertEdge { edge, .. } | DeleteEdge { edge }) => {
+            (end(edge, *side), edge.edge_type) == (*id, *edge_type)
+        }
+        (Key::Between(source, edge_type, target), InsertEdge { edge, .. } | DeleteEdge { edge }) => {
+            (edge.source, edge.edge_type, edge.target) == (*source, *edge_type, *target)
+        }
+        (
+            Key::Edges(group, edge_type, side),
+            InsertEdge { edge, .. }
+            | ReplaceEdge { edge, .. }
+            | DeleteEdge { edge }
+            | SetEdgeProperties { edge, .. },
+        ) => (end(edge, *side).group(), edge.edge_type) == (*group, *edge_type),
         _ => false,
     }
+}
+
+fn end(edge: &EdgeId, side: Direction) -> VertexId {
+    if side == Direction::Out { edge.source } else { edge.target }
 }
 
 impl Engine for NaiveEngine {
@@ -196,6 +224,20 @@ impl Engine for NaiveEngine {
             hook();
         }
         Ok(mutations.to_vec())
+    }
+
+    fn group_count(&self) -> u32 {
+        self.history.read().groups.len() as u32
+    }
+
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        let history = self.history.read();
+        let added = history.commits.iter().flat_map(|(_, mutations)| mutations);
+        let types = added.filter_map(|mutation| match mutation {
+            Mutation::InsertEdge { edge, .. } if end(edge, side).group() == group => Some(edge.edge_type),
+            _ => None,
+        });
+        types.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn newer(&self, key: &Key, since: Timestamp) -> Newer {
@@ -259,8 +301,7 @@ impl View for NaiveView<'_> {
     }
 
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        let end = |edge: &EdgeId| if side == Direction::Out { edge.source } else { edge.target };
-        let edges = self.state.edges.keys().filter(|edge| end(edge).group() == group);
+        let edges = self.state.edges.keys().filter(|edge| end(edge, side).group() == group);
         edges.map(|edge| edge.edge_type).collect::<BTreeSet<_>>().into_iter().collect()
     }
 

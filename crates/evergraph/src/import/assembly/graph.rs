@@ -129,20 +129,23 @@ impl Assembly {
 
     /// What is wrong with an end in the space `name`, which nobody has, and what to do.
     fn unknown_space(&self, name: &str) -> String {
-        let files: Vec<&str> =
-            self.spaces.iter().map(|space| space.name.as_str()).filter(|known| !known.is_empty()).collect();
+        let files: Vec<&str> = self.spaces.iter().map(|space| space.name.as_str()).collect();
         let labels = self.known.labels();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let titles = |names: &[&str]| {
+            let title = |name: &&str| {
+                if name.is_empty() { "one without a name".to_owned() } else { format!("{name:?}") }
+            };
+            names.iter().map(title).collect::<Vec<_>>().join(", ")
+        };
         let mut text = format!("no file of vertices has the id space {name:?}");
-        for (who, names) in [
-            ("the files have", files.clone()),
-            ("the database has", labels.iter().map(String::as_str).collect()),
-        ] {
-            let names: Vec<String> = names.into_iter().map(|name| format!("{name:?}")).collect();
-            if !names.is_empty() {
-                text += &format!("; {who} {}", names.join(", "));
-            }
+        if !files.is_empty() {
+            text += &format!("; there are {}", titles(&files));
         }
-        match (name, files.into_iter().chain(labels.iter().map(String::as_str)).next()) {
+        if !labels.is_empty() {
+            text += &format!("; the database has {}", titles(&labels));
+        }
+        match (name, files.into_iter().chain(labels).next()) {
             ("", Some(known)) => {
                 return text
                     + &format!("; say which one is meant, as in :START_ID({known}) and :END_ID({known})");

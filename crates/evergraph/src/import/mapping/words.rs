@@ -9,6 +9,8 @@
 //! So there is one language for what columns hold, that of headers, and one place that reads it.
 
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileRule};
+use crate::import::recognise::file::is_role_word;
+use std::collections::HashMap;
 
 /// The header that `rule` makes of `words`.
 ///
@@ -16,18 +18,34 @@ use crate::import::mapping::rule::{ColumnName, EndColumn, FileRule};
 /// Names the key of the rule, the column that isn't there, and those that are.
 pub fn header_words(words: &[String], rule: &FileRule) -> Result<Vec<String>, String> {
     let mut header = words.to_vec();
+    // A guess states a type for every column of a file, which may have very many.
+    let places: HashMap<&str, usize> = match rule.types.is_empty() {
+        true => HashMap::new(),
+        false => words.iter().enumerate().map(|(at, word)| (name_of(word), at)).collect(),
+    };
+    let is_unique = places.len() == words.len();
     for (name, value_type) in &rule.types {
-        let at = find(words, &ColumnName::Name(name.clone())).map_err(|why| format!("types: {why}"))?;
+        let at = match places.get(name.as_str()) {
+            Some(at) if is_unique => *at,
+            _ => find(words, &ColumnName::Name(name.clone())).map_err(|why| format!("types: {why}"))?,
+        };
         header[at] = format!("{}:{value_type}", name_of(&words[at]));
     }
+    // The key that names a column, which can't be two things.
+    let mut taken: Vec<Option<&str>> = vec![None; words.len()];
     for column in &rule.ignore {
         let at = find(words, column).map_err(|why| format!("ignore: {why}"))?;
         ":IGNORE".clone_into(&mut header[at]);
+        taken[at] = Some("ignore");
     }
     let ends = [("id", &rule.id, "ID"), ("start", &rule.start, "START_ID"), ("end", &rule.end, "END_ID")];
     for (key, end, role) in ends {
         let Some(EndColumn { column, space, id_type }) = end else { continue };
         let at = find(words, column).map_err(|why| format!("{key}: {why}"))?;
+        if let Some(other) = taken[at].replace(key) {
+            let name = name_of(&words[at]);
+            return Err(format!("{key}: column {} ({name}) is named by {other} as well", at + 1));
+        }
         let space = match (space, role) {
             (Some(space), _) => space.as_str(),
             // An id is unique in its label where nobody says more.
@@ -38,7 +56,9 @@ pub fn header_words(words: &[String], rule: &FileRule) -> Result<Vec<String>, St
         if !space.is_empty() {
             word += &format!("({space})");
         }
-        if let Some(id_type) = id_type.as_deref().or_else(|| type_of(&header[at])) {
+        let id_type =
+            id_type.as_deref().or_else(|| type_of(&header[at]).filter(|_| !is_role_word(&header[at])));
+        if let Some(id_type) = id_type {
             word += &format!("{{id-type:{id_type}}}");
         }
         header[at] = if role == "ID" { format!("{}{word}", name_of(&words[at])) } else { word };
@@ -127,6 +147,19 @@ mod tests {
             header_words(&words("Person.id,Person.id,since"), &knows).unwrap(),
             [":START_ID(Person){id-type:long}", ":END_ID", "since"]
         );
+    }
+
+    #[test]
+    fn a_column_is_one_thing() {
+        let mut people = FileRule { id: Some(EndColumn::new(column("pid"))), ..rule() };
+        assert_eq!(header_words(&words("pid:ID(P),name"), &people).unwrap(), ["pid:ID", "name"]);
+        people.ignore = vec![ColumnName::Number(1)];
+        let error = header_words(&words("pid,name"), &people).unwrap_err();
+        assert_eq!(error, "id: column 1 (pid) is named by ignore as well");
+        people.ignore.clear();
+        people.start = Some(EndColumn::new(column("pid")));
+        let error = header_words(&words("pid,name"), &people).unwrap_err();
+        assert_eq!(error, "start: column 1 (pid) is named by id as well");
     }
 
     #[test]

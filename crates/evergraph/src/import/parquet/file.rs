@@ -6,6 +6,7 @@
 //! like a role.
 
 use crate::import::cell::CellType;
+use crate::import::csv_records::check_columns;
 use crate::import::header::{Header, Meaning, parse_type};
 use crate::import::id_type::IdType;
 use crate::import::input::Input;
@@ -26,6 +27,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::basic::LogicalType;
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -112,6 +114,7 @@ impl ParquetFile {
             None => error,
         })?;
         let mut columns: Vec<ParquetColumn> = Vec::new();
+        let mut keys = HashSet::new();
         for (index, (word, field)) in words.iter().zip(header.fields).enumerate() {
             let data_type = metadata.schema().field(index).data_type();
             let value_type = value_type_of(data_type, is_uuid(&metadata, index));
@@ -152,7 +155,7 @@ impl ParquetFile {
                 return Err(refuse("names are strings"));
             }
             if let Some(key) = column.meaning.key()
-                && columns.iter().any(|other| other.meaning.key() == Some(key))
+                && !keys.insert(key.to_owned())
             {
                 return Err(blame(format!("column {}: there are two columns {key}", index + 1)));
             }
@@ -263,6 +266,7 @@ fn read_metadata(path: &Path) -> Result<ArrowReaderMetadata> {
     let file_bytes = file.metadata().map_err(|error| open_error(path, error))?.len();
     let metadata = guarded(&name, || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))?;
     check_footer(&name, metadata.metadata(), file_bytes)?;
+    check_columns(metadata.schema().fields().len()).map_err(|error| error.context(&name))?;
     check_packing(&name, metadata.metadata())?;
     Ok(metadata)
 }

@@ -522,7 +522,7 @@ mod tests {
         let guessed = read(folder.path(), inputs, skip, 2);
         assert_eq!(
             guessed.unwrap_err(),
-            "people.parquet: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are there :START_ID and :END_ID of edges: the first line is pid n; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"
+            "people.parquet: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are there :START_ID and :END_ID of edges: the first line is \"pid n\"; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"
         );
     }
 

@@ -100,7 +100,7 @@ pub fn recognise(
                     .for_each(|end| end.id_type = None);
             } else {
                 yield_to_known(&mut rule, &plain.sample.first, known);
-                remedy = header_to_say(&rule, &plain, options);
+                remedy = if labels.is_empty() { None } else { header_to_say(&rule, &plain, options) };
             }
             let problem = problem.map(|problem| match remedy {
                 Some(header) => format!("{problem}; say which ones, as in {header}"),
@@ -253,6 +253,12 @@ fn look_at_csv(file: &InputFile, input: &Input, options: &ImportOptions) -> Resu
             "{name}: is empty: a header is wanted, such as id:ID,name,born:int"
         )));
     };
+    if first.iter().all(|word| word.trim().is_empty()) {
+        let name = input.name();
+        return Err(Error::invalid(format!(
+            "{name}: its first line has no names: a header is wanted, such as id:ID,name,born:int"
+        )));
+    }
     if first.iter().any(|word| is_role_word(word)) {
         let rule = neo4j_rule(rule, &first);
         let label = known_label(&rule, &first);

@@ -46,7 +46,9 @@ pub fn look_at_list(input: &Input, ids: usize, options: &ImportOptions) -> Resul
     let end =
         if start.len() < START_BYTES { start.len() } else { memchr::memrchr(b'\n', start).unwrap_or(0) };
     let start = &start[..end];
-    let Some(first) = first_data_line(start) else { return Ok(ListLook::default()) };
+    // Where lines end in CR alone the reader says so.
+    let first = first_data_line(start).filter(|line| !line.contains(&b'\r'));
+    let Some(first) = first else { return Ok(ListLook::default()) };
     let separator = options.delimiter.map_or_else(|| Separator::detect(first), Separator::from_option);
     let count = separator.fields(first).count().saturating_sub(ids);
     let problem = default_columns(ids, count).err();

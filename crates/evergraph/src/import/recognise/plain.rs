@@ -16,6 +16,8 @@ use crate::import::options::Role;
 use crate::import::recognise::ldbc::type_in_name;
 use crate::import::recognise::sample::{ColumnSample, Sample, is_value};
 use evergraph_graph::value::ValueType;
+use evergraph_graph::value::shortened::Shortened;
+use std::collections::HashSet;
 
 /// Names of columns where an edge begins and ends.
 const END_NAMES: [(&str, &str); 6] = [
@@ -57,6 +59,12 @@ pub struct KnownLabels {
 }
 
 impl KnownLabels {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all().next().is_none()
+    }
+
     /// All of them, those of files first.
     fn all(&self) -> impl Iterator<Item = &KnownLabel> {
         self.of_files.iter().chain(&self.of_database)
@@ -87,8 +95,8 @@ impl PlainCsv {
     /// Whether the first line is a header: names, none of them twice.
     #[must_use]
     pub fn has_header(&self) -> bool {
-        let names: Vec<&str> = self.sample.first.iter().map(|word| name_of(word)).collect();
-        names.iter().enumerate().all(|(at, name)| !is_value(name) && !names[..at].contains(name))
+        let mut names = HashSet::new();
+        self.sample.first.iter().map(|word| name_of(word)).all(|name| !is_value(name) && names.insert(name))
     }
 
     /// The label, if this file has vertices without a doubt: a column is called `id` or after the file.
@@ -155,7 +163,7 @@ impl PlainCsv {
                 problem = Some(format!(
                     "no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are \
                      there :START_ID and :END_ID of edges: the first line is {}",
-                    names.join(" ")
+                    Shortened::new(&names.join(" "))
                 ));
             }
         }
@@ -184,8 +192,11 @@ impl PlainCsv {
         )];
         let problem = spaces.iter().any(Option::is_none).then(|| {
             let spaces: Vec<&str> = labels.all().map(|known| known.space.as_str()).collect();
-            let known = if spaces.is_empty() { "none".to_owned() } else { spaces.join(", ") };
-            format!("its columns don't tell between which vertices its edges are; known are those of {known}")
+            let known = match &spaces[..] {
+                [] => "there is no file of vertices beside it".to_owned(),
+                spaces => format!("known are those of {}", spaces.join(", ")),
+            };
+            format!("its columns don't tell between which vertices its edges are; {known}")
         });
         let [source, target] = spaces;
         rule.start = Some(EndColumn { id_type: None, ..self.end_column(ends[0], source) });
@@ -241,10 +252,10 @@ impl PlainCsv {
 
     /// States the types of all columns but the ids, where the header doesn't and text isn't meant.
     fn add_types(&self, rule: &mut FileRule, ids: &[usize]) {
-        for (column, word) in self.sample.first.iter().enumerate() {
+        for ((column, word), sample) in self.sample.first.iter().enumerate().zip(self.columns()) {
             let name = name_of(word);
             let states = word.trim() != name;
-            if let Some(value_type) = self.typed(column)
+            if let Some(value_type) = sample.typed()
                 && !ids.contains(&column)
                 && !states
             {
@@ -253,13 +264,9 @@ impl PlainCsv {
         }
     }
 
-    /// The type of `column`, if it isn't text.
-    fn typed(&self, column: usize) -> Option<ValueType> {
-        self.columns()[column].value_type.filter(|value_type| *value_type != ValueType::String)
-    }
-
     fn headerless_columns(&self) -> Vec<String> {
-        let word = |column: usize| match self.typed(column) {
+        let columns = self.columns();
+        let word = |column: usize| match columns[column].typed() {
             // Ids are text or long.
             Some(value_type) if column > 0 || value_type == ValueType::I64 => {
                 format!("{}:{}", self.column_name(column), value_type.name())
@@ -388,7 +395,7 @@ mod tests {
     #[test]
     fn a_first_column_that_repeats_is_no_id() {
         let problem = plain("p", "town,street\nA,x\nA,y\n").settle(&known(&[])).problem.unwrap();
-        assert!(problem.contains("the first line is town street"), "{problem}");
+        assert!(problem.contains("the first line is \"town street\""), "{problem}");
     }
 
     #[test]

@@ -95,6 +95,12 @@ impl Sample {
 }
 
 impl ColumnSample {
+    /// The type of its values, if they aren't texts.
+    #[must_use]
+    pub fn typed(&self) -> Option<ValueType> {
+        self.value_type.filter(|value_type| *value_type != ValueType::String)
+    }
+
     fn of<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Self {
         let texts: Vec<&[u8]> = texts.collect();
         let mut seen = HashSet::new();

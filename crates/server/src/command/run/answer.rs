@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | scores, counts | one a vertex | the highest |
 //! | distances | one a vertex | the nearest |
-//! | groups | one a vertex: which group | the largest, by the vertex that names them |
+//! | groups | one a vertex: the number of its group, 0 for the largest | the largest, each with its lowest vertex |
 //! | an order, a neighbourhood | one for each vertex found, in order | the first |
 //! | paths, cycles | one for each vertex of each path | the first paths |
 
@@ -64,6 +64,9 @@ pub struct Values {
     pub rows: Box<dyn Iterator<Item = (VertexId, Amount)>>,
     /// What the amounts of `top` are.
     pub top_name: &'static str,
+    /// What a group is called, if the amounts are numbers of groups; `top` has groups 0, 1, ... then, with
+    /// their sizes.
+    pub group_name: Option<&'static str>,
     /// Those worth a look.
     pub top: Vec<(VertexId, Amount)>,
 }
@@ -116,28 +119,52 @@ impl Values {
         Self::of_set(vertices, kind, top_name, top, move |vertex| value(vertex).unwrap_or(none))
     }
 
-    /// The group of each of `vertices`, named by a vertex; the `top` largest groups with their sizes.
+    /// The group of each of `vertices`: `group` names it by one of its vertices, the answer by a number
+    /// from 0 without gaps, the largest first, of equal ones that which is named lowest. The `top` largest
+    /// with their sizes; a group is a `group_name`.
     ///
-    /// Cost: one pass; memory 4 bytes a vertex, and a copy of the set.
+    /// Numbers, and no keys of vertices: with several labels, or a key that isn't unique, two groups could
+    /// have one key.
+    ///
+    /// Cost: one pass, and a sort of the groups; memory 4 bytes a vertex and 8 a group, and a copy of the set.
     #[must_use]
-    pub fn groups(vertices: &VertexSet, top: usize, group: impl Fn(u32) -> u32 + 'static) -> Self {
+    pub fn groups(
+        vertices: &VertexSet,
+        group_name: &'static str,
+        top: usize,
+        group: impl Fn(u32) -> u32 + 'static,
+    ) -> Self {
         let mut sizes = vec![0_u32; vertices.bound() as usize];
         vertices.iter().for_each(|vertex| sizes[group(vertex) as usize] += 1);
         let groups = sizes.iter().zip(0..).filter(|(size, _)| **size > 0);
-        let largest = lowest(groups.map(|(size, vertex)| (Reverse(*size), vertex)), top);
+        let mut groups: Vec<(Reverse<u32>, u32)> =
+            groups.map(|(size, vertex)| (Reverse(*size), vertex)).collect();
+        groups.sort_unstable();
+        let largest = groups.iter().take(top);
         let top = largest
-            .into_iter()
-            .map(|(Reverse(size), vertex)| (VertexId(vertex), Amount::Whole(u64::from(size))))
+            .map(|(Reverse(size), vertex)| (VertexId(*vertex), Amount::Whole(u64::from(*size))))
             .collect();
-        let value = move |vertex| Amount::Whole(u64::from(group(vertex)));
-        Self::of_set(vertices, Kind::Whole, "vertices", top, value)
+        let mut numbers = sizes;
+        for ((_, vertex), number) in groups.into_iter().zip(0..) {
+            numbers[vertex as usize] = number;
+        }
+        let value = move |vertex| Amount::Whole(u64::from(numbers[group(vertex) as usize]));
+        let values = Self::of_set(vertices, Kind::Whole, "vertices", top, value);
+        Self { group_name: Some(group_name), ..values }
     }
 
     /// Rows as they come; the first `top` of them are shown.
     #[must_use]
     pub fn in_order(rows: Vec<(VertexId, Amount)>, kind: Kind, top_name: &'static str, top: usize) -> Self {
         let top = rows.iter().take(top).copied().collect();
-        Self { kind, count: rows.len() as u64, rows: Box::new(rows.into_iter()), top_name, top }
+        Self {
+            kind,
+            count: rows.len() as u64,
+            rows: Box::new(rows.into_iter()),
+            top_name,
+            group_name: None,
+            top,
+        }
     }
 
     fn of_set(
@@ -150,7 +177,7 @@ impl Values {
         let set = vertices.clone();
         let members = (0..set.bound()).filter(move |vertex| set.contains(*vertex));
         let rows = Box::new(members.map(move |vertex| (VertexId(vertex), value(vertex))));
-        Self { kind, count: vertices.len(), rows, top_name, top }
+        Self { kind, count: vertices.len(), rows, top_name, group_name: None, top }
     }
 }
 
@@ -309,12 +336,15 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_groups_come_first_with_their_sizes() {
-        let groups = [0, 0, 0, 3, 3, 5];
-        let values = Values::groups(&VertexSet::full(6), 10, move |vertex| groups[vertex as usize]);
-        let want = [(0, "3"), (3, "2"), (5, "1")].map(|(vertex, size)| (vertex, size.to_owned()));
-        assert_eq!(texts(values.top), want);
-        assert_eq!(texts(values.rows)[4], (4, "3".to_owned()));
+    fn the_largest_groups_have_the_lowest_numbers_and_come_first_with_their_sizes() {
+        let groups = [0, 1, 2, 2, 1, 2, 6];
+        let values =
+            |top| Values::groups(&VertexSet::full(7), "part", top, move |vertex| groups[vertex as usize]);
+        let want = [(2, "3"), (1, "2"), (0, "1"), (6, "1")].map(|(vertex, size)| (vertex, size.to_owned()));
+        assert_eq!(texts(values(10).top), want);
+        assert_eq!(texts(values(1).top), want[..1]);
+        let numbers: Vec<String> = texts(values(0).rows).into_iter().map(|row| row.1).collect();
+        assert_eq!(numbers, ["2", "1", "0", "0", "1", "0", "3"]);
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub enum Algorithm {
 }
 
 /// What algorithms answer, and which they are.
-const GROUPS: [(&str, &[&str]); 4] = [
+pub const ALGORITHM_GROUPS: [(&str, &[&str]); 4] = [
     ("Who matters", &["pagerank", "betweenness", "closeness", "eigenvector"]),
     ("Ways and neighbourhoods", &["bfs", "sssp", "shortest-path", "k-hop"]),
     ("Components and order", &["wcc", "scc", "cycles", "topological-order"]),
@@ -127,12 +127,17 @@ impl Algorithm {
     }
 }
 
+/// The names of all algorithms, in the order of the groups.
+pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
+    ALGORITHM_GROUPS.iter().flat_map(|(_, names)| *names).copied()
+}
+
 /// Clap lists subcommands below one heading; so many are easier to choose from in groups.
 fn help_template() -> String {
     let command = Algorithm::augment_subcommands(Command::new("run"));
     let about = |name: &str| command.find_subcommand(name).and_then(Command::get_about);
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
-    for (group, names) in GROUPS {
+    for (group, names) in ALGORITHM_GROUPS {
         write!(text, "\n{group}:\n").expect("a string takes everything");
         for name in names {
             let about = about(name).map(ToString::to_string).unwrap_or_default();
@@ -151,7 +156,7 @@ mod tests {
     fn every_algorithm_is_in_one_group_and_has_an_example() {
         let command = Algorithm::augment_subcommands(Command::new("run"));
         let all: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
-        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let grouped: Vec<&str> = ALGORITHM_GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         assert_eq!(grouped.len(), all.len());
         assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), all);
         for algorithm in command.get_subcommands() {

@@ -28,10 +28,13 @@ pub struct CommonArguments {
     /// Rows to print.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
-    /// Write the whole answer to this file, in place of one that is there: Parquet if it ends in .parquet,
-    /// else CSV; `-` is CSV on standard output.
+    /// Write the whole answer to this file: Parquet if it ends in .parquet, else CSV; `-` is CSV on
+    /// standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace the file of --output if it is there.
+    #[arg(long, requires = "output")]
+    pub overwrite: bool,
 }
 
 /// Where a search begins.

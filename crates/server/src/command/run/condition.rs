@@ -33,12 +33,19 @@ const COMPARISONS: [(&str, Comparison); 6] = [
 /// types that a text can't serve both of, or if the value is none of the property's type.
 pub fn filter(catalogue: &Catalogue, option: &str, text: &str, owners: &[Owner]) -> Result<Filter> {
     let invalid = |why: String| Error::invalid(format!("{option} {text:?}: {why}"));
+    if text.trim().is_empty() {
+        return Err(invalid("a condition is wanted, say 'age>=18', or a property's name".to_owned()));
+    }
     if let Some(key) = catalogue.key(text.trim()) {
         return Ok(Filter { key, condition: Condition::Exists });
     }
     let Some((name, operator, values)) = split(text) else {
         return Ok(Filter { key: key(catalogue, text.trim())?, condition: Condition::Exists });
     };
+    if let Some(meant) = mistyped(text, values.trim_start()) {
+        let why = format!("is {meant} meant? A value that begins with such a sign stands in quotes");
+        return Err(invalid(why));
+    }
     let key = key(catalogue, name)?;
     let types = types_of(catalogue, key, owners);
     if types.is_empty() {
@@ -62,6 +69,19 @@ fn split(text: &str) -> Option<(&str, Option<Comparison>, &str)> {
     let (name, rest) = text.split_at(sign?);
     let (sign, comparison) = COMPARISONS.iter().find(|(sign, _)| rest.starts_with(sign))?;
     Some((name.trim(), Some(*comparison), &rest[sign.len()..]))
+}
+
+/// The comparison that is likely meant where one sign follows another: `=>`, `=<`, `==`.
+fn mistyped(text: &str, value: &str) -> Option<&'static str> {
+    let sign = value.chars().next().filter(|sign| "=<>!".contains(*sign))?;
+    let before = text[..text.len() - value.len()].trim_end();
+    match (before.chars().next_back()?, sign) {
+        ('=', '>') | ('>', '=') => Some(">="),
+        ('=', '<') | ('<', '=') => Some("<="),
+        ('=', '=') => Some("="),
+        ('=' | '<', '!') | ('<', '>') => Some("!="),
+        _ => None,
+    }
 }
 
 fn unquoted(text: &str) -> &str {
@@ -188,6 +208,12 @@ mod tests {
         let text = |text, owners: &[Owner]| error(text, owners).to_string();
         assert!(text("age>young", &[PERSON]).starts_with("--where \"age>young\": \"young\" is no decimal"));
         assert!(text("born=today", &[PERSON]).contains("no date"));
+        for (typed, meant) in [("age=>30", ">="), ("age =< 30", "<="), ("name==Ada", "="), ("age<>1", "!=")] {
+            let why = format!("--where {typed:?}: is {meant} meant?");
+            assert!(text(typed, &[PERSON]).starts_with(&why), "{}", text(typed, &[PERSON]));
+        }
+        assert!(read("name='=Ada'", &[PERSON]).is_ok());
+        assert!(text(" ", &[PERSON]).contains("a condition is wanted, say 'age>=18'"));
         assert!(text("age>1", &[CITY]).ends_with("nothing in scope has a property age"));
         assert!(text("name=1", &[PERSON, CITY]).contains("string"), "{}", text("name=1", &[PERSON, CITY]));
     }

@@ -27,7 +27,8 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     let (name, algorithm) = algorithm.chosen();
     let common = algorithm.common();
     // Before hours of computing: is there anything against the file?
-    let file = common.output.as_deref().map(|path| result_file(path, context)).transpose()?;
+    let file =
+        common.output.as_deref().map(|path| result_file(path, common.overwrite, context)).transpose()?;
     let meter = context.console.meter();
     let began = Instant::now();
     meter.tell("open", None, String::new);
@@ -58,7 +59,7 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     let write = began.elapsed().as_secs_f64();
     drop(setting);
     drop(meter);
-    let report = RunReport {
+    let mut report = RunReport {
         algorithm: name,
         database: path.display().to_string(),
         timestamp: snapshot.timestamp().0,
@@ -69,6 +70,7 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
         outcome: figures,
         top,
         output,
+        with_times: true,
         seconds: Seconds { open, freeze, kernel: ran - freeze, write },
     };
     if to_standard_output {
@@ -76,15 +78,17 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
         context.console.note(report.to_string().trim_end());
         return Ok(());
     }
+    // The answer was asked for; how long each step took is a summary.
+    report.with_times = !context.console.is_quiet();
     context.console.result(&report)
 }
 
-fn result_file(path: &Path, context: &Context) -> std::result::Result<ResultFile, Failure> {
+fn result_file(path: &Path, overwrite: bool, context: &Context) -> std::result::Result<ResultFile, Failure> {
     if path == Path::new("-") && context.console.is_json() {
         let text = "--json and --output - both want standard output: give --output a file";
         return Err(Error::invalid(text).into());
     }
-    ResultFile::create(path)
+    ResultFile::create(path, overwrite)
 }
 
 /// What is worth a look, with names.
@@ -93,12 +97,19 @@ fn top(found: &Found, view: &Snapshot, keys: &Keys, count: usize) -> Result<Top>
         Found::Values(values) => {
             let ids: Vec<VertexId> = values.top.iter().map(|(vertex, _)| *vertex).collect();
             let names = keys.names(view, &ids)?;
-            let rows = values.top.iter().zip(names);
+            // Groups are numbered in the order in which they are worth a look.
+            let group = |place: u64| values.group_name.map(|_| place);
+            let rows = values.top.iter().zip(names).zip(0..);
+            let row = |(((vertex, value), name), place): ((&(VertexId, _), _), _)| TopRow {
+                group: group(place),
+                vertex: vertex.0,
+                name,
+                value: *value,
+            };
             Ok(Top::Values {
                 top_value: values.top_name,
-                top: rows
-                    .map(|((vertex, value), name)| TopRow { vertex: vertex.0, name, value: *value })
-                    .collect(),
+                group_name: values.group_name,
+                top: rows.map(row).collect(),
             })
         }
         Found::Paths(paths) => {

@@ -18,5 +18,6 @@ pub mod execute;
 pub mod keys;
 pub mod parquet_answer;
 pub mod report;
+pub mod rounds;
 pub mod scope;
 pub mod setting;

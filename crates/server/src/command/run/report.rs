@@ -3,7 +3,7 @@
 use crate::command::run::answer::Amount;
 use crate::command::run::keys::Name;
 use crate::terminal::number::{count, counted, percent, reals, time};
-use crate::terminal::table::{Side, Table, visible};
+use crate::terminal::table::{Side, Table, output_name, visible};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -33,6 +33,9 @@ pub struct RunReport {
     pub top: Top,
     /// The file with the whole answer.
     pub output: Option<String>,
+    /// Whether the text tells how long it took, and what was written.
+    #[serde(skip)]
+    pub with_times: bool,
     /// How long it took.
     pub seconds: Seconds,
 }
@@ -45,6 +48,9 @@ pub enum Top {
     Values {
         /// What the values are.
         top_value: &'static str,
+        /// What a group is called, where the rows are groups.
+        #[serde(skip)]
+        group_name: Option<&'static str>,
         /// The vertices.
         top: Vec<TopRow>,
     },
@@ -77,9 +83,12 @@ pub struct PathVertex {
     pub name: Name,
 }
 
-/// A vertex worth a look.
+/// A vertex or a group worth a look.
 #[derive(Debug, Serialize)]
 pub struct TopRow {
+    /// The number of the group, as in the answer's rows; its lowest vertex stands for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<u64>,
     /// Its number.
     pub vertex: u32,
     /// Its label and key.
@@ -112,15 +121,15 @@ impl fmt::Display for RunReport {
         }
         writeln!(f, "\n{}", self.summary)?;
         match &self.top {
-            Top::Values { top_value, top } if !top.is_empty() => {
-                write!(f, "\n{}\n", value_table(top_value, top))?;
+            Top::Values { top_value, group_name, top } if !top.is_empty() => {
+                write!(f, "\n{}\n", value_table(top_value, *group_name, top))?;
             }
             Top::Paths { closed, paths } if !paths.is_empty() => {
                 write!(f, "\n{}\n", path_table(*closed, paths))?;
             }
             _ => {}
         }
-        self.write_times(f)
+        if self.with_times { self.write_times(f) } else { Ok(()) }
     }
 }
 
@@ -130,26 +139,30 @@ impl RunReport {
         let Seconds { open, freeze, kernel, write } = self.seconds;
         write!(f, "opened in {}, ", took(open))?;
         if let Some(fresh_share) = self.fresh_share {
-            write!(f, "frozen in {} ({} of the edges fresh), ", took(freeze), percent(fresh_share))?;
+            write!(f, "frozen in {}", took(freeze))?;
+            if fresh_share > 0.0 {
+                write!(f, " ({} of the edges fresh)", percent(fresh_share))?;
+            }
+            write!(f, ", ")?;
         }
         writeln!(f, "computed in {}", took(kernel))?;
         match &self.output {
-            Some(output) => writeln!(f, "wrote {} in {}", visible(output), took(write)),
+            Some(output) => writeln!(f, "written to {} in {}", output_name(output), took(write)),
             None => Ok(()),
         }
     }
 }
 
-fn value_table(value_name: &str, rows: &[TopRow]) -> Table {
-    let mut table = Table::new(&[
-        ("label", Side::Left),
-        ("key", Side::Left),
-        ("vertex", Side::Right),
-        (value_name, Side::Right),
-    ]);
+fn value_table(value_name: &str, group_name: Option<&str>, rows: &[TopRow]) -> Table {
+    let vertex =
+        [("label", Side::Left), ("key", Side::Left), ("vertex", Side::Right), (value_name, Side::Right)];
+    let group = group_name.map(|name| (name, Side::Right));
+    let mut table = Table::new(&group.into_iter().chain(vertex).collect::<Vec<_>>());
     for (row, value) in rows.iter().zip(amounts(rows.iter().map(|row| row.value))) {
         let Name { label, key } = &row.name;
-        table.row([label.to_string(), key.to_string(), row.vertex.to_string(), value]);
+        let group = row.group.map(count);
+        let vertex = [label.to_string(), key.to_string(), row.vertex.to_string(), value];
+        table.row(group.into_iter().chain(vertex));
     }
     table
 }

@@ -17,7 +17,8 @@ use serde_json::json;
 Examples:
   evergraph run bank.eg cdlp --iterations 20 --output communities.parquet
 
-The value of a vertex is its label: the number of the vertex that the label came from.")]
+The value of a vertex is the number of its community: 0 is the largest, then 1 and so on; of equally
+large ones that with the lowest vertex is first. The table shows each with its lowest vertex.")]
 pub struct CdlpArguments {
     /// Rounds; fewer only if one changes nothing.
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -43,7 +44,7 @@ impl Run for CdlpArguments {
         Ok(Answer {
             summary: format!("{} after {rounds}", counted(communities, "community", "communities")),
             figures: json!({ "communities": communities, "iterations": iterations }),
-            found: Found::Values(Values::groups(topology.vertices(), setting.top, group)),
+            found: Found::Values(Values::groups(topology.vertices(), "community", setting.top, group)),
         })
     }
 }

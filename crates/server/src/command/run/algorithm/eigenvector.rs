@@ -2,8 +2,8 @@
 
 use crate::command::run::answer::{Answer, Found, Values};
 use crate::command::run::choices::{CommonArguments, DirectionArgument, WeightArguments};
+use crate::command::run::rounds::{last_round, mean_change};
 use crate::command::run::setting::{Run, Setting};
-use crate::terminal::number::counted;
 use clap::Args;
 use evergraph_algorithms::eigenvector::{EigenvectorParameters, eigenvector};
 use evergraph_graph::error::Result;
@@ -43,18 +43,16 @@ impl Run for EigenvectorArguments {
         // Importance is pulled: along the lists of those that it comes from.
         let topology = setting.freeze(direction.reversed(), setting.weight(&self.weight)?)?;
         let found = eigenvector(&topology, &parameters, &setting.control)?;
-        let rounds = counted(u64::from(found.iterations), "round", "rounds");
-        let end = if found.converged { "below" } else { "not below" };
         let (change, scores) = (found.change, found.scores);
+        let change_mean = mean_change(change, topology.vertices().len());
         Ok(Answer {
-            summary: format!(
-                "{rounds}; the last one changed the scores by {change:.3e} in sum, {end} the tolerance"
-            ),
+            summary: last_round(found.iterations, change_mean, Some(tolerance)),
             figures: json!({
                 "direction": self.direction.name(),
                 "weight": self.weight.weight,
                 "iterations": found.iterations,
                 "change": change,
+                "change_mean": change_mean,
                 "converged": found.converged,
             }),
             found: Found::Values(Values::scores(topology.vertices(), setting.top, scores)),

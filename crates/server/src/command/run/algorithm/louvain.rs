@@ -17,7 +17,8 @@ use serde_json::json;
 Examples:
   evergraph run bank.eg louvain --weight amount_cents --output communities.parquet
 
-The value of a vertex is the number of its community's lowest vertex.")]
+The value of a vertex is the number of its community: 0 is the largest, then 1 and so on; of equally
+large ones that with the lowest vertex is first. The table shows each with its lowest vertex.")]
 pub struct LouvainArguments {
     /// Above 1 for more and smaller communities, below for fewer and larger ones.
     #[arg(long, value_name = "R", default_value_t = 1.0)]
@@ -53,7 +54,7 @@ impl Run for LouvainArguments {
                 "modularity": modularity,
                 "levels": levels,
             }),
-            found: Found::Values(Values::groups(topology.vertices(), setting.top, group)),
+            found: Found::Values(Values::groups(topology.vertices(), "community", setting.top, group)),
         })
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::command::run::answer::{Answer, Found, Values};
 use crate::command::run::choices::{CommonArguments, DirectionArgument};
+use crate::command::run::rounds::{last_round, mean_change};
 use crate::command::run::setting::{Run, Setting};
-use crate::terminal::number::counted;
 use clap::Args;
 use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
 use evergraph_graph::error::Result;
@@ -48,16 +48,16 @@ impl Run for PageRankArguments {
         };
         let topology = setting.freeze(Direction::Both, None)?;
         let ranks = pagerank(&topology, &parameters, &setting.control)?;
-        let rounds = counted(u64::from(ranks.iterations), "round", "rounds");
-        let end = if ranks.converged { ", below the tolerance" } else { "" };
         let (change, scores) = (ranks.change, ranks.scores);
+        let change_mean = mean_change(change, topology.vertices().len());
         Ok(Answer {
-            summary: format!("{rounds}; the last one changed the scores by {change:.3e} in sum{end}"),
+            summary: last_round(ranks.iterations, change_mean, self.tolerance),
             figures: json!({
                 "direction": self.direction.name(),
                 "damping": self.damping,
                 "iterations": ranks.iterations,
                 "change": change,
+                "change_mean": change_mean,
                 "converged": ranks.converged,
             }),
             found: Found::Values(Values::scores(topology.vertices(), setting.top, scores)),

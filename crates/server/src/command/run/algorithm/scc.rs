@@ -17,7 +17,8 @@ use serde_json::json;
 Examples:
   evergraph run bank.eg scc --output components.csv
 
-The value of a vertex is the number of its component's lowest vertex.")]
+The value of a vertex is the number of its component: 0 is the largest, then 1 and so on; of equally
+large ones that with the lowest vertex is first. The table shows each with its lowest vertex.")]
 pub struct SccArguments {
     /// What all algorithms are told.
     #[command(flatten)]
@@ -38,7 +39,7 @@ impl Run for SccArguments {
         Ok(Answer {
             summary: format!("{found}, the largest of {}", count(largest)),
             figures: json!({ "components": number, "largest": largest }),
-            found: Found::Values(Values::groups(topology.vertices(), setting.top, group)),
+            found: Found::Values(Values::groups(topology.vertices(), "component", setting.top, group)),
         })
     }
 }

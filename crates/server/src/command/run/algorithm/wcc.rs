@@ -17,7 +17,8 @@ use serde_json::json;
 Examples:
   evergraph run bank.eg wcc --type TRANSFER --json
 
-The value of a vertex is the number of its component's lowest vertex.")]
+The value of a vertex is the number of its component: 0 is the largest, then 1 and so on; of equally
+large ones that with the lowest vertex is first. The table shows each with its lowest vertex.")]
 pub struct WccArguments {
     /// What all algorithms are told.
     #[command(flatten)]
@@ -37,7 +38,7 @@ impl Run for WccArguments {
         Ok(Answer {
             summary: counted(count, "component", "components"),
             figures: json!({ "components": count }),
-            found: Found::Values(Values::groups(topology.vertices(), setting.top, group)),
+            found: Found::Values(Values::groups(topology.vertices(), "component", setting.top, group)),
         })
     }
 }

@@ -1,0 +1,100 @@
+//! Look-ups: which values of which indexes a serialisable transaction asked for.
+//!
+//! An answer changes when a value gains a holder, which the index's list of changes tells, or when a
+//! holder loses it, which the transaction sees as the property that it read to check the candidate.
+
+use crate::engine::Newer;
+use crate::index::directory::Indexes;
+use crate::index::item::Item;
+use crate::index::ordered_entries::Place;
+use crate::index::property_index::PropertyIndex;
+use crate::sync::Mutex;
+use crate::transaction::reads::{APART_MAX, Stale};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// What was looked up in indexes of vertices, or of edges.
+#[derive(Debug)]
+pub struct LookUps<I>(Mutex<Vec<LookedUp<I>>>);
+
+impl<I> Default for LookUps<I> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+/// What was looked up in one index.
+#[derive(Debug)]
+struct LookedUp<I> {
+    index: Arc<PropertyIndex<I>>,
+    hashes: HashSet<u32>,
+    ranges: Vec<(Place<I>, Place<I>)>,
+    /// Too much to tell apart: any change of the index counts.
+    whole: bool,
+}
+
+impl<I: Item> LookUps<I> {
+    /// The items with `value` were asked for.
+    pub fn note_value(&self, index: &Arc<PropertyIndex<I>>, value: &Value) {
+        let hash = index.hash_of(value);
+        self.note(index, |entry| {
+            entry.hashes.insert(hash);
+        });
+    }
+
+    /// The entries between two places were asked for.
+    pub fn note_range(&self, index: &Arc<PropertyIndex<I>>, low: Place<I>, high: Place<I>) {
+        self.note(index, |entry| entry.ranges.push((low, high)));
+    }
+
+    fn note(&self, index: &Arc<PropertyIndex<I>>, note: impl FnOnce(&mut LookedUp<I>)) {
+        let mut all = self.0.lock();
+        let at = all.iter().position(|entry| Arc::ptr_eq(&entry.index, index)).unwrap_or_else(|| {
+            let index = Arc::clone(index);
+            all.push(LookedUp { index, hashes: HashSet::new(), ranges: Vec::new(), whole: false });
+            all.len() - 1
+        });
+        let entry = &mut all[at];
+        if entry.whole {
+            return;
+        }
+        note(entry);
+        if entry.hashes.len() + entry.ranges.len() > APART_MAX {
+            (entry.hashes, entry.ranges, entry.whole) = (HashSet::new(), Vec::new(), true);
+        }
+    }
+
+    /// The first look-up whose answer somebody changed after `since`. Indexes without any change after
+    /// `checked`, up to which all was looked at before, are passed over.
+    pub fn stale(&self, indexes: &Indexes, since: Timestamp, checked: Option<Timestamp>) -> Option<Stale> {
+        self.0.lock().iter().find_map(|entry| {
+            let id = entry.index.definition().id;
+            if !indexes.get::<I>(id).is_some_and(|now| Arc::ptr_eq(now, &entry.index)) {
+                return Some(Stale::Dropped(id));
+            }
+            if checked.is_some_and(|checked| entry.index.any_newer(checked) == Newer::No) {
+                return None;
+            }
+            let newer = entry.newer(since);
+            (newer != Newer::No).then_some(Stale::Entered(id, newer))
+        })
+    }
+
+    /// Whether nothing was looked up.
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+}
+
+impl<I: Item> LookedUp<I> {
+    fn newer(&self, since: Timestamp) -> Newer {
+        if self.whole {
+            return self.index.any_newer(since);
+        }
+        let hashes = self.hashes.iter().map(|hash| self.index.newer(*hash, since));
+        let ranges = self.ranges.iter().map(|(low, high)| self.index.newer_between(low, high, since));
+        hashes.chain(ranges).find(|newer| *newer != Newer::No).unwrap_or(Newer::No)
+    }
+}

@@ -1,0 +1,183 @@
+//! Reads: what a serialisable transaction has read, looked at again when it commits.
+//!
+//! ```text
+//! segment (group, vertices | type and side) -> keys read in it, or all of it beyond 4,096
+//! (group, side)                             -> the edge types that were there
+//! groups                                    -> how many there were, once vertices were scanned
+//! index                                     -> values and ranges looked up, or all beyond 4,096
+//! ```
+//!
+//! A read is noted by what would change its answer, so phantoms are covered as everything else is: the
+//! list of a vertex by its additions, a scan by the members of its groups, a look-up by what its index
+//! gained. What an index lost is seen by the properties that were read to check its candidates.
+//!
+//! The check runs twice. Ahead of the latch it asks about every read, up to a moment P; under the latch
+//! only about those in segments and indexes that changed after P, which is one look for each of the
+//! others. Own writes are never among the reads: they are read from the transaction itself.
+//!
+//! Serial order is the order of commits; a transaction that wrote nothing read one prefix of it and is
+//! not checked. Names of labels, types and keys are no part of this: they are never taken back.
+//!
+//! Source: core-protocol section 2; G-Tran (VLDB 2022, section 5) validates read sets against what
+//! committed since.
+
+use crate::engine::{Engine, Key, Newer};
+use crate::index::directory::Indexes;
+use crate::sync::Mutex;
+use crate::transaction::look_ups::LookUps;
+use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
+use evergraph_graph::timestamp::Timestamp;
+use std::collections::{HashMap, HashSet};
+
+/// Reads of one segment, or of one index, that are told apart.
+pub const APART_MAX: usize = 4096;
+
+/// What a transaction has read so far.
+///
+/// Concurrency: views are shared between threads, so each part takes notes under a lock of its own,
+/// inside which nothing else is locked.
+#[derive(Debug, Default)]
+pub struct Reads {
+    noted: Mutex<Noted>,
+    /// Look-ups of vertices.
+    pub vertices: LookUps<VertexId>,
+    /// Look-ups of edges.
+    pub edges: LookUps<EdgeId>,
+}
+
+#[derive(Debug, Default)]
+struct Noted {
+    subjects: HashMap<Subject, Keys>,
+    edge_types: HashMap<(GroupId, Direction), Vec<TypeId>>,
+    groups: Option<u32>,
+}
+
+/// A part of the graph that tells by one look whether it changed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Subject {
+    Vertices(GroupId),
+    Edges(GroupId, TypeId, Direction),
+    /// Edges of all types of a group's vertices: no look tells.
+    Adjacency(GroupId),
+}
+
+impl Subject {
+    fn of(key: &Key) -> Self {
+        match *key {
+            Key::Vertex(vertex) | Key::VertexProperty(vertex, _) | Key::VertexRecord(vertex) => {
+                Self::Vertices(vertex.group())
+            }
+            Key::Members(group) | Key::Vertices(group) => Self::Vertices(group),
+            Key::Edge(edge) | Key::EdgeMember(edge) | Key::EdgeProperty(edge, _) => {
+                Self::Edges(edge.source.group(), edge.edge_type, Direction::Out)
+            }
+            Key::Between(source, edge_type, _) => Self::Edges(source.group(), edge_type, Direction::Out),
+            Key::List(vertex, edge_type, side) => Self::Edges(vertex.group(), edge_type, side),
+            Key::Edges(group, edge_type, side) => Self::Edges(group, edge_type, side),
+            Key::Adjacency(vertex) => Self::Adjacency(vertex.group()),
+        }
+    }
+
+    /// Anything in it.
+    fn whole(self) -> Option<Key> {
+        match self {
+            Self::Vertices(group) => Some(Key::Vertices(group)),
+            Self::Edges(group, edge_type, side) => Some(Key::Edges(group, edge_type, side)),
+            Self::Adjacency(_) => None,
+        }
+    }
+}
+
+/// What was read of one subject.
+#[derive(Debug, Default)]
+struct Keys {
+    apart: HashSet<Key>,
+    /// Too much to tell apart: any change of the subject counts.
+    whole: bool,
+}
+
+/// A read that would have another answer now.
+#[derive(Debug)]
+pub enum Stale {
+    /// Somebody changed this, or the records that would tell are gone.
+    Changed(Key, Newer),
+    /// Somebody entered what was looked up, or the changes that would tell are gone.
+    Entered(IndexId, Newer),
+    /// The index that answered was dropped: nobody tells it of changes any more.
+    Dropped(IndexId),
+}
+
+impl Reads {
+    /// The answer depended on what `key` says.
+    pub fn note(&self, key: Key) {
+        let mut noted = self.noted.lock();
+        let subject = Subject::of(&key);
+        let keys = noted.subjects.entry(subject).or_default();
+        if keys.whole {
+            return;
+        }
+        keys.apart.insert(key);
+        if keys.apart.len() > APART_MAX && subject.whole().is_some() {
+            *keys = Keys { apart: HashSet::new(), whole: true };
+        }
+    }
+
+    /// These were the types of edges on a plain side of the vertices of `group`.
+    pub fn note_edge_types(&self, group: GroupId, side: Direction, types: &[TypeId]) {
+        let mut noted = self.noted.lock();
+        // The first answer counts: a type that came later is news to it.
+        noted.edge_types.entry((group, side)).or_insert_with(|| types.to_vec());
+    }
+
+    /// There were so many groups.
+    pub fn note_groups(&self, count: u32) {
+        let mut noted = self.noted.lock();
+        noted.groups = Some(noted.groups.map_or(count, |before| before.min(count)));
+    }
+
+    /// The first read whose answer somebody changed after `since`.
+    ///
+    /// With `checked`, under the latch: all was looked at before, up to there, and only what changed
+    /// after that is looked at again.
+    pub fn stale<E: Engine>(
+        &self,
+        engine: &E,
+        indexes: &Indexes,
+        since: Timestamp,
+        checked: Option<Timestamp>,
+    ) -> Option<Stale> {
+        let noted = self.noted.lock();
+        let changed = |key: Key| match engine.newer(&key, since) {
+            Newer::No => None,
+            newer => Some(Stale::Changed(key, newer)),
+        };
+        for (subject, keys) in &noted.subjects {
+            let whole = subject.whole();
+            if let (Some(checked), Some(whole)) = (checked, whole)
+                && engine.newer(&whole, checked) == Newer::No
+            {
+                continue;
+            }
+            let whole = whole.filter(|_| keys.whole);
+            if let Some(stale) = keys.apart.iter().copied().chain(whole).find_map(changed) {
+                return Some(stale);
+            }
+        }
+        // Groups and types are only added. A new one is no news while nobody has committed into it.
+        let groups = noted.groups.map_or(0..0, |seen| seen..engine.group_count());
+        if let Some(stale) = groups.map(|group| Key::Members(GroupId(group))).find_map(changed) {
+            return Some(stale);
+        }
+        for ((group, side), seen) in &noted.edge_types {
+            let now = engine.edge_types(*group, *side).into_iter();
+            let news = now.filter(|edge_type| !seen.contains(edge_type));
+            if let Some(stale) = news.map(|edge_type| Key::Edges(*group, edge_type, *side)).find_map(changed)
+            {
+                return Some(stale);
+            }
+        }
+        let stale = self.vertices.stale(indexes, since, checked);
+        stale.or_else(|| self.edges.stale(indexes, since, checked))
+    }
+}

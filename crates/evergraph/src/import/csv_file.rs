@@ -2,14 +2,15 @@
 
 use crate::import::csv_records::{CsvFormat, CsvRecords};
 use crate::import::header::Header;
+use crate::import::input::Input;
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::header_words;
 use crate::import::options::{ImportOptions, Role};
+use crate::import::recognise::delimiter::{check_delimiter, detect_in};
 use crate::import::recognise::file::stem;
-use crate::import::recognise::sample::detect_in;
 use crate::import::source::Source;
 use evergraph_graph::error::{Error, Result};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A longer first line is no header.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
@@ -18,7 +19,7 @@ const HEADER_BYTES_MAX: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct CsvFile {
     /// Where it is.
-    pub path: PathBuf,
+    pub input: Input,
     /// How it is read.
     pub rule: FileRule,
 }
@@ -43,11 +44,29 @@ impl CsvFile {
     /// # Errors
     /// As reading; `invalid` if the header is missing or malformed, or if the rule doesn't fit it.
     pub fn open(&self, options: &ImportOptions) -> Result<OpenCsv> {
+        self.read_header(self.input.open()?, options)
+    }
+
+    /// What the file holds, by its header.
+    ///
+    /// # Errors
+    /// As [`CsvFile::open`].
+    pub fn look(&self, options: &ImportOptions) -> Result<Role> {
+        Ok(self.read_header(self.input.look()?, options)?.header.role)
+    }
+
+    fn read_header(&self, mut source: Source, options: &ImportOptions) -> Result<OpenCsv> {
         let rule = &self.rule;
-        let mut source = Source::open(&self.path)?;
         let name = source.name().to_owned();
         let delimiter = match rule.delimiter.or(options.delimiter) {
-            Some(delimiter) => delimiter,
+            Some(delimiter) => {
+                if rule.header && rule.columns.is_none() {
+                    check_delimiter(&mut source, delimiter).map_err(|error| {
+                        rule.origin.iter().fold(error, |error, origin| error.context(origin))
+                    })?;
+                }
+                delimiter
+            }
             None => detect_in(&mut source)?,
         };
         let format = CsvFormat {
@@ -87,7 +106,7 @@ impl CsvFile {
         })?;
         let stated = if header.role == Role::Nodes { &rule.label } else { &rule.edge_type };
         Ok(OpenCsv {
-            name: stated.clone().unwrap_or_else(|| stem(&self.path)),
+            name: stated.clone().unwrap_or_else(|| stem(self.input.path())),
             records,
             header,
             null: rule.null.clone().or_else(|| options.null.clone()),

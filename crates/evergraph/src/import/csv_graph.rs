@@ -19,6 +19,7 @@ use crate::import::header::{Header, Meaning};
 use crate::import::id_type::IdType;
 use crate::import::pipeline;
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::value::shortened::Shortened;
 use std::collections::HashSet;
 
 /// Adds the vertices of `file` to `assembly`.
@@ -60,7 +61,10 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
         }
         let ids = ids.pop().expect("a file of vertices has a column of ids");
         let batch = Batch { lines, ids, names, columns: Columns::Shared(columns), faults };
-        let describe = |row, _, why| Fault::of_column(id_column, &id_name, why, &texts.text(row));
+        let describe = |row, part, why| match part {
+            IdPart::Row => Fault::of_row(why, &texts.text(row)),
+            _ => Fault::of_column(id_column, &id_name, why, &texts.text(row)),
+        };
         assembly.add_vertices(&file, (space, &tables), batch, &describe, collector)
     })
 }
@@ -78,9 +82,8 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
     let mut id_types = Vec::with_capacity(2);
     for (column, field) in header.fields.iter().enumerate() {
         let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
-        let space = assembly
-            .end_space(&end.space, end.id_type, context.options.id_type, &file)?
-            .ok_or_else(|| unknown_space(assembly, &file, column, &field.text, &end.space))?;
+        let text = format!("header column {} ({})", column + 1, Shortened::new(&field.text));
+        let space = assembly.end_space(end, context.options.id_type, &file, &text)?;
         end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_))));
         id_types.push(end.id_type.map_or_else(|| id_type_of(&assembly.spaces()[space], &file), Ok)?);
     }
@@ -111,21 +114,6 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
         };
         assembly.add_edges(&file, rule, batch, &describe, collector)
     })
-}
-
-fn unknown_space(assembly: &Assembly, file: &str, column: usize, text: &str, space: &str) -> Error {
-    let title =
-        |name: &str| if name.is_empty() { "one without a name".to_owned() } else { format!("{name:?}") };
-    let known: Vec<String> = assembly.spaces().iter().map(|space| title(&space.name)).collect();
-    let known = if known.is_empty() {
-        "no file of vertices is imported with it".to_owned()
-    } else {
-        format!("there are {}", known.join(", "))
-    };
-    let column = column + 1;
-    Error::invalid(format!(
-        "{file}: header column {column} ({text:?}): no file of vertices has the id space {space:?}; {known}"
-    ))
 }
 
 /// The properties that a header declares.

@@ -80,6 +80,8 @@ pub struct CsvRecords {
     bytes: BytesRead,
     source: Chain<Source, &'static [u8]>,
     delimiter: u8,
+    /// Whether something stands before quotes, or nothing is quoted.
+    escapes: bool,
     parser: csv_core::Reader,
     input: Box<[u8]>,
     /// What of `input` is filled and not parsed yet.
@@ -145,6 +147,7 @@ impl CsvRecords {
             bytes: source.bytes_read(),
             source: source.chain(LAST_LINES),
             delimiter: format.delimiter,
+            escapes: format.escape.is_some() || format.quote.is_none(),
             parser: format.parser(),
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             unparsed: 0..0,
@@ -209,7 +212,12 @@ impl CsvRecords {
             if found != width {
                 faults.push(self.record.line, || {
                     let plural = if width == 1 { "" } else { "s" };
-                    let reason = format!("{width} field{plural} expected, as in the header, {found} found");
+                    let mut reason =
+                        format!("{width} field{plural} expected, as in the header, {found} found");
+                    // What stood behind the backslash is no part of the field any more.
+                    if !self.escapes && self.record.text().contains(&b'\\') {
+                        reason += "; if a backslash escapes quotes, say --escape '\\'";
+                    }
                     Fault::of_row(reason, &joined(self.record.iter(), self.delimiter))
                 });
                 if rules.stops {
@@ -238,9 +246,14 @@ impl CsvRecords {
             return Ok(false);
         }
         if !read || text.ends_with(LAST_LINES) {
+            let escape = if !self.escapes && text.contains(&b'\\') {
+                "; if a backslash escapes quotes, say --escape '\\'"
+            } else {
+                ""
+            };
             return Err(Error::invalid(format!(
-                "{}:{}: a quote that opens in this record is never closed; if quotes are ordinary \
-                 characters in the file, turn quoting off",
+                "{}:{}: a quote that opens in this record is never closed; if quotes are ordinary characters in \
+                 the file, say --quote none{escape}",
                 self.name, self.record.line
             )));
         }
@@ -463,10 +476,25 @@ mod tests {
             assert_eq!(
                 read(text, RFC, 2).unwrap_err().to_string(),
                 "a.csv:2: a quote that opens in this record is never closed; if quotes are ordinary \
-                 characters in the file, turn quoting off",
+                 characters in the file, say --quote none",
                 "{text:?}"
             );
         }
+    }
+
+    #[test]
+    fn backslashes_before_quotes_are_suspected_where_a_record_is_cut_wrong() {
+        let text = "a,b\n1,\"The \\\"Comet\\\", Inc.\"\n";
+        assert_eq!(
+            read(text, RFC, 2).unwrap_err().to_string(),
+            "a.csv:2: 2 fields expected, as in the header, 3 found; if a backslash escapes quotes, say --escape '\\'"
+        );
+        assert_eq!(read(text, CsvFormat { escape: Some(b'\\'), ..RFC }, 2).unwrap().len(), 2);
+        let open = read("a,b\n1,\"x\\\"\"\n", RFC, 2).unwrap_err().to_string();
+        assert!(
+            open.ends_with("say --quote none; if a backslash escapes quotes, say --escape '\\'"),
+            "{open}"
+        );
     }
 
     #[test]

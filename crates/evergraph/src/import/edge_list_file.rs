@@ -6,15 +6,14 @@ use crate::import::context::Context;
 use crate::import::edge_list::{LineFormat, LineRows, Separator, first_data_line};
 use crate::import::faults::FaultCollector;
 use crate::import::header::parse_list_columns;
+use crate::import::input::Input;
 use crate::import::lines::Lines;
 use crate::import::list_header::{ListHeader, read_header};
 use crate::import::mapping::rule::FileRule;
 use crate::import::pipeline;
-use crate::import::source::Source;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;
 use std::collections::VecDeque;
-use std::path::PathBuf;
 
 /// What a list is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +32,7 @@ pub enum ListKind {
 #[derive(Debug)]
 pub struct ListFile {
     /// Where it is.
-    pub path: PathBuf,
+    pub input: Input,
     /// What it is.
     pub kind: ListKind,
     /// How it is read.
@@ -61,7 +60,7 @@ impl EdgeListFile {
     /// As reading; and `invalid` if there are columns that nobody named.
     pub fn open(list: &ListFile, context: &Context<'_>) -> Result<Self> {
         let (options, rule) = (context.options, &list.rule);
-        let source = Source::open(&list.path)?;
+        let source = list.input.open()?;
         let name = source.name().to_owned();
         let mut lines = Lines::new(source, context.block_bytes);
         let mut first_blocks = VecDeque::new();
@@ -154,7 +153,14 @@ impl EdgeListFile {
     }
 }
 
-fn default_columns(ids: usize, count: usize) -> std::result::Result<Vec<Option<(String, CellType)>>, String> {
+/// What `count` columns behind the `ids` of a list are, if nobody says.
+///
+/// # Errors
+/// What to say, if there are more than have names by themselves.
+pub fn default_columns(
+    ids: usize,
+    count: usize,
+) -> std::result::Result<Vec<Option<(String, CellType)>>, String> {
     let weight = || Some(("weight".to_owned(), CellType::Scalar(ValueType::F64)));
     let number = |key: &str| Some((key.to_owned(), CellType::Number));
     match (ids, count) {
@@ -163,11 +169,12 @@ fn default_columns(ids: usize, count: usize) -> std::result::Result<Vec<Option<(
         (2, 1) => Ok(vec![weight()]),
         (2, 2) => Ok(vec![weight(), number("time")]),
         (1, _) => Err(format!(
-            "{count} columns behind the id have no names: give them, say vertex columns \"age:int,name:string\""
+            "{count} columns behind the id have no names: give them, as in --vertex-columns age:int,name:string \
+             (`columns` in a mapping)"
         )),
         _ => Err(format!(
-            "{count} columns behind source and target have no names: give them, say edge columns \
-             \"weight,time,kind:string\""
+            "{count} columns behind source and target have no names: give them, as in --columns \
+             weight,time,kind:string (`columns` in a mapping)"
         )),
     }
 }

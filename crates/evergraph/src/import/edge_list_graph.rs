@@ -17,9 +17,8 @@ use crate::import::edge_list::{LineFormat, LineRows};
 use crate::import::edge_list_file::{EdgeListFile, ListFile};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
-use crate::import::known::{Known, KnownLabel};
+use crate::import::known::{Known, KnownLabel, OwnerOf};
 use crate::import::memory::available_bytes;
-use crate::import::options::ImportOptions;
 use crate::import::places::Places;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use crate::import::spill::Staging;
@@ -59,11 +58,12 @@ pub struct EdgeListGraph {
 }
 
 impl EdgeListGraph {
-    /// An empty graph of vertices of `label`, but for the vertices that `options` declare by a range.
+    /// An empty graph of vertices of `label`, but for the vertices that the options declare by a range.
     ///
     /// # Errors
     /// `invalid` or `limit` if the range is empty or has too many vertices.
-    pub fn new(label: &str, options: &ImportOptions, staging: &Arc<Staging>) -> Result<Self> {
+    pub fn new(label: &str, context: &Context<'_>) -> Result<Self> {
+        let (options, staging) = (context.options, &context.staging);
         let mut vertices = StagedVertices::new(label, Some(ID_KEY), staging);
         vertices.stage.set_property(ID_KEY, ValueType::I64);
         let mut graph = Self {
@@ -75,7 +75,7 @@ impl EdgeListGraph {
             vertices,
             edges: Vec::new(),
             staging: Arc::clone(staging),
-            declared: Declared::default(),
+            declared: Declared::new(Arc::clone(&context.known)),
             pairs: HashMap::new(),
             settled: Settled::default(),
         };
@@ -102,7 +102,7 @@ impl EdgeListGraph {
         let file = list.name.clone();
         self.is_closed = true;
         self.places.enter(&file);
-        self.declare(&format!("label {}", self.vertices.label), &list)?;
+        declare(&mut self.declared, OwnerOf::Label(&self.vertices.label), &list)?;
         let (rules, on_duplicate) = (context.faults.rules(), context.options.on_duplicate);
         let all_known = Arc::clone(&context.known);
         let known = self.vertices.known(&all_known);
@@ -178,7 +178,7 @@ impl EdgeListGraph {
             let last = i64::try_from(header.vertices_count).unwrap_or(i64::MAX - 1);
             self.declare_range(1..last + 1, &format!("{file}:{}", header.lines))?;
         }
-        self.declare(&format!("type {edge_type}"), &list)?;
+        declare(&mut self.declared, OwnerOf::EdgeType(edge_type), &list)?;
         let declared = match &list.header {
             Some(header) => {
                 format!("among the {} that line {} announces", header.vertices_count, header.lines)
@@ -235,16 +235,6 @@ impl EdgeListGraph {
             load.edges.push(table.finish());
         }
         Ok(self.settled)
-    }
-
-    fn declare(&mut self, owner: &str, list: &EdgeListFile) -> Result<()> {
-        for (key, cell_type) in list.format.columns.iter().flatten() {
-            if key == ID_KEY && list.format.ids == 1 {
-                return Err(in_file(&list.name, "column id keeps the ids of vertices: give it another name"));
-            }
-            self.declared.declare(owner, key, *cell_type, &list.name)?;
-        }
-        Ok(())
     }
 
     fn edge_table(&mut self, edge_type: &str) -> usize {
@@ -534,6 +524,17 @@ fn finish_columns(format: &LineFormat, cells: Vec<Cells>, keep: &[bool]) -> Vec<
             (key, cells.finish())
         })
         .collect()
+}
+
+/// Notes the types of the columns of `list`, which are properties of `owner`.
+fn declare(declared: &mut Declared, owner: OwnerOf<'_>, list: &EdgeListFile) -> Result<()> {
+    for (key, cell_type) in list.format.columns.iter().flatten() {
+        if key == ID_KEY && list.format.ids == 1 {
+            return Err(in_file(&list.name, "column id keeps the ids of vertices: give it another name"));
+        }
+        declared.declare(owner, key, *cell_type, &list.name)?;
+    }
+    Ok(())
 }
 
 fn too_many_vertices(what: &str) -> Error {

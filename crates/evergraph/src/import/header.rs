@@ -7,6 +7,7 @@
 //! seen:datetime{epoch:seconds}                         :START_ID(Person)   where the edge begins
 //! :IGNORE                 left out                     :END_ID(Person)     where it ends
 //! id:ID(Person){id-type:long}                          :TYPE               the edge's type
+//! :START_ID(Person){key:name}                          of vertices in the database: by which key
 //! any{form:graphson} behind a name: values of any type in GraphSON 3, so `"a"` and `""` are texts
 //! ```
 //!
@@ -89,6 +90,8 @@ pub struct EndSpace {
     pub space: String,
     /// The type of the ids, if the header tells.
     pub id_type: Option<IdType>,
+    /// The unique key that the ids are of the database's vertices, if the header tells.
+    pub key: Option<String>,
 }
 
 impl Header {
@@ -254,12 +257,15 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     };
     match kind_upper.as_str() {
         "ID" => {
-            let id_type = parse_id_type(&options)?;
+            let (id_type, _) = parse_id_options(&options, false)?;
             Ok(Meaning::Id { key: (!name.is_empty()).then(|| name.to_owned()), space, id_type })
         }
         "START_ID" | "END_ID" if !name.is_empty() => Err(format!(":{kind_upper} takes no name before it")),
-        "START_ID" => Ok(Meaning::StartId(EndSpace { space, id_type: parse_id_type(&options)? })),
-        "END_ID" => Ok(Meaning::EndId(EndSpace { space, id_type: parse_id_type(&options)? })),
+        "START_ID" | "END_ID" => {
+            let (id_type, key) = parse_id_options(&options, true)?;
+            let end = EndSpace { space, id_type, key };
+            Ok(if kind_upper == "START_ID" { Meaning::StartId(end) } else { Meaning::EndId(end) })
+        }
         "LABEL" => nameless(Meaning::Label),
         "TYPE" => nameless(Meaning::Type),
         // Neo4j lets a name stand before it.
@@ -289,15 +295,23 @@ pub fn parse_type(word: &str, array_delimiter: u8) -> std::result::Result<CellTy
     }
 }
 
-fn parse_id_type(options: &[(String, String)]) -> std::result::Result<Option<IdType>, String> {
-    let mut id_type = None;
+/// The type of ids, and the key that they are of the database's vertices, which only ends of edges have.
+fn parse_id_options(
+    options: &[(String, String)],
+    is_end: bool,
+) -> std::result::Result<(Option<IdType>, Option<String>), String> {
+    let (mut id_type, mut key) = (None, None);
     for (option, value) in options {
-        if option != "id-type" {
-            return Err(format!("unknown option {option:?}; known is id-type"));
+        match option.as_str() {
+            "id-type" => id_type = Some(IdType::parse(value)?),
+            "key" if is_end => key = Some(value.clone()),
+            _ => {
+                let known = if is_end { "known are id-type and key" } else { "known is id-type" };
+                return Err(format!("unknown option {option:?}; {known}"));
+            }
         }
-        id_type = Some(IdType::parse(value)?);
     }
-    Ok(id_type)
+    Ok((id_type, key))
 }
 
 /// Splits `text{inside}` into `text` and `inside`.
@@ -442,15 +456,19 @@ mod tests {
 
     #[test]
     fn a_header_of_edges_is_read_in_any_case() {
-        let header = parse(":start_id(A B)|:END_ID{id-type:long}|:type|since:long").unwrap();
+        let header = parse(":start_id(A B){Key: Name}|:END_ID{id-type:long}|:type|since:long").unwrap();
         assert_eq!(header.role, Role::Relationships);
         assert_eq!(
             header.fields[0].meaning,
-            Meaning::StartId(EndSpace { space: "A B".to_owned(), id_type: None })
+            Meaning::StartId(EndSpace {
+                space: "A B".to_owned(),
+                id_type: None,
+                key: Some("Name".to_owned())
+            })
         );
         assert_eq!(
             header.fields[1].meaning,
-            Meaning::EndId(EndSpace { space: String::new(), id_type: Some(IdType::LONG) })
+            Meaning::EndId(EndSpace { space: String::new(), id_type: Some(IdType::LONG), key: None })
         );
         assert_eq!(header.position(|meaning| *meaning == Meaning::Type), Some(2));
     }

@@ -1,7 +1,8 @@
 //! Known: the vertices that a database has before an import, found by the ids that files use.
 //!
 //! A label's vertices are found by its unique key: id 17 of label Person, whose unique key is `id`, is
-//! the vertex whose `id` is 17. Labels without a unique key have no known vertices.
+//! the vertex whose `id` is 17. Of several keys it is the one called `id`, unless a header names another.
+//! Labels without a unique key have no known vertices.
 
 use crate::database::Snapshot;
 use evergraph_graph::catalogue::Owner;
@@ -9,6 +10,10 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
+use std::fmt;
+
+/// The unique key that ids are, if a label has several.
+const ID_KEY: &str = "id";
 
 /// What a database has; nothing, if the import makes it.
 #[derive(Default)]
@@ -47,28 +52,95 @@ impl Known {
         catalogue.is_unique(Owner::Label(label), key).then(|| KnownLabel::new(snapshot, label, key))
     }
 
-    /// The vertices of `label` by its only unique key; `None` if the database has no such label.
+    /// The vertices of `label` by its unique key `key` (`None`: its only one, or the one called `id`);
+    /// `None` if the database has no such label.
     ///
     /// # Errors
-    /// `invalid` if the label has no unique key or several.
-    pub fn by_label(&self, label: &str) -> Result<Option<KnownLabel<'_>>> {
+    /// `invalid` if the label has no such key, or if it isn't clear which of several is meant.
+    pub fn by_label(&self, label: &str, key: Option<&str>) -> Result<Option<KnownLabel<'_>>> {
         let Some(snapshot) = &self.0 else { return Ok(None) };
         let catalogue = snapshot.catalogue();
         let Some(id) = catalogue.label(label) else { return Ok(None) };
-        let keys: Vec<KeyId> = catalogue.unique_keys().filter(|on| on.0 == id).map(|on| on.1).collect();
-        match keys[..] {
-            [key] => Ok(Some(KnownLabel::new(snapshot, id, key))),
-            [] => Err(Error::invalid(format!(
-                "label {label} of the database has no unique key, by which ids would be found"
-            ))),
-            _ => {
-                let names: Vec<_> = keys.iter().map(|key| catalogue.key_name(*key).to_string()).collect();
-                let names = names.join(", ");
-                Err(Error::invalid(format!(
-                    "label {label} of the database has several unique keys ({names}): it isn't clear which \
-                     of them ids are"
-                )))
+        let keys: Vec<(KeyId, String)> = catalogue
+            .unique_keys()
+            .filter(|on| on.0 == id)
+            .map(|on| (on.1, catalogue.key_name(on.1).to_string()))
+            .collect();
+        let called = |wanted: &str| keys.iter().find(|(_, name)| name == wanted);
+        let names = || keys.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ");
+        let found = match (key, &keys[..]) {
+            (_, []) => {
+                return Err(Error::invalid(format!(
+                    "label {label} of the database has no unique key, by which ids would be found"
+                )));
             }
+            (Some(key), _) => called(key).ok_or_else(|| {
+                Error::invalid(format!(
+                    "{key} is no unique key of label {label} in the database; there is {}",
+                    names()
+                ))
+            })?,
+            (None, [only]) => only,
+            (None, _) => called(ID_KEY).ok_or_else(|| {
+                Error::invalid(format!(
+                    "label {label} of the database has several unique keys ({}) and none of them is called id: \
+                     say which one ids are, as in :START_ID({label}){{key:{}}}",
+                    names(),
+                    keys[0].1
+                ))
+            })?,
+        };
+        Ok(Some(KnownLabel::new(snapshot, id, found.0)))
+    }
+
+    /// The labels whose vertices edges can name: those with a unique key, by their names.
+    #[must_use]
+    pub fn labels(&self) -> Vec<String> {
+        let Some(snapshot) = &self.0 else { return Vec::new() };
+        let catalogue = snapshot.catalogue();
+        let mut labels: Vec<String> =
+            catalogue.unique_keys().map(|on| catalogue.label_name(on.0).to_string()).collect();
+        labels.sort();
+        labels.dedup();
+        labels
+    }
+
+    /// The unique keys of `label`, by their names.
+    #[must_use]
+    pub fn unique_keys(&self, label: &str) -> Vec<String> {
+        let Some(snapshot) = &self.0 else { return Vec::new() };
+        let catalogue = snapshot.catalogue();
+        let Some(label) = catalogue.label(label) else { return Vec::new() };
+        let keys = catalogue.unique_keys().filter(|on| on.0 == label);
+        keys.map(|on| catalogue.key_name(on.1).to_string()).collect()
+    }
+
+    /// The type of the property `key` of `owner`, if the database has one.
+    #[must_use]
+    pub fn property_type(&self, owner: OwnerOf<'_>, key: &str) -> Option<ValueType> {
+        let catalogue = self.0.as_ref()?.catalogue();
+        let owner = match owner {
+            OwnerOf::Label(name) => Owner::Label(catalogue.label(name)?),
+            OwnerOf::EdgeType(name) => Owner::EdgeType(catalogue.edge_type(name)?),
+        };
+        catalogue.property_type(owner, catalogue.key(key)?)
+    }
+}
+
+/// Whose property, by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OwnerOf<'a> {
+    /// That of a label's vertices.
+    Label(&'a str),
+    /// That of a type's edges.
+    EdgeType(&'a str),
+}
+
+impl fmt::Display for OwnerOf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Label(name) => write!(f, "label {name}"),
+            Self::EdgeType(name) => write!(f, "type {name}"),
         }
     }
 }
@@ -103,7 +175,7 @@ mod tests {
     use crate::database::Database;
     use crate::import::faults::OnBadRow;
     use crate::import::options::{ImportOptions, InputFile};
-    use crate::import::policy::OnUnknown;
+    use crate::import::policy::{OnDuplicate, OnUnknown};
     use crate::read::ReadByName;
     use evergraph_graph::id::Direction;
     use evergraph_graph::value::Value;
@@ -184,10 +256,105 @@ mod tests {
         assert!(unknown.unwrap_err().contains("there is no vertex 18 in id space Person"));
         let stranger = world.import(&[("LIKES.csv", ":START_ID(Dog),:END_ID(Person)\n4,17\n")]);
         assert!(stranger.unwrap_err().contains("no file of vertices has the id space \"Dog\""));
-        world.db.create_unique_index("Person", "name").unwrap();
-        let unclear = world.import(&[("LIKES.csv", ":START_ID(Person),:END_ID(Person)\n4,17\n")]);
-        assert!(unclear.unwrap_err().contains("several unique keys"));
+        let nameless = world.import(&[("LIKES.csv", ":START_ID,:END_ID\n4,17\n")]).unwrap_err();
+        assert!(
+            nameless.contains("the database has \"Person\"; say which one is meant, as in :START_ID(Person)"),
+            "{nameless}"
+        );
         assert_eq!(world.counts(), (2, 3));
+    }
+
+    #[test]
+    fn of_several_unique_keys_ids_are_the_one_called_id_or_the_one_that_is_named() {
+        let world = World::new();
+        world.db.create_unique_index("Person", "name").unwrap();
+        assert_eq!(world.import(&[("LIKES.csv", ":START_ID(Person),:END_ID(Person)\n4,17\n")]), Ok((0, 1)));
+        assert_eq!(world.reached("Person", 4, "LIKES", "name"), [Value::from("Ada")]);
+        let by_name = ":START_ID(Person){key:name},:END_ID(Person){key:name}\nAda,Charles\n";
+        assert_eq!(world.import(&[("LIKES.csv", by_name)]), Ok((0, 1)));
+        assert_eq!(world.reached("Person", 17, "LIKES", "name"), [Value::from("Charles")]);
+        let both = world.import(&[("LIKES.csv", ":START_ID(Person){key:name},:END_ID(Person)\nAda,4\n")]);
+        assert!(both.unwrap_err().contains("found by their ids here and by {key:name} in"));
+        let none = world.import(&[("LIKES.csv", ":START_ID(Person){key:age},:END_ID(Person)\n1,4\n")]);
+        assert!(none.unwrap_err().contains("age is no unique key of label Person in the database; there is"));
+        let other = World { db: Database::in_memory().unwrap(), folder: tempfile::tempdir().unwrap() };
+        for key in ["mail", "name"] {
+            other.db.create_unique_index("Person", key).unwrap();
+        }
+        let unclear =
+            other.import(&[("LIKES.csv", ":START_ID(Person),:END_ID(Person)\n4,17\n")]).unwrap_err();
+        assert!(unclear.contains("as in :START_ID(Person){key:"), "{unclear}");
+    }
+
+    #[test]
+    fn plain_files_go_on_where_others_ended() {
+        let world = World { db: Database::in_memory().unwrap(), folder: tempfile::tempdir().unwrap() };
+        let people = "id:ID(Person),name,born:int\n1,Ada,1815\n2,Charles,1791\n";
+        assert_eq!(world.import(&[("Person.csv", people)]), Ok((2, 0)));
+        // Nobody says between whom; ids look like numbers, and are texts in the database, as 1815 is an int.
+        assert_eq!(world.import(&[("knows.csv", "from,to,since\n1,2,1833\n")]), Ok((0, 1)));
+        assert_eq!(world.import(&[("Person.csv", "id,name,born\n3,Mary,1780\n")]), Ok((1, 0)));
+        let mary = world.db.snapshot().find("Person", "id", "3").unwrap().unwrap();
+        assert_eq!(world.db.snapshot().get(mary, "born").unwrap(), Some(Value::I32(1780)));
+        let typed = world.import(&[("Person.csv", "id:ID(Person){id-type:long},name\n4,Eve\n")]).unwrap_err();
+        assert!(
+            typed.ends_with(
+                "Person.csv: property id of label Person is long here and string in the database, where it stays so: \
+                 say id:ID{id-type:string} in the file's header, by --replace-header, or in a mapping"
+            ),
+            "{typed}"
+        );
+        let born = world.import(&[("Person.csv", "id:ID(Person),born:date\n4,1780-01-01\n")]).unwrap_err();
+        assert!(
+            born.contains("is date here and int in the database") && born.contains("say born:int"),
+            "{born}"
+        );
+        world.db.create_unique_index("City", "id").unwrap();
+        let unclear = world.import(&[("knows.csv", "from,to,since\n1,2,1833\n")]).unwrap_err();
+        assert!(
+            unclear.contains(
+                "known are those of City, Person; say which ones, as in --replace-header \
+                              ':START_ID(LABEL),:END_ID(LABEL),since:long'"
+            ),
+            "{unclear}"
+        );
+    }
+
+    #[test]
+    fn a_value_that_is_unique_in_the_database_or_came_before_is_a_bad_row() {
+        let world = World::new();
+        world.db.create_unique_index("Person", "name").unwrap();
+        let header = "id:ID(Person){id-type:long},name";
+        let taken = world.import(&[("Person.csv", &format!("{header}\n5,Mary\n6,Ada\n"))]).unwrap_err();
+        assert!(
+            taken.ends_with(
+                "Person.csv:3: property name: \"Ada\" is taken: a vertex in the database has it, and it is unique"
+            ),
+            "{taken}"
+        );
+        let twice = world.import(&[("Person.csv", &format!("{header}\n5,Mary\n6,\n7,Mary\n"))]).unwrap_err();
+        assert!(
+            twice.contains("Person.csv:4: ") && twice.contains("a vertex before, of this import,"),
+            "{twice}"
+        );
+        let skip = OnBadRow::Skip { at_most: None };
+        let rows = format!("{header}\n5,Mary\n6,Ada\n7,Mary\n5,Mary\n8,Eve\n");
+        let files = [("Person.csv", rows.as_str())];
+        let options = ImportOptions { on_bad_row: skip, ..world.options(&files) };
+        let options = ImportOptions { on_duplicate: OnDuplicate::First, ..options };
+        let made = world.db.import(&options, &|_| ()).unwrap();
+        assert_eq!(
+            (made.files.bad_rows.count, made.files.settled.duplicates, world.counts()),
+            (2, 1, (4, 1))
+        );
+        let vertex = |id: i32, name: &str| {
+            format!(
+                "{{\"id\":{{\"@type\":\"g:Int64\",\"@value\":{id}}},\"label\":\"Person\",\"properties\":\
+                 {{\"name\":[{{\"id\":0,\"value\":\"{name}\"}}]}}}}\n"
+            )
+        };
+        let elements = world.import(&[("g.json", &(vertex(9, "Zoe") + &vertex(10, "Ada")))]).unwrap_err();
+        assert!(elements.contains("g.json:2: property name: \"Ada\" is taken"), "{elements}");
     }
 
     #[test]
@@ -250,7 +417,7 @@ mod tests {
         let made = world.db.import(&options, &|_| ()).unwrap();
         assert_eq!((made.files.bad_rows.count, world.counts()), (1, (3, 1)));
         let ids = world.import(&[("Person.csv", "id:ID(Person),name\n7,Mary\n")]).unwrap_err();
-        assert!(ids.contains("Person.id is long already and cannot become string"), "{ids}");
+        assert!(ids.contains("property id of label Person is string here and long in the database"), "{ids}");
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub mod faults;
 pub mod header;
 pub mod id_type;
 pub mod identity;
+pub mod input;
 pub mod integer;
 pub mod known;
 pub mod lenient;

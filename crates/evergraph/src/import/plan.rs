@@ -8,20 +8,24 @@
 //! no other was named.
 //!
 //! Headers are looked at before anything is loaded, so that a typing error in the last file is told
-//! first and not after an hour. What can be read once only (standard input, a pipe) is not looked at:
-//! it is a list of edges unless its role is told.
+//! first and not after an hour. Of what can be read once only (standard input, a pipe) the beginning is kept
+//! for that.
 
 use crate::import::csv_file::CsvFile;
 use crate::import::edge_list_file::{ListFile, ListKind};
 use crate::import::elements::element_graph::{ElementFile, ElementFormat};
+use crate::import::input::Input;
+use crate::import::known::Known;
 use crate::import::mapping::document::Mapping;
 use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
-use crate::import::parquet::file::ParquetFile;
+use crate::import::parquet::file::{ParquetFile, refuse_stream};
 use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise, stem_and_ending};
 use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
+use evergraph_storage::checkpoint::manifest;
+use evergraph_storage::open::LOCK_NAME;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +49,7 @@ pub struct Plan {
     pub ignored_files: Vec<PathBuf>,
     /// Files of which something was guessed.
     pub guessed_files: Vec<PathBuf>,
-    /// What the plan follows that nobody named: a sentence each.
+    /// What the plan follows that nobody named, and what one may want to say of files: a sentence each.
     pub notes: Vec<String>,
     /// Bytes of all files, if each tells its size.
     pub bytes_total: Option<u64>,
@@ -53,7 +57,8 @@ pub struct Plan {
 
 /// A file that may be read.
 struct Candidate {
-    input: InputFile,
+    file: InputFile,
+    input: Input,
     /// Its path below the folder that was named; its name, if it was named itself.
     relative: String,
     is_in_folder: bool,
@@ -62,12 +67,13 @@ struct Candidate {
 }
 
 impl Plan {
-    /// Finds all files of `options`, and how each is read.
+    /// Finds all files of `options`, and how each is read into a database that has `known`.
     ///
     /// # Errors
     /// `not_found` or `io` for a file that can't be opened; `invalid` for one of which nobody tells how
-    /// it is read, or whose header is wrong.
-    pub fn new(options: &ImportOptions) -> Result<Self> {
+    /// it is read, that is named twice, or whose header is wrong, and if there is none.
+    pub fn new(options: &ImportOptions, known: &Known) -> Result<Self> {
+        refuse_repeated(&options.files)?;
         let mut plan = Self { bytes_total: Some(0), ..Self::default() };
         match &options.mapping {
             Some(mapping) => plan.add_mapped(candidates(options)?, mapping, options)?,
@@ -80,7 +86,8 @@ impl Plan {
                         None => others.extend(candidates),
                     }
                 }
-                plan.add_recognised(others, options)?;
+                plan.add_recognised(others, options, known)?;
+                plan.check_not_empty(options)?;
             }
         }
         plan.lists.sort_by_key(|list| list.kind != ListKind::Vertices);
@@ -100,11 +107,11 @@ impl Plan {
                     used[index] = true;
                     self.add(candidate, mapping.rules[index].rule.clone(), options)?;
                 }
-                None if candidate.is_in_folder => self.ignored_files.push(candidate.input.path),
+                None if candidate.is_in_folder => self.ignored_files.push(candidate.file.path),
                 None => {
                     return Err(Error::invalid(format!(
                         "{}: the mapping has no rule for {:?}",
-                        display_name(&candidate.input.path),
+                        candidate.input.name(),
                         candidate.relative
                     )));
                 }
@@ -116,11 +123,10 @@ impl Plan {
     /// Adds the files of a folder as its own `mapping` says.
     fn add_by_folder(
         &mut self,
-        mut candidates: Vec<Candidate>,
+        candidates: Vec<Candidate>,
         mapping: &Mapping,
         options: &ImportOptions,
     ) -> Result<()> {
-        candidates.retain(|candidate| candidate.relative != FOLDER_MAPPING);
         self.notes.push(format!(
             "{}: read as its {FOLDER_MAPPING} says (--mapping FILE takes another one)",
             display_name(&mapping.folder)
@@ -128,66 +134,66 @@ impl Plan {
         self.add_mapped(candidates, mapping, options)
     }
 
-    fn add_recognised(&mut self, candidates: Vec<Candidate>, options: &ImportOptions) -> Result<()> {
-        let found = recognise_all(&candidates, options)?;
-        let in_folders = candidates.iter().any(|candidate| candidate.is_in_folder);
+    fn add_recognised(
+        &mut self,
+        candidates: Vec<Candidate>,
+        options: &ImportOptions,
+        known: &Known,
+    ) -> Result<()> {
+        let found = recognise_all(&candidates, options, known)?;
         for (candidate, found) in candidates.into_iter().zip(found) {
-            let name = display_name(&candidate.input.path);
+            let name = candidate.input.name();
             match found {
-                None if candidate.is_in_folder => self.ignored_files.push(candidate.input.path),
-                None => {
-                    let why = match stem_and_ending(&candidate.input.path).1.as_str() {
-                        "json" => {
-                            "it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [".to_owned()
-                        }
-                        "xml" => "there is no <graphml> in its beginning".to_owned(),
-                        _ => format!("its name doesn't tell what it holds ({KNOWN_ENDINGS}): state its role"),
-                    };
-                    return Err(Error::invalid(format!("{name}: {why}")));
-                }
+                None if candidate.is_in_folder => self.ignored_files.push(candidate.file.path),
+                None => return Err(stranger(&candidate)),
                 Some(Recognised { problem: Some(problem), .. }) => {
                     return Err(Error::invalid(format!(
                         "{name}: {problem}; a mapping file can say how it is read, `evergraph import --propose` \
                          writes one to begin with"
                     )));
                 }
-                Some(Recognised { rule, notes, problem: None }) => {
+                Some(Recognised { rule, notes, advice, problem: None }) => {
                     if !notes.is_empty() {
-                        self.guessed_files.push(candidate.input.path.clone());
+                        self.guessed_files.push(candidate.file.path.clone());
                     }
+                    self.notes.extend(advice.map(|advice| format!("{name}: {advice}")));
                     self.add(candidate, rule, options)?;
                 }
             }
         }
-        if in_folders && self.is_empty() {
-            let folders = options.files.iter().map(|file| display_name(&file.path));
-            return Err(Error::invalid(format!(
-                "{}: no file in this folder has a name that tells what it holds: {KNOWN_ENDINGS}",
-                folders.collect::<Vec<_>>().join(", ")
-            )));
-        }
         Ok(())
     }
 
-    fn is_empty(&self) -> bool {
+    /// Complains if the folders of `options` hold nothing.
+    fn check_not_empty(&self, options: &ImportOptions) -> Result<()> {
         let Self { lists, nodes, relationships, elements, parquet, .. } = self;
         let no_csv = nodes.is_empty() && relationships.is_empty();
-        no_csv && lists.is_empty() && elements.is_empty() && parquet.is_empty()
+        if !no_csv || !lists.is_empty() || !elements.is_empty() || !parquet.is_empty() {
+            return Ok(());
+        }
+        let folders = options.files.iter().map(|file| display_name(&file.path));
+        let what = if self.ignored_files.is_empty() {
+            "there is no file in it"
+        } else {
+            "no file in it has a name that tells what it holds"
+        };
+        let folders = folders.collect::<Vec<_>>().join(", ");
+        Err(Error::invalid(format!("{folders}: {what}: {KNOWN_ENDINGS}")))
     }
 
     fn add(&mut self, candidate: Candidate, rule: FileRule, options: &ImportOptions) -> Result<()> {
-        let Candidate { input, bytes, .. } = candidate;
+        let Candidate { file: InputFile { path, role, .. }, input, bytes, .. } = candidate;
         if rule.format == FileFormat::Ignore {
-            self.ignored_files.push(input.path);
+            self.ignored_files.push(path);
             return Ok(());
         }
         self.bytes_total = self.bytes_total.zip(bytes).map(|(total, bytes)| total + bytes);
         let mut add_list = |kind| {
-            self.lists.push(ListFile { path: input.path.clone(), kind, rule: rule.clone() });
+            self.lists.push(ListFile { input: input.clone(), kind, rule: rule.clone() });
             Ok(())
         };
         let mut add_elements = |format| {
-            self.elements.push(ElementFile { path: input.path.clone(), format, rule: rule.clone() });
+            self.elements.push(ElementFile { input: input.clone(), format, rule: rule.clone() });
             Ok(())
         };
         match rule.format {
@@ -198,24 +204,18 @@ impl Plan {
             FileFormat::GraphSon => return add_elements(ElementFormat::GraphSon),
             FileFormat::GraphMl => return add_elements(ElementFormat::GraphMl),
             FileFormat::Parquet => {
-                let file = ParquetFile { path: input.path, rule };
+                refuse_stream(&input)?;
+                let file = ParquetFile { path, rule };
                 let found = file.open()?.role;
-                check_role(&file.path, found, input.role)?;
+                check_role(&file.path, found, role)?;
                 self.parquet.push(file);
                 return Ok(());
             }
             FileFormat::Csv | FileFormat::Ignore => {}
         }
-        let is_stream = bytes.is_none();
-        let file = CsvFile { path: input.path, rule };
-        // A stream is opened once: what it holds has to be believed.
-        let found = match (is_stream, input.role.map(csv_role)) {
-            (true, Some(role)) => role,
-            (true, None) if file.rule.edge_type.is_some() || file.rule.start.is_some() => Role::Relationships,
-            (true, None) => Role::Nodes,
-            (false, _) => file.open(options)?.header.role,
-        };
-        check_role(&file.path, found, input.role)?;
+        let file = CsvFile { input, rule };
+        let found = file.look(options)?;
+        check_role(&path, found, role)?;
         if found == Role::Nodes {
             self.nodes.push(file)
         } else {
@@ -225,19 +225,21 @@ impl Plan {
     }
 }
 
-/// The mapping file that says how the files of `options` are read as far as it shows: importing them
-/// with it is importing them without.
+/// The mapping file that says how the files of `options` are read into a database that has `known`, as far as
+/// it shows: importing them with it is importing them without.
 ///
 /// # Errors
 /// As [`Plan::new`], but for files of which it doesn't show: there the text says so.
-pub fn propose(options: &ImportOptions) -> Result<String> {
+pub fn propose(options: &ImportOptions, known: &Known) -> Result<String> {
+    refuse_repeated(&options.files)?;
     let candidates = candidates(options)?;
-    let found = recognise_all(&candidates, options)?;
+    let found = recognise_all(&candidates, options, known)?;
     let mut proposals = Vec::new();
     let mut strangers = Vec::new();
     for (candidate, found) in candidates.into_iter().zip(found) {
         match found {
-            Some(Recognised { rule, mut notes, problem }) => {
+            Some(Recognised { rule, mut notes, advice, problem }) => {
+                notes.extend(advice);
                 notes.extend(problem.map(|problem| format!("TO BE COMPLETED: {problem}")));
                 proposals.push(Proposal { path: candidate.relative, rule, notes });
             }
@@ -252,10 +254,52 @@ pub fn propose(options: &ImportOptions) -> Result<String> {
     Ok(mapping_text(&proposals, &strangers))
 }
 
-fn recognise_all(candidates: &[Candidate], options: &ImportOptions) -> Result<Vec<Option<Recognised>>> {
-    let inputs: Vec<(InputFile, bool)> =
-        candidates.iter().map(|candidate| (candidate.input.clone(), candidate.bytes.is_none())).collect();
-    recognise(&inputs, options)
+fn recognise_all(
+    candidates: &[Candidate],
+    options: &ImportOptions,
+    known: &Known,
+) -> Result<Vec<Option<Recognised>>> {
+    let files: Vec<(InputFile, Input)> =
+        candidates.iter().map(|candidate| (candidate.file.clone(), candidate.input.clone())).collect();
+    recognise(&files, options, known)
+}
+
+/// What to do about a file that was named and of which nothing tells what it holds.
+fn stranger(candidate: &Candidate) -> Error {
+    let name = candidate.input.name();
+    let (_, ending) = stem_and_ending(&candidate.file.path);
+    Error::invalid(match ending.as_str() {
+        _ if candidate.bytes == Some(0) => format!("{name}: is empty"),
+        "json" => format!(
+            "{name}: it doesn't begin with a vertex of GraphSON, nor with {{\"vertices\": [; if it is GraphSON all the \
+             same, say --graphson {name}"
+        ),
+        "xml" => format!(
+            "{name}: there is no <graphml> in its beginning; if it is GraphML all the same, say --graphml {name}"
+        ),
+        _ => format!(
+            "{name}: its name doesn't tell what it holds ({KNOWN_ENDINGS}); say it by --nodes LABEL=FILE, --edges \
+             TYPE=FILE, --vertex-list FILE, --graphson FILE or --graphml FILE"
+        ),
+    })
+}
+
+/// Complains about a file that is named twice, itself or by its folder: what it holds would be there twice.
+fn refuse_repeated(files: &[InputFile]) -> Result<()> {
+    let whole = |file: &InputFile| fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
+    let paths: Vec<PathBuf> = files.iter().map(whole).collect();
+    for (at, path) in paths.iter().enumerate() {
+        let name = display_name(&files[at].path);
+        if paths[..at].contains(path) {
+            return Err(Error::invalid(format!("{name}: is named twice")));
+        }
+        let folder = paths.iter().position(|other| other != path && path.starts_with(other));
+        if let Some(folder) = folder {
+            let folder = display_name(&files[folder].path);
+            return Err(Error::invalid(format!("{name}: is in {folder}, which is named as well")));
+        }
+    }
+    Ok(())
 }
 
 /// All files of `options`, those of a folder by their paths.
@@ -264,19 +308,19 @@ fn candidates(options: &ImportOptions) -> Result<Vec<Candidate>> {
     Ok(of_each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// The file `input`, or all in the folder that it is.
-fn candidates_of(input: &InputFile, options: &ImportOptions) -> Result<Vec<Candidate>> {
-    let relative = input.path.file_name().unwrap_or(input.path.as_os_str()).to_string_lossy().into_owned();
-    let alone = |bytes| vec![Candidate { input: input.clone(), relative, is_in_folder: false, bytes }];
-    if is_standard_input(&input.path) {
-        return Ok(alone(None));
+/// The file `file`, or all in the folder that it is.
+fn candidates_of(file: &InputFile, options: &ImportOptions) -> Result<Vec<Candidate>> {
+    let is_standard_input = is_standard_input(&file.path);
+    if !is_standard_input && file.path.is_dir() {
+        return in_folder(file, options);
     }
-    let metadata = fs::metadata(&input.path).map_err(|error| open_error(&input.path, error))?;
-    if metadata.is_dir() {
-        return in_folder(input, options);
+    let input = Input::new(&file.path)?;
+    if !is_standard_input {
+        check_report(&file.path, options)?;
     }
-    check_report(&input.path, options)?;
-    Ok(alone(metadata.is_file().then_some(metadata.len())))
+    let relative = file.path.file_name().unwrap_or(file.path.as_os_str()).to_string_lossy().into_owned();
+    let bytes = input.bytes()?;
+    Ok(vec![Candidate { file: file.clone(), input, relative, is_in_folder: false, bytes }])
 }
 
 /// The mapping that the folder `input` has for its own files, if it is a folder that has one.
@@ -301,33 +345,44 @@ fn mapping_of(input: &InputFile) -> Result<Option<Mapping>> {
 }
 
 fn in_folder(folder: &InputFile, options: &ImportOptions) -> Result<Vec<Candidate>> {
+    if is_database(&folder.path) {
+        return Err(Error::invalid(format!(
+            "{}: is a database, and no folder of files: `evergraph export` makes files of it",
+            folder.path.display()
+        )));
+    }
     let mut found = Vec::new();
     walk(&folder.path, &mut found)?;
     found.sort();
     let mut candidates = Vec::with_capacity(found.len());
     for path in found {
-        // The report of an import before is no input of this one.
-        if is_report(&path, options) {
+        let relative = path.strip_prefix(&folder.path).unwrap_or(&path);
+        let is_mapping = relative == Path::new(FOLDER_MAPPING)
+            || options
+                .mapping
+                .as_ref()
+                .and_then(|mapping| mapping.file.as_ref())
+                .is_some_and(|file| is_same(file, &path));
+        // Nor is the report of an import before an input of this one.
+        if is_mapping || is_report(&path, options) {
             continue;
         }
-        let metadata = fs::metadata(&path).map_err(|error| open_error(&path, error))?;
-        let relative = path.strip_prefix(&folder.path).unwrap_or(&path);
         let names: Vec<_> = relative.components().map(|name| name.as_os_str().to_string_lossy()).collect();
-        candidates.push(Candidate {
-            relative: names.join("/"),
-            is_in_folder: true,
-            bytes: metadata.is_file().then_some(metadata.len()),
-            input: InputFile { path, ..folder.clone() },
-        });
+        let (relative, input) = (names.join("/"), Input::new(&path)?);
+        let bytes = input.bytes()?;
+        let file = InputFile { path, ..folder.clone() };
+        candidates.push(Candidate { file, input, relative, is_in_folder: true, bytes });
     }
     Ok(candidates)
 }
 
 fn is_report(path: &Path, options: &ImportOptions) -> bool {
-    options.bad_rows_report.as_ref().is_some_and(|report| {
-        let files = (fs::canonicalize(report), fs::canonicalize(path));
-        matches!(files, (Ok(report), Ok(file)) if report == file)
-    })
+    options.bad_rows_report.as_ref().is_some_and(|report| is_same(report, path))
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let files = (fs::canonicalize(one), fs::canonicalize(other));
+    matches!(files, (Ok(one), Ok(other)) if one == other)
 }
 
 fn check_report(path: &Path, options: &ImportOptions) -> Result<()> {
@@ -369,7 +424,13 @@ fn role_name(role: Role) -> &'static str {
     }
 }
 
-/// Files below `folder`, hidden ones left out.
+/// Whether `folder` is a database.
+#[must_use]
+pub fn is_database(folder: &Path) -> bool {
+    folder.join(manifest::FILE_NAME).is_file() && folder.join(LOCK_NAME).is_file()
+}
+
+/// Files below `folder`; hidden ones and those of databases are left out.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder).map_err(|error| open_error(folder, error))?;
     for entry in entries {
@@ -379,7 +440,9 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
             continue;
         }
         if entry.file_type().map_err(|error| open_error(&path, error))?.is_dir() {
-            walk(&path, found)?;
+            if !is_database(&path) {
+                walk(&path, found)?;
+            }
         } else {
             found.push(path);
         }

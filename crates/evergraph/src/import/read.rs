@@ -60,7 +60,7 @@ pub(crate) fn read_in_blocks(
 ) -> Result<Imported> {
     options.check()?;
     options.cancel.check()?;
-    let plan = Plan::new(options)?;
+    let plan = Plan::new(options, &known)?;
     let has_vertex_lists = plan.lists.iter().any(|list| list.kind == ListKind::Vertices);
     if options.vertices.is_some() && (plan.lists.is_empty() || has_vertex_lists) {
         return Err(Error::invalid(
@@ -107,7 +107,7 @@ pub(crate) fn read_in_blocks(
     notes.extend(assembly.settle_types());
     let mut settled = assembly.finish(&mut load)?;
     for (label, lists) in lists_by_label(&plan, options) {
-        let mut graph = EdgeListGraph::new(label, options, &context.staging)?;
+        let mut graph = EdgeListGraph::new(label, &context)?;
         for list in lists {
             match list.kind {
                 ListKind::Vertices => graph.read_vertices(list, &mut context)?,
@@ -316,8 +316,9 @@ mod tests {
         assert_eq!(load.edges[0].values("time")[1], Some(Value::F64(1_289_241_941.0)));
         assert_eq!(
             invalid(&[("g.txt", "1 2 3 4 5\n")]),
-            "g.txt: 3 columns behind source and target have no names: give them, say edge columns \
-             \"weight,time,kind:string\""
+            "g.txt: 3 columns behind source and target have no names: give them, as in --columns \
+             weight,time,kind:string (`columns` in a mapping); a mapping file can say how it is read, `evergraph \
+             import --propose` writes one to begin with"
         );
     }
 
@@ -422,7 +423,7 @@ mod tests {
             (
                 &[("a.csv", "id:ID,n\n1,\"x\n2,y\n")],
                 "a.csv:2: a quote that opens in this record is never closed; if quotes are ordinary \
-                 characters in the file, turn quoting off",
+                 characters in the file, say --quote none",
             ),
             (&[("g.e", "1 2\n1 x\n")], "g.e:2: column 2 (target): \"x\" is no whole number"),
         ];
@@ -436,7 +437,7 @@ mod tests {
         assert_eq!(
             invalid(&[("Person.csv", PERSONS), ("KNOWS.csv", ":START_ID(Preson),:END_ID(Person)\n17,4\n")]),
             "KNOWS.csv: header column 1 (\":START_ID(Preson)\"): no file of vertices has the id space \
-             \"Preson\"; there are \"Person\""
+             \"Preson\"; there are \"Person\"; --on-unknown create makes its vertices"
         );
         assert_eq!(
             invalid(&[("a.csv", "id:ID(A)\n1\n"), ("b.csv", "id:ID(A){id-type:long}\n2\n")]),
@@ -472,8 +473,17 @@ mod tests {
                 "1 2\r3 4\r",
                 "g.e: its lines end in CR alone, which isn't read; convert it: tr '\\r' '\\n' < g.e",
             ),
-            ("a.json", "[]", "a.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": ["),
-            ("a.xml", "<html/>", "a.xml: there is no <graphml> in its beginning"),
+            (
+                "a.json",
+                "[]",
+                "a.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [; if it is GraphSON all \
+                 the same, say --graphson a.json",
+            ),
+            (
+                "a.xml",
+                "<html/>",
+                "a.xml: there is no <graphml> in its beginning; if it is GraphML all the same, say --graphml a.xml",
+            ),
             (
                 "g.gr",
                 "c x\np sp 2 1\na 1 3 7\n",
@@ -514,8 +524,10 @@ mod tests {
         assert_eq!(
             files.error(&files.options()).1,
             "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each \
-             also with .gz or .zst, and .parquet): state its role"
+             also with .gz or .zst, and .parquet); say it by --nodes LABEL=FILE, --edges TYPE=FILE, --vertex-list \
+             FILE, --graphson FILE or --graphml FILE"
         );
+        assert_eq!(invalid(&[("a.xml", "")]), "a.xml: is empty");
         files.inputs[0].role = Some(Role::EdgeList);
         assert_eq!(files.load().edges_count(), 1);
         files.inputs[0].path = files.path("b.e");
@@ -838,6 +850,91 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_delimiter_that_the_header_does_not_have_is_refused_wherever_it_is_told() {
+        for text in ["id,name,born\n1,Ada,1815\n", "id:ID,name,born:int\n1,Ada,1815\n"] {
+            let files = Files::new(&[("people.csv", text)]);
+            let options = ImportOptions { delimiter: Some(b';'), ..files.options() };
+            let (kind, error) = files.error(&options);
+            assert_eq!(kind, ErrorKind::Invalid);
+            assert!(error.starts_with("people.csv: with delimiter ';' there is one column, \"id"), "{error}");
+            let error =
+                mapped(&files, "[[file]]\npath = 'people.csv'\ndelimiter = '|'\n").unwrap_err().to_string();
+            assert!(error.contains(":1: ") && error.contains("with ',' there are 3: say"), "{error}");
+        }
+        let files = Files::new(&[("people.tsv", "id,name\n1,Ada\n")]);
+        assert!(
+            files.error(&files.options()).1.starts_with("people.tsv: with delimiter tab there is one column")
+        );
+        let told = ImportOptions { delimiter: Some(b','), ..files.options() };
+        assert_eq!(files.read(&told).unwrap().load.vertices[0].values("name"), [Some(Value::from("Ada"))]);
+    }
+
+    #[test]
+    fn a_file_that_is_named_twice_and_a_folder_without_any_are_refused() {
+        let mut files = Files::new(&[("people.csv", "id,name\n1,Ada\n"), ("notes.md", "x")]);
+        files.inputs.pop();
+        files.inputs.push(InputFile::new(files.folder.path().join(".").join("people.csv")));
+        assert_eq!(files.error(&files.options()).1.replace("./", ""), "people.csv: is named twice");
+        files.inputs[1] = InputFile::new(files.folder.path());
+        let both = files.error(&files.options()).1;
+        assert!(
+            both.starts_with("people.csv: is in ") && both.ends_with(", which is named as well"),
+            "{both}"
+        );
+        files.inputs.remove(0);
+        fs::remove_file(files.path("people.csv")).unwrap();
+        assert!(
+            files.error(&files.options()).1.contains(": no file in it has a name that tells what it holds: ")
+        );
+        fs::remove_file(files.path("notes.md")).unwrap();
+        assert!(files.error(&files.options()).1.contains(": there is no file in it: known are .csv"));
+    }
+
+    #[test]
+    fn a_folder_has_no_databases_and_no_mappings_among_its_files() {
+        let files = Files::new(&[("people.csv", "id,name\n1,Ada\n"), ("notes.md", "x")]);
+        let database = files.path("old.eg");
+        crate::database::Database::open(&database).unwrap().close().unwrap();
+        let mapping = files.path("mapping.toml");
+        fs::write(&mapping, "[[file]]\npath = 'people.csv'\nlabel = 'Person'\nid = 'id'\n").unwrap();
+        fs::write(files.path("import.toml"), "[[file]]\npath = '*.csv'\n").unwrap();
+        let folder = [InputFile::new(files.folder.path())];
+        let options = ImportOptions::new(folder.clone());
+        let options = ImportOptions { mapping: Some(Mapping::read(&mapping).unwrap()), ..options };
+        assert_eq!(files.read(&options).unwrap().ignored_files, [files.path("notes.md")]);
+        let error = files.error(&ImportOptions::new([InputFile::new(&database)])).1;
+        assert_eq!(
+            error,
+            "old.eg: is a database, and no folder of files: `evergraph export` makes files of it"
+        );
+    }
+
+    #[test]
+    fn what_a_proposal_leaves_open_is_said_once_and_for_lists_too() {
+        let files = Files::new(&[
+            ("a.csv", "id,x\n1,2\n"),
+            ("b.csv", "id,x\n1,2\n"),
+            ("knows.csv", "from;to;since\n1;2;1833\n"),
+            ("pairs.csv", "1,2,3,4,x\n"),
+            ("times.txt", "1 2 1082040961\n2 3 1082040962\n"),
+        ]);
+        let text = crate::import::plan::propose(&files.options(), &Known::default()).unwrap();
+        let problem = "its columns don't tell between which vertices its edges are; known are those of a, b; say which \
+                       ones, as in --replace-header ':START_ID(LABEL);:END_ID(LABEL);since:long'";
+        assert_eq!(text.matches("its columns don't tell").count(), 1, "{text}");
+        assert!(text.contains(&format!("# TO BE COMPLETED: {problem}\n")), "{text}");
+        assert!(
+            text.contains("# TO BE COMPLETED: 3 columns behind source and target have no names"),
+            "{text}"
+        );
+        assert!(text.contains("# its third column is read as the weight, but looks like times"), "{text}");
+        let imported = Files::new(&[("times.txt", "1 2 1082040961\n2 3 1082040962\n")]);
+        let imported = imported.read(&imported.options()).unwrap();
+        assert!(imported.notes[0].contains("times.txt: its third column"), "{:?}", imported.notes);
+        assert_eq!(imported.load.edges[0].values("weight")[1], Some(Value::F64(1_082_040_962.0)));
+    }
+
     /// What recognition finds is what it proposes: both ways give one graph.
     #[test]
     fn importing_a_folder_is_importing_it_by_the_mapping_that_is_proposed() {
@@ -857,7 +954,7 @@ mod tests {
         fs::remove_file(files.path("works.csv")).unwrap();
         let options = ImportOptions::new([InputFile::new(files.folder.path())]);
         let recognised = files.read(&options).unwrap();
-        let text = crate::import::plan::propose(&options).unwrap();
+        let text = crate::import::plan::propose(&options, &Known::default()).unwrap();
         assert!(text.ends_with("# Left out, for nothing tells what they hold:\n#   readme.md\n"), "{text}");
         let by_mapping = mapped(&files, &text).unwrap();
         let shown = |imported: &Imported| {

@@ -13,6 +13,7 @@
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use flate2::bufread::MultiGzDecoder;
 use std::collections::VecDeque;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
@@ -117,6 +118,24 @@ impl Source {
         Ok(Self { name, reader, packed, packing, unpacked: 0, peeked: VecDeque::new() })
     }
 
+    /// Reads the bytes of `reader`, which errors call `name`, as they are.
+    #[must_use]
+    pub fn from_unpacked(name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
+        Self {
+            name: name.into(),
+            reader: Box::new(reader),
+            packed: Arc::default(),
+            packing: Packing::None,
+            unpacked: 0,
+            peeked: VecDeque::new(),
+        }
+    }
+
+    /// Gives `bytes`, which were read from it, again.
+    pub fn unread(&mut self, bytes: &[u8]) {
+        bytes.iter().rev().for_each(|byte| self.peeked.push_front(*byte));
+    }
+
     /// The first `bytes` bytes, fewer at the end of the file; they are read again afterwards.
     ///
     /// # Errors
@@ -169,6 +188,11 @@ impl Source {
     }
 
     fn read_failed(&self, error: io::Error) -> Error {
+        // Of another source behind this one: it names the file already.
+        let error = match error.downcast::<Error>() {
+            Ok(ours) => return ours,
+            Err(other) => other,
+        };
         // What the operating system says has a number; what an unpacker says has none.
         if self.packing == Packing::None || error.raw_os_error().is_some() {
             return read_error(&self.name, error);
@@ -183,6 +207,15 @@ impl Source {
             self.unpacked
         ))
         .because(error)
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("name", &self.name)
+            .field("packing", &self.packing)
+            .finish_non_exhaustive()
     }
 }
 

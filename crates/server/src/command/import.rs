@@ -13,9 +13,10 @@ use clap::{Args, ValueEnum};
 use evergraph::import::csv_file::header_line;
 use evergraph::import::faults::{BadRows, OnBadRow};
 use evergraph::import::id_type::IdType;
+use evergraph::import::known::Known;
 use evergraph::import::mapping::document::Mapping;
 use evergraph::import::options::{HeaderPlace, ImportOptions, Imported, InputFile, Progress, Role};
-use evergraph::import::plan::propose;
+use evergraph::import::plan::{is_database, propose};
 use evergraph::import::policy::{OnDuplicate, OnUnknown, Settled};
 use evergraph::import::read::read_beside;
 use evergraph_graph::error::{Error, Result};
@@ -24,6 +25,9 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// Files of a kind that a summary names.
+const FILES_SHOWN: usize = 10;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -37,8 +41,7 @@ Examples:
   evergraph import d.eg data/ --mapping mapping.toml      and is read then
   evergraph import b.eg data/ --on-error skip --report bad.csv
   evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges speak of
-  zcat edges.gz | evergraph import e.eg -                 an edge list from standard input
-  zcat a.json.gz | evergraph import g.eg --graphson -     and GraphSON
+  zcat a.json.gz | evergraph import g.eg -                standard input: any of these but Parquet
 
 What a file holds follows from its name and first lines:
   .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
@@ -47,9 +50,10 @@ What a file holds follows from its name and first lines:
   .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
   .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
   .xml .graphml   GraphML
-A database that has data gets more. Edges name its vertices by the unique key of their label: the
-header's :START_ID(Person), without a file of persons, means those that are there. To files with
-plain headers give it by --replace-header ':START_ID(Person),:END_ID(Person),since:int'.
+A database that has data gets more. Edges name its vertices by the unique key of their label (of
+several the one called id, or :START_ID(Person){key:name}): the header's :START_ID(Person), without
+a file of persons, means those that are there. To files with plain headers, where several labels may
+be meant, give it by --replace-header ':START_ID(Person),:END_ID(Person),since:int'.
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
@@ -60,10 +64,11 @@ pub struct ImportArguments {
     /// The database to add to; created if there is none.
     #[arg(required_unless_present = "propose")]
     pub database: Option<PathBuf>,
-    /// Files and folders to read; `-` is a list of edges from standard input.
+    /// Files and folders to read; `-` is standard input.
     #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "graphson", "graphml", "mapping", "propose"])]
     pub files: Vec<PathBuf>,
-    /// Print a mapping file that says how the files would be read, and import nothing.
+    /// Print a mapping file that says how the files would be read, and import nothing. A database before
+    /// them is where they would go.
     #[arg(long, conflicts_with = "mapping", help_heading = "Files")]
     pub propose: bool,
     /// Read the files as this TOML file says (`--propose` writes one to begin with). Without FILES: those
@@ -76,14 +81,14 @@ pub struct ImportArguments {
     )]
     pub mapping: Option<PathBuf>,
     /// A CSV or Parquet file of vertices, and their label if no column tells it. Further CSV files behind
-    /// commas have its header. LABEL=- is CSV from standard input, with a header as below.
+    /// commas have its header. LABEL=- is CSV from standard input.
     #[arg(long, value_name = "[LABEL=]FILE", value_parser = named_files, help_heading = "Files")]
     pub nodes: Vec<NamedFiles>,
     /// A file of edges, as CSV, Parquet or list, and their type if no column tells it; further ones behind
     /// commas.
     #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub edges: Vec<NamedFiles>,
-    /// The same, but never a list; TYPE=- is CSV from standard input, with a header as below.
+    /// The same, but never a list; TYPE=- is CSV from standard input.
     #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub relationships: Vec<NamedFiles>,
     /// A list of vertices, an id a line.
@@ -233,7 +238,11 @@ pub enum IdTypeArgument {
 pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::Result<(), Failure> {
     let mut options = arguments.options(context)?;
     let Some(database) = arguments.database.as_ref().filter(|_| !arguments.propose) else {
-        return context.console.result(&Proposed { mapping: propose(&options)? });
+        let known = match arguments.database.as_deref() {
+            Some(path) if is_database(path) => Destination::new(path)?.known(),
+            _ => Known::default(),
+        };
+        return context.console.result(&Proposed { mapping: propose(&options, &known)? });
     };
     let destination = Destination::new(database)?;
     options.temporary.clone_from(&arguments.temporary);
@@ -282,8 +291,8 @@ impl ImportArguments {
             _ => HeaderPlace::FirstLine,
         };
         let mapping = self.mapping.as_deref().map(Mapping::read).transpose()?;
-        // To propose needs no database: the first path is a file as the others.
-        let first = self.database.iter().filter(|_| self.propose);
+        // To propose needs no database: the first path may be a file as the others.
+        let first = self.database.iter().filter(|path| self.propose && !is_database(path));
         let mut paths: Vec<PathBuf> = first.chain(&self.files).cloned().collect();
         if let (Some(mapping), true) = (&mapping, paths.is_empty()) {
             paths.push(mapping.folder.clone());
@@ -559,17 +568,27 @@ impl fmt::Display for ImportReport {
                 writeln!(f, "  ...")?;
             }
         }
-        if !self.ignored_files.is_empty() {
-            let files = counted(self.ignored_files.len() as u64, "file", "files");
-            writeln!(f, "left out {files} that nothing tells how to read:")?;
-            self.ignored_files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
-        }
-        if !self.guessed_files.is_empty() {
-            let files = counted(self.guessed_files.len() as u64, "file", "files");
-            writeln!(f, "guessed how to read {files} (evergraph import --propose shows it):")?;
-            self.guessed_files.iter().try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
-        }
-        Ok(())
+        let ignored = |files| format!("left out {files} that nothing tells how to read");
+        write_files(f, &self.ignored_files, &ignored)?;
+        let guessed = |files| format!("guessed how to read {files} (evergraph import --propose shows it)");
+        write_files(f, &self.guessed_files, &guessed)
+    }
+}
+
+/// Writes what `title` says of the number of `files`, and the first ones.
+fn write_files(
+    f: &mut fmt::Formatter<'_>,
+    files: &[String],
+    title: &dyn Fn(String) -> String,
+) -> fmt::Result {
+    if files.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "{}:", title(counted(files.len() as u64, "file", "files")))?;
+    files.iter().take(FILES_SHOWN).try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
+    match files.len().saturating_sub(FILES_SHOWN) {
+        0 => Ok(()),
+        more => writeln!(f, "  and {more} more (--json names all)"),
     }
 }
 

@@ -23,6 +23,16 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
+fn an_empty_folder_is_no_graph() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("data")).unwrap();
+    folder.run(&["import", "a.eg", "data"]).failed(2, &["data: there is no file in it"]);
+    folder.write("data/README.md", "x");
+    folder.run(&["import", "a.eg", "data"]).failed(2, &["data: no file in it has a name"]);
+    assert!(!folder.path("a.eg").exists());
+}
+
+#[test]
 fn a_value_of_the_wrong_type_is_named_by_line_and_column() {
     refused(
         &[("people.csv", "id:ID,born:int\n1,1815\n2,18x5\n")],

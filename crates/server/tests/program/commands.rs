@@ -91,6 +91,78 @@ fn import_takes_headers_delimiters_gzip_and_standard_input() {
     assert_eq!((&stats["vertices_count"], &stats["edges_count"]), (&json!(5), &json!(2)));
 }
 
+/// Nothing of it needs an option or a temporary file.
+#[test]
+fn standard_input_and_pipes_are_recognised_as_files_are() {
+    let folder = Folder::new();
+    folder.write("people.csv", "id,name,born\n1,Ada,1815\n2,Mary,1780\n");
+    folder.write("knows.csv", "from,to,since\n1,2,1833\n");
+    folder.write("g.json", "{\"id\":1,\"label\":\"person\"}\n");
+    folder.write("m.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n");
+    folder.write("roads.gr", "c roads\np sp 2 1\na 1 2 9\n");
+    folder.write("typed.csv", "id:ID(Person)|name\n1|Ada\n");
+    folder.write("words.txt", "one\ntwo\n");
+    let counts = |database: &str| {
+        let stats = folder.json(&["stats", database]);
+        let labels = stats["labels"].as_array().unwrap().iter();
+        let labels: Vec<&str> = labels.map(|label| label["label"].as_str().unwrap()).collect();
+        (labels.join(" "), stats["vertices_count"].as_u64().unwrap(), stats["edges_count"].as_u64().unwrap())
+    };
+    for (at, (line, label, vertices, edges)) in [
+        ("cat people.csv | evergraph import DB --nodes Person=-", "Person", 2, 0),
+        ("gzip < people.csv | evergraph import DB - --label Person", "Person", 2, 0),
+        (
+            "evergraph import DB --nodes Person=<(cat people.csv) --edges KNOWS=<(cat knows.csv)",
+            "Person",
+            2,
+            1,
+        ),
+        ("cat knows.csv | evergraph import DB people.csv -", "people", 2, 1),
+        ("cat typed.csv | evergraph import DB -", "Vertex", 1, 0),
+        ("cat g.json | evergraph import DB -", "person", 1, 0),
+        ("cat m.mtx | evergraph import DB -", "Vertex", 2, 1),
+        ("cat roads.gr | evergraph import DB -", "Vertex", 2, 1),
+        ("printf '7 8\\n8 9\\n' | evergraph import DB -", "Vertex", 3, 2),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let database = format!("{at}.eg");
+        folder.shell(&line.replace("DB", &database)).succeeded();
+        assert_eq!(counts(&database), (label.to_owned(), vertices, edges), "{line}");
+    }
+    let words = folder.shell("cat words.txt | evergraph import x.eg -");
+    words.failed(2, &["standard input:1: ", "\"one\""]);
+    folder.shell("evergraph import x.eg - - < people.csv").failed(2, &["standard input: is named twice"]);
+    folder
+        .shell("cat people.csv | evergraph import x.eg - --delimiter ';'")
+        .failed(2, &["with ',' there are 3"]);
+    assert!(!folder.path("x.eg").exists());
+}
+
+#[test]
+fn a_summary_names_ten_files_without_a_rule_and_counts_the_others() {
+    let folder = Folder::new();
+    (10..25).for_each(|at| folder.write(&format!("notes{at}.md"), "x"));
+    folder.write("a.e", "1 2\n");
+    let text = folder.run(&["import", "a.eg", "."]).succeeded().out;
+    assert!(text.contains("left out 15 files that nothing tells how to read:\n  ./notes10.md\n"), "{text}");
+    assert!(text.contains("  ./notes19.md\n  and 5 more (--json names all)\n"), "{text}");
+    let report = folder.json(&["import", "b.eg", "."]);
+    assert_eq!(report["ignored_files"].as_array().unwrap().len(), 15, "the database a.eg is no file");
+}
+
+#[test]
+fn a_proposal_knows_the_database_that_is_named_before_the_files() {
+    let folder = Folder::with_social();
+    folder.write("likes.csv", "from,to\n1,2\n");
+    let mapping = folder.run(&["import", "--propose", "social.eg", "likes.csv"]).succeeded().out;
+    assert!(mapping.contains("start = { column = \"from\", space = \"Person\" }"), "{mapping}");
+    assert!(!mapping.contains("TO BE COMPLETED"), "{mapping}");
+    folder.run(&["import", "social.eg", "likes.csv"]).succeeded();
+    folder.run(&["check", "social.eg"]).succeeded();
+}
+
 #[test]
 fn bad_rows_are_left_out_if_they_may_be_and_told() {
     let folder = Folder::new();

@@ -61,6 +61,8 @@ pub enum IdPart {
     Source,
     /// That of the vertex where the edge ends.
     Target,
+    /// None: it is about the row.
+    Row,
 }
 
 /// Describes a row to people: its index, the part of it, what is wrong.
@@ -112,6 +114,11 @@ impl Grouping {
             Columns::ByName(names) => names.len(),
         };
         Self { rows_by_name: vec![0; names] }
+    }
+
+    /// Where `row`, of name `code`, is in its columns. It was not stepped over yet.
+    pub fn place(&self, row: usize, code: usize) -> usize {
+        self.rows_by_name.get(code).map_or(row, |count| *count as usize)
     }
 
     /// Steps over a row of name `code`, which becomes one of `group` if it is wanted.

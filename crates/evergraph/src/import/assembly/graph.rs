@@ -1,13 +1,15 @@
 //! Graph: the spaces and tables of an assembly, and what files say about them; they must agree.
 
 use crate::import::assembly::id_column::IdColumn;
+use crate::import::assembly::other_keys::OtherKey;
 use crate::import::assembly::settle::too_many_vertices;
 use crate::import::assembly::space::{Place, Space, kind_of};
 use crate::import::cell::CellType;
 use crate::import::declared::Declared;
+use crate::import::header::EndSpace;
 use crate::import::id_type::IdType;
 use crate::import::identity::Inserted;
-use crate::import::known::Known;
+use crate::import::known::{Known, OwnerOf};
 use crate::import::options::ImportOptions;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use crate::import::spill::Staging;
@@ -28,7 +30,11 @@ pub struct Assembly {
     pub(super) vertices: Vec<StagedVertices>,
     /// The space of each table's ids, and the file that said so first.
     pub(super) table_spaces: Vec<(usize, String)>,
+    /// What else of the vertices is unique in the database.
+    pub(super) other_keys: Vec<OtherKey>,
     pub(super) edges: Vec<StagedEdges>,
+    /// The spaces whose ids are those of vertices in the database, and the key that a header names for them.
+    known_spaces: HashMap<usize, Option<String>>,
     /// Index in `edges` by type, source label and target label.
     edge_tables: HashMap<(String, usize, usize), usize>,
     declared: Declared,
@@ -55,9 +61,11 @@ impl Assembly {
             spaces: Vec::new(),
             vertices: Vec::new(),
             table_spaces: Vec::new(),
+            other_keys: Vec::new(),
             edges: Vec::new(),
+            known_spaces: HashMap::new(),
             edge_tables: HashMap::new(),
-            declared: Declared::default(),
+            declared: Declared::new(Arc::clone(&known)),
             dead: HashSet::new(),
             pairs: HashMap::new(),
             settled: Settled::default(),
@@ -89,44 +97,98 @@ impl Assembly {
         Ok(space)
     }
 
-    /// The number of the space `name`, where the edges of `file` have an end whose ids are of `id_type`
-    /// (`None`: whatever they are elsewhere, or else `default`). If no file has vertices of it, they are
-    /// those of the label of that name in the database; `None` if there is none either and none may be
-    /// created.
+    /// The number of the space where the edges of `file` have an end as `end` says, in a column that errors
+    /// call `column`; its ids are of `default` if nobody says of which type. If no file has vertices of it,
+    /// they are those of the label of that name in the database; if there is none either, it is a new space,
+    /// if vertices may be created.
     ///
     /// # Errors
-    /// `invalid` if its ids are of another kind elsewhere, or if it isn't clear by which key the
-    /// database's vertices are found.
-    pub fn end_space(
-        &mut self,
-        name: &str,
-        id_type: Option<IdType>,
-        default: IdType,
-        file: &str,
-    ) -> Result<Option<usize>> {
+    /// `invalid` if there is no such space, if its ids are of another kind elsewhere, or if it isn't clear by
+    /// which key the database's vertices are found.
+    pub fn end_space(&mut self, end: &EndSpace, default: IdType, file: &str, column: &str) -> Result<usize> {
+        let EndSpace { space: name, id_type, key } = end;
         let space = match self.find_space(name) {
             Some(space) => Some(space),
-            None => self.enter_known_space(name, file)?,
+            None => self.enter_known_space(name, key.as_deref(), file)?,
         };
         match space {
             Some(space) => {
                 if id_type.is_some() {
-                    self.check_kind(space, id_type, file)?;
+                    self.check_kind(space, *id_type, file)?;
                 }
-                Ok(Some(space))
+                self.check_key(space, key.as_deref(), file)?;
+                Ok(space)
             }
-            None if self.on_unknown == OnUnknown::Create => {
-                self.space(name, id_type.or(Some(default)), file).map(Some)
+            // Skipping the edges of whole files is nothing that anybody means.
+            None if self.on_unknown != OnUnknown::Create => {
+                Err(Error::invalid(format!("{file}: {column}: {}", self.unknown_space(name))))
             }
-            None => Ok(None),
+            None => self.space(name, id_type.or(Some(default)), file),
         }
     }
 
-    /// The space `name` with the ids of the database's vertices of that label, if there are any.
-    fn enter_known_space(&mut self, name: &str, file: &str) -> Result<Option<usize>> {
+    /// What is wrong with an end in the space `name`, which nobody has, and what to do.
+    fn unknown_space(&self, name: &str) -> String {
+        let files: Vec<&str> = self.spaces.iter().map(|space| space.name.as_str()).collect();
+        let labels = self.known.labels();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let titles = |names: &[&str]| {
+            let title = |name: &&str| {
+                if name.is_empty() { "one without a name".to_owned() } else { format!("{name:?}") }
+            };
+            names.iter().map(title).collect::<Vec<_>>().join(", ")
+        };
+        let mut text = format!("no file of vertices has the id space {name:?}");
+        if !files.is_empty() {
+            text += &format!("; there are {}", titles(&files));
+        }
+        if !labels.is_empty() {
+            text += &format!("; the database has {}", titles(&labels));
+        }
+        match (name, files.into_iter().chain(labels).next()) {
+            ("", Some(known)) => {
+                return text
+                    + &format!("; say which one is meant, as in :START_ID({known}) and :END_ID({known})");
+            }
+            (_, None) => text += "; no file of vertices is imported with it",
+            _ => {}
+        }
+        text + "; --on-unknown create makes its vertices"
+    }
+
+    /// Complains if the vertices of `space` are found by another key than `key`, which `file` names, or by
+    /// one that `file` should name as well.
+    fn check_key(&self, space: usize, key: Option<&str>, file: &str) -> Result<()> {
+        let elsewhere = match self.known_spaces.get(&space) {
+            Some(named) if named.as_deref() == key => return Ok(()),
+            Some(named) => named.as_deref(),
+            None if key.is_none() => return Ok(()),
+            None => {
+                let mut tables =
+                    (0..self.vertices.len()).filter(|table| self.table_spaces[*table].0 == space);
+                if tables.all(|table| self.vertices[table].unique_key.as_deref() == key) {
+                    return Ok(());
+                }
+                None
+            }
+        };
+        let show =
+            |key: Option<&str>| key.map_or("by their ids".to_owned(), |key| format!("by {{key:{key}}}"));
+        Err(Error::invalid(format!(
+            "{file}: vertices of {} are found {} here and {} in {}: say the same everywhere",
+            self.spaces[space].title(),
+            show(key),
+            show(elsewhere),
+            self.spaces[space].file
+        )))
+    }
+
+    /// The space `name` with the ids of the database's vertices of that label, if there are any: those of
+    /// its unique key `key`.
+    fn enter_known_space(&mut self, name: &str, key: Option<&str>, file: &str) -> Result<Option<usize>> {
         let known = Arc::clone(&self.known);
         let in_file = |error: Error| error.context(format!("{file}: id space {name:?}"));
-        let Some(label) = known.by_label(name).map_err(in_file)? else { return Ok(None) };
+        let Some(label) = known.by_label(name, key).map_err(in_file)? else { return Ok(None) };
         let value_type = label.value_type.unwrap_or(ValueType::String);
         let id_type = IdType::new(value_type).ok_or_else(|| {
             let key = &label.key_name;
@@ -136,6 +198,7 @@ impl Assembly {
         })?;
         let space = self.space(name, Some(id_type), file)?;
         self.vertex_table(name, Some(&label.key_name), Some(id_type), space, file)?;
+        self.known_spaces.insert(space, key.map(ToOwned::to_owned));
         Ok(Some(space))
     }
 
@@ -222,7 +285,9 @@ impl Assembly {
         }
         self.vertices.push(StagedVertices { id_type, ..StagedVertices::new(label, key, &self.staging) });
         self.table_spaces.push((space, file.to_owned()));
-        Ok(self.vertices.len() - 1)
+        let table = self.vertices.len() - 1;
+        self.other_keys.extend(OtherKey::of(&self.known, label, key, table));
+        Ok(table)
     }
 
     /// The number of the table of edges of `edge_type` between two tables of vertices.
@@ -245,11 +310,12 @@ impl Assembly {
         properties: impl IntoIterator<Item = (&'a str, CellType)>,
         file: &str,
     ) -> Result<()> {
-        let owner = format!("label {}", self.vertices[table].label);
-        if let Some(key) = &self.vertices[table].unique_key {
-            self.declared.declare(&owner, key, CellType::Scalar(id_type.value_type()), file)?;
+        let StagedVertices { label, unique_key, .. } = &self.vertices[table];
+        let owner = OwnerOf::Label(label);
+        if let Some(key) = unique_key {
+            self.declared.declare_ids(owner, key, id_type, file)?;
         }
-        self.declare(&owner, properties, file)
+        declare_all(&mut self.declared, owner, properties, file)
     }
 
     /// Notes the types of the properties of edges of `edge_type`, as `file` declares them.
@@ -262,7 +328,7 @@ impl Assembly {
         properties: impl IntoIterator<Item = (&'a str, CellType)>,
         file: &str,
     ) -> Result<()> {
-        self.declare(&format!("type {edge_type}"), properties, file)
+        declare_all(&mut self.declared, OwnerOf::EdgeType(edge_type), properties, file)
     }
 
     /// Moves the graph into `load`, which must be empty, and tells what was settled.
@@ -275,15 +341,13 @@ impl Assembly {
         load.edges = self.edges.into_iter().map(StagedEdges::finish).collect();
         Ok(self.settled)
     }
+}
 
-    fn declare<'a>(
-        &mut self,
-        owner: &str,
-        properties: impl IntoIterator<Item = (&'a str, CellType)>,
-        file: &str,
-    ) -> Result<()> {
-        properties
-            .into_iter()
-            .try_for_each(|(key, cell_type)| self.declared.declare(owner, key, cell_type, file))
-    }
+fn declare_all<'a>(
+    declared: &mut Declared,
+    owner: OwnerOf<'_>,
+    properties: impl IntoIterator<Item = (&'a str, CellType)>,
+    file: &str,
+) -> Result<()> {
+    properties.into_iter().try_for_each(|(key, cell_type)| declared.declare(owner, key, cell_type, file))
 }

@@ -15,6 +15,7 @@ pub mod batch;
 pub mod edges;
 pub mod graph;
 pub mod id_column;
+mod other_keys;
 pub mod settle;
 pub mod space;
 pub mod types;

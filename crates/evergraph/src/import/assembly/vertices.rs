@@ -60,6 +60,12 @@ impl Assembly {
         duplicates: &mut Faults,
     ) -> Result<Vec<Group>> {
         let known: Vec<_> = tables.iter().map(|table| self.vertices[*table].known(&self.known)).collect();
+        let others: Vec<_> =
+            self.other_keys.iter_mut().filter(|other| tables.contains(&other.table)).collect();
+        let mut others: Vec<_> = others
+            .into_iter()
+            .map(|other| (other.in_database(&self.known, &self.vertices[other.table].label), other))
+            .collect();
         let space = &mut self.spaces[space];
         let mut groups: Vec<Group> = tables.iter().map(|_| Group::default()).collect();
         let mut grouping = Grouping::new(&batch.columns);
@@ -78,6 +84,26 @@ impl Assembly {
                     });
                 }
                 continue;
+            }
+            // A row that replaces another or is left out for one is looked at when all is loaded.
+            if !others.is_empty()
+                && self.on_duplicate != OnDuplicate::Last
+                && space.find(&batch.ids, row).is_none()
+            {
+                let place = grouping.place(row, code);
+                let mut taken = None;
+                let mut values = Vec::with_capacity(others.len());
+                for (in_database, other) in others.iter_mut().filter(|(_, other)| other.table == table) {
+                    let Some(value) = other.value(&batch.columns, code, place) else { continue };
+                    taken = taken.or(other.taken(in_database.as_ref(), &value)?);
+                    values.push((other, value));
+                }
+                if let Some(why) = taken {
+                    grouping.step(row, code, None);
+                    duplicates.push(batch.lines[row], || describe(row, IdPart::Row, why));
+                    continue;
+                }
+                values.into_iter().for_each(|(other, value)| other.note(value));
             }
             let table_row = self.vertices[table].stage.rows() + group.rows.len() as u64;
             let place = Place { table, row: table_row as u32 };
@@ -118,7 +144,10 @@ impl Assembly {
 
 /// What is wrong with the row of a vertex that the database has.
 pub fn in_database(id: &str) -> String {
-    format!("vertex {id} is in the database already, and an import changes none that is there")
+    format!(
+        "vertex {id} is in the database already, and an import changes none that is there; --on-duplicate first \
+         leaves such rows out"
+    )
 }
 
 impl Columns {

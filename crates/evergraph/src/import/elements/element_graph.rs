@@ -11,17 +11,17 @@ use crate::import::elements::graphml::read_graphml;
 use crate::import::elements::graphson::read_graphson;
 use crate::import::elements::rows::{ElementBlock, ElementRules, edge_text, vertex_text};
 use crate::import::faults::{Fault, FaultCollector};
+use crate::import::input::Input;
 use crate::import::mapping::rule::FileRule;
 use crate::import::options::ImportOptions;
 use evergraph_formats::graphson::sides::{Side, SideSums};
 use evergraph_graph::error::{Error, Result};
-use std::path::PathBuf;
 
 /// A file of vertices and edges.
 #[derive(Debug)]
 pub struct ElementFile {
     /// Where it is.
-    pub path: PathBuf,
+    pub input: Input,
     /// What it is.
     pub format: ElementFormat,
     /// How it is read.

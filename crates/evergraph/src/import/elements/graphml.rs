@@ -9,7 +9,6 @@ use crate::import::elements::element_graph::{ElementFile, ElementGraph};
 use crate::import::elements::graphson::read_error;
 use crate::import::elements::rows::{ElementBlock, ElementRows};
 use crate::import::pipeline;
-use crate::import::source::Source;
 use evergraph_formats::element::Element;
 use evergraph_formats::graphml::reader::{GraphmlOptions, GraphmlReader};
 use evergraph_graph::error::Result;
@@ -29,7 +28,7 @@ pub fn read_graphml(
     assembly: &mut Assembly,
     context: &mut Context<'_>,
 ) -> Result<()> {
-    let source = Source::open(&file.path)?;
+    let source = file.input.open()?;
     let (name, bytes) = (source.name().to_owned(), source.bytes_read());
     let mut entered = graph.enter(&name, file, assembly, context.options)?;
     let (rules, fault_rules) = (entered.rules(), context.faults.rules());

@@ -38,7 +38,7 @@ pub fn read_graphson(
     assembly: &mut Assembly,
     context: &mut Context<'_>,
 ) -> Result<()> {
-    let source = Source::open(&file.path)?;
+    let source = file.input.open()?;
     let (name, bytes) = (source.name().to_owned(), source.bytes_read());
     let mut entered = graph.enter(&name, file, assembly, context.options)?;
     let vertex_bytes_max = StreamOptions::default().vertex_bytes_max;

@@ -41,6 +41,8 @@ const BYTES_MAX: u64 = 1 << 24;
 pub struct Mapping {
     /// The folder that it lies in: its paths begin there if no files are named.
     pub folder: PathBuf,
+    /// Where it was read from; `None` for standard input and texts.
+    pub file: Option<PathBuf>,
     /// The rules, the first ones first.
     pub rules: Vec<MappedRule>,
 }
@@ -71,7 +73,8 @@ impl Mapping {
             .map_err(|_| Error::invalid(format!("{name}: is not UTF-8: this is no mapping")))?;
         let is_file = !is_standard_input(path);
         let folder = path.parent().filter(|folder| is_file && !folder.as_os_str().is_empty());
-        Self::parse(&name, &text, folder.unwrap_or(Path::new(".")))
+        let mapping = Self::parse(&name, &text, folder.unwrap_or(Path::new(".")))?;
+        Ok(Self { file: is_file.then(|| path.to_owned()), ..mapping })
     }
 
     /// Reads a mapping from `text`, which errors call `name`.
@@ -105,7 +108,7 @@ impl Mapping {
                 .map_err(|Misuse { at, key, why }| Error::invalid(format!("{}: {key}: {why}", place(&at))))
         };
         let rules = document.file.into_iter().map(rule).collect::<Result<Vec<MappedRule>>>()?;
-        Ok(Self { folder: folder.to_owned(), rules })
+        Ok(Self { folder: folder.to_owned(), file: None, rules })
     }
 
     /// The index of the rule for `path`, relative to the folder that is imported.

@@ -9,6 +9,7 @@ use crate::import::cell::CellType;
 use crate::import::csv_records::check_columns;
 use crate::import::header::{Header, Meaning, parse_type};
 use crate::import::id_type::IdType;
+use crate::import::input::Input;
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::header_words;
 use crate::import::options::Role;
@@ -16,7 +17,7 @@ use crate::import::parquet::packing::check_packing;
 use crate::import::parquet::sound::{check_footer, guarded};
 use crate::import::parquet::types::value_type_of;
 use crate::import::recognise::file::{is_role_word, stem};
-use crate::import::source::{display_name, is_standard_input, open_error};
+use crate::import::source::{display_name, open_error};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use evergraph_graph::error::{Error, Result};
@@ -247,11 +248,20 @@ pub fn look_at_start(path: &Path, rows_max: usize) -> Result<ParquetStart> {
     })
 }
 
-fn read_metadata(path: &Path) -> Result<ArrowReaderMetadata> {
-    let name = display_name(path);
-    if is_standard_input(path) {
+/// Refuses an input that can be read once only.
+///
+/// # Errors
+/// `invalid`.
+pub fn refuse_stream(input: &Input) -> Result<()> {
+    if input.is_stream() {
+        let name = input.name();
         return Err(Error::invalid(format!("{name}: a Parquet file is read at several places: name a file")));
     }
+    Ok(())
+}
+
+fn read_metadata(path: &Path) -> Result<ArrowReaderMetadata> {
+    let name = display_name(path);
     let file = File::open(path).map_err(|error| open_error(path, error))?;
     let file_bytes = file.metadata().map_err(|error| open_error(path, error))?.len();
     let metadata = guarded(&name, || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))?;

@@ -17,6 +17,7 @@ use crate::import::pipeline;
 use crate::import::source::BytesRead;
 use arrow_array::RecordBatch;
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::value::shortened::Shortened;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -71,8 +72,13 @@ pub fn read_nodes(assembly: &mut Assembly, file: &OpenParquet, context: &mut Con
         let ids = ids.pop().expect("a file of vertices has a column of ids");
         let shown = ids.clone();
         let batch = Batch { lines, ids, names, columns: Columns::Shared(columns), faults };
-        let describe =
-            |row, _, why| Fault::of_column(id_column.index, &id_column.text, why, shown.show(row).as_bytes());
+        let describe = |row, part, why| {
+            let text = shown.show(row);
+            match part {
+                IdPart::Row => Fault::of_row(why, text.as_bytes()),
+                _ => Fault::of_column(id_column.index, &id_column.text, why, text.as_bytes()),
+            }
+        };
         assembly.add_vertices(&file.name, (space, &tables), batch, &describe, collector)
     })
 }
@@ -89,14 +95,9 @@ pub fn read_relationships(
 ) -> Result<()> {
     let mut end = |column: &ParquetColumn, end: &EndSpace| -> Result<(usize, IdType)> {
         let id_type = id_type(column);
-        let space = assembly.end_space(&end.space, Some(id_type), id_type, &file.name)?.ok_or_else(|| {
-            let (number, text, space) = (column.index + 1, &column.text, &end.space);
-            Error::invalid(format!(
-                "{}: column {number} ({text:?}): no file of vertices has the id space {space:?}",
-                file.name
-            ))
-        })?;
-        Ok((space, id_type))
+        let end = EndSpace { id_type: Some(id_type), ..end.clone() };
+        let text = format!("column {} ({})", column.index + 1, Shortened::new(&column.text));
+        Ok((assembly.end_space(&end, id_type, &file.name, &text)?, id_type))
     };
     let (mut source, mut target, mut id_types) = (None, None, Vec::new());
     for column in &file.columns {

@@ -1,8 +1,7 @@
 //! Elements: whether a JSON or XML file holds a graph. Many such files in a folder hold something else.
 
-use crate::import::source::Source;
+use crate::import::input::Input;
 use evergraph_graph::error::Result;
-use std::path::Path;
 
 /// Bytes that are looked at.
 const START_BYTES: usize = 64 * 1024;
@@ -10,13 +9,13 @@ const START_BYTES: usize = 64 * 1024;
 /// What a vertex of GraphSON has, beside its id.
 const VERTEX_KEYS: [&[u8]; 4] = [b"\"label\"", b"\"outE\"", b"\"inE\"", b"\"properties\""];
 
-/// Whether the file at `path` begins with a vertex of GraphSON, or with the wrapping of many, or is empty as
+/// Whether `input` begins with a vertex of GraphSON, or with the wrapping of many, or is empty as
 /// that of a graph without vertices.
 ///
 /// # Errors
 /// As reading.
-pub fn looks_like_graphson(path: &Path) -> Result<bool> {
-    let mut source = Source::open(path)?;
+pub fn looks_like_graphson(input: &Input) -> Result<bool> {
+    let mut source = input.look()?;
     let start = source.peek(START_BYTES)?;
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
     let first_line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -28,12 +27,12 @@ pub fn looks_like_graphson(path: &Path) -> Result<bool> {
     Ok(is_wrapped || is_vertex || start.is_empty())
 }
 
-/// Whether the file at `path` has GraphML's tag in its beginning.
+/// Whether `input` has GraphML's tag in its beginning.
 ///
 /// # Errors
 /// As reading.
-pub fn looks_like_graphml(path: &Path) -> Result<bool> {
-    let mut source = Source::open(path)?;
+pub fn looks_like_graphml(input: &Input) -> Result<bool> {
+    let mut source = input.look()?;
     let start = source.peek(START_BYTES)?;
     // In UTF-16 every other byte is zero.
     let start: Vec<u8> = start.iter().copied().filter(|byte| *byte != 0).collect();
@@ -52,7 +51,7 @@ mod tests {
         let path = folder.path().join("file");
         let json = |text: &str| {
             fs::write(&path, text).unwrap();
-            looks_like_graphson(&path).unwrap()
+            looks_like_graphson(&Input::new(&path).unwrap()).unwrap()
         };
         assert!(json("{\"id\":1,\"label\":\"person\"}\n"));
         assert!(json("\u{feff}{ \"vertices\" : [\n"));
@@ -63,7 +62,7 @@ mod tests {
         assert!(!json("[1]"));
         let xml = |text: &[u8]| {
             fs::write(&path, text).unwrap();
-            looks_like_graphml(&path).unwrap()
+            looks_like_graphml(&Input::new(&path).unwrap()).unwrap()
         };
         assert!(xml(b"<?xml version='1.0'?>\n<graphml xmlns='x'>"));
         assert!(xml(b"<\0g\0r\0a\0p\0h\0m\0l\0>\0"));

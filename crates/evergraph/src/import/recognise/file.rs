@@ -1,15 +1,22 @@
 //! File: what each file of an import is, one after the other, and then those that need the others.
 
 use crate::import::csv_records::{CsvFormat, CsvRecords};
+use crate::import::input::Input;
 use crate::import::integer::parse_i64;
+use crate::import::known::Known;
 use crate::import::mapping::rule::{FileFormat, FileRule};
+use crate::import::mapping::words::header_words;
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
-use crate::import::parquet::file::look_at_start;
+use crate::import::parquet::file::{look_at_start, refuse_stream};
+use crate::import::recognise::delimiter::{check_delimiter, detect_delimiter, detect_in};
 use crate::import::recognise::elements::{looks_like_graphml, looks_like_graphson};
+use crate::import::recognise::known_types::yield_to_known;
 use crate::import::recognise::ldbc;
-use crate::import::recognise::plain::{KnownLabel, PlainCsv, Settled};
-use crate::import::recognise::sample::{Sample, detect_delimiter, detect_in};
-use crate::import::source::{Source, display_name, unpacked_name};
+use crate::import::recognise::list::{ListLook, look_at_list};
+use crate::import::recognise::plain::{KnownLabel, KnownLabels, PlainCsv, Settled};
+use crate::import::recognise::sample::Sample;
+use crate::import::recognise::stream::ending_by_content;
+use crate::import::source::unpacked_name;
 use evergraph_graph::error::{Error, Result};
 use std::path::Path;
 
@@ -27,6 +34,8 @@ pub struct Recognised {
     pub rule: FileRule,
     /// What was guessed.
     pub notes: Vec<String>,
+    /// What one may want to say of it.
+    pub advice: Option<String>,
     /// Why it can't be read by that.
     pub problem: Option<String>,
 }
@@ -35,39 +44,52 @@ pub struct Recognised {
 enum Look {
     /// It tells everything; its vertices' label as well, if it has some.
     Rule(FileRule, Option<KnownLabel>),
+    /// It is a list.
+    List(FileRule, ListLook),
     /// It has to be settled beside the others; what is known is how it is split into fields.
     Plain(PlainCsv, FileRule),
     /// Its name tells nothing.
     Stranger,
 }
 
-/// Finds out what `files` are, in their order; `None` for those whose names don't tell. Those with true
-/// beside them are streams, which can be read once only, and aren't looked at.
+/// Finds out what `files` are, in their order, beside a database that has `known`; `None` for those whose
+/// names don't tell.
 ///
 /// # Errors
-/// As reading; `invalid` for a CSV file that is empty, or whose header is not UTF-8.
-pub fn recognise(files: &[(InputFile, bool)], options: &ImportOptions) -> Result<Vec<Option<Recognised>>> {
-    let mut looks = Vec::with_capacity(files.len());
-    for (file, is_stream) in files {
-        let look =
-            if *is_stream { Look::Rule(stream_rule(file, options)?, None) } else { look(file, options)? };
-        looks.push(look);
-    }
-    let labels: Vec<KnownLabel> = looks
-        .iter()
-        .filter_map(|look| match look {
-            Look::Rule(_, label) => label.clone(),
-            Look::Plain(plain, _) => plain.obvious_label(),
-            Look::Stranger => None,
-        })
-        .collect();
-    let settle = |(look, (file, _)): (Look, &(InputFile, bool))| match look {
+/// As reading; `invalid` for a CSV file that is empty, whose header is not UTF-8, or that has one column with
+/// the delimiter that was told and more with another one.
+pub fn recognise(
+    files: &[(InputFile, Input)],
+    options: &ImportOptions,
+    known: &Known,
+) -> Result<Vec<Option<Recognised>>> {
+    let looks = files.iter().map(|(file, input)| look(file, input, options)).collect::<Result<Vec<_>>>()?;
+    let of_file = |look: &Look| match look {
+        Look::Rule(_, label) => label.clone(),
+        Look::Plain(plain, _) => plain.obvious_label(),
+        Look::List(..) | Look::Stranger => None,
+    };
+    let of_database = known.labels().into_iter().map(|label| KnownLabel { space: label.clone(), label });
+    let labels = KnownLabels {
+        of_files: looks.iter().filter_map(of_file).collect(),
+        of_database: of_database.collect(),
+    };
+    let found = |rule| Recognised { rule, notes: Vec::new(), advice: None, problem: None };
+    let settle = |(look, (file, input)): (Look, &(InputFile, Input))| match look {
         Look::Stranger => None,
-        Look::Rule(rule, _) => Some(Recognised { rule: named(rule, file), notes: Vec::new(), problem: None }),
+        Look::Rule(rule, _) => Some(found(named(rule, file))),
+        Look::List(rule, ListLook { advice, problem }) => {
+            Some(Recognised { advice, problem, ..found(named(rule, file)) })
+        }
         Look::Plain(plain, dialect) => {
             let Settled { rule, notes, problem } = plain.settle(&labels);
             let FileRule { format, delimiter, quote, .. } = dialect;
             let mut rule = FileRule { format, delimiter, quote, ..rule };
+            if input.is_nameless() {
+                rule.edge_type = rule.edge_type.map(|_| options.edge_type.clone());
+            }
+            rule = named(rule, file);
+            let mut remedy = None;
             if format == FileFormat::Parquet {
                 // Its schema states them.
                 (rule.header, rule.columns) = (true, None);
@@ -76,11 +98,32 @@ pub fn recognise(files: &[(InputFile, bool)], options: &ImportOptions) -> Result
                     .into_iter()
                     .flatten()
                     .for_each(|end| end.id_type = None);
+            } else {
+                yield_to_known(&mut rule, &plain.sample.first, known);
+                remedy = if labels.is_empty() { None } else { header_to_say(&rule, &plain, options) };
             }
-            Some(Recognised { rule: named(rule, file), notes, problem })
+            let problem = problem.map(|problem| match remedy {
+                Some(header) => format!("{problem}; say which ones, as in {header}"),
+                None => problem,
+            });
+            Some(Recognised { notes, problem, ..found(rule) })
         }
     };
     Ok(looks.into_iter().zip(files).map(settle).collect())
+}
+
+/// The option that says what the columns of edges are, but for the label.
+fn header_to_say(rule: &FileRule, plain: &PlainCsv, options: &ImportOptions) -> Option<String> {
+    let mut rule = rule.clone();
+    rule.start.as_ref()?;
+    for end in [&mut rule.start, &mut rule.end].into_iter().flatten() {
+        end.space.get_or_insert_with(|| "LABEL".to_owned());
+    }
+    let option = if rule.header { "--replace-header" } else { "--header" };
+    let words = rule.columns.clone().unwrap_or_else(|| plain.sample.first.clone());
+    let delimiter = char::from(rule.delimiter.or(options.delimiter).unwrap_or(b','));
+    let words = header_words(&words, &rule).ok()?;
+    Some(format!("{option} '{}'", words.join(&delimiter.to_string())))
 }
 
 /// The file's name without its endings.
@@ -118,27 +161,26 @@ fn named(rule: FileRule, file: &InputFile) -> FileRule {
     }
 }
 
-fn stream_rule(file: &InputFile, options: &ImportOptions) -> Result<FileRule> {
-    Ok(match file.role {
-        None | Some(Role::EdgeList | Role::Edges) => FileRule::new(FileFormat::EdgeList),
-        Some(Role::VertexList) => FileRule::new(FileFormat::VertexList),
-        Some(Role::GraphSon) => FileRule::new(FileFormat::GraphSon),
-        Some(Role::GraphMl) => FileRule::new(FileFormat::GraphMl),
-        Some(Role::Nodes | Role::Relationships) => with_header(csv_rule(file), file, options)?,
-    })
-}
-
 /// The rule of a CSV file of which nothing is known but its name.
-fn csv_rule(file: &InputFile) -> FileRule {
-    let (stem, ending) = stem_and_ending(&file.path);
-    let delimiter = (ending == "tsv").then_some(b'\t');
-    let name = |is_it: fn(Role) -> bool| file.role.is_none_or(is_it).then(|| stem.clone());
+fn csv_rule(file: &InputFile, input: &Input, options: &ImportOptions) -> FileRule {
+    let (_, ending) = stem_and_ending(&file.path);
+    let delimiter = (ending == "tsv" && options.delimiter.is_none()).then_some(b'\t');
+    let (label, edge_type) = names_of(file, input, options);
     FileRule {
-        label: name(|role| role == Role::Nodes),
-        edge_type: name(|role| role != Role::Nodes),
+        label: file.role.is_none_or(|role| role == Role::Nodes).then_some(label),
+        edge_type: file.role.is_none_or(|role| role != Role::Nodes).then_some(edge_type),
         delimiter,
         ..FileRule::new(FileFormat::Csv)
     }
+}
+
+/// The label and the type of what is in the file, if nothing in it tells.
+fn names_of(file: &InputFile, input: &Input, options: &ImportOptions) -> (String, String) {
+    if input.is_nameless() {
+        return (options.vertex_label.clone(), options.edge_type.clone());
+    }
+    let stem = stem(&file.path);
+    (stem.clone(), stem)
 }
 
 /// `rule` with the header that somebody gave the file.
@@ -153,54 +195,66 @@ fn with_header(rule: FileRule, file: &InputFile, options: &ImportOptions) -> Res
     Ok(FileRule { header, columns: Some(columns), delimiter: Some(delimiter), ..rule })
 }
 
-fn look(file: &InputFile, options: &ImportOptions) -> Result<Look> {
-    let list = |format| Ok(Look::Rule(FileRule::new(format), None));
-    let (_, ending) = stem_and_ending(&file.path);
+fn look(file: &InputFile, input: &Input, options: &ImportOptions) -> Result<Look> {
+    let rule = |format| Ok(Look::Rule(FileRule::new(format), None));
+    let list = |format, ids| Ok(Look::List(FileRule::new(format), look_at_list(input, ids, options)?));
+    let ending = match file.role {
+        // It needs no ending.
+        Some(Role::VertexList | Role::GraphSon | Role::GraphMl) => String::new(),
+        _ if input.is_nameless() => ending_by_content(input)?.to_owned(),
+        _ => stem_and_ending(&file.path).1,
+    };
     match (file.role, ending.as_str()) {
-        (Some(Role::VertexList), _) | (None, "v") => list(FileFormat::VertexList),
-        (None | Some(Role::Edges | Role::EdgeList), "gr") => list(FileFormat::Dimacs),
-        (None | Some(Role::Edges | Role::EdgeList), "mtx") => list(FileFormat::MatrixMarket),
-        (None | Some(Role::Nodes | Role::Relationships | Role::Edges), "parquet") => look_at_parquet(file),
-        (Some(Role::GraphSon), _) | (None, "graphson") => list(FileFormat::GraphSon),
-        (Some(Role::GraphMl), _) | (None, "graphml") => list(FileFormat::GraphMl),
-        (None, "json") if looks_like_graphson(&file.path)? => list(FileFormat::GraphSon),
-        (None, "xml") if looks_like_graphml(&file.path)? => list(FileFormat::GraphMl),
-        (None, "e" | "edges" | "el" | "txt") | (Some(Role::EdgeList), _) => list(FileFormat::EdgeList),
-        (Some(Role::Nodes | Role::Relationships), _) | (None | Some(Role::Edges), "csv" | "tsv") => {
-            look_at_csv(file, options)
+        (Some(Role::VertexList), _) | (None, "v") => list(FileFormat::VertexList, 1),
+        (None | Some(Role::Edges | Role::EdgeList), "gr") => rule(FileFormat::Dimacs),
+        (None | Some(Role::Edges | Role::EdgeList), "mtx") => rule(FileFormat::MatrixMarket),
+        (None | Some(Role::Nodes | Role::Relationships | Role::Edges), "parquet") => {
+            look_at_parquet(file, input, options)
         }
-        (Some(Role::Edges), _) => list(FileFormat::EdgeList),
+        (Some(Role::GraphSon), _) | (None, "graphson") => rule(FileFormat::GraphSon),
+        (Some(Role::GraphMl), _) | (None, "graphml") => rule(FileFormat::GraphMl),
+        (None, "json") if looks_like_graphson(input)? => rule(FileFormat::GraphSon),
+        (None, "xml") if looks_like_graphml(input)? => rule(FileFormat::GraphMl),
+        (None, "e" | "edges" | "el" | "txt") | (Some(Role::EdgeList), _) => list(FileFormat::EdgeList, 2),
+        (Some(Role::Nodes | Role::Relationships), _) | (None | Some(Role::Edges), "csv" | "tsv") => {
+            look_at_csv(file, input, options)
+        }
+        (Some(Role::Edges), _) => list(FileFormat::EdgeList, 2),
         (None, _) => Ok(Look::Stranger),
     }
 }
 
-fn look_at_csv(file: &InputFile, options: &ImportOptions) -> Result<Look> {
-    let mut rule = csv_rule(file);
+fn look_at_csv(file: &InputFile, input: &Input, options: &ImportOptions) -> Result<Look> {
+    let mut rule = csv_rule(file, input, options);
     if file.header != HeaderPlace::FirstLine {
         let rule = with_header(rule, file, options)?;
         let label = known_label(&rule, rule.columns.as_deref().unwrap_or_default());
         return Ok(Look::Rule(rule, label));
     }
     let bars = CsvFormat { delimiter: b'|', quote: None, escape: None };
-    let first_line = first_record(&file.path, bars)?.unwrap_or_default().join("|");
+    let first_line = first_record(input, bars)?.unwrap_or_default().join("|");
     if let Some(rule) = ldbc::recognise(&file.path, &first_line) {
         let label = known_label(&rule, rule.columns.as_deref().unwrap_or_default());
         return Ok(Look::Rule(rule, label));
     }
+    let mut source = input.look()?;
     let delimiter = match rule.delimiter.or(options.delimiter) {
-        Some(delimiter) => delimiter,
-        None => detect_in(&mut Source::open(&file.path)?)?,
+        Some(delimiter) => {
+            check_delimiter(&mut source, delimiter)?;
+            delimiter
+        }
+        None => detect_in(&mut source)?,
     };
     rule.delimiter = (delimiter != b',' || rule.delimiter.is_some()).then_some(delimiter);
     let format = CsvFormat { delimiter, quote: options.quote, escape: options.escape };
-    let Some(first) = first_record(&file.path, format)? else {
-        let name = display_name(&file.path);
+    let Some(first) = CsvRecords::new(source, format).read_header()? else {
+        let name = input.name();
         return Err(Error::invalid(format!(
             "{name}: is empty: a header is wanted, such as id:ID,name,born:int"
         )));
     };
     if first.iter().all(|word| word.trim().is_empty()) {
-        let name = display_name(&file.path);
+        let name = input.name();
         return Err(Error::invalid(format!(
             "{name}: its first line has no names: a header is wanted, such as id:ID,name,born:int"
         )));
@@ -211,30 +265,35 @@ fn look_at_csv(file: &InputFile, options: &ImportOptions) -> Result<Look> {
         return Ok(Look::Rule(rule, label));
     }
     if is_edge(&first) && file.role.is_none_or(|role| role == Role::Edges) {
-        return Ok(Look::Rule(FileRule::new(FileFormat::EdgeList), None));
+        return Ok(Look::List(FileRule::new(FileFormat::EdgeList), look_at_list(input, 2, options)?));
     }
-    let Some(sample) = Sample::of(&file.path, format)? else {
-        return Err(Error::invalid(format!("{}: was emptied meanwhile", display_name(&file.path))));
+    let Some(sample) = Sample::of(input, format)? else {
+        return Err(Error::invalid(format!("{}: was emptied meanwhile", input.name())));
     };
-    // Edges, of either form: a list would have begun with two numbers.
-    let role = file.role.map(|role| if role == Role::Edges { Role::Relationships } else { role });
-    Ok(Look::Plain(PlainCsv { stem: stem(&file.path), role, sample }, rule))
+    Ok(Look::Plain(plain(file, input, options, sample), rule))
 }
 
-fn look_at_parquet(file: &InputFile) -> Result<Look> {
-    let rule = FileRule { format: FileFormat::Parquet, delimiter: None, ..csv_rule(file) };
+fn look_at_parquet(file: &InputFile, input: &Input, options: &ImportOptions) -> Result<Look> {
+    refuse_stream(input)?;
+    let rule = FileRule { format: FileFormat::Parquet, delimiter: None, ..csv_rule(file, input, options) };
     let start = look_at_start(&file.path, PARQUET_ROWS)?;
     if start.names.iter().any(|name| is_role_word(name)) {
         let rule = neo4j_rule(rule, &start.names);
         let label = known_label(&rule, &start.names);
         return Ok(Look::Rule(rule, label));
     }
-    let role = file.role.map(|role| if role == Role::Edges { Role::Relationships } else { role });
-    Ok(Look::Plain(PlainCsv { stem: stem(&file.path), role, sample: Sample::of_columns(&start) }, rule))
+    Ok(Look::Plain(plain(file, input, options, Sample::of_columns(&start)), rule))
 }
 
-fn first_record(path: &Path, format: CsvFormat) -> Result<Option<Vec<String>>> {
-    CsvRecords::new(Source::open(path)?, format).read_header()
+/// A file with columns that nobody declared.
+fn plain(file: &InputFile, input: &Input, options: &ImportOptions, sample: Sample) -> PlainCsv {
+    // Edges, of either form: a list would have begun with two numbers.
+    let role = file.role.map(|role| if role == Role::Edges { Role::Relationships } else { role });
+    PlainCsv { stem: names_of(file, input, options).0, role, sample }
+}
+
+fn first_record(input: &Input, format: CsvFormat) -> Result<Option<Vec<String>>> {
+    CsvRecords::new(input.look()?, format).read_header()
 }
 
 /// Whether `word` is one of a header in Neo4j's conventions, and not just a name with a type.

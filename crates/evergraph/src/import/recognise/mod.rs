@@ -9,11 +9,16 @@
 //! | a header with `:ID`, or `:START_ID` and `:END_ID` | CSV in Neo4j's conventions |
 //! | a first line that begins with two whole numbers | a list of edges |
 //! | a header of plain names, or none | CSV, its columns guessed from the first rows ([`plain`]) |
+//! | standard input and pipes without an ending | any of these, by the first bytes ([`stream`]) |
 //!
 //! What is found is a [`FileRule`](crate::import::mapping::rule::FileRule), as a mapping file would say.
 
+pub mod delimiter;
 pub mod elements;
 pub mod file;
+pub mod known_types;
 pub mod ldbc;
+pub mod list;
 pub mod plain;
 pub mod sample;
+pub mod stream;

@@ -7,7 +7,8 @@
 //! codes.csv    code, text                  none of it: vertices, if the first column has no value twice
 //! ```
 //!
-//! All files of an import are looked at together, since one file tells what another's names mean.
+//! All files of an import are looked at together, since one file tells what another's names mean. Labels that
+//! a database has count as those of files do, after them.
 
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileFormat, FileRule};
 use crate::import::mapping::words::name_of;
@@ -48,6 +49,37 @@ pub struct KnownLabel {
     pub space: String,
 }
 
+/// All labels whose vertices edges may join.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct KnownLabels {
+    /// Those of files that are imported.
+    pub of_files: Vec<KnownLabel>,
+    /// Those of the database.
+    pub of_database: Vec<KnownLabel>,
+}
+
+impl KnownLabels {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all().next().is_none()
+    }
+
+    /// All of them, those of files first.
+    fn all(&self) -> impl Iterator<Item = &KnownLabel> {
+        self.of_files.iter().chain(&self.of_database)
+    }
+
+    /// The one that is meant where no name says which: the only one of the files, or if these have none, of
+    /// the database.
+    fn only(&self) -> Option<&KnownLabel> {
+        match (&self.of_files[..], &self.of_database[..]) {
+            ([only], _) | ([], [only]) => Some(only),
+            _ => None,
+        }
+    }
+}
+
 /// What a file was found to be.
 #[derive(Debug)]
 pub struct Settled {
@@ -75,9 +107,9 @@ impl PlainCsv {
             .then(|| KnownLabel { label: self.stem.clone(), space: self.stem.clone() })
     }
 
-    /// Decides what the file is, given the vertices of all other files.
+    /// Decides what the file is, given the vertices of all files.
     #[must_use]
-    pub fn settle(self, labels: &[KnownLabel]) -> Settled {
+    pub fn settle(&self, labels: &KnownLabels) -> Settled {
         let has_header = self.has_header();
         let ends = match self.role {
             Some(Role::Nodes) => None,
@@ -139,35 +171,33 @@ impl PlainCsv {
         Settled { rule, notes, problem }
     }
 
-    fn edges(&self, ends: [usize; 2], labels: &[KnownLabel]) -> Settled {
+    fn edges(&self, ends: [usize; 2], labels: &KnownLabels) -> Settled {
         let mut rule = FileRule::new(FileFormat::Csv);
         let named = type_in_name(&self.stem);
         rule.edge_type = Some(named.as_ref().map_or_else(|| self.stem.clone(), |(_, name, _)| name.clone()));
         let words = named.map_or([None, None], |(source, _, target)| [Some(source), Some(target)]);
         let space = |column: usize, word: Option<String>| {
-            let by_name = |name: &str| labels.iter().find(|known| is_called(name, &known.label));
+            let by_name = |name: &str| labels.all().find(|known| is_called(name, &known.label));
             let found =
                 by_name(name_of(&self.sample.first[column])).or_else(|| word.as_deref().and_then(by_name));
-            let only = if let [only] = labels { Some(only) } else { None };
-            found.or(only).map(|known| known.space.clone())
+            found.or(labels.only()).map(|known| known.space.clone())
         };
         let [source_word, target_word] = words;
         let spaces = [space(ends[0], source_word), space(ends[1], target_word)];
-        let mut notes = vec![format!(
+        let notes = vec![format!(
             "guessed: edges from column {} to column {}, types from {}",
             self.column_name(ends[0]),
             self.column_name(ends[1]),
             self.looked_at()
         )];
         let problem = spaces.iter().any(Option::is_none).then(|| {
-            let spaces: Vec<&str> = labels.iter().map(|known| known.space.as_str()).collect();
+            let spaces: Vec<&str> = labels.all().map(|known| known.space.as_str()).collect();
             let known = match &spaces[..] {
                 [] => "there is no file of vertices beside it".to_owned(),
                 spaces => format!("known are those of {}", spaces.join(", ")),
             };
             format!("its columns don't tell between which vertices its edges are; {known}")
         });
-        notes.extend(problem.clone());
         let [source, target] = spaces;
         rule.start = Some(EndColumn { id_type: None, ..self.end_column(ends[0], source) });
         rule.end = Some(EndColumn { id_type: None, ..self.end_column(ends[1], target) });
@@ -198,10 +228,10 @@ impl PlainCsv {
     }
 
     /// The first two columns, if both are called after labels: `person_id`, `Person.id`.
-    fn foreign_keys(&self, labels: &[KnownLabel]) -> Option<[usize; 2]> {
+    fn foreign_keys(&self, labels: &KnownLabels) -> Option<[usize; 2]> {
         let is_key = |word: &String| {
             let name = name_of(word);
-            stem_of_key(name).is_some() && labels.iter().any(|known| is_called(name, &known.label))
+            stem_of_key(name).is_some() && labels.all().any(|known| is_called(name, &known.label))
         };
         (self.width() >= 2 && self.sample.first[..2].iter().all(is_key)).then_some([0, 1])
     }
@@ -276,19 +306,20 @@ fn is_called(name: &str, label: &str) -> bool {
 mod tests {
     use super::*;
     use crate::import::csv_records::CsvFormat;
+    use crate::import::input::Input;
 
     fn plain(stem: &str, text: &str) -> PlainCsv {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         std::fs::write(&path, text).unwrap();
         let format = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None };
-        let sample = Sample::of(&path, format).unwrap().unwrap();
+        let sample = Sample::of(&Input::new(&path).unwrap(), format).unwrap().unwrap();
         PlainCsv { stem: stem.to_owned(), role: None, sample }
     }
 
-    fn known(labels: &[&str]) -> Vec<KnownLabel> {
+    fn known(labels: &[&str]) -> KnownLabels {
         let known = |label: &&str| KnownLabel { label: (*label).to_owned(), space: (*label).to_owned() };
-        labels.iter().map(known).collect()
+        KnownLabels { of_files: labels.iter().map(known).collect(), of_database: Vec::new() }
     }
 
     fn end(name: &str, space: Option<&str>, id_type: Option<&str>) -> Option<EndColumn> {
@@ -307,7 +338,7 @@ mod tests {
         ] {
             let plain = plain(stem, text);
             assert_eq!(plain.obvious_label().unwrap().label, stem);
-            let settled = plain.settle(&[]);
+            let settled = plain.settle(&known(&[]));
             assert_eq!((settled.rule.label.as_deref(), settled.problem), (Some(stem), None));
             assert_eq!(settled.rule.id, end(id, None, Some("long")));
             assert_eq!(settled.rule.types.get("born").map(String::as_str), Some("long"));
@@ -331,6 +362,19 @@ mod tests {
     }
 
     #[test]
+    fn labels_of_the_database_count_where_files_have_none() {
+        let KnownLabels { of_files: of_database, .. } = known(&["Person"]);
+        let alone = KnownLabels { of_files: Vec::new(), of_database: of_database.clone() };
+        let knows = plain("knows", "from,to,since\n1,2,2020-01-01\n");
+        assert_eq!(knows.settle(&alone).rule.start, end("from", Some("Person"), None));
+        let beside = KnownLabels { of_database, ..known(&["Dog"]) };
+        assert_eq!(knows.settle(&beside).rule.start, end("from", Some("Dog"), None));
+        let named = plain("owns", "person_id,dog_id\n1,2\n").settle(&beside);
+        assert_eq!(named.rule.start, end("person_id", Some("Person"), None));
+        assert_eq!(named.rule.end, end("dog_id", Some("Dog"), None));
+    }
+
+    #[test]
     fn columns_called_after_labels_make_edges() {
         let labels = known(&["person", "companies", "company"]);
         let settled = plain("works", "person_id,companyId\n1,2\n").settle(&labels);
@@ -341,7 +385,7 @@ mod tests {
 
     #[test]
     fn a_file_without_a_header_has_numbered_columns() {
-        let settled = plain("p", "7,Ada,1.5,2020-01-01\n8,Mary,2,\n").settle(&[]);
+        let settled = plain("p", "7,Ada,1.5,2020-01-01\n8,Mary,2,\n").settle(&known(&[]));
         assert!(!settled.rule.header);
         assert_eq!(settled.rule.columns.unwrap(), ["c1:long", "c2", "c3:double", "c4:date"]);
         assert_eq!(settled.rule.id, end("c1", None, None));
@@ -350,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_first_column_that_repeats_is_no_id() {
-        let problem = plain("p", "town,street\nA,x\nA,y\n").settle(&[]).problem.unwrap();
+        let problem = plain("p", "town,street\nA,x\nA,y\n").settle(&known(&[])).problem.unwrap();
         assert!(problem.contains("the first line is \"town street\""), "{problem}");
     }
 

@@ -9,22 +9,18 @@
 
 use crate::import::csv_records::{CsvFormat, CsvRecords, RecordBatch};
 use crate::import::faults::{FaultCollector, OnBadRow};
+use crate::import::input::Input;
 use crate::import::integer::parse_i64;
 use crate::import::parquet::cells::value_at;
 use crate::import::parquet::file::ParquetStart;
-use crate::import::source::Source;
 use evergraph_graph::error::Result;
 use evergraph_graph::value::date::Date;
 use evergraph_graph::value::datetime::DateTime;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::HashSet;
-use std::path::Path;
 
 /// Bytes of fields that are looked at.
 const SAMPLE_BYTES: usize = 256 * 1024;
-
-/// Bytes among which the first line is looked for.
-const FIRST_LINE_BYTES: usize = 64 * 1024;
 
 /// The beginning of a CSV file.
 #[derive(Debug)]
@@ -48,39 +44,13 @@ pub struct ColumnSample {
     pub is_key: bool,
 }
 
-/// The character between fields that `first_line` shows: of comma, `|`, tab and `;` the most frequent,
-/// outside quotes. A comma if there is none.
-#[must_use]
-pub fn detect_delimiter(first_line: &[u8]) -> u8 {
-    let mut counts = [(b',', 0), (b'|', 0), (b'\t', 0), (b';', 0)];
-    let mut in_quotes = false;
-    for byte in first_line {
-        in_quotes ^= *byte == b'"';
-        if !in_quotes && let Some((_, count)) = counts.iter_mut().find(|(delimiter, _)| delimiter == byte) {
-            *count += 1;
-        }
-    }
-    // Of equals the last counts for max_by_key.
-    counts.into_iter().rev().max_by_key(|(_, count)| *count).expect("there are four").0
-}
-
-/// The delimiter that the first line of `source` shows, which is read again afterwards.
-///
-/// # Errors
-/// As reading.
-pub fn detect_in(source: &mut Source) -> Result<u8> {
-    let start = source.peek(FIRST_LINE_BYTES)?;
-    let first_line = start.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
-    Ok(detect_delimiter(first_line.unwrap_or_default()))
-}
-
 impl Sample {
-    /// Looks at the file at `path`; `None` if it is empty.
+    /// Looks at `input`; `None` if it is empty.
     ///
     /// # Errors
     /// As reading; `invalid` for a first line that isn't UTF-8 and for a quote that isn't closed.
-    pub fn of(path: &Path, format: CsvFormat) -> Result<Option<Self>> {
-        let mut records = CsvRecords::new(Source::open(path)?, format);
+    pub fn of(input: &Input, format: CsvFormat) -> Result<Option<Self>> {
+        let mut records = CsvRecords::new(input.look()?, format);
         let Some(first) = records.read_header()? else { return Ok(None) };
         // Rows of another width are told when they are read for good.
         let rules = FaultCollector::new(OnBadRow::Skip { at_most: None }, None).rules();
@@ -194,19 +164,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_delimiter_is_the_most_frequent_outside_quotes() {
-        for (line, delimiter) in [
-            ("id:ID(City)", b','),
-            (":START_ID(City)|:END_ID(Country)", b'|'),
-            ("a,b;c", b','),
-            ("\"a,b,c\";d", b';'),
-            ("a\tb,c\td", b'\t'),
-        ] {
-            assert_eq!(detect_delimiter(line.as_bytes()), delimiter, "{line}");
-        }
-    }
-
-    #[test]
     fn types_are_the_narrowest_that_all_values_have() {
         for (texts, expected) in [
             (&["true", "", "FALSE"][..], Some(ValueType::Bool)),
@@ -232,13 +189,13 @@ mod tests {
         let path = folder.path().join("a.csv");
         let format = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None };
         std::fs::write(&path, "id,name,town\n1,Ada,London\n2,,London\nbad\n").unwrap();
-        let sample = Sample::of(&path, format).unwrap().unwrap();
+        let sample = Sample::of(&Input::new(&path).unwrap(), format).unwrap().unwrap();
         assert_eq!((sample.first.join(" ").as_str(), sample.rows), ("id name town", 2));
         let keys: Vec<bool> = sample.columns.iter().map(|column| column.is_key).collect();
         assert_eq!(keys, [true, false, false]);
         let types = sample.columns_with_first.iter().map(|column| column.value_type);
         assert_eq!(types.collect::<Vec<_>>(), [Some(ValueType::String); 3]);
         std::fs::write(&path, "").unwrap();
-        assert!(Sample::of(&path, format).unwrap().is_none());
+        assert!(Sample::of(&Input::new(&path).unwrap(), format).unwrap().is_none());
     }
 }

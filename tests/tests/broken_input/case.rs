@@ -28,6 +28,7 @@ pub struct Case {
     /// Message and row of each bad row.
     bad_rows: Vec<(String, String)>,
     refused: Option<(ErrorKind, String)>,
+    beside_data: Option<String>,
 }
 
 impl Case {
@@ -41,6 +42,7 @@ impl Case {
             leaves: (0, 0),
             bad_rows: Vec::new(),
             refused: None,
+            beside_data: None,
         }
     }
 
@@ -78,6 +80,12 @@ impl Case {
     /// The import ends with this error of kind `invalid`, whatever is done about bad rows.
     pub fn refused(self, text: &str) -> Self {
         self.refused_as(ErrorKind::Invalid, text)
+    }
+
+    /// Of a case that is refused: what the error says instead where the database has data.
+    pub fn beside_data(mut self, text: &str) -> Self {
+        self.beside_data = Some(text.to_owned());
+        self
     }
 
     /// The same with an error of `kind`.
@@ -174,7 +182,7 @@ impl Bench {
     fn run_stopping(&self, case: &Case) -> Result<(), String> {
         let kept = self.database.as_ref().expect("open until the end");
         let expected = match (&case.refused, case.bad_rows.first()) {
-            (Some((kind, text)), _) => Some((*kind, text.clone())),
+            (Some((kind, text)), _) => Some((*kind, case.beside_data.as_ref().unwrap_or(text).clone())),
             (None, Some((message, _))) => Some((ErrorKind::Invalid, message.clone())),
             (None, None) => None,
         };

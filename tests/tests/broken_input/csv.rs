@@ -97,9 +97,10 @@ fn headers_that_say_nothing_or_too_much_are_refused_by_column() {
         vertices("a header in UTF-16", utf16("id:ID,n\n1,5\n"))
             .refused("a.csv: header column 1: is not UTF-8; convert the file with iconv"),
         vertices("a quote in the header that isn't closed", "id:ID,\"n\n1,5\n")
-            .refused("a.csv:1: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, turn quoting off"),
+            .refused("a.csv:1: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, say --quote none"),
         edges("an end in a space that there isn't", ":START_ID(Preson),:END_ID\n1,2\n")
-            .refused("e.csv: header column 1 (\":START_ID(Preson)\"): no file of vertices has the id space \"Preson\"; there are one without a name"),
+            .refused("e.csv: header column 1 (\":START_ID(Preson)\"): no file of vertices has the id space \"Preson\"; the files have one without a name; --on-unknown create makes its vertices")
+            .beside_data("e.csv: header column 1 (\":START_ID(Preson)\"): no file of vertices has the id space \"Preson\"; the files have one without a name; the database has \"Kept\"; --on-unknown create makes its vertices"),
         Case::new("two types of one key")
             .file("a.csv", "id:ID,:LABEL,n:int\n1,T,5\n")
             .file("b.csv", "id:ID,:LABEL,n\n2,T,5\n")
@@ -129,7 +130,7 @@ fn headers_that_say_nothing_or_too_much_are_refused_by_column() {
         Case::new("no files").refused("no files to import: name some, or a folder"),
         Case::new("a file of no known name")
             .file("a.dat", "1 2\n")
-            .refused("a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst, and .parquet): state its role"),
+            .refused("a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst, and .parquet); say it by --nodes LABEL=FILE, --edges TYPE=FILE, --vertex-list FILE, --graphson FILE or --graphml FILE"),
     ]);
 }
 
@@ -197,17 +198,17 @@ fn rows_that_do_not_fit_are_named_by_line_and_column() {
 fn a_quote_that_is_never_closed_ends_the_import_where_it_opens() {
     run(vec![
         vertices("in the last field", "id:ID,n\n1,a\n2,\"b\n3,c\n")
-            .refused("a.csv:3: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, turn quoting off"),
+            .refused("a.csv:3: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, say --quote none"),
         vertices("in the first field of the last line", "id:ID,n\n1,a\n\"2")
-            .refused("a.csv:3: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, turn quoting off"),
+            .refused("a.csv:3: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, say --quote none"),
         vertices("behind a pair of quotes", "id:ID,n\n1,\"\"\"a\n")
-            .refused("a.csv:2: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, turn quoting off"),
+            .refused("a.csv:2: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, say --quote none"),
         vertices("single, where quotes are single", "id:ID,n\n1,it's\n2,'b\n")
             .options(|options| options.quote = Some(b'\''))
-            .refused("a.csv:3: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, turn quoting off"),
+            .refused("a.csv:3: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, say --quote none"),
         vertices("behind an escaped quote", "id:ID,n\n1,\"a\\\"\n")
             .options(|options| options.escape = Some(b'\\'))
-            .refused("a.csv:2: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, turn quoting off"),
+            .refused("a.csv:2: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, say --quote none"),
         vertices("where quotes are characters", "id:ID,n\n1,\"a\n2,\"\n")
             .options(|options| options.quote = None)
             .loads(2, 0),
@@ -230,7 +231,9 @@ fn columns_that_nobody_declared_are_guessed_or_refused() {
             .refused("a.csv: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are there :START_ID and :END_ID of edges: the first line is \"x\"; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"),
         Case::new("ends to a file of vertices that isn't there")
             .file("knows.csv", "from,to\na,b\n")
-            .refused("knows.csv: its columns don't tell between which vertices its edges are; there is no file of vertices beside it; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"),
+            .refused("knows.csv: its columns don't tell between which vertices its edges are; there is no file of vertices beside it; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with")
+            // The database has one label, so its vertices are meant.
+            .beside_data("knows.csv:2: column 1 (:START_ID(Kept)): \"a\" is no long, as ids are here"),
     ]);
 }
 

@@ -147,7 +147,7 @@ fn files_that_cannot_be_cut_into_vertices_are_refused() {
             .loads(1, 0)
             .bad_row("g.json:1: there is no vertex 2 in id space GraphSON", "edge 1 -[knows]-> 2"),
         graphson("another kind of JSON", "{\"name\":\"evergraph\"}\n")
-            .refused("g.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": ["),
+            .refused("g.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [; if it is GraphSON all the same, say --graphson g.json"),
         graphson("a wrapping that isn't closed", "{\"vertices\":[{\"id\":1,\"label\":\"P\"}")
             .refused("g.json: line 1, column 34: expected , or ] behind a vertex"),
         graphson(

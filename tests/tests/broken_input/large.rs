@@ -83,7 +83,7 @@ fn a_million_columns_are_refused_soon() {
             .loads(1, 0).bad_row("a.csv:2: 2 fields expected, as in the header, 1000001 found", "1,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,…"),
         Case::new("in a list")
             .file("g.e", format!("{}\n", many("1", " ", 1_000_000)))
-            .refused("g.e: 999998 columns behind source and target have no names: give them, say edge columns \"weight,time,kind:string\""),
+            .refused("g.e: 999998 columns behind source and target have no names: give them, as in --columns weight,time,kind:string (`columns` in a mapping)"),
         Case::new("in a line of a list")
             .file("g.e", format!("1 2\n{}\n", many("1", " ", 1_000_000)))
             .loads(2, 1).bad_row("g.e:2: 2 fields expected (source target), 1000000 found between blanks or tabs", "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 …"),

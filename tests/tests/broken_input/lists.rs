@@ -97,7 +97,7 @@ fn lines_that_do_not_fit_are_named() {
         edges("ids of both kinds", "1 2\n-1 2\n1 9223372036854775808\n")
             .refused("g.e:3: an id above 2^63-1, and g.e:2 has a negative one: ids of 64 bits are with sign or without"),
         edges("columns without names", "1 2 3 4 5\n")
-            .refused("g.e: 3 columns behind source and target have no names: give them, say edge columns \"weight,time,kind:string\""),
+            .refused("g.e: 3 columns behind source and target have no names: give them, as in --columns weight,time,kind:string (`columns` in a mapping); a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"),
         edges("binary data", (0..=255).cycle().take(3000).collect::<Vec<u8>>())
             .bad_row("g.e:1: column 1 (source): \"\\0\\u{1}\\u{2}\\u{3}\\u{4}\\u{5}\\u{6}\\u{7}\\u{8}\" is no whole number", "\0\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}")
             .bad_row("g.e:2: column 1 (source): \"\\u{b}\\u{c}\\r\\u{e}\\u{f}\\u{10}\\u{11}\\u{12}\\u{13}\\u{14}\\u{15}\\u{16}\\u{17}\\u{18}\\u{19}\\u{1a}\\u{1b}\\u{1c}\\u{1d}\\u{1e}\\u{1f}\" is no whole number", "\u{b}\u{c}\r\u{e}\u{f}\u{10}\u{11}\u{12}\u{13}\u{14}\u{15}\u{16}\u{17}\u{18}\u{19}\u{1a}\u{1b}\u{1c}\u{1d}\u{1e}\u{1f} !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~\u{7f}�����������������������������������������������������������������������������������")
@@ -125,7 +125,7 @@ fn lines_that_do_not_fit_are_named() {
             .bad_row("g.v:3: column 1 (id): vertex 1 is there already, from g.v:1", "1")
             .bad_row("g.v:4: 1 field expected (id), 2 found between blanks or tabs", "1 2"),
         vertices("columns of vertices without names", "1 2 3\n")
-            .refused("g.v: 2 columns behind the id have no names: give them, say vertex columns \"age:int,name:string\""),
+            .refused("g.v: 2 columns behind the id have no names: give them, as in --vertex-columns age:int,name:string (`columns` in a mapping); a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"),
         edges("a range and a vertex outside", "1 2\n2 9\n")
             .options(|options| options.vertices = Some(0..5))
             .loads(5, 1)

@@ -125,7 +125,8 @@ fn columns_that_cannot_be_a_graph_are_refused_by_name() {
         parquet("a start without an end", file(vec![(":START_ID", ids())]))
             .refused("a.parquet: header: there is :START_ID and no :END_ID"),
         parquet("a space that there isn't", file(vec![(":START_ID(X)", ids()), (":END_ID(X)", ids())]))
-            .refused("a.parquet: column 1 (\":START_ID(X)\"): no file of vertices has the id space \"X\""),
+            .refused("a.parquet: column 1 (\":START_ID(X)\"): no file of vertices has the id space \"X\"; no file of vertices is imported with it; --on-unknown create makes its vertices")
+        .beside_data("a.parquet: column 1 (\":START_ID(X)\"): no file of vertices has the id space \"X\"; the database has \"Kept\"; --on-unknown create makes its vertices"),
     ]);
 }
 

@@ -437,7 +437,7 @@ mod tests {
         assert_eq!(
             invalid(&[("Person.csv", PERSONS), ("KNOWS.csv", ":START_ID(Preson),:END_ID(Person)\n17,4\n")]),
             "KNOWS.csv: header column 1 (\":START_ID(Preson)\"): no file of vertices has the id space \
-             \"Preson\"; there are \"Person\"; --on-unknown create makes its vertices"
+             \"Preson\"; the files have \"Person\"; --on-unknown create makes its vertices"
         );
         assert_eq!(
             invalid(&[("a.csv", "id:ID(A)\n1\n"), ("b.csv", "id:ID(A){id-type:long}\n2\n")]),

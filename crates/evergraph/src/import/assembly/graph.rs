@@ -140,7 +140,7 @@ impl Assembly {
         };
         let mut text = format!("no file of vertices has the id space {name:?}");
         if !files.is_empty() {
-            text += &format!("; there are {}", titles(&files));
+            text += &format!("; the files have {}", titles(&files));
         }
         if !labels.is_empty() {
             text += &format!("; the database has {}", titles(&labels));

@@ -1,0 +1,11 @@
+//! Tests of whole imports, by what is imported.
+
+mod csv;
+mod files;
+mod folders;
+mod lists;
+mod mappings;
+mod policies;
+mod refusals;
+mod reports;
+mod round_trips;

@@ -8,6 +8,8 @@ use evergraph::{Durability, ReadByName, Result, Value, VertexId};
 use evergraph_tests::contents::Contents;
 use evergraph_tests::store::{assert_healthy, open_synced, small_files};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 /// A database, the disk below it, and the failures between them.
 pub struct Faulty {
@@ -42,6 +44,16 @@ impl Faulty {
             }
             Ok(())
         })
+    }
+
+    /// Waits until nothing is written in the background: the next log file is prepared, the last batch is
+    /// sealed. A failure planned after it meets what the test does next.
+    pub fn rest(&self) {
+        let mut before = None;
+        while before != Some(self.faults.changes_count()) {
+            before = Some(self.faults.changes_count());
+            thread::sleep(Duration::from_millis(250));
+        }
     }
 
     /// How many persons a snapshot shows.

@@ -25,7 +25,7 @@ fn a_failed_write_or_sync_poisons_and_is_never_tried_again() {
         commit(&log, 1).unwrap();
         append(&log, 2).unwrap();
         let space = log.reserve(10).unwrap();
-        directory.plan(Fault::new(operation, "log-", ErrorKind::Other));
+        directory.plan(Fault::new(operation, "log-0000000000000001", ErrorKind::Other));
         let error = log.acknowledge(2).unwrap_err();
         assert!(matches!(error, LogError::OutcomeUnknown { ts: 2, .. }), "{error}");
         assert!(log.is_poisoned());

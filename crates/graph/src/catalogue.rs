@@ -166,6 +166,13 @@ impl Catalogue {
         self.edge_types.get(usize::from(id.0))?.as_ref()
     }
 
+    /// How many labels, edge types and keys have names. They are never taken back, so equal counts of two
+    /// states of one catalogue mean the same names. Cost: one pass.
+    #[must_use]
+    pub fn names_count(&self) -> usize {
+        self.labels().count() + self.edge_types().count() + self.keys().count()
+    }
+
     /// All labels, by number.
     pub fn labels(&self) -> impl Iterator<Item = (LabelId, &Arc<str>)> {
         entries(&self.labels).map(|(id, name)| (LabelId(id), name))

@@ -1,6 +1,6 @@
 //! Contention: transactions that rarely meet commit at the first try, in both levels.
 
-use crate::race::{LEVELS, once, race};
+use crate::race::{LEVELS, name_types, once, race};
 use evergraph::{Database, ReadByName, Value, VertexId};
 
 const ACCOUNTS: usize = 10_000;
@@ -41,6 +41,8 @@ fn nine_of_ten_transfers_between_many_accounts_commit_at_once() {
 fn edges_added_to_one_hub_never_conflict() {
     for isolation in LEVELS {
         let (database, accounts) = accounts();
+        // The first use of a name is news to whoever is serialisable and under way.
+        name_types(&database, &["TRANSFER"]);
         let hub = accounts[0];
         let committed = race(4, ROUNDS, |_, _, dice| {
             let other = accounts[1 + dice.below(ACCOUNTS - 1)];

@@ -115,6 +115,23 @@ fn a_phantom_in_a_list_of_edges_is_refused() {
     }
 }
 
+#[test]
+fn a_phantom_under_a_name_that_is_new_is_refused() {
+    for (isolation, allowed) in [(Isolation::Snapshot, true), (Isolation::Serializable, false)] {
+        let (database, doctors) = doctors(&[true, true]);
+        // Each looks for what the other one is about to name.
+        let note = |own: VertexId, other: VertexId, asked: &'static str, named: &'static str| {
+            move |tx: &mut Transaction| {
+                assert_eq!(tx.get(other, asked)?, None);
+                tx.set(own, named, 1_i64)
+            }
+        };
+        let first = note(doctors[0], doctors[1], "left", "right");
+        let second = note(doctors[1], doctors[0], "right", "left");
+        assert_eq!(both_commit(&database, isolation, first, second), allowed, "{isolation:?}");
+    }
+}
+
 /// Fekete, O'Neil, O'Neil, "A Read-Only Transaction Anomaly Under Snapshot Isolation" (SIGMOD Record 2004):
 /// a deposit and a withdrawal with a fee, and a reader that saw the deposit before the withdrawal, which
 /// had not seen it.

@@ -121,6 +121,9 @@ fn attempt<E: Engine>(
         let attempt = under_latch(&front.timeline, |latch| {
             let current = front.catalogue.load_full();
             check(front, since, &current, schema, &resolved, completion, latch)?;
+            if reads.is_some() && has_new_names(&current, schema.base()) {
+                return Err(Refusal::Stale(Stale::NewNames));
+            }
             if let Some(refusal) = stale(Some(checked)) {
                 return Err(refusal);
             }
@@ -142,6 +145,12 @@ fn attempt<E: Engine>(
             }
         }
     }
+}
+
+/// Whether somebody named a label, an edge type or a key since `base`: a serialisable transaction may have
+/// asked for it in vain, and read nothing that could tell.
+fn has_new_names(current: &Arc<Catalogue>, base: &Arc<Catalogue>) -> bool {
+    !Arc::ptr_eq(current, base) && current.names_count() != base.names_count()
 }
 
 fn refused<E: Engine>(front: &Front<E>, error: Error) -> Failure {
@@ -225,6 +234,10 @@ impl Refusal {
                 "another transaction entered a {} that this one looked up: run it again",
                 catalogue.property_name(id.owner, id.key)
             )),
+            Self::Stale(Stale::NewNames) => Error::conflict(
+                "another transaction used a new name of a label, an edge type or a property, for which this \
+                 one may have asked: run it again",
+            ),
             Self::Stale(Stale::Dropped(id)) => Error::conflict(format!(
                 "the index on {} that the transaction looked up in was dropped meanwhile: run it again",
                 catalogue.property_name(id.owner, id.key)

@@ -16,7 +16,8 @@
 //! others. Own writes are never among the reads: they are read from the transaction itself.
 //!
 //! Serial order is the order of commits; a transaction that wrote nothing read one prefix of it and is
-//! not checked. Names of labels, types and keys are no part of this: they are never taken back.
+//! not checked. Names of labels, types and keys are read from the catalogue, past all this: any new one
+//! since the transaction began refuses it. They are never taken back, so that is soon over.
 //!
 //! Source: core-protocol section 2; G-Tran (VLDB 2022, section 5) validates read sets against what
 //! committed since.
@@ -104,6 +105,8 @@ pub enum Stale {
     Changed(Key, Newer),
     /// Somebody entered what was looked up, or the changes that would tell are gone.
     Entered(IndexId, Newer),
+    /// Names came that the transaction may have asked for in vain.
+    NewNames,
     /// The index that answered was dropped: nobody tells it of changes any more.
     Dropped(IndexId),
 }

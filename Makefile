@@ -3,10 +3,17 @@
 #   CARGO_TARGET_DIR  where cargo builds (default: target)
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
 #   COMPARE_FLAGS     passed to both scripts of `make compare`: --quick for small graphs, in a minute
+#   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
+#   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for the same (default: a power law stands in)
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
 #                     programs, ~/.cargo/bin, and the user's for what belongs to them, ~/.local/share)
 #   V=1               shows the commands and cargo's progress
-#   SECONDS, TARGET, INPUT   of `make fuzz`: how long, which one, an input to replay (tools/fuzz)
+#   BUGS              of `make planted-bugs`: parts of names, to plant some (crates/storage/src/planted.rs)
+#   SANITIZER         of `make sanitizers`: thread or address, for one of them (tools/sanitizers)
+#   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
+#   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/server/tests/kills)
+#   SECONDS, TARGET, INPUT, KEEP   of `make fuzz`: how long, which one, an input to replay, keep what was found
+#                                  (tools/fuzz)
 
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
@@ -15,6 +22,9 @@ BUILT := $(or $(CARGO_TARGET_DIR),target)
 RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 SHARE := $(if $(PREFIX),$(PREFIX)/share,$(or $(XDG_DATA_HOME),$(HOME)/.local/share))
 SCHEDULES := $(wildcard crates/storage/tests/schedules_*.rs)
+# What `make test` runs under shuttle and loom has the feature too, and no bug: one build does for both.
+PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-storage \
+    --features planted --test planted --
 
 ifdef V
 Q :=
@@ -27,12 +37,12 @@ SUMMARY := tools/summarise-tests
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: compare help demo test check fuzz bench build install clean toolchain linters python
+.PHONY: compare help demo test check planted-bugs sanitizers crash fuzz kill bench bench-transactions build install clean toolchain linters python
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "Add V=1 to see every command. Start with: make demo"
 
@@ -45,29 +55,54 @@ test: toolchain python ## Run every test: unit, behaviour, doc, schedules
 ifneq ($(SCHEDULES),)
 	@echo "== thread schedules, explored by shuttle (in a build of its own)"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) \
-	    -p evergraph-storage --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
+	    -p evergraph-storage --features planted --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
+	@echo "== orders of memory, explored by loom"
+	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg loom" $(CARGO) test $(CARGO_FLAGS) \
+	    -p evergraph-storage --features planted --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
+	@echo "== planted bugs, of which each makes a test fail"
+	$(Q)$(PLANTED) --quiet
 endif
 	@echo "All tests passed."
+
+planted-bugs: toolchain ## Plant bugs, one at a time, and demand that a test catches each; BUGS=word for some
+	$(Q)$(PLANTED) $(BUGS)
+
+sanitizers: toolchain ## Run the tests with threads under two sanitizers; SANITIZER=thread or address for one
+	$(Q)CARGO="$(CARGO)" SANITIZER="$(SANITIZER)" tools/sanitizers
 
 check: toolchain linters ## Check format, lints, documentation and the tree's own rules
 	@echo "== format"
 	$(Q)$(CARGO) fmt --all --check
-	$(Q)$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
+	$(Q)$(CARGO) fmt --manifest-path fuzz/libfuzzer/Cargo.toml --check
 	@echo "== lints"
 	$(Q)$(CARGO) clippy $(CARGO_FLAGS) $(QUIET) --workspace --all-targets -- -D warnings
-	$(Q)$(CARGO) clippy $(CARGO_FLAGS) $(QUIET) --manifest-path fuzz/Cargo.toml --target-dir "$(BUILT)" \
-	    --no-default-features --bins -- -D warnings
+	$(Q)$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/libfuzzer/Cargo.toml >/dev/null
 	@echo "== documentation"
 	$(Q)RUSTDOCFLAGS="$(RUSTDOCFLAGS) -D warnings" $(CARGO) doc $(CARGO_FLAGS) $(QUIET) --workspace --no-deps
 	@echo "== tidy"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) -p evergraph-tests --test tidy 2>&1 | $(SUMMARY)
 	@echo "All checks passed."
 
+crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES=n; from SEED=n
+	@echo "== $(or $(IMAGES),1000000) images of disks whose power failed (the first time builds the test: a minute)"
+	$(Q)EVERGRAPH_SIM_IMAGES="$(or $(IMAGES),1000000)" EVERGRAPH_SIM_SEED="$(or $(SEED),$(shell date +%s))" \
+	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-storage --test simulation -- --nocapture --exact \
+	    no_power_cut_and_no_fault_breaks_a_promise
+
 fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for one
-	$(Q)CARGO="$(CARGO)" FUZZ_SECONDS="$(SECONDS)" TARGET="$(TARGET)" INPUT="$(INPUT)" tools/fuzz
+	$(Q)CARGO="$(CARGO)" FUZZ_SECONDS="$(SECONDS)" TARGET="$(TARGET)" INPUT="$(INPUT)" KEEP="$(KEEP)" tools/fuzz
+
+kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments
+	@echo "== $(or $(CYCLES),1000) kills of a process that writes, opens, imports or makes a checkpoint, and faults below it"
+	$(Q)EVERGRAPH_KILL_CYCLES="$(or $(CYCLES),1000)" $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") CARGO_TERM_COLOR=never \
+	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-server --test kills -- --nocapture
+	@echo "Everything that was acknowledged was there after each of them."
 
 bench: build ## Measure this machine (builds it first)
 	$(Q)"$(BUILT)/release/evergraph" bench
+
+bench-transactions: build ## Measure transactions: isolation, hubs, old snapshots, recovery (BENCH_FLAGS, LINKBENCH)
+	$(Q)"$(BUILT)/release/evergraph" bench transactions $(if $(LINKBENCH),--linkbench $(LINKBENCH)) $(BENCH_FLAGS)
 
 compare: build ## Algorithms and imports beside other libraries, installed into an environment of its own
 	$(Q)test -x "$(BUILT)/compare/bin/python" || python3 -m venv "$(BUILT)/compare"

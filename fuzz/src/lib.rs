@@ -1,4 +1,4 @@
-//! What all fuzz targets share. A target is one file in `fuzz_targets/`, named in `Cargo.toml`.
+//! Promises of every decoder. A target is one file in `targets/`, named in its list.
 //!
 //! ```text
 //! seeds ──> corpus ──libFuzzer──> input ──> promise ──> kept: go on
@@ -6,6 +6,7 @@
 //!                                   └── heap ──┴──────> too much memory   ┴> abort: a reproducer is written
 //! ```
 //!
+//! - [`targets`]: the decoders
 //! - [`target`]: what a target is, and how its promise is checked
 //! - [`place`]: whether the place that an error names lies inside the input
 //! - [`samples`]: values and graphs that seeds are made of
@@ -15,3 +16,4 @@ pub mod place;
 pub mod samples;
 pub mod scratch;
 pub mod target;
+pub mod targets;

@@ -4,12 +4,16 @@
 //! the heap is counted here: it sees a length that was believed before its bytes were there, which is
 //! what matters, and it works with any compiler.
 
+use crate::targets::ALL;
 use peak_alloc::PeakAlloc;
 use std::backtrace::Backtrace;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::path::Path;
 use std::sync::Mutex;
 use std::{env, fs, process};
+
+/// Which target a process is for.
+const TARGET_VARIABLE: &str = "EVERGRAPH_FUZZ_TARGET";
 
 /// Where the seeds go, if it is set: a folder of the corpus.
 const SEEDS_VARIABLE: &str = "EVERGRAPH_FUZZ_SEEDS";
@@ -46,47 +50,57 @@ impl Memory {
     }
 }
 
-/// Makes a [`Target`] the one of this program.
-#[macro_export]
-macro_rules! fuzz {
-    ($target:expr) => {
-        ::libfuzzer_sys::fuzz_target!(init: $crate::target::begin($target), |input: &[u8]| {
-            $crate::target::check($target, input)
-        });
-    };
-}
-
-/// Takes over from libFuzzer's hook, which aborts at every panic: some are caught (`import::parquet::sound`).
-/// Writes the seeds if a folder is named for them.
+/// The target that `EVERGRAPH_FUZZ_TARGET` names. Takes over from libFuzzer's hook, which aborts at every
+/// panic: some are caught (`import::parquet::sound`). Writes the seeds if a folder is named for them.
+///
+/// Ends the process if there is no such target.
 ///
 /// # Panics
-/// If they can't be written.
-pub fn begin(target: Target) {
+/// If the seeds can't be written.
+pub fn begin() -> Target {
+    remember_panics();
+    let name = env::var(TARGET_VARIABLE).unwrap_or_default();
+    let Some((_, target)) = ALL.iter().find(|(known, _)| *known == name) else {
+        let known: Vec<_> = ALL.iter().map(|(known, _)| *known).collect();
+        eprintln!("{TARGET_VARIABLE} is `{name}`; targets are: {}", known.join(" "));
+        process::exit(2);
+    };
+    if let Some(folder) = env::var_os(SEEDS_VARIABLE) {
+        for (number, seed) in (target.seeds)().iter().enumerate() {
+            fs::write(Path::new(&folder).join(format!("seed-{number:03}")), seed)
+                .expect("seeds can be written");
+        }
+    }
+    *target
+}
+
+/// Lets [`broken`] say what a panic said.
+pub fn remember_panics() {
     set_hook(Box::new(|panic| {
         let mut last = LAST_PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         *last = format!("{panic}\n{}", Backtrace::capture());
     }));
-    let Some(folder) = env::var_os(SEEDS_VARIABLE) else { return };
-    for (number, seed) in (target.seeds)().iter().enumerate() {
-        fs::write(Path::new(&folder).join(format!("seed-{number:03}")), seed).expect("seeds can be written");
-    }
 }
 
 /// Checks the promise, and ends the process if it isn't kept.
 pub fn check(target: Target, input: &[u8]) {
+    if let Some(broken) = broken(target, input) {
+        eprintln!("promise: {broken}");
+        process::abort();
+    }
+}
+
+/// What of its promise `target` doesn't keep for `input`. Nobody else may use the heap meanwhile.
+#[must_use]
+pub fn broken(target: Target, input: &[u8]) -> Option<String> {
     let before = HEAP.current_usage();
     HEAP.reset_peak_usage();
     if catch_unwind(AssertUnwindSafe(|| (target.promise)(input))).is_err() {
-        eprintln!("promise: {}", LAST_PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        process::abort();
+        return Some(LAST_PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone());
     }
     let taken = HEAP.peak_usage().saturating_sub(before);
     let allowed = target.memory.allowed(input);
-    if taken > allowed {
-        eprintln!(
-            "promise: {taken} bytes on the heap for an input of {}; {allowed} are allowed",
-            input.len()
-        );
-        process::abort();
-    }
+    let bytes = input.len();
+    (taken > allowed)
+        .then(|| format!("{taken} bytes on the heap for an input of {bytes}; {allowed} are allowed"))
 }

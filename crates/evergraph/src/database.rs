@@ -12,8 +12,9 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::Load;
-use evergraph_graph::transaction::{Committed, Isolation};
+use evergraph_graph::transaction::{Committed, TransactionOptions};
 use evergraph_graph::view::GraphView;
+use evergraph_storage::backup::{BackedUp, BackupProgress};
 use evergraph_storage::bulk::load::{LoadProgress, Loaded};
 use evergraph_storage::checkpoint::check::{CheckProgress, Report};
 use evergraph_storage::checkpoint::write::{Checkpointed, Progress as CheckpointProgress};
@@ -23,8 +24,10 @@ use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::memory::engine::MemoryEngine;
-use evergraph_storage::open::{CheckpointState, OpenStore, Recovery, check};
+use evergraph_storage::open::{OpenStore, Recovery, check, salvage};
+use evergraph_storage::salvage::run::Salvaged;
 use evergraph_storage::store::{Store, StoreStatistics};
+use evergraph_storage::upkeep::CheckpointState;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -158,7 +161,7 @@ impl Database {
         self.path.as_deref()
     }
 
-    /// Begins a transaction at the newest commit, kept apart from others as the options say.
+    /// Begins a transaction at the newest commit, as the database's options say.
     #[must_use]
     pub fn begin(&self) -> Transaction {
         Transaction::new(self.store().begin())
@@ -166,8 +169,8 @@ impl Database {
 
     /// Begins a transaction at the newest commit.
     #[must_use]
-    pub fn begin_with(&self, isolation: Isolation) -> Transaction {
-        Transaction::new(self.store().begin_with(isolation))
+    pub fn begin_with(&self, options: impl Into<TransactionOptions>) -> Transaction {
+        Transaction::new(self.store().begin_with(options))
     }
 
     /// Runs `body` in a transaction and commits it; from the beginning, after a short random wait, when
@@ -179,16 +182,40 @@ impl Database {
         Ok(self.transact_committed(&mut body)?.0)
     }
 
-    /// As [`Database::transact`], kept apart from others as `isolation` says.
+    /// As [`Database::transact`], with an isolation or a timeout of its own:
+    ///
+    /// ```
+    /// use evergraph::{Database, Isolation, TransactionOptions};
+    /// use std::time::Duration;
+    ///
+    /// let db = Database::in_memory()?;
+    /// db.transact_with(Isolation::Serializable, |tx| tx.add_vertex("Person", &[]))?;
+    /// let hurried = TransactionOptions::default().timeout(Duration::from_secs(2));
+    /// db.transact_with(hurried, |tx| tx.add_vertex("Person", &[]))?;
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`Database::transact`].
+    /// As [`Database::transact`]; `limit` when its time is over.
     pub fn transact_with<T>(
         &self,
-        isolation: Isolation,
+        options: impl Into<TransactionOptions>,
         mut body: impl FnMut(&mut Transaction) -> Result<T>,
     ) -> Result<T> {
-        Ok(self.run(isolation, &mut body)?.0)
+        Ok(self.run(options.into(), &mut body)?.0)
+    }
+
+    /// Calls `attempt` with a transaction, which it commits or rolls back; again, after a short random wait,
+    /// when that fails because another transaction was first.
+    ///
+    /// # Errors
+    /// As [`Database::transact_with`].
+    pub fn retrying<T>(
+        &self,
+        options: impl Into<TransactionOptions>,
+        mut attempt: impl FnMut(Transaction) -> Result<T>,
+    ) -> Result<T> {
+        self.store().retrying(options, |inner| attempt(Transaction::new(inner)))
     }
 
     /// As [`Database::transact`]; also what the commit did.
@@ -199,16 +226,15 @@ impl Database {
         &self,
         mut body: impl FnMut(&mut Transaction) -> Result<T>,
     ) -> Result<(T, Committed)> {
-        self.run(self.store().isolation(), &mut body)
+        self.run(TransactionOptions::default(), &mut body)
     }
 
     fn run<T>(
         &self,
-        isolation: Isolation,
+        options: TransactionOptions,
         body: &mut impl FnMut(&mut Transaction) -> Result<T>,
     ) -> Result<(T, Committed)> {
-        self.store().retrying(|| {
-            let mut transaction = self.begin_with(isolation);
+        self.retrying(options, |mut transaction| {
             let value = body(&mut transaction)?;
             Ok((value, transaction.commit()?))
         })
@@ -376,6 +402,24 @@ impl Database {
         self.open.checkpoint(&mut |_| ControlFlow::Continue(()))
     }
 
+    /// Copies everything committed so far into the directory `path`, which is new or empty, while others go
+    /// on reading, writing and making checkpoints. The copy is a database: opening it restores it. `progress`
+    /// may ask to stop.
+    ///
+    /// Cost: each file read, verified and written once; no checkpoint is made while files are opened.
+    ///
+    /// # Errors
+    /// `invalid` if `path` is taken; `corrupt` if a file of this database isn't what was written; `limit` on
+    /// a full disk, `io`, `cancelled`. Nothing is left at `path` then; what a crash leaves is refused by
+    /// [`Database::open`] and replaced by the next backup to `path`.
+    pub fn backup(
+        &self,
+        path: impl AsRef<Path>,
+        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackedUp> {
+        into_new(path.as_ref(), |target| self.open.backup(&**target, progress))
+    }
+
     /// Checks the graph of a snapshot taken now, while others go on: lists sorted, both sides of every
     /// edge, its ends alive, indexes against a scan.
     ///
@@ -391,6 +435,22 @@ impl Database {
     /// As [`Database::open_with`] without `create`; `cancelled`. Damage is a finding, not an error.
     pub fn check_files(path: impl AsRef<Path>, progress: &mut CheckProgress<'_>) -> Result<Report> {
         check(Arc::new(existing(path.as_ref())?), progress)
+    }
+
+    /// Reads the database at `path`, damaged or not, which nobody has open, and writes what verifies into
+    /// the directory `target`, which is new or empty: vertices and edges keep their ids, and names and
+    /// indexes are the same. What is missing is listed. Not a byte at `path` is changed.
+    ///
+    /// # Errors
+    /// `corrupt` if nothing can be named, `not_found`, `busy`, `invalid` for another engine, a newer format
+    /// or a target that is taken; `limit`, `io`, `cancelled`. Nothing is left at `target` then.
+    pub fn salvage(
+        path: impl AsRef<Path>,
+        target: impl AsRef<Path>,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<Salvaged> {
+        let damaged = existing(path.as_ref())?;
+        into_new(target.as_ref(), |target| salvage(&damaged, target, progress))
     }
 
     /// Syncs the log and ends background work; commits are refused from here on, in all clones.
@@ -412,6 +472,18 @@ impl Database {
     pub fn open_store(&self) -> &OpenStore {
         &self.open
     }
+}
+
+/// Does `work` in the directory `path`, made if it isn't there; one that was made goes again if that fails.
+fn into_new<T>(path: &Path, work: impl FnOnce(&Arc<dyn Directory>) -> Result<T>) -> Result<T> {
+    let was_there = path.exists();
+    let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open_or_create(path)?);
+    let done = work(&directory);
+    if done.is_err() && !was_there {
+        // Only if it is empty; what happened tells more than why this failed.
+        let _ = std::fs::remove_dir(path);
+    }
+    done
 }
 
 /// The directory of a database that should be there.

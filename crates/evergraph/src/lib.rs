@@ -39,7 +39,7 @@ pub use evergraph_graph::error::{Error, ErrorKind, Result};
 pub use evergraph_graph::id::{Direction, EdgeId, VertexId};
 pub use evergraph_graph::index::IndexKind;
 pub use evergraph_graph::look_up::ValueRange;
-pub use evergraph_graph::transaction::{Committed, Isolation};
+pub use evergraph_graph::transaction::{Committed, Isolation, TransactionOptions};
 pub use evergraph_graph::value::Value;
 pub use evergraph_graph::view::{Freeze, GraphView};
 pub use evergraph_storage as storage;

@@ -8,6 +8,7 @@ use crate::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use crate::timestamp::Timestamp;
 use crate::value::{Value, ValueType};
 use crate::view::GraphView;
+use std::time::Duration;
 
 /// How far a transaction is kept apart from others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,6 +32,38 @@ impl Isolation {
             Self::Snapshot => "snapshot",
             Self::Serializable => "serializable",
         }
+    }
+}
+
+/// How one transaction is run. What is left out is as the database was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct TransactionOptions {
+    /// How far it is kept apart from others.
+    pub isolation: Option<Isolation>,
+    /// How long it may take, from its begin to its commit's place in the order of commits; attempts after a
+    /// conflict share it. [`Duration::MAX`] for no limit. Waiting until a commit is durable doesn't count:
+    /// it has happened by then.
+    pub timeout: Option<Duration>,
+}
+
+impl TransactionOptions {
+    /// The same, kept apart from others as `isolation` says.
+    #[must_use]
+    pub fn isolation(self, isolation: Isolation) -> Self {
+        Self { isolation: Some(isolation), ..self }
+    }
+
+    /// The same, for at most `timeout`.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+}
+
+impl From<Isolation> for TransactionOptions {
+    fn from(isolation: Isolation) -> Self {
+        Self::default().isolation(isolation)
     }
 }
 

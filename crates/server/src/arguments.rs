@@ -1,6 +1,7 @@
 //! Arguments: what can be said on the command line, and what it means.
 
 use crate::amount;
+use crate::command::backup::BackupArguments;
 use crate::command::bench::BenchArguments;
 use crate::command::check::CheckArguments;
 use crate::command::checkpoint::CheckpointArguments;
@@ -12,6 +13,7 @@ use crate::command::import::ImportArguments;
 use crate::command::index::IndexArguments;
 use crate::command::man::ManArguments;
 use crate::command::run::arguments::RunArguments;
+use crate::command::salvage::SalvageArguments;
 use crate::command::stats::execute::StatsArguments;
 use crate::terminal::console::{Color, When};
 use crate::usage::with_negative_numbers;
@@ -44,6 +46,7 @@ Exit codes:
   6  limit       a stated limit was reached: memory, disk space, counts
   7  io          the operating system refused
   8  busy        another process has the database open
+  9  incomplete  a salvage wrote what it could, and something is missing
   130 cancelled  Ctrl-C or SIGTERM; the database is as it was before";
 
 /// What a log that is synced in the background is synced at, if nothing else is said.
@@ -128,6 +131,10 @@ pub enum Command {
     Stats(StatsArguments),
     /// Read a database's files and graph back and verify them.
     Check(CheckArguments),
+    /// Copy a database into a new folder, verified and checked.
+    Backup(BackupArguments),
+    /// Write what verifies of a damaged database to a new one, and list what is missing.
+    Salvage(SalvageArguments),
     /// Write what is in the log to the database's files, so that it opens fast.
     Checkpoint(CheckpointArguments),
     /// Create, drop and list indexes and uniqueness.

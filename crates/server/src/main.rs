@@ -142,6 +142,8 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => command::run::execute::execute(arguments, context)?,
         Command::Stats(arguments) => command::stats::execute::execute(arguments, context)?,
         Command::Check(arguments) => return command::check::execute(arguments, context),
+        Command::Backup(arguments) => command::backup::execute(arguments, context)?,
+        Command::Salvage(arguments) => return command::salvage::execute(arguments, context),
         Command::Checkpoint(arguments) => command::checkpoint::execute(arguments, context)?,
         Command::Index(arguments) => command::index::execute(arguments, context)?,
         Command::Generate(arguments) => command::generate::execute(arguments, context)?,

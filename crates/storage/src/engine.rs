@@ -26,6 +26,7 @@ use evergraph_graph::topology::{Projection, Topology};
 use evergraph_graph::value::Value;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evergraph_graph::catalogue::Catalogue;
 
@@ -122,8 +123,18 @@ pub struct EngineStatistics {
     pub retained_bytes: u64,
     /// Merges done since opening.
     pub merges: u64,
+    /// Time that those took, all threads together.
+    pub merging: Duration,
+    /// Old versions dropped since opening because no snapshot needed them any more.
+    pub collected_versions: u64,
+    /// Time that looking for them and dropping them took.
+    pub collecting: Duration,
     /// Times that a writer merged or waited because merges were overdue.
     pub stalls: u64,
+    /// Time that writers lost by it, all together.
+    pub stalled: Duration,
+    /// The longest of those times.
+    pub stall_max: Duration,
 }
 
 /// Reading at one timestamp. A vertex that isn't there has nothing; out-vectors are appended to.
@@ -297,11 +308,12 @@ pub trait Engine: Send + Sync + Sized + 'static {
     fn open_group(&self, group: GroupId, label: LabelId);
 
     /// Everything a commit of `mutations` needs that is not for the latch: segments made, records
-    /// sorted, overdue merges done. May wait. Mutations are resolved; schema changes are skipped.
+    /// sorted, overdue merges done. May wait, for about `patience` at most. Mutations are resolved; schema
+    /// changes are skipped.
     ///
     /// # Errors
-    /// `limit` if records outgrew their budget and merges cannot catch up.
-    fn prepare(&self, mutations: &[Mutation]) -> Result<Self::Prepared>;
+    /// `limit` if records outgrew their budget and merges cannot catch up in that time.
+    fn prepare(&self, mutations: &[Mutation], patience: Duration) -> Result<Self::Prepared>;
 
     /// One more than the highest group that exists, whenever it came.
     fn group_count(&self) -> u32;
@@ -316,12 +328,13 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// Installs a commit. Under the latch, before it is published; cannot fail.
     fn append(&self, timestamp: Timestamp, prepared: Self::Prepared) -> Self::Displaced;
 
-    /// Installs a commit read from the log, before the store is open to anybody. Records that a
-    /// segment's body holds already are skipped.
+    /// Installs commits read from the log, one or many, before the store is open to anybody and before
+    /// any of them is published. Each mutation stands with its commit's timestamp, in the order of the
+    /// log. Records that a segment's body holds already are skipped.
     ///
     /// # Errors
     /// `corrupt` if a mutation doesn't fit what is stored.
-    fn replay(&self, timestamp: Timestamp, mutations: &[Mutation]) -> Result<()>;
+    fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()>;
 
     /// The oldest open snapshot moved: versions kept for it may go. Cheap; work is left to the
     /// background.

@@ -23,6 +23,7 @@ use crate::index::build::{Duplicates, check_newcomers, fill_group, other_holder}
 use crate::index::directory::Indexes;
 use crate::index::item::Item;
 use crate::index::property_index::{Completion, PropertyIndex};
+use crate::io::environment::Background;
 use crate::snapshot::session::Session;
 use crate::store::Store;
 use crate::sync::Mutex;
@@ -37,9 +38,15 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, GroupId, KeyId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind, IndexStatistics};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::transaction::{Transaction as _, TransactionOptions};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Building takes as long as it takes; only what the index is named by is a transaction.
+fn unhurried() -> TransactionOptions {
+    TransactionOptions::default().timeout(Duration::MAX)
+}
 
 /// Whose property is indexed, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,10 +117,20 @@ impl<E: Engine> Store<E> {
         progress: &mut dyn FnMut(IndexProgress) -> Result<()>,
     ) -> Result<bool> {
         refuse_without_key(request)?;
-        let id = name_index(&mut self.begin(), request)?;
+        let id = name_index(&mut self.begin_with(unhurried()), request)?;
         let definition = IndexDefinition { id, unique: request.unique };
         if let Some(known) = self.catalogue().index(id) {
-            return if known == definition { Ok(false) } else { Err(differs(&known, request)) };
+            if known != definition {
+                return Err(differs(&known, request));
+            }
+            // Whoever made it may still wait for the disk: it is there when a power cut would leave it. The
+            // catalogue names it a little before its commit is published, both under the latch.
+            let newest = {
+                let _latch = self.timeline().latch();
+                self.timeline().published()
+            };
+            self.front().log.acknowledge(newest.0).map_err(Error::from)?;
+            return Ok(false);
         }
         match id.owner {
             Owner::Label(_) => self.build::<VertexId>(request, definition, progress)?,
@@ -152,8 +169,7 @@ impl<E: Engine> Store<E> {
             refuse_duplicates(&duplicates, definition.id, &self.catalogue())?;
             index.filled(session.timestamp());
         }
-        self.retrying(|| {
-            let mut transaction = self.begin();
+        self.retrying(unhurried(), |mut transaction| {
             let id = name_index(&mut transaction, request)?;
             debug_assert_eq!(id, definition.id, "a name keeps its number");
             let Some(newcomers) = index.newcomers_through(transaction.session().timestamp()) else {
@@ -187,8 +203,7 @@ impl<E: Engine> Store<E> {
         key: &str,
         kind: Option<IndexKind>,
     ) -> Result<IndexDefinition> {
-        self.retrying(|| {
-            let mut transaction = self.begin();
+        self.retrying(unhurried(), |mut transaction| {
             let dropped = choose(transaction.schema_mut().current(), owner, key, kind)?;
             transaction.schema_mut().make(SchemaChange::DropIndex(dropped.id));
             transaction.commit()?;
@@ -425,7 +440,8 @@ fn choose(
 /// Threads that build indexes while a store opens.
 const THREADS: usize = 2;
 
-/// Builds every index of `catalogue` from what `engine` holds at `at`, with two threads.
+/// Builds every index of `catalogue` from what `engine` holds at `at`, with two threads unless the store is
+/// stepped.
 ///
 /// Cost: a scan of every label and type that has an index.
 ///
@@ -435,6 +451,7 @@ pub fn build_all<E: Engine>(
     engine: &Arc<E>,
     at: Timestamp,
     catalogue: &Catalogue,
+    background: Background,
     mut seed: impl FnMut() -> u64,
 ) -> Result<Indexes> {
     let mut work = Work {
@@ -457,7 +474,7 @@ pub fn build_all<E: Engine>(
         }
     }
     let work = Arc::new(work);
-    let helpers = (1..THREADS).filter(|_| work.tasks_count() > 1).map(|_| {
+    let helpers = (1..background.threads(THREADS)).filter(|_| work.tasks_count() > 1).map(|_| {
         let shared = Arc::clone(&work);
         thread::spawn("build-indexes", move || shared.run()).map_err(|source| {
             Error::new(ErrorKind::Io, format!("start the thread build-indexes: {source}")).because(source)

@@ -1,20 +1,27 @@
 //! Keeps one graph: durable, versioned, compact.
 
+pub mod backup;
 pub mod bulk;
 pub mod checkpoint;
 pub mod engine;
 pub mod error;
 pub mod index;
 pub mod indexing;
+#[cfg(tsan)]
+pub mod instrumented_locks;
 pub mod io;
 pub mod log;
 pub mod memory;
 pub mod memory_budget;
 pub mod open;
+pub mod planted;
+pub mod salvage;
 pub mod segment;
 pub mod snapshot;
 pub mod store;
 pub mod sync;
 pub mod timeline;
 pub mod transaction;
+pub mod unfinished;
+pub mod upkeep;
 pub mod vertex_ids;

@@ -10,28 +10,33 @@
 //! While it is recovered, everything in the log counts as durable: it was read from it. Afterwards R
 //! follows the log in mode `sync`. A crash while a database is created leaves an empty directory, or
 //! one whose manifest was not renamed yet: both are created again.
+//! In a simulated [`Environment`] there are no threads: [`OpenStore::step`] does what they do in one round.
 
+use crate::backup::{BackedUp, BackupProgress, backup};
 use crate::checkpoint::check::{CheckProgress, Report, check_files};
 use crate::checkpoint::check_graph::{check_graph, check_index};
-use crate::checkpoint::error::CheckpointError;
-use crate::checkpoint::manifest::{self, Manifest, StoredGroup};
+use crate::checkpoint::manifest::{self, Manifest};
 use crate::checkpoint::read;
-use crate::checkpoint::write::{Checkpointed, Checkpointer, Progress, Sources};
+use crate::checkpoint::write::{Checkpointed, Checkpointer, Progress};
 use crate::engine::Engine;
 use crate::io::directory::{Directory, LockGuard};
-use crate::io::random::{Random, SplitMix64};
+use crate::io::environment::{Background, Environment};
+use crate::io::random::Random;
 use crate::log::options::{Durability, LogOptions};
 use crate::log::recovery::{self, Recovered, Replay as LogReplay};
 use crate::log::writer::Log;
 use crate::memory::engine::MemoryEngine;
+use crate::memory::merger::Rounds;
+use crate::salvage::run::{self, Salvaged};
 use crate::snapshot::session::Session;
 use crate::store::{Parts, Store, StoreOptions};
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::Mutex;
 use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Condvar, Mutex};
 use crate::timeline::clock::{Readable, Timeline};
 use crate::timeline::registry::Access;
-use crate::transaction::replay::Replay;
+use crate::transaction::replay::{BATCH_MUTATIONS, Replay};
+use crate::unfinished::{LOCK_NAME, UNFINISHED_NAME, is_unfinished, unfinished};
+use crate::upkeep::{CheckpointState, Upkeep, UpkeepLimits};
 use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, VertexId};
@@ -42,15 +47,6 @@ use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-
-/// The lock file in a database's directory: one process writes a database.
-pub const LOCK_NAME: &str = "lock";
-/// How often the checkpoint thread looks whether one is due.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Looks after a failed checkpoint before the next try: about 10 seconds.
-const LOOKS_AFTER_FAILURE: u32 = 50;
-/// Log on disk at which a checkpoint is due even if its payload is small.
-const LOG_DISK_BYTES_MAX: u64 = 1 << 30;
 
 /// How a database is opened.
 #[derive(Clone, Debug)]
@@ -64,12 +60,27 @@ pub struct OpenOptions {
     /// Size that log files grow to. 64 MiB.
     pub log_file_bytes: u64,
     /// Commits in the log, in bytes, after which a checkpoint is made in the background: 32 MiB.
-    /// Recovery reads at most about twice as much, at some 30 MiB/s if commits are small.
+    /// Recovery reads at most about twice as much, at some 70 MiB/s if commits are small.
     pub checkpoint_after_bytes: u64,
     /// How often a transaction that conflicts is run again by `transact`. 100.
     pub attempts_max: u32,
     /// How far transactions are kept apart that don't ask for something else.
     pub isolation: Isolation,
+    /// Bytes of commits that a mode without waiting buffers before a committer writes them out. 1 MiB.
+    pub log_spill_bytes: usize,
+    /// Changes in the log that recovery installs at once. 65,536: less takes longer.
+    pub replay_batch_mutations: usize,
+    /// Where chance, time and background work come from: the system's, unless a simulation replaces them.
+    pub environment: Environment,
+    /// How long a transaction may take that doesn't say: see
+    /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). For ever.
+    pub transaction_timeout: Duration,
+    /// Bytes that the writes of one transaction may take in memory; a write beyond it is refused. 1 GiB, about
+    /// what the log takes at once.
+    pub transaction_bytes_max: u64,
+    /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. 10 seconds.
+    /// Merging what is overdue in its own segments comes first, and takes what it takes.
+    pub stall_max: Duration,
 }
 
 impl Default for OpenOptions {
@@ -83,6 +94,12 @@ impl Default for OpenOptions {
             checkpoint_after_bytes: 32 << 20,
             attempts_max: store.attempts_max,
             isolation: store.isolation,
+            log_spill_bytes: log.spill_bytes,
+            replay_batch_mutations: BATCH_MUTATIONS,
+            environment: Environment::default(),
+            transaction_timeout: store.transaction_timeout,
+            transaction_bytes_max: store.transaction_bytes_max,
+            stall_max: store.stall_max,
         }
     }
 }
@@ -102,15 +119,19 @@ pub struct Recovery {
     pub torn_end: bool,
 }
 
-/// What the checkpoint thread did, for `stats`.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct CheckpointState {
-    /// Checkpoints made since opening, asked for or not.
-    pub checkpoints: u64,
-    /// C of the newest one.
-    pub covered_through: Timestamp,
-    /// Why the last attempt in the background failed, if it did.
-    pub failure: Option<String>,
+/// Background work that is done in one step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BackgroundStep {
+    /// A round of merges: the first segment that is due, layers that no snapshot needs.
+    Merge,
+    /// The same after a quiet while: idle segments, if none is due.
+    MergeIdle,
+    /// Removals in indexes, and a checkpoint if one is due.
+    LookAfter,
+    /// The log's next file, if it is time.
+    PrepareLog,
+    /// The log's timer: woken in one step, a period later in the next, when it syncs or seals.
+    LogTimer,
 }
 
 /// A database that is open: its store, and the threads that merge and make checkpoints.
@@ -118,22 +139,14 @@ pub struct CheckpointState {
 /// Closing, or dropping, ends the threads and syncs the log. Clones of the store that live longer
 /// read on; their commits are refused.
 pub struct OpenStore {
-    shared: Arc<Shared>,
-    recovery: Recovery,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-struct Shared {
     store: Store<MemoryEngine>,
     directory: Arc<dyn Directory>,
-    checkpointer: Checkpointer,
-    checkpoint_after_bytes: u64,
-    log_file_bytes: u64,
-    /// Bytes of frames in the log when the newest checkpoint began. Relaxed: a hint.
-    frames_at_checkpoint: AtomicU64,
-    state: Mutex<CheckpointState>,
-    closing: AtomicBool,
-    wake: (Mutex<()>, Condvar),
+    environment: Environment,
+    upkeep: Arc<Upkeep>,
+    recovery: Recovery,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Where merging is, of a store that is stepped.
+    stepped: Option<Mutex<Rounds>>,
     /// Given back when the database is closed.
     lock: Mutex<Option<LockGuard>>,
 }
@@ -141,7 +154,7 @@ struct Shared {
 impl OpenStore {
     /// Opens, or creates, the database in `directory`.
     ///
-    /// Cost: reads the bodies once and the log since the last checkpoint, about a second for 32 MiB
+    /// Cost: reads the bodies once and the log since the last checkpoint, about half a second for 32 MiB
     /// of small commits; then builds the indexes with two threads, a read and an insertion an entry.
     ///
     /// # Errors
@@ -164,15 +177,18 @@ impl OpenStore {
             }
             _ => Readable::Published,
         };
-        let timeline = Arc::new(Timeline::new(manifest.covered_through, readable));
+        let timeline = Timeline::new(manifest.covered_through, readable);
+        let timeline = Arc::new(timeline.with_clock(options.environment.clock()));
         let engine = Arc::new(MemoryEngine::new(Arc::clone(&timeline)));
-        let loaded = read::load(&*directory, &manifest, |group| engine.attach(Arc::new(group)))?;
+        let background = options.environment.background();
+        let loaded = read::load(&*directory, &manifest, background, |group| engine.attach(Arc::new(group)))?;
         let groups = manifest.groups.iter();
         let groups = groups.map(|g| GroupState { group: g.id, label: g.label, rows: g.rows });
         let ids = VertexIds::import(&groups.collect::<Vec<_>>());
-        let mut replay = Replay::new(&*engine, &timeline, manifest.catalogue.clone(), ids);
+        let mut replay = Replay::new(&*engine, &timeline, manifest.catalogue.clone(), ids)
+            .in_batches_of(options.replay_batch_mutations);
         let recovered = replay_log(&*directory, &manifest, &mut replay)?;
-        let (catalogue, ids) = replay.finish();
+        let (catalogue, ids) = replay.finish()?;
         let recovery = Recovery {
             created,
             body_bytes: loaded.bytes_count,
@@ -184,9 +200,16 @@ impl OpenStore {
         let log_options = LogOptions {
             durability: options.durability,
             log_file_bytes: options.log_file_bytes,
+            spill_bytes: options.log_spill_bytes,
+            background,
             ..LogOptions::default()
         };
-        let opened = Arc::new(Log::open(Arc::clone(&directory), recovered, log_options, random()?)?);
+        let opened = Arc::new(Log::open(
+            Arc::clone(&directory),
+            recovered,
+            log_options,
+            random(&options.environment)?,
+        )?);
         assert!(log.set(Arc::clone(&opened)).is_ok(), "the log is opened once");
         let store = Store::assemble(Parts {
             engine,
@@ -194,33 +217,40 @@ impl OpenStore {
             log: opened,
             catalogue,
             ids,
-            random: random()?,
+            random: random(&options.environment)?,
             options: StoreOptions {
                 memory_limit_bytes: options.memory_limit_bytes,
                 attempts_max: options.attempts_max,
                 isolation: options.isolation,
+                background,
+                transaction_timeout: options.transaction_timeout,
+                transaction_bytes_max: options.transaction_bytes_max,
+                stall_max: options.stall_max,
             },
         })?;
-        let shared = Arc::new(Shared {
-            store,
-            directory,
-            checkpointer,
+        let limits = UpkeepLimits {
             checkpoint_after_bytes: options.checkpoint_after_bytes,
             log_file_bytes: options.log_file_bytes,
-            // The log counts what was replayed: a database that crashes often still gets its checkpoints.
-            frames_at_checkpoint: AtomicU64::new(0),
-            state: Mutex::new(CheckpointState {
-                covered_through: manifest.covered_through,
-                ..CheckpointState::default()
-            }),
-            closing: AtomicBool::new(false),
-            wake: (Mutex::new(()), Condvar::new()),
+        };
+        let covered_through = manifest.covered_through;
+        let upkeep = Arc::new(Upkeep::new(store.clone(), checkpointer, covered_through, limits));
+        let stepped = (background == Background::Stepped).then(|| Mutex::new(Rounds::new(store.timeline())));
+        let open = Self {
+            store,
+            directory,
+            environment: options.environment.clone(),
+            upkeep: Arc::clone(&upkeep),
+            recovery,
+            threads: Mutex::default(),
+            stepped,
             lock: Mutex::new(Some(lock)),
-        });
-        let open = Self { shared: Arc::clone(&shared), recovery, threads: Mutex::default() };
-        let engine = Arc::clone(shared.store.engine());
+        };
+        if background == Background::Stepped {
+            return Ok(open);
+        }
+        let engine = Arc::clone(open.store.engine());
         open.start("evergraph-merge", move || engine.run_merges())?;
-        open.start("evergraph-checkpoint", move || shared.look_after())?;
+        open.start("evergraph-checkpoint", move || upkeep.look_after())?;
         Ok(open)
     }
 
@@ -241,16 +271,33 @@ impl OpenStore {
         Ok(())
     }
 
+    /// Does a piece of background work now, in a store that is stepped. What fails in it is told where a
+    /// thread would tell it: by [`OpenStore::checkpoint_state`], or the next commit.
+    ///
+    /// # Panics
+    /// If threads do that work.
+    pub fn step(&self, step: BackgroundStep) {
+        let rounds = self.stepped.as_ref().expect("only a store without threads is stepped");
+        let (store, log) = (self.store(), self.store().log());
+        match step {
+            BackgroundStep::Merge => store.engine().step_merges(&mut rounds.lock(), false),
+            BackgroundStep::MergeIdle => store.engine().step_merges(&mut rounds.lock(), true),
+            BackgroundStep::LookAfter => self.upkeep.look(),
+            BackgroundStep::PrepareLog => log.step_preparer(),
+            BackgroundStep::LogTimer => log.step_timer(),
+        }
+    }
+
     /// The store: transactions and snapshots.
     #[must_use]
     pub fn store(&self) -> &Store<MemoryEngine> {
-        &self.shared.store
+        &self.store
     }
 
     /// Where the files are.
     #[must_use]
     pub fn directory(&self) -> &Arc<dyn Directory> {
-        &self.shared.directory
+        &self.directory
     }
 
     /// What opening found.
@@ -262,7 +309,7 @@ impl OpenStore {
     /// What happened with checkpoints so far.
     #[must_use]
     pub fn checkpoint_state(&self) -> CheckpointState {
-        self.shared.state.lock().clone()
+        self.upkeep.state()
     }
 
     /// Makes a checkpoint now, while others go on writing. `progress` may stop it.
@@ -270,7 +317,24 @@ impl OpenStore {
     /// # Errors
     /// `cancelled`; `limit` on a full disk, `io`: the checkpoint before stays valid.
     pub fn checkpoint(&self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Checkpointed> {
-        Ok(self.shared.checkpoint(progress)?)
+        Ok(self.upkeep.checkpoint(progress)?)
+    }
+
+    /// Copies everything committed so far into `target`, an empty directory, while others go on: the copy
+    /// is a database of its own. `progress` may stop it.
+    ///
+    /// Cost: each file read and written once, its checksums compared.
+    ///
+    /// # Errors
+    /// `invalid` if `target` is taken; `corrupt` if a file isn't what was written; `limit` on a full disk,
+    /// `io`, `cancelled`. Nothing is left in `target` then.
+    pub fn backup(
+        &self,
+        target: &dyn Directory,
+        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackedUp> {
+        let (checkpointer, salt) = (self.upkeep.checkpointer(), random(&self.environment)?.next_u64());
+        backup(&self.store, &*self.directory, checkpointer, target, salt, progress)
     }
 
     /// Checks the graph of a snapshot taken now: lists sorted, both sides of every edge, its ends alive,
@@ -300,24 +364,20 @@ impl OpenStore {
     /// # Errors
     /// What the log says when it is synced for the last time.
     pub fn close(&self) -> Result<()> {
-        if self.shared.closing.swap(true, Ordering::AcqRel) {
+        if !self.upkeep.close() {
             return Ok(());
         }
         // Who has not committed yet will not: nothing is acknowledged after the log's last sync.
         let closed = || "the database is closed".to_owned();
-        self.shared.store.timeline().latch().poisoned.get_or_insert_with(closed);
-        {
-            let _awake = self.shared.wake.0.lock();
-            self.shared.wake.1.notify_all();
-        }
-        self.shared.store.engine().merger().close();
+        self.store.timeline().latch().poisoned.get_or_insert_with(closed);
+        self.store.engine().merger().close();
         for thread in std::mem::take(&mut *self.threads.lock()) {
             // A panic of a background thread was printed by it; closing goes on.
             drop(thread.join());
         }
-        let closed = self.shared.store.log().close();
+        let closed = self.store.log().close();
         // Nothing writes any more: another process, or this one, may open it.
-        drop(self.shared.lock.lock().take());
+        drop(self.lock.lock().take());
         Ok(closed?)
     }
 }
@@ -329,89 +389,19 @@ impl Drop for OpenStore {
     }
 }
 
-impl Shared {
-    fn checkpoint(
-        &self,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> std::result::Result<Checkpointed, CheckpointError> {
-        let store = &self.store;
-        let frames = store.log().frame_bytes();
-        let groups = || {
-            let states = store.vertex_id_state();
-            // A group whose ids were taken for a load that failed has no vertices and is not kept.
-            let known = states.iter().filter(|state| store.engine().groups().get(state.group).is_some());
-            known.map(|s| StoredGroup { id: s.group, label: s.label, rows: s.rows }).collect()
-        };
-        let sources = Sources {
-            engine: store.engine(),
-            log: store.log(),
-            catalogue: &|| store.catalogue(),
-            groups: &groups,
-        };
-        let made = self.checkpointer.checkpoint(&sources, progress)?;
-        self.frames_at_checkpoint.store(frames, Ordering::Relaxed);
-        let mut state = self.state.lock();
-        state.checkpoints += 1;
-        state.covered_through = made.covered_through;
-        state.failure = made.left_over.as_ref().map(ToString::to_string);
-        Ok(made)
-    }
-
-    fn is_due(&self) -> bool {
-        // A load makes its own: one in between would keep names of a load that may still fail.
-        if self.store.timeline().latch().loading {
-            return false;
-        }
-        let log = self.store.log();
-        let since = log.frame_bytes().wrapping_sub(self.frames_at_checkpoint.load(Ordering::Relaxed));
-        since > self.checkpoint_after_bytes
-            || (since > 0 && log.disk_bytes() > LOG_DISK_BYTES_MAX.max(4 * self.log_file_bytes))
-    }
-
-    /// Makes checkpoints when they are due and tidies indexes, until closing: the life of a thread.
-    fn look_after(&self) {
-        let mut wait = 0;
-        loop {
-            {
-                let guard = self.wake.0.lock();
-                if !self.closing.load(Ordering::Acquire) {
-                    drop(self.wake.1.wait_timeout(guard, LOOK_EVERY));
-                }
-            }
-            if self.closing.load(Ordering::Acquire) {
-                return;
-            }
-            self.store.collect_indexes();
-            wait = u32::saturating_sub(wait, 1);
-            if wait == 0 && !self.store.log().is_poisoned() && self.is_due() {
-                let stop = &mut |_| match self.closing.load(Ordering::Acquire) {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                };
-                match self.checkpoint(stop) {
-                    Ok(_) | Err(CheckpointError::Cancelled) => {}
-                    Err(error) => {
-                        self.state.lock().failure = Some(error.to_string());
-                        wait = LOOKS_AFTER_FAILURE;
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn random() -> Result<Box<dyn Random>> {
-    let seeded = SplitMix64::from_system();
-    let seeded = seeded.map_err(|source| {
+fn random(environment: &Environment) -> Result<Box<dyn Random>> {
+    environment.random().map_err(|source| {
         Error::new(ErrorKind::Io, format!("ask the system for random bytes: {source}")).because(source)
-    })?;
-    Ok(Box::new(seeded))
+    })
 }
 
 /// Refuses a directory that is neither a database nor fit to become one.
 fn refuse_strangers(directory: &dyn Directory, create: bool) -> Result<()> {
     if directory.exists(manifest::FILE_NAME)? {
         return Ok(());
+    }
+    if is_unfinished(directory)? {
+        return Err(unfinished(directory));
     }
     let ours = [LOCK_NAME, manifest::NEW_FILE_NAME];
     let names = directory.list()?;
@@ -445,7 +435,10 @@ fn read_or_create(directory: &dyn Directory, create: bool) -> Result<(Manifest, 
     // Again: somebody may have made or removed it before the lock was ours.
     refuse_strangers(directory, create)?;
     if directory.exists(manifest::FILE_NAME)? {
-        return Ok((Manifest::read(directory, MemoryEngine::NAME)?, false));
+        let manifest = Manifest::read(directory, MemoryEngine::NAME)?;
+        // A crash came right after a backup or salvage had made it a database.
+        manifest::remove_if_there(directory, UNFINISHED_NAME)?;
+        return Ok((manifest, false));
     }
     manifest::remove_if_there(directory, manifest::NEW_FILE_NAME)?;
     let manifest = Manifest::empty(MemoryEngine::NAME);
@@ -471,6 +464,19 @@ pub fn check(directory: Arc<dyn Directory>, progress: &mut CheckProgress<'_>) ->
         open.close()?;
     }
     Ok(report)
+}
+
+/// Reads the database in `directory`, damaged or not, and writes what verifies into `target`, an empty
+/// directory. Not a byte of the first is changed. `progress` may stop it.
+///
+/// # Errors
+/// As [`run::salvage`].
+pub fn salvage(
+    directory: &dyn Directory,
+    target: &Arc<dyn Directory>,
+    progress: &mut CheckProgress<'_>,
+) -> Result<Salvaged> {
+    run::salvage(directory, target, random(&Environment::default())?.next_u64(), progress)
 }
 
 fn replay_log(

@@ -11,12 +11,16 @@
 use crate::engine::{Engine, EngineStatistics};
 use crate::index::directory::IndexDirectory;
 use crate::indexing::build_all;
+use crate::io::environment::Background;
 use crate::io::random::Random;
+use crate::log::frame::PAYLOAD_BYTES_MAX;
 use crate::log::writer::{Log, LogStatistics};
 use crate::memory_budget::MemoryBudget;
+use crate::planted::{Bug, planted};
 use crate::snapshot::handle::Snapshot;
 use crate::sync::ArcCell;
 use crate::timeline::clock::Timeline;
+use crate::transaction::deadline::Deadline;
 use crate::transaction::front::{Counters, Front};
 use crate::transaction::handle::Transaction;
 use crate::transaction::names::Names;
@@ -25,8 +29,9 @@ use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::transaction::{Isolation, Transaction as _};
+use evergraph_graph::transaction::{Isolation, Transaction as _, TransactionOptions};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a store is made of. Engine, catalogue and ids are those of the timeline's newest commit.
 pub struct Parts<E: Engine> {
@@ -55,11 +60,30 @@ pub struct StoreOptions {
     pub attempts_max: u32,
     /// How far transactions are kept apart that don't ask for something else. By snapshots.
     pub isolation: Isolation,
+    /// Whether threads help while the store is assembled.
+    pub background: Background,
+    /// How long a transaction may take that doesn't say: see
+    /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). For ever.
+    pub transaction_timeout: Duration,
+    /// Bytes that the writes of one transaction may take in memory; a write beyond it is refused. 1 GiB, about
+    /// what the log takes at once.
+    pub transaction_bytes_max: u64,
+    /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. 10 seconds.
+    /// Merging what is overdue in its own segments comes first, and takes what it takes.
+    pub stall_max: Duration,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { memory_limit_bytes: u64::MAX, attempts_max: 100, isolation: Isolation::Snapshot }
+        Self {
+            memory_limit_bytes: u64::MAX,
+            attempts_max: 100,
+            isolation: Isolation::Snapshot,
+            background: Background::Threads,
+            transaction_timeout: Duration::MAX,
+            transaction_bytes_max: PAYLOAD_BYTES_MAX as u64,
+            stall_max: Duration::from_secs(10),
+        }
     }
 }
 
@@ -101,14 +125,13 @@ pub struct StoreStatistics {
 pub struct Store<E: Engine> {
     front: Arc<Front<E>>,
     retry: Arc<Retry>,
-    attempts_max: u32,
-    isolation: Isolation,
+    options: Arc<StoreOptions>,
 }
 
 impl<E: Engine> Clone for Store<E> {
     fn clone(&self) -> Self {
         let (front, retry) = (Arc::clone(&self.front), Arc::clone(&self.retry));
-        Self { front, retry, attempts_max: self.attempts_max, isolation: self.isolation }
+        Self { front, retry, options: Arc::clone(&self.options) }
     }
 }
 
@@ -121,7 +144,7 @@ impl<E: Engine> Store<E> {
         let Parts { engine, timeline, log, catalogue, ids, random, options } = parts;
         let retry = Retry::new(random);
         let newest = timeline.published();
-        let indexes = build_all(&engine, newest, &catalogue, || retry.next_u64())?;
+        let indexes = build_all(&engine, newest, &catalogue, options.background, || retry.next_u64())?;
         let front = Front {
             engine,
             timeline,
@@ -132,27 +155,37 @@ impl<E: Engine> Store<E> {
             indexes: IndexDirectory::new(indexes),
             budget: Arc::new(MemoryBudget::new(options.memory_limit_bytes)),
             counters: Counters::default(),
+            write_bytes_max: options.transaction_bytes_max,
         };
-        let StoreOptions { attempts_max, isolation, .. } = options;
-        Ok(Self { front: Arc::new(front), retry: Arc::new(retry), attempts_max, isolation })
+        Ok(Self { front: Arc::new(front), retry: Arc::new(retry), options: Arc::new(options) })
     }
 
     /// How far transactions are kept apart that don't ask for something else.
     #[must_use]
     pub fn isolation(&self) -> Isolation {
-        self.isolation
+        self.options.isolation
     }
 
-    /// Begins a transaction at the newest commit, kept apart from others as the store's options say.
+    /// Begins a transaction at the newest commit, as the store's options say.
     #[must_use]
     pub fn begin(&self) -> Transaction<E> {
-        self.begin_with(self.isolation)
+        self.begin_with(TransactionOptions::default())
     }
 
     /// Begins a transaction at the newest commit.
     #[must_use]
-    pub fn begin_with(&self, isolation: Isolation) -> Transaction<E> {
-        Transaction::begin(&self.front, isolation)
+    pub fn begin_with(&self, options: impl Into<TransactionOptions>) -> Transaction<E> {
+        let options = options.into();
+        self.begin_until(options, self.deadline(options))
+    }
+
+    fn begin_until(&self, options: TransactionOptions, deadline: Deadline) -> Transaction<E> {
+        Transaction::begin(&self.front, options.isolation.unwrap_or(self.options.isolation), deadline)
+    }
+
+    fn deadline(&self, options: TransactionOptions) -> Deadline {
+        let timeout = options.timeout.unwrap_or(self.options.transaction_timeout);
+        Deadline::after(self.front.timeline.clock(), timeout, self.options.stall_max)
     }
 
     /// A snapshot of the newest commit that is readable: durable, in mode `sync`.
@@ -168,24 +201,29 @@ impl<E: Engine> Store<E> {
     /// What `body` or the commit says, at once unless it is `conflict`; `conflict` after the last
     /// attempt, with their number.
     pub fn transact<T>(&self, mut body: impl FnMut(&mut Transaction<E>) -> Result<T>) -> Result<T> {
-        self.retrying(|| {
-            let mut transaction = self.begin();
+        self.retrying(TransactionOptions::default(), |mut transaction| {
             let value = body(&mut transaction)?;
             transaction.commit()?;
             Ok(value)
         })
     }
 
-    /// Calls `attempt` until it doesn't fail with `conflict`, with a short random wait in between, which
-    /// grows. `attempt` must not leave a transaction open when it fails: its snapshot would be held.
+    /// Calls `attempt` with a transaction, which it commits or drops, until it doesn't fail with `conflict`,
+    /// with a short random wait in between, which grows.
     ///
     /// # Errors
-    /// What `attempt` says, at once unless it is `conflict`; `conflict` after the last attempt, with
-    /// their number.
-    pub fn retrying<T>(&self, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    /// What `attempt` says, at once unless it is `conflict`; `conflict` after the last attempt, or when the
+    /// transaction's time is over, with their number.
+    pub fn retrying<T>(
+        &self,
+        options: impl Into<TransactionOptions>,
+        mut attempt: impl FnMut(Transaction<E>) -> Result<T>,
+    ) -> Result<T> {
+        let options = options.into();
+        let deadline = self.deadline(options);
         let mut attempts = 0;
         loop {
-            let error = match attempt() {
+            let error = match attempt(self.begin_until(options, deadline.clone())) {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
@@ -193,10 +231,13 @@ impl<E: Engine> Store<E> {
             if !error.is_conflict() {
                 return Err(error);
             }
-            if attempts >= self.attempts_max {
+            if attempts >= self.options.attempts_max {
                 return Err(error.context(format!("after {attempts} attempts")));
             }
             self.retry.wait(attempts);
+            if deadline.has_passed() {
+                return Err(error.context(format!("after {attempts} attempts and all of its time")));
+            }
         }
     }
 
@@ -219,7 +260,7 @@ impl<E: Engine> Store<E> {
     pub fn collect_indexes(&self) {
         // R before the registry, as merges do: whoever registers later is no older.
         let readable = self.front.timeline.readable();
-        let oldest = self.front.timeline.registry().oldest();
+        let oldest = self.front.timeline.registry().oldest().filter(|_| !planted(Bug::RemovalTooEarly));
         self.front.indexes.collect(oldest.map_or(readable, |oldest| oldest.min(readable)));
     }
 

@@ -1,27 +1,38 @@
 //! Locks, atomics and threads: the one place they come from, so that shuttle can drive them.
 //!
-//! With `--cfg shuttle` every lock, atomic and thread below is shuttle's, and a test explores
-//! schedules; without it they are the standard library's. Locks here do not poison: a panic
-//! under the commit latch poisons the *store* (see `transaction::latch`), which says more.
+//! ```text
+//! (nothing)       the standard library's
+//! --cfg shuttle   shuttle's, all of them: tests explore schedules
+//! --cfg loom      the atomics alone are loom's: `tests/weak_orders.rs` looks at what they publish, in every
+//!                 order that the language allows
+//! --cfg tsan      the locks are those of `instrumented_locks.rs`, through which the thread sanitizer sees
+//! ```
+//!
+//! Locks here do not poison: a panic under the commit latch poisons the *store* (see `transaction::latch`),
+//! which says more.
 //!
 //! Lock order, outermost first: commit latch, registry, index shard, merge queue, log buffer. Whoever
 //! leads the log's group commit takes none of them but the log buffer.
 //! Under the commit latch nobody waits, does I/O or frees large memory.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, TryLockError};
 use std::time::Duration;
 
+#[cfg(tsan)]
+use crate::instrumented_locks as base;
 #[cfg(shuttle)]
 use shuttle::sync as base;
-#[cfg(not(shuttle))]
+#[cfg(not(any(shuttle, tsan)))]
 use std::sync as base;
 
 /// Atomics; each user says what it publishes and who reads it.
 pub mod atomic {
+    #[cfg(loom)]
+    pub use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
     #[cfg(shuttle)]
     pub use shuttle::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-    #[cfg(not(shuttle))]
+    #[cfg(not(any(shuttle, loom)))]
     pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 }
 
@@ -82,8 +93,8 @@ impl<T> Mutex<T> {
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         match self.0.try_lock() {
             Ok(guard) => Some(guard),
-            Err(base::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(base::TryLockError::WouldBlock) => None,
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
         }
     }
 }

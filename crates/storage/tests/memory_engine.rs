@@ -19,6 +19,7 @@ use evergraph_storage::timeline::registry::Access;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 const KEY: KeyId = KeyId(3);
 
@@ -293,7 +294,7 @@ proptest! {
             match step {
                 Step::Commit(wishes) => {
                     let mut model = models.last().unwrap().clone();
-                    let prepared = engine.prepare(&resolve(&mut model, &wishes)).unwrap();
+                    let prepared = engine.prepare(&resolve(&mut model, &wishes), Duration::ZERO).unwrap();
                     let mut latch = timeline.latch();
                     let timestamp = timeline.published().next();
                     let displaced = engine.append(timestamp, prepared);

@@ -14,7 +14,6 @@ fn a_broken_log_refuses_commits_and_readers_go_on() {
         let faulty = Faulty::new(10);
         let held = faulty.open.store().snapshot();
         let before = faulty.contents();
-        faulty.rest();
         faulty.faults.plan(Fault::new(operation, "log-", io::ErrorKind::Other));
 
         let unknown = faulty.add_person().unwrap_err();

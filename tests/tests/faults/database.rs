@@ -1,15 +1,14 @@
 //! Database: a graph that grows by a chain of persons, on a disk in memory that fails as planned.
 
 use evergraph::graph::transaction::Transaction as _;
+use evergraph::storage::io::environment::Environment;
 use evergraph::storage::io::failing::FailingDirectory;
 use evergraph::storage::io::memory::MemoryDirectory;
-use evergraph::storage::open::OpenStore;
+use evergraph::storage::open::{OpenOptions, OpenStore};
 use evergraph::{Durability, ReadByName, Result, Value, VertexId};
 use evergraph_tests::contents::Contents;
 use evergraph_tests::store::{assert_healthy, open_synced, small_files};
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 /// A database, the disk below it, and the failures between them.
 pub struct Faulty {
@@ -24,7 +23,9 @@ impl Faulty {
     pub fn new(persons: u64) -> Self {
         let disk = MemoryDirectory::new("db");
         let faults = FailingDirectory::new(Arc::new(disk.clone()));
-        let open = OpenStore::open(Arc::new(faults.clone()), &small_files(Durability::Sync)).unwrap();
+        // Nothing goes on beside the caller: a planned failure meets what the test does next.
+        let options = OpenOptions { environment: Environment::simulated(1), ..small_files(Durability::Sync) };
+        let open = OpenStore::open(Arc::new(faults.clone()), &options).unwrap();
         open.store().create_unique_index("Person", "number").unwrap();
         let faulty = Self { disk, faults, open };
         (0..persons).for_each(|_| faulty.add_person().unwrap());
@@ -44,16 +45,6 @@ impl Faulty {
             }
             Ok(())
         })
-    }
-
-    /// Waits until nothing is written in the background: the next log file is prepared, the last batch is
-    /// sealed. A failure planned after it meets what the test does next.
-    pub fn rest(&self) {
-        let mut before = None;
-        while before != Some(self.faults.changes_count()) {
-            before = Some(self.faults.changes_count());
-            thread::sleep(Duration::from_millis(250));
-        }
     }
 
     /// How many persons a snapshot shows.

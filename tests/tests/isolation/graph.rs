@@ -3,6 +3,7 @@
 
 use crate::race::{LEVELS, name_types, once, race};
 use evergraph::{Database, Direction, ErrorKind, GraphView, IndexOptions, ReadByName, Snapshot, VertexId};
+use evergraph_tests::contents::Contents;
 use std::collections::BTreeSet;
 
 const THREADS: usize = 4;
@@ -134,5 +135,42 @@ fn index_scan_and_lists_agree_in_every_snapshot() {
                 assert_eq!((&scanned, &scanned), (&found, &listed), "group {group}, {isolation:?}");
             }
         });
+    }
+}
+
+#[test]
+fn a_transaction_reads_one_moment_while_others_write_merge_and_make_checkpoints() {
+    for isolation in LEVELS {
+        let (database, vertices) = vertices(60);
+        name_types(&database, &["E"]);
+        race(THREADS, 30, |thread, round, dice| match thread {
+            0 => {
+                let tx = database.begin_with(isolation);
+                let first = Contents::of(tx.by_id_ref(), 50);
+                for _ in 0..4 {
+                    assert!(Contents::of(tx.by_id_ref(), 50) == first, "{isolation:?}: the scan changed");
+                }
+            }
+            1 => {
+                database.store().engine().merge_everything();
+                if round % 5 == 0 {
+                    database.checkpoint().unwrap();
+                }
+            }
+            _ => {
+                for _ in 0..50 {
+                    let [source, target] = dice.pick_two(&vertices);
+                    let (at, deletes) = (dice.below(100) as i64, dice.below(3) == 0);
+                    once(&database, isolation, |tx| {
+                        tx.set(source, "at", at)?;
+                        match tx.edges(source, Direction::Out, &["E"])?.first() {
+                            Some((edge, _)) if deletes => tx.delete_edge(*edge),
+                            _ => tx.add_edge(source, "E", target, &[("at", at.into())]).map(drop),
+                        }
+                    });
+                }
+            }
+        });
+        assert!(database.statistics().unwrap().edges_count() > 100, "the graph went on");
     }
 }

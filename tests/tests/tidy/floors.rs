@@ -19,6 +19,7 @@ pub const CRATES: Floors = &[
     &["evergraph"],
     &["evergraph-server"],
     &["evergraph-tests", "evergraph-benches", "evergraph-fuzz"],
+    &["evergraph-libfuzzer"],
 ];
 
 /// The modules of storage, by floor; edit it when a module lands or moves.
@@ -26,7 +27,7 @@ pub const CRATES: Floors = &[
 /// The longest entry that a module's path starts with counts: with `"segment"` here and
 /// `"segment::merge"` two floors up, only merge stands higher.
 pub const MODULES: Floors = &[
-    &["sync"],
+    &["sync", "instrumented_locks", "planted"],
     &["io", "timeline"],
     &["log"],
     &["checkpoint::error"],
@@ -37,6 +38,8 @@ pub const MODULES: Floors = &[
     &["transaction", "snapshot"],
     &["store", "indexing"],
     &["bulk", "checkpoint"],
+    &["unfinished"],
+    &["backup", "salvage", "upkeep"],
     &["open"],
 ];
 

@@ -25,7 +25,7 @@ use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise, stem_
 use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
 use evergraph_storage::checkpoint::manifest;
-use evergraph_storage::open::LOCK_NAME;
+use evergraph_storage::unfinished::LOCK_NAME;
 use std::fs;
 use std::path::{Path, PathBuf};
 

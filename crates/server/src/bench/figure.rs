@@ -107,6 +107,19 @@ impl Figure {
         self.settings.insert(setting, value.to_string());
         self
     }
+
+    /// The median: `12,345/s`.
+    #[must_use]
+    pub fn value_text(&self) -> String {
+        self.unit.show(self.value)
+    }
+
+    /// The median with its range: `0.81 x (0.78 x to 0.85 x)`.
+    #[must_use]
+    pub fn range_text(&self) -> String {
+        let [value, low, high] = [self.value, self.spread.low, self.spread.high].map(|at| self.unit.show(at));
+        format!("{value} ({low} to {high})")
+    }
 }
 
 /// The middle of `sorted`, or the mean of the two in the middle.

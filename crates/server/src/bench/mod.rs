@@ -6,6 +6,7 @@
 //! looking up a vertex by value, a range, an index built
 //! importing  an edge list becomes a durable database
 //! restart    opening that database, with a checkpoint and with a long log
+//! transactions  a benchmark of its own: isolation, contention, hubs, old snapshots, long logs
 //! ```
 //!
 //! Every figure is the median of several runs with their range, and the runs of what is compared take
@@ -21,3 +22,4 @@ pub mod looking_up;
 pub mod machine;
 pub mod plan;
 pub mod restart;
+pub mod transactions;

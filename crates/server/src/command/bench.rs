@@ -1,10 +1,13 @@
 //! `evergraph bench`: the quick look that users take on their own machine. See [`crate::bench`].
 
 use crate::bench::plan::{Plan, run};
+use crate::bench::transactions;
+use crate::bench::transactions::plan::Part;
 use crate::context::Context;
 use crate::terminal::failure::Failure;
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
+use std::time::Duration;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -12,6 +15,7 @@ Examples:
   evergraph bench --quick
   evergraph bench --scale 20 --dir /data
   evergraph bench --json > figures.json
+  evergraph bench transactions
 
 What is measured:
   Commits in every durability mode, scans and PageRank on live data beside a
@@ -19,9 +23,24 @@ What is measured:
   figure is the median of several runs with the lowest and the highest of them;
   below each table stands what would make it lie. Close other programs first.";
 
+const TRANSACTIONS_HELP: &str = "\
+Examples:
+  evergraph bench transactions
+  evergraph bench transactions --quick
+  evergraph bench transactions --only social,half-writes --linkbench linkbench/config
+  evergraph bench transactions --only held-snapshot --minutes 10
+  evergraph bench transactions --json > figures.json
+
+What is measured:
+  Serialisable transactions beside snapshot isolation, with the share of
+  attempts that were refused, at low and high contention on 1, 2 and 8 threads;
+  look-ups and appends on a hub; updates beside a snapshot that stays open;
+  recovery by the length of the log. Tables are Markdown. Two runs that are
+  compared follow each other. Close other programs first.";
+
 /// What `evergraph bench` is told.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub struct BenchArguments {
     /// Some ten seconds instead of three minutes; figures vary more.
     #[arg(long)]
@@ -32,6 +51,43 @@ pub struct BenchArguments {
     /// Folder to work in [default: target if it is there, else the system's temporary folder].
     #[arg(long, value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
+    /// A benchmark of its own.
+    #[command(subcommand)]
+    pub subject: Option<Subject>,
+}
+
+/// Benchmarks of their own.
+#[derive(Subcommand, Debug)]
+pub enum Subject {
+    /// Measure transactions: isolation, contention, hubs, old snapshots, recovery.
+    #[command(after_help = TRANSACTIONS_HELP)]
+    Transactions(TransactionsArguments),
+}
+
+/// What `evergraph bench transactions` is told.
+#[derive(Args, Debug)]
+pub struct TransactionsArguments {
+    /// Some seconds instead of four minutes; figures vary much.
+    #[arg(long)]
+    pub quick: bool,
+    /// Measure these parts only.
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    pub only: Vec<Part>,
+    /// Vertices of the graph at low contention.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..=10_000_000))]
+    pub vertices: Option<u32>,
+    /// Runs of everything.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: Option<u32>,
+    /// How long updates go on beside a held snapshot, and as long without [default: 20 s].
+    #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub minutes: Option<u64>,
+    /// Folder of LinkBench's Distribution.dat.gz [default: a power law stands in].
+    #[arg(long, value_name = "FOLDER")]
+    pub linkbench: Option<PathBuf>,
+    /// Folder to work in [default: target if it is there, else the system's temporary folder].
+    #[arg(long, value_name = "FOLDER")]
+    pub dir: Option<PathBuf>,
 }
 
 /// Measures this machine. Tables are printed as they are done; JSON is one document in the end.
@@ -39,7 +95,26 @@ pub struct BenchArguments {
 /// # Errors
 /// `cancelled`; what making and opening databases meets.
 pub fn execute(arguments: &BenchArguments, context: &Context) -> Result<(), Failure> {
+    if let Some(Subject::Transactions(arguments)) = &arguments.subject {
+        return measure_transactions(arguments, context);
+    }
     let plan = if arguments.quick { Plan::quick(arguments.scale) } else { Plan::full(arguments.scale) };
     let report = run(&plan, arguments.dir.as_deref(), context)?;
+    if context.console.is_json() { context.console.result(&report) } else { Ok(()) }
+}
+
+fn measure_transactions(arguments: &TransactionsArguments, context: &Context) -> Result<(), Failure> {
+    use transactions::plan::{Plan, run};
+    let mut plan = if arguments.quick { Plan::quick() } else { Plan::full() };
+    plan.nodes = arguments.vertices.unwrap_or(plan.nodes);
+    plan.rounds = arguments.rounds.map_or(plan.rounds, |rounds| rounds as usize);
+    if let Some(minutes) = arguments.minutes {
+        plan.held_time = Duration::from_secs(60 * minutes);
+    }
+    plan.distributions = arguments.linkbench.as_ref().map(|folder| folder.join("Distribution.dat.gz"));
+    if !arguments.only.is_empty() {
+        plan.parts.retain(|part| arguments.only.contains(part));
+    }
+    let report = run(plan, arguments.dir.as_deref(), context)?;
     if context.console.is_json() { context.console.result(&report) } else { Ok(()) }
 }

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::open::refuse_file;
 use crate::terminal::failure::Failure;
+use crate::terminal::meter::Meter;
 use crate::terminal::number::{counted, size, time};
 use crate::terminal::table::visible;
 use clap::Args;
@@ -20,12 +21,13 @@ const AFTER_HELP: &str = "\
 Examples:
   evergraph check social.eg
   evergraph check social.eg --json
-  evergraph check social.eg --quiet && cp -r social.eg backup/
+  evergraph check social.eg --quiet && evergraph backup social.eg monday.eg
 
 What is verified:
   The checksums of all files; that lists are sorted; that every edge is in the
   lists of both its ends, and both are there; that indexes have what a scan
-  finds. With findings the exit code is 5.";
+  finds. With findings the exit code is 5. Nothing is repaired: restore a
+  backup, or let `evergraph salvage` write what verifies to a new database.";
 
 /// What `evergraph check` is told.
 #[derive(Args, Debug)]
@@ -43,13 +45,7 @@ pub fn execute(arguments: &CheckArguments, context: &Context) -> Result<ExitCode
     refuse_file(&arguments.database)?;
     let meter = context.console.meter();
     let began = Instant::now();
-    let found = Database::check_files(&arguments.database, &mut |part, done, total| {
-        meter.tell(part, (total > 0).then(|| done as f64 / total as f64), String::new);
-        match context.cancel.is_cancelled() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    })?;
+    let found = Database::check_files(&arguments.database, &mut meter_of_check(&meter, context))?;
     drop(meter);
     let finding = |finding: &Finding| format!("{}: {}", finding.place, finding.problem);
     let report = CheckReport {
@@ -71,6 +67,17 @@ pub fn execute(arguments: &CheckArguments, context: &Context) -> Result<ExitCode
     }
     context.console.result(&report)?;
     Ok(ExitCode::from(ErrorKind::Corrupt.exit_code()))
+}
+
+/// What shows how far a check is, and stops it at Ctrl-C.
+pub fn meter_of_check(meter: &Meter, context: &Context) -> impl FnMut(&str, u64, u64) -> ControlFlow<()> {
+    |part, done, total| {
+        meter.tell(part, (total > 0).then(|| done as f64 / total as f64), String::new);
+        match context.cancel.is_cancelled() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
 }
 
 /// What a check found.

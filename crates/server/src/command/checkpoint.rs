@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const AFTER_HELP: &str = "\
 Examples:
   evergraph checkpoint social.eg
-  evergraph checkpoint social.eg --quiet && cp -r social.eg backup/
+  evergraph checkpoint social.eg --quiet && du -sh social.eg
 
 An open database does this by itself when its log has grown. By hand it makes
 the next opening as fast as can be, and the folder as small.";

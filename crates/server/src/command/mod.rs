@@ -1,5 +1,6 @@
 //! The commands, a subcommand a file: its arguments, what it does, and its report.
 
+pub mod backup;
 pub mod bench;
 pub mod check;
 pub mod checkpoint;
@@ -11,4 +12,5 @@ pub mod import;
 pub mod index;
 pub mod man;
 pub mod run;
+pub mod salvage;
 pub mod stats;

@@ -124,7 +124,9 @@ fn own_hint(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::Corrupt => {
             return Some(
-                "`evergraph check DB` lists all that is damaged; restore a copy of the folder".to_owned(),
+                "`evergraph check DB` lists all that is damaged; restore a backup, or `evergraph salvage DB \
+                 NEW` saves what verifies"
+                    .to_owned(),
             );
         }
         ErrorKind::Conflict => return Some("nothing was changed; run it again".to_owned()),

@@ -48,6 +48,9 @@ type Columns = Vec<(KeyId, Arc<PackedColumn>)>;
 
 /// A body that has a stable form.
 pub trait StableForm: Sized {
+    /// How many properties have a column.
+    fn columns_count(&self) -> usize;
+
     /// Appends the stable form.
     fn put(&self, out: &mut Vec<u8>);
 
@@ -67,6 +70,10 @@ pub trait StableForm: Sized {
 }
 
 impl StableForm for EdgeBody {
+    fn columns_count(&self) -> usize {
+        self.columns.len()
+    }
+
     fn put(&self, out: &mut Vec<u8>) {
         let (rows, ends): (&[u16], &[u32]) = match &self.rows {
             Rows::Dense { ends } => (&[], ends),
@@ -155,6 +162,10 @@ impl StableForm for EdgeBody {
 }
 
 impl StableForm for VertexBody {
+    fn columns_count(&self) -> usize {
+        self.columns.len()
+    }
+
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[VERTICES, VERSION]);
         out.extend_from_slice(&(self.columns.len() as u16).to_le_bytes());

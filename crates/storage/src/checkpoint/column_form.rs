@@ -29,6 +29,9 @@ const SMALL_ENDS: u8 = 2;
 const LARGE_ENDS: u8 = 3;
 const SOME_MISSING: u8 = 4;
 
+/// Bytes before a column's items.
+pub const HEAD_BYTES: usize = 16;
+
 /// Appends the stable form of `column`.
 ///
 /// # Panics
@@ -57,6 +60,25 @@ pub fn put_column(out: &mut Vec<u8>, column: &PackedColumn) {
             out.extend_from_slice(bytes);
         }
     }
+}
+
+/// How many bytes the stored form takes that begins with `head`, whatever comes of the rest.
+///
+/// # Errors
+/// If `head` is shorter than [`HEAD_BYTES`] or not the beginning of a column.
+pub fn stored_bytes(head: &[u8]) -> Decoded<u64> {
+    let mut reader = Reader::new(head);
+    let start = reader.clone();
+    let (_, layout, _) = (reader.u8()?, reader.u8()?, reader.u16()?);
+    let (items, string_bytes) = (u64::from(reader.u32()?), reader.u64()?);
+    let words = if layout & SOME_MISSING == 0 { 0 } else { items.div_ceil(64) };
+    let each = match layout & !SOME_MISSING {
+        SMALL_ENDS => 4,
+        INTEGERS | FLOATS | LARGE_ENDS => 8,
+        _ => return Err(start.error(format!("the layout of a column expected, found {layout}"))),
+    };
+    let fixed = HEAD_BYTES as u64 + words * 8 + items * each;
+    fixed.checked_add(string_bytes).ok_or_else(|| start.error("a column that fits into a file expected"))
 }
 
 /// Reads a column with the number of items that `fits`.

@@ -39,10 +39,12 @@ use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, LabelId, TypeId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 
+use crate::checkpoint::body_form::StableForm;
 use crate::checkpoint::error::CheckpointError;
 use crate::io::directory::Directory;
 use crate::io::error::IoError;
 use crate::memory::group::EdgeSubject;
+use crate::planted::{Bug, planted};
 use crate::segment::version::Stored;
 
 /// The manifest's name in the database's directory.
@@ -68,6 +70,23 @@ pub struct SegmentId {
     pub subject: Option<EdgeSubject>,
     /// The row, if it is a hub's own segment.
     pub hub: Option<u16>,
+}
+
+impl SegmentId {
+    /// Whether `body` may be this segment's, besides being sound in itself: lists of the in side have no
+    /// properties, which lie on the out side and are found there.
+    ///
+    /// # Errors
+    /// The rule that is broken.
+    pub fn check_body(&self, body: &impl StableForm) -> Result<(), String> {
+        let columns = body.columns_count();
+        match self.subject.map(EdgeSubject::side) {
+            Some(Direction::In) if columns > 0 => {
+                Err(format!("lists of the in side without properties expected, found {columns} columns"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl std::fmt::Display for SegmentId {
@@ -319,7 +338,9 @@ impl Manifest {
         directory.write_all_new(NEW_FILE_NAME, &bytes)?;
         renaming();
         directory.rename(NEW_FILE_NAME, FILE_NAME)?;
-        directory.sync_directory()?;
+        if !planted(Bug::RenameNotSynced) {
+            directory.sync_directory()?;
+        }
         Ok(())
     }
 }

@@ -24,6 +24,7 @@ use crate::checkpoint::body_form::StableForm;
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::manifest::{Manifest, SegmentId, StoredGroup};
 use crate::io::directory::Directory;
+use crate::io::environment::Background;
 use crate::memory::group::{EdgeSegment, Group};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
@@ -51,17 +52,18 @@ pub struct Loaded {
 
 /// Reads every group that `manifest` names and hands them over, ascending.
 ///
-/// Cost: every named body is read once and copied once, by two threads; while that lasts, some
-/// 16 MiB more than the graph takes.
+/// Cost: every named body is read once and copied once, by two threads unless the store is stepped;
+/// while that lasts, some 16 MiB more than the graph takes.
 ///
 /// # Errors
 /// [`CheckpointError::Corrupt`], and what the system says.
 pub fn load(
     directory: &dyn Directory,
     manifest: &Manifest,
+    background: Background,
     mut attach: impl FnMut(Group),
 ) -> Result<Loaded, CheckpointError> {
-    let bodies = read_bodies(directory, &manifest.segments)?;
+    let bodies = read_bodies(directory, &manifest.segments, background)?;
     let mut loaded = Loaded { groups_count: manifest.groups.len() as u64, ..Loaded::default() };
     let mut segments = manifest.segments.iter().zip(bodies).peekable();
     for group in &manifest.groups {
@@ -129,6 +131,7 @@ fn assemble(
 fn read_bodies(
     directory: &dyn Directory,
     segments: &[(SegmentId, Stored)],
+    background: Background,
 ) -> Result<Vec<AnyBody>, CheckpointError> {
     let mut files = BTreeMap::new();
     for (_, stored) in segments {
@@ -143,7 +146,7 @@ fn read_bodies(
         next: AtomicUsize::new(0),
         outcome: Mutex::new(Ok((0..segments.len()).map(|_| None).collect())),
     });
-    let helper = (work.windows.len() > 1).then(|| {
+    let helper = (work.windows.len() > 1 && background.threads(2) > 1).then(|| {
         let work = Arc::clone(&work);
         thread::spawn("read-bodies", move || work.run())
     });
@@ -226,14 +229,19 @@ impl Work {
         let read_one = |at: &usize| {
             let (id, stored) = &self.segments[*at];
             let mut reader = Reader::new(bytes.bytes(stored.offset..stored.offset + stored.length));
-            let body = match id.subject {
-                None => VertexBody::take(&mut reader).map(AnyBody::Vertices),
-                Some(_) => EdgeBody::take(&mut reader).map(AnyBody::Edges),
-            };
             let corrupt = |error: DecodeError| {
                 file.corrupt(stored.offset + error.offset as u64, format!("{id}: {}", error.expected))
             };
-            Ok((*at, body.map_err(corrupt)?))
+            let body = match id.subject {
+                None => AnyBody::Vertices(VertexBody::take(&mut reader).map_err(corrupt)?),
+                Some(_) => {
+                    let body = EdgeBody::take(&mut reader).map_err(corrupt)?;
+                    let misfit = |problem| file.corrupt(stored.offset, format!("{id}: {problem}"));
+                    id.check_body(&body).map_err(misfit)?;
+                    AnyBody::Edges(body)
+                }
+            };
+            Ok((*at, body))
         };
         window.members.iter().map(read_one).collect()
     }

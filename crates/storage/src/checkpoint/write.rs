@@ -46,6 +46,7 @@ use crate::log::writer::Log;
 use crate::memory::engine::MemoryEngine;
 use crate::memory::group::Group;
 use crate::memory::merger::Job;
+use crate::planted::{Bug, planted};
 use crate::segment::body::Body;
 use crate::segment::version::{Layer, Segment, Stored, Version};
 use crate::sync::{Condvar, Mutex};
@@ -129,7 +130,9 @@ impl Checkpointer {
     /// # Errors
     /// Those of opening bodies' files, and what the system says.
     pub fn open(directory: Arc<dyn Directory>, manifest: &Manifest) -> Result<Self, CheckpointError> {
-        directory.sync_directory()?;
+        if !planted(Bug::OpenedNotSynced) {
+            directory.sync_directory()?;
+        }
         remove_if_there(&*directory, NEW_FILE_NAME)?;
         let named: BTreeSet<u64> = manifest.segments.iter().map(|(_, stored)| stored.file).collect();
         let mut files = Files { next: manifest.next_file, bytes: BTreeMap::new() };
@@ -192,6 +195,13 @@ impl Checkpointer {
         }
     }
 
+    /// Does `work` while no checkpoint is made: the manifest on disk stays, and every file that it needs.
+    /// What `work` opens can be read afterwards too, even if a checkpoint removes it.
+    pub fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _files = self.files.lock();
+        work()
+    }
+
     /// Removes what a failed checkpoint wrote, so that a full disk gets its space back. What cannot
     /// be removed now is removed, or told of, by the next checkpoint.
     fn forget(&self, files: &mut Files, created: Option<u64>) {
@@ -250,7 +260,7 @@ impl Run<'_> {
             self.done.groups_done += 1;
             self.tell()?;
         }
-        if let Some(writer) = self.writer.take() {
+        if let Some(writer) = self.writer.take_if(|_| !planted(Bug::ManifestBeforeBodies)) {
             writer.finish()?;
         }
         self.tell()?;
@@ -265,8 +275,13 @@ impl Run<'_> {
         };
         let groups = (self.sources.groups)();
         let need = self.stored.iter().fold(newest, |need, (_, stored)| need.max(stored.base));
-        log.wait_durable(need.0)?;
+        if !planted(Bug::NeedNotSynced) {
+            log.wait_durable(need.0)?;
+        }
         self.tell()?;
+        if planted(Bug::PruneBeforeManifest) {
+            log.prune(self.through.0)?;
+        }
         let manifest = Manifest {
             engine: MemoryEngine::NAME.to_owned(),
             covered_through: self.through,
@@ -277,6 +292,9 @@ impl Run<'_> {
             segments: std::mem::take(&mut self.stored),
         };
         manifest.write(&*self.checkpointer.directory, || *renaming = true)?;
+        if let Some(writer) = self.writer.take_if(|_| planted(Bug::ManifestBeforeBodies)) {
+            writer.finish()?;
+        }
         Ok(Some(manifest))
     }
 
@@ -382,7 +400,8 @@ impl Run<'_> {
         let stored = match on_disk.filter(|stored| !self.rewrite.contains(&stored.file)) {
             Some(stored) => stored,
             None => {
-                body.check().map_err(|problem| CheckpointError::Unsound { what: id.to_string(), problem })?;
+                let checked = body.check().and_then(|()| id.check_body(&**body));
+                checked.map_err(|problem| CheckpointError::Unsound { what: id.to_string(), problem })?;
                 let writer = self.writer(files)?;
                 let (offset, length) = writer.append(|out| body.put(out))?;
                 let stored = Stored { file: writer.number(), offset, length, base: *base };
@@ -418,7 +437,7 @@ impl Run<'_> {
 /// Whether the body of `layer` is the state of its segment at its base and at `through`.
 fn is_exact_through<B>(layer: &Layer<B>, through: Timestamp) -> bool {
     let records = || layer.run.iter().chain(layer.tail.iter());
-    layer.base >= through || records().all(|record| !record.visible_at(through))
+    layer.base >= through || planted(Bug::SkipDirty) || records().all(|record| !record.visible_at(through))
 }
 
 /// The files of which less than half is alive, and the small ones if they are many.

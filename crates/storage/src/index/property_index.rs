@@ -24,6 +24,7 @@ use crate::index::hash_entries::HashEntries;
 use crate::index::item::Item;
 use crate::index::ordered_entries::{OrderedEntries, Place};
 use crate::index::removals::{EntryKey, Removals};
+use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use evergraph_graph::index::{IndexDefinition, IndexKind, IndexState, IndexStatistics};
@@ -265,6 +266,8 @@ impl<I: Item> PropertyIndex<I> {
     /// lock for long.
     pub fn collect(&self, oldest: Timestamp) {
         self.changes.lock().forget_through(oldest);
+        let is_unheld = planted(Bug::BuildHoldsNothing) && self.since.load(Ordering::Acquire) == u64::MAX;
+        let oldest = if is_unheld { Timestamp::MAX } else { oldest };
         let mut freed = Vec::new();
         while self.collect_some(&mut self.removals.lock(), oldest, &mut freed) {
             freed.clear();

@@ -17,6 +17,7 @@
 
 use crate::index::change_list::spread;
 use crate::index::item::Item;
+use crate::planted::{Bug, planted};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use hashbrown::HashTable;
@@ -82,7 +83,7 @@ impl<I: Item> Removals<I> {
             entry.remove();
             true
         });
-        Some((key, item, counts))
+        Some((key, item, counts || planted(Bug::RemovalNotCalledOff)))
     }
 
     /// Entries that wait to be removed.

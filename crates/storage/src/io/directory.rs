@@ -90,6 +90,14 @@ pub trait Directory: Send + Sync + Debug {
     /// [`IoError::Locked`] if it is taken, also by this process; and what the system says.
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError>;
 
+    /// Takes the lock `name` as [`Directory::lock_exclusive`] does, for somebody who only reads and must
+    /// change nothing, not even the lock's file: if there is none, nobody has the database open, and the
+    /// answer is `None`.
+    ///
+    /// # Errors
+    /// As [`Directory::lock_exclusive`].
+    fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError>;
+
     /// The whole of a file.
     ///
     /// # Errors

@@ -163,6 +163,24 @@ impl Directory for DiskDirectory {
             _ => Ok(LockGuard::new(DiskLock(file))),
         }
     }
+
+    fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
+        let path = self.checked(Operation::Lock, name)?;
+        let failed = |source| IoError::new(Operation::Lock, &path, source);
+        let file = match OpenOptions::new().read(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(Some(LockGuard::new(DiskLock(file)))),
+            Err(TryLockError::WouldBlock) => {
+                let holder = read_holder(&file);
+                Err(IoError::Locked { directory: self.location.clone(), holder })
+            }
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
 }
 
 /// The id that the holder left, if it is whole.
@@ -277,6 +295,21 @@ mod tests {
         assert_eq!(directory.remove("a").unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(directory.open("a", OpenMode::Read).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(directory.open("../a", OpenMode::Read).unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn who_only_reads_takes_the_lock_and_changes_nothing() {
+        let (_place, directory) = temporary();
+        assert!(directory.lock_unchanged("lock").unwrap().is_none());
+        assert!(!directory.exists("lock").unwrap());
+        directory.write_all_new("lock", b"17\n").unwrap();
+        let held = directory.lock_unchanged("lock").unwrap();
+        assert!(held.is_some());
+        assert!(matches!(directory.lock_exclusive("lock"), Err(IoError::Locked { .. })));
+        assert_eq!(directory.read_all("lock", 99).unwrap(), b"17\n");
+        drop(held);
+        let _writer = directory.lock_exclusive("lock").unwrap();
+        assert!(matches!(directory.lock_unchanged("lock"), Err(IoError::Locked { .. })));
     }
 
     #[test]

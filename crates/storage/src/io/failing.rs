@@ -198,6 +198,11 @@ impl Directory for FailingDirectory {
         self.check(Operation::Lock, name)?;
         self.inner.lock_exclusive(name)
     }
+
+    fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
+        self.check(Operation::Lock, name)?;
+        self.inner.lock_unchanged(name)
+    }
 }
 
 #[derive(Debug)]

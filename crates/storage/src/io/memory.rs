@@ -281,6 +281,10 @@ impl Directory for MemoryDirectory {
         }
         Err(IoError::Locked { directory: self.location.clone(), holder: Some(std::process::id()) })
     }
+
+    fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
+        self.lock_exclusive(name).map(Some)
+    }
 }
 
 struct MemoryLock {

@@ -6,10 +6,12 @@
 //! - [`memory`]: a directory in memory that can lose power
 //! - [`failing`]: any directory, with planned failures
 //! - [`clock`], [`random`]: time and chance
+//! - [`environment`]: whether chance, time and background work are the system's or simulated
 
 pub mod clock;
 pub mod directory;
 pub mod disk;
+pub mod environment;
 pub mod error;
 pub mod failing;
 pub mod memory;

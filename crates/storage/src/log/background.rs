@@ -1,10 +1,12 @@
-//! Background: the log's two threads, and the bell that wakes them.
+//! Background: what the log does while nobody waits: two threads, or steps, and the bell that wakes them.
 //!
 //! ```text
 //! preparer   a quarter of the active file is used  -> prepares the next file
 //! timer      mode Sync:     100 ms idle            -> seals the last batch, then sleeps
 //!            mode Interval: one interval later     -> syncs; seals after an idle interval, then sleeps
 //! ```
+//!
+//! In a simulation there are no threads: a step does what a thread does when it wakes.
 //!
 //! Both sleep without a timeout until a commit rings: an idle database wakes nobody.
 //! What fails here is not lost: a failed sync poisons the log, and a file that could not be
@@ -14,7 +16,7 @@ use std::time::Duration;
 
 use crate::log::error::LogError;
 use crate::log::group_commit::Shared;
-use crate::log::options::Durability;
+use crate::log::options::{Durability, LogOptions};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Condvar, Mutex};
 
@@ -74,6 +76,12 @@ impl Bell {
         !*stopped
     }
 
+    /// As [`Bell::wait`], without sleeping: whether somebody rang.
+    fn was_rung(&self) -> bool {
+        let _stopped = self.stopped.lock();
+        self.rung.swap(false, Ordering::AcqRel)
+    }
+
     /// Sleeps for about `time`, whoever rings; false if the thread shall end.
     fn pause(&self, time: Duration) -> bool {
         let stopped = self.stopped.lock();
@@ -93,34 +101,56 @@ pub(crate) fn prepare_ahead(shared: &Shared) {
 
 /// The timer's life.
 pub(crate) fn sync_and_seal(shared: &Shared) {
-    let (period, at_intervals) = match shared.options.durability {
-        Durability::Sync => (shared.options.seal_after, false),
-        Durability::Interval(interval) => (interval, true),
-        Durability::None => return,
-    };
+    let Some(period) = period(&shared.options) else { return };
     while shared.timer.wait() {
         let before = shared.last_ts();
-        if !shared.timer.pause(period) {
+        // If it fails the log is poisoned: nothing is ever to be done again.
+        if !shared.timer.pause(period) || after_period(shared, before).is_err() {
             return;
         }
-        let is_idle = shared.last_ts() == before;
-        let done = if !is_idle && !at_intervals {
-            shared.timer.ring();
-            Ok(())
-        } else if shared.durable() < shared.last_ts() {
-            // Once more, to seal what is synced now.
-            shared.timer.ring();
-            shared.sync_all()
-        } else {
-            match shared.seal() {
-                // A full disk leaves the batch unsealed; commits tell about the disk.
-                Err(LogError::Full { .. }) => Ok(()),
-                done => done,
-            }
-        };
-        if done.is_err() {
-            // Poisoned: nothing is ever to be done again.
-            return;
+    }
+}
+
+/// The timer's life in steps: woken by the bell, it notes the newest commit in `before`; in the next step the
+/// period has passed.
+pub(crate) fn step_timer(shared: &Shared, before: &mut Option<u64>) {
+    if period(&shared.options).is_none() {
+        return;
+    }
+    *before = match before.take() {
+        None => shared.timer.was_rung().then(|| shared.last_ts()),
+        Some(before) => {
+            // If it fails the log is poisoned, which tells everybody.
+            let _ = after_period(shared, before);
+            None
+        }
+    };
+}
+
+/// How long the timer waits after it was woken; nothing if it has nothing to do.
+fn period(options: &LogOptions) -> Option<Duration> {
+    match options.durability {
+        Durability::Sync => Some(options.seal_after),
+        Durability::Interval(interval) => Some(interval),
+        Durability::None => None,
+    }
+}
+
+/// What the timer does one period after the newest commit was `before`.
+fn after_period(shared: &Shared, before: u64) -> Result<(), LogError> {
+    let is_idle = shared.last_ts() == before;
+    if !is_idle && shared.options.durability == Durability::Sync {
+        shared.timer.ring();
+        Ok(())
+    } else if shared.durable() < shared.last_ts() {
+        // Once more, to seal what is synced now.
+        shared.timer.ring();
+        shared.sync_all()
+    } else {
+        match shared.seal() {
+            // A full disk leaves the batch unsealed; commits tell about the disk.
+            Err(LogError::Full { .. }) => Ok(()),
+            done => done,
         }
     }
 }

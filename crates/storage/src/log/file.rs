@@ -34,6 +34,7 @@ use crc32c::{crc32c, crc32c_append};
 use crate::io::directory::{Directory, File, OpenMode};
 use crate::log::error::LogError;
 use crate::log::frame::{PAGE_BYTES, u32_at, u64_at};
+use crate::planted::{Bug, planted};
 
 /// Where the first batch of a file begins, in bytes.
 pub const FIRST_BATCH_OFFSET: u64 = PAGE_BYTES as u64;
@@ -135,7 +136,9 @@ pub fn prepare(
             offset += length;
         }
         file.sync_data()?;
-        directory.sync_directory()?;
+        if !planted(Bug::FileNameNotSynced) {
+            directory.sync_directory()?;
+        }
         Ok(file)
     });
     match written {
@@ -183,7 +186,8 @@ impl FileHeader {
         if !self.file_bytes.is_multiple_of(page) || self.file_bytes < 2 * page {
             return Some((32, "a file of whole pages, at least two", self.file_bytes));
         }
-        if !self.first_position.is_multiple_of(page) || self.first_position > 1 << 62 {
+        let is_paged = self.first_position.is_multiple_of(page) || planted(Bug::UnpaddedBatch);
+        if !is_paged || self.first_position > 1 << 62 {
             return Some((40, "a log position of whole pages", self.first_position));
         }
         if self.predecessor.number >= self.number {
@@ -209,6 +213,37 @@ fn page_crc(page: &[u8]) -> u32 {
 /// [`LogError::Corrupt`] if the header is bad although batches follow, or contradicts the file's
 /// name or length; [`LogError::UnsupportedVersion`]; and what the system says.
 pub fn open_used(directory: &dyn Directory, number: u64) -> Result<Option<UsedFile>, LogError> {
+    let Some(used) = open_header(directory, number)? else { return Ok(None) };
+    let (length, file_bytes) = (used.file.len()?, used.header.file_bytes);
+    if length < file_bytes {
+        let (expected, found) = (format!("{file_bytes} bytes"), "the end of the file".to_owned());
+        let file = used.file.path().to_owned();
+        return Err(LogError::Corrupt { file, offset: length, expected, found });
+    }
+    Ok(Some(used))
+}
+
+/// As [`open_used`], but a file that was cut short is opened as far as it goes, in whole pages; and whether
+/// it was.
+///
+/// # Errors
+/// As [`open_used`], and if less than two pages are left.
+pub fn open_damaged(directory: &dyn Directory, number: u64) -> Result<Option<(UsedFile, bool)>, LogError> {
+    let Some(mut used) = open_header(directory, number)? else { return Ok(None) };
+    let page = PAGE_BYTES as u64;
+    let length = used.file.len()?;
+    let is_cut = length < used.header.file_bytes;
+    used.header.file_bytes = used.header.file_bytes.min(length - length % page);
+    if used.header.file_bytes < 2 * page {
+        let (expected, found) = ("a header and a batch".to_owned(), format!("{length} bytes"));
+        let file = used.file.path().to_owned();
+        return Err(LogError::Corrupt { file, offset: length, expected, found });
+    }
+    Ok(Some((used, is_cut)))
+}
+
+/// Opens a log file and reads its header; its length isn't compared.
+fn open_header(directory: &dyn Directory, number: u64) -> Result<Option<UsedFile>, LogError> {
     let file = directory.open(&file_name(number), OpenMode::Read)?;
     let length = file.len()?;
     // A file that is shorter was not even prepared (a crash came first), or was cut later.
@@ -256,10 +291,6 @@ pub fn open_used(directory: &dyn Directory, number: u64) -> Result<Option<UsedFi
     }
     if header.number != number {
         return Err(corrupt(16, format!("log file {number}"), format!("log file {}", header.number)));
-    }
-    if length < header.file_bytes {
-        let (expected, found) = (format!("{} bytes", header.file_bytes), "the end of the file".to_owned());
-        return Err(corrupt(length, expected, found));
     }
     Ok(Some(UsedFile { file, header }))
 }

@@ -32,6 +32,7 @@ use crate::log::frame::payload_crc;
 use crate::log::leader::{LogWriter, RetiredFile, Written};
 use crate::log::options::LogOptions;
 use crate::log::recovery::Recovered;
+use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 
@@ -286,19 +287,30 @@ impl Shared {
         if batch.next_is_due {
             self.preparer.ring();
         }
+        if planted(Bug::DurableBeforeWrite) && sync {
+            self.durable.store(batch.last_ts, Ordering::Release);
+        }
         let unwinding = PoisonOnUnwind { shared: self };
+        let begin = writer.position();
         let written = writer.write(batch, sync);
         std::mem::forget(unwinding);
         match written {
             Ok(written) => Ok(self.hand_over(writer, written)),
+            Err(cause) if planted(Bug::FailedSyncForgotten) && writer.position() > begin => {
+                let durable_ts = self.durable();
+                drop(self.hand_over(writer, Written { durable_ts, ..Written::default() }));
+                Err(LogError::OutcomeUnknown { ts, cause: Arc::new(cause) })
+            }
             Err(cause) => Err(LogError::OutcomeUnknown { ts, cause: self.poison(cause) }),
         }
     }
 
     /// Publishes what a leader did, and lets the next one lead.
     fn hand_over(&self, writer: LogWriter, written: Written) -> MutexGuard<'_, Turn> {
-        debug_assert!(written.durable_ts >= self.durable(), "the durable timestamp only grows");
-        self.durable.store(written.durable_ts, Ordering::Release);
+        if !planted(Bug::TwoLeaders) {
+            debug_assert!(written.durable_ts >= self.durable(), "the durable timestamp only grows");
+            self.durable.store(written.durable_ts, Ordering::Release);
+        }
         if written.opened_bytes > 0 {
             let mut files = self.files.lock();
             files.active_bytes = written.opened_bytes;
@@ -315,7 +327,14 @@ impl Shared {
         turn.batch_bytes += written.batch_bytes;
         turn.syncs_count += written.syncs;
         self.ended[(turn.batch % 2) as usize].notify_all();
-        self.ended[((turn.batch + 1) % 2) as usize].notify_one();
+        if !planted(Bug::NobodyWoken) {
+            self.ended[((turn.batch + 1) % 2) as usize].notify_one();
+        }
+        if planted(Bug::TwoLeaders) {
+            drop(turn);
+            self.durable.store(written.durable_ts, Ordering::Release);
+            turn = self.turn.lock();
+        }
         turn
     }
 
@@ -324,7 +343,9 @@ impl Shared {
         let cause = Arc::new(cause);
         let mut turn = self.turn.lock();
         turn.cause = Some(cause.clone());
-        self.poisoned.store(true, Ordering::Release);
+        if !planted(Bug::NotPoisoned) {
+            self.poisoned.store(true, Ordering::Release);
+        }
         for ended in &self.ended {
             ended.notify_all();
         }

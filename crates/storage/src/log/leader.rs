@@ -18,6 +18,7 @@ use crate::io::error::IoError;
 use crate::log::buffer::Batch;
 use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, PreparedFile};
 use crate::log::frame::{FrameSeed, finish_batch};
+use crate::planted::{Bug, planted};
 
 /// The end of the log on disk, and the right to extend it.
 #[derive(Debug)]
@@ -127,7 +128,12 @@ impl LogWriter {
     fn sync(&mut self, written: &mut Written) -> Result<(), IoError> {
         if self.synced_position < self.position {
             let active = self.active.as_ref().expect("what is not synced was written to the active file");
-            active.file.sync_data()?;
+            let synced = if planted(Bug::SkipSync) { Ok(()) } else { active.file.sync_data() };
+            if synced.is_err() && planted(Bug::SyncTriedAgain) {
+                active.file.sync_data()?;
+            } else {
+                synced?;
+            }
             written.syncs += 1;
             self.synced_position = self.position;
             self.synced_ts = self.end.last_ts;
@@ -136,13 +142,15 @@ impl LogWriter {
     }
 
     fn go_over_to(&mut self, next: PreparedFile, written: &mut Written) -> Result<(), IoError> {
-        self.sync(written)?;
+        if !planted(Bug::LinkBeforeSync) {
+            self.sync(written)?;
+        }
         let header = FileHeader {
             number: next.number,
             salt: next.salt,
             file_bytes: next.file_bytes,
             first_position: self.position,
-            predecessor: self.end,
+            predecessor: if planted(Bug::UnchainedFile) { LogEnd::default() } else { self.end },
         };
         next.file.write_at(&header.encode(), 0)?;
         next.file.sync_data()?;

@@ -14,12 +14,16 @@
 //! - [`writer`]: `Log`, the face of it all
 //! - [`background`]: the threads that prepare files, sync at intervals and seal
 //! - [`scan`], [`recovery`]: reading it back, telling a torn end from corruption
+//! - [`copy`]: a range of commits in one file of a new log
+//! - [`damaged`]: what a log that can't be recovered still holds
 //! - [`options`], [`error`]
 //!
 //! The log does not look into payloads. Timestamps are counts from 1 that only grow.
 
 pub mod background;
 pub mod buffer;
+pub mod copy;
+pub mod damaged;
 pub mod error;
 pub mod file;
 pub mod frame;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::io::environment::Background;
 use crate::log::frame::PAGE_BYTES;
 
 /// When a commit may be acknowledged.
@@ -31,6 +32,8 @@ pub struct LogOptions {
     /// Buffered bytes at which a committer writes them out in the modes that do not wait. 1 MiB;
     /// at sixteen times as much committers wait for the disk.
     pub spill_bytes: usize,
+    /// Whether threads prepare files and sync, or whoever opened the log steps it.
+    pub background: Background,
 }
 
 impl Default for LogOptions {
@@ -41,6 +44,7 @@ impl Default for LogOptions {
             log_file_bytes: 64 << 20,
             seal_after: Duration::from_millis(100),
             spill_bytes: 1 << 20,
+            background: Background::Threads,
         }
     }
 }

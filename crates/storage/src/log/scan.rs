@@ -17,6 +17,7 @@ use crate::io::directory::File;
 use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, UsedFile};
 use crate::log::frame::{FRAME_HEADER_BYTES, FrameFault, FrameHeader, FrameSeed, PAGE_BYTES, parse_header};
+use crate::planted::{Bug, planted};
 
 /// Bytes that are read at once; a longer frame is read whole.
 const WINDOW_BYTES: u64 = 1 << 20;
@@ -80,7 +81,7 @@ impl Scan {
     /// What the system says when it cannot read.
     pub fn step(&mut self) -> Result<Step<'_>, LogError> {
         let mut start = self.end.cut;
-        if self.after_batch {
+        if self.after_batch && !planted(Bug::UnpaddedBatch) {
             let padding_end = start.next_multiple_of(PAGE_BYTES as u64);
             let padding = self.bytes(start, (padding_end - start) as usize)?;
             if let Some(index) = padding.iter().position(|&byte| byte != 0) {
@@ -113,7 +114,10 @@ impl Scan {
             return Ok(Step::Bad(start, fault));
         }
         let checked = frame.check_payload(&self.bytes(start, length as usize)?[FRAME_HEADER_BYTES..]);
-        if let Err(fault) = checked {
+        let is_half = checked.is_err() && planted(Bug::HalfFrame);
+        if let Err(fault) = checked
+            && !is_half
+        {
             return Ok(Step::Bad(start, fault));
         }
         self.end = LogEnd {
@@ -123,7 +127,8 @@ impl Scan {
             last_crc: frame.crc,
         };
         self.after_batch = frame.last_of_batch;
-        Ok(Step::Frame(frame, &self.bytes(start, length as usize)?[FRAME_HEADER_BYTES..]))
+        let payload = &self.bytes(start, length as usize)?[FRAME_HEADER_BYTES..];
+        Ok(Step::Frame(frame, if is_half { &payload[..payload.len() / 2] } else { payload }))
     }
 
     /// Whether a batch after byte `bad` says that everything through this byte was synced.
@@ -139,12 +144,54 @@ impl Scan {
         while page + page_bytes <= self.header.file_bytes {
             let bytes = self.bytes(page, FRAME_HEADER_BYTES)?;
             let frame = parse_header(bytes.try_into().expect("a header's bytes were asked for"), seed);
-            if frame.is_ok_and(|frame| frame.synced_through > position) {
+            if frame.is_ok_and(|frame| frame.synced_through > position) && !planted(Bug::SyncedThroughIgnored)
+            {
                 return Ok(true);
             }
             page += page_bytes;
         }
         Ok(false)
+    }
+
+    /// Goes on behind byte `bad`, which the last step found: behind the frame there if its header can be
+    /// read, else at the next batch of this file, neither of them beyond `cut`, where the log left the file.
+    /// Where that is, and the commit that it follows; `None` if there is no such place.
+    ///
+    /// Cost: reads up to that place.
+    ///
+    /// # Errors
+    /// What the system says when it cannot read.
+    pub fn resume(&mut self, bad: u64, cut: Option<u64>) -> Result<Option<(u64, u64)>, LogError> {
+        let cut = cut.unwrap_or(u64::MAX).min(self.header.file_bytes);
+        let header_at = |scan: &mut Self, at: u64| -> Result<Option<FrameHeader>, LogError> {
+            if at + FRAME_HEADER_BYTES as u64 > scan.header.file_bytes {
+                return Ok(None);
+            }
+            let seed = scan.seed;
+            let bytes = scan.bytes(at, FRAME_HEADER_BYTES)?;
+            Ok(parse_header(bytes.try_into().expect("a header's bytes were asked for"), seed).ok())
+        };
+        let number = self.header.number;
+        let at = |cut, last_ts| LogEnd { number, cut, last_ts, last_crc: 0 };
+        let own = header_at(self, bad)?.filter(|frame| frame.check_follows(self.end.last_ts).is_ok());
+        if let Some(frame) = own {
+            let behind = bad + FRAME_HEADER_BYTES as u64 + u64::from(frame.payload_bytes);
+            if behind <= cut {
+                self.end = at(behind, frame.ts);
+                self.after_batch = frame.last_of_batch;
+                return Ok(Some((behind, frame.ts)));
+            }
+        }
+        let mut page = (bad + 1).next_multiple_of(PAGE_BYTES as u64);
+        while page < cut {
+            if let Some(frame) = header_at(self, page)? {
+                self.end = at(page, frame.prev_ts);
+                self.after_batch = false;
+                return Ok(Some((page, frame.prev_ts)));
+            }
+            page += PAGE_BYTES as u64;
+        }
+        Ok(None)
     }
 
     /// Whether anything but zeros lies from byte `from` to the end of its page.

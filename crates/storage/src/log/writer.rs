@@ -11,14 +11,16 @@
 use std::sync::Arc;
 
 use crate::io::directory::{Directory, OpenMode};
+use crate::io::environment::Background;
 use crate::io::random::Random;
-use crate::log::background::{prepare_ahead, sync_and_seal};
+use crate::log::background::{prepare_ahead, step_timer, sync_and_seal};
 use crate::log::error::LogError;
 use crate::log::file::file_name;
 use crate::log::frame::{PAYLOAD_BYTES_MAX, payload_crc};
 use crate::log::group_commit::Shared;
 use crate::log::options::{Durability, LogOptions};
 use crate::log::recovery::Recovered;
+use crate::planted::{Bug, planted};
 use crate::sync::Mutex;
 use crate::sync::atomic::Ordering;
 use crate::sync::thread::{self, JoinHandle};
@@ -30,6 +32,8 @@ use crate::sync::thread::{self, JoinHandle};
 pub struct Log {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Where the timer is, if it is stepped: the newest commit when it was woken.
+    woken_at: Mutex<Option<u64>>,
 }
 
 /// Space in the log for one frame; given back when dropped unused.
@@ -64,7 +68,7 @@ impl Log {
     /// soon as something is committed: opening writes nothing, so it works on a full disk.
     ///
     /// Syncs the last file, whose end may be in the system's cache only, and removes files that
-    /// were prepared and never used. Starts one or two threads.
+    /// were prepared and never used. Starts one or two threads, unless it is stepped.
     ///
     /// # Errors
     /// What the system says.
@@ -74,14 +78,17 @@ impl Log {
         options: LogOptions,
         random: Box<dyn Random>,
     ) -> Result<Self, LogError> {
-        if recovered.end.number != 0 {
+        if recovered.end.number != 0 && !planted(Bug::RecoveredNotSynced) {
             directory.open(&file_name(recovered.end.number), OpenMode::Read)?.sync_data()?;
         }
         for number in &recovered.unused {
             directory.remove(&file_name(*number))?;
         }
         let shared = Arc::new(Shared::new(directory, recovered, options.rounded(), random));
-        let log = Self { shared: shared.clone(), threads: Mutex::new(Vec::new()) };
+        let log = Self { shared: shared.clone(), threads: Mutex::default(), woken_at: Mutex::default() };
+        if shared.options.background == Background::Stepped {
+            return Ok(log);
+        }
         log.start("log-prepare", prepare_ahead)?;
         if shared.options.durability != Durability::None {
             log.start("log-timer", sync_and_seal)?;
@@ -145,7 +152,7 @@ impl Log {
     /// # Errors
     /// [`LogError::OutcomeUnknown`] if the write or sync failed.
     pub fn acknowledge(&self, ts: u64) -> Result<(), LogError> {
-        if self.shared.options.durability == Durability::Sync {
+        if self.shared.options.durability == Durability::Sync && !planted(Bug::AcknowledgeBeforeSync) {
             return self.shared.wait_durable(ts);
         }
         self.shared.timer.ring();
@@ -179,6 +186,18 @@ impl Log {
     #[must_use]
     pub fn is_poisoned(&self) -> bool {
         self.shared.poisoned.load(Ordering::Acquire)
+    }
+
+    /// Prepares the next file if it is time, as the thread does that is not there when the log is stepped.
+    pub fn step_preparer(&self) {
+        // A full disk is told to the commit that needs the file.
+        let _ = self.shared.prepare_next_if_due();
+    }
+
+    /// Does what the timer does next, for a log that is stepped: every other step is one period later, when
+    /// it syncs or seals.
+    pub fn step_timer(&self) {
+        step_timer(&self.shared, &mut self.woken_at.lock());
     }
 
     /// Removes log files without frames newer than `through_ts`, never the newest. Returns

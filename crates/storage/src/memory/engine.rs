@@ -3,12 +3,14 @@
 use crate::engine::{Engine, EngineStatistics, Key, Newer};
 use crate::memory::frozen::FrozenTopology;
 use crate::memory::group::{EdgeSubject, Group, GroupTable};
-use crate::memory::merger::{Job, Merger, for_each_segment};
+use crate::memory::merger::{Job, Merger, Rounds, for_each_segment};
 use crate::memory::records::{Prepared, Target};
 use crate::memory::view::MemoryView;
+use crate::planted::{Bug, planted};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::record::{Operation, Record, RecordKey, RecordRef};
+use crate::segment::tail::TAIL_CAPACITY;
 use crate::segment::version::{Layer, Segment, Version};
 use crate::segment::vertex_body::VertexBody;
 use crate::sync::atomic::Ordering;
@@ -20,12 +22,12 @@ use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, Ve
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often a writer looks for room before it gives up with `limit`.
-const PATIENCE: u32 = 100;
+/// How long a writer sleeps before it looks for room again, if no merge wakes it.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Records that may always wait, however small the bodies are.
 const RECORDS_ALLOWED: u64 = 16 << 20;
@@ -74,6 +76,11 @@ impl MemoryEngine {
     /// Merges in the background until [`Merger::close`]: the body of the merge thread.
     pub fn run_merges(&self) {
         self.merger.run(&self.timeline, &self.groups);
+    }
+
+    /// Merges as the merge thread does in one round, as [`Merger::step`].
+    pub fn step_merges(&self, rounds: &mut Rounds, quiet: bool) {
+        self.merger.step(&self.timeline, &self.groups, rounds, quiet);
     }
 
     /// Merges every segment up to what is readable now. For tests, benchmarks and quiet times.
@@ -175,6 +182,30 @@ impl MemoryEngine {
         }
     }
 
+    /// Installs records of commits that are replayed, sorted by key and time, and merges what is overdue:
+    /// nobody else does yet. What this very call installed is not readable before it is published, and
+    /// waits for the next.
+    fn replay_records<B: Body>(&self, segment: &Arc<Segment<B>>, records: &[Record])
+    where
+        Job: for<'a> From<&'a Arc<Segment<B>>>,
+    {
+        let base = segment.load().layer.base;
+        let mut records = Cow::Borrowed(records);
+        if records.iter().any(|record| record.stamp.timestamp() <= base) && !planted(Bug::NoFilter) {
+            records.to_mut().retain(|record| record.stamp.timestamp() > base);
+        }
+        let Some(newest) = records.iter().map(|record| record.stamp.timestamp()).max() else { return };
+        if records.len() <= TAIL_CAPACITY {
+            // A tail is in commit order; more than fits there is sorted into the run anyway.
+            records.to_mut().sort_unstable_by_key(|record| (record.stamp, record.key));
+        }
+        drop(segment.append(newest, &records));
+        self.merger.appended(segment, records.len());
+        if self.merger.is_overdue(segment) {
+            self.merger.merge(&self.timeline, &Job::from(segment));
+        }
+    }
+
     /// Records that may wait: a quarter of what is in bodies, or the least.
     fn records_allowed(&self) -> u64 {
         RECORDS_ALLOWED.max(self.merger.counters.body_edges.load(Ordering::Relaxed) / 4)
@@ -190,33 +221,44 @@ impl MemoryEngine {
                 Target::Edges(segment) if self.merger.is_overdue(segment) => Job::from(segment),
                 _ => continue,
             };
-            self.merger.counters.stalls.fetch_add(1, Ordering::Relaxed);
+            let began = self.timeline.clock().now();
             self.merger.merge(&self.timeline, &job);
+            self.merger.counters.stalled(self.timeline.clock().now().saturating_sub(began));
         }
     }
 
     /// Does overdue merges of the segments that a commit is about to change, and waits while
-    /// records outgrow bodies.
-    fn make_room(&self, prepared: &Prepared) -> Result<()> {
+    /// records outgrow bodies, for about `patience`.
+    fn make_room(&self, prepared: &Prepared, patience: Duration) -> Result<()> {
         self.merge_overdue(prepared);
-        let counters = &self.merger.counters;
-        let mut looked = 0;
-        while counters.records.load(Ordering::Relaxed) > self.records_allowed() {
-            if looked == PATIENCE {
-                return Err(Error::new(
-                    ErrorKind::Limit,
-                    format!(
-                        "{} records wait to be merged, more than the {} that fit: merges cannot keep up \
-                         with writes, or the log's sync takes too long; try again later",
-                        counters.records.load(Ordering::Relaxed),
-                        self.records_allowed()
-                    ),
-                ));
-            }
-            looked += 1;
-            self.merger.wait_for_progress(LOOK_AGAIN);
+        let waiting = || self.merger.counters.records.load(Ordering::Relaxed);
+        if waiting() <= self.records_allowed() {
+            return Ok(());
         }
-        Ok(())
+        let clock = self.timeline.clock();
+        let began = clock.now();
+        let waited = || clock.now().saturating_sub(began);
+        let mut answer = Ok(());
+        while waiting() > self.records_allowed() {
+            let left = patience.saturating_sub(waited());
+            if left.is_zero() {
+                answer = Err(self.no_room(waiting(), patience));
+                break;
+            }
+            self.merger.wait_for_progress(left.min(LOOK_AGAIN));
+        }
+        self.merger.counters.stalled(waited());
+        answer
+    }
+
+    #[cold]
+    fn no_room(&self, waiting: u64, patience: Duration) -> Error {
+        let text = format!(
+            "{waiting} records wait to be merged, more than the {} that fit, and a wait of {patience:.1?} did \
+             not help: merges cannot keep up with writes, or the log's sync takes too long; try again later",
+            self.records_allowed()
+        );
+        Error::new(ErrorKind::Limit, text)
     }
 }
 
@@ -268,9 +310,9 @@ impl Engine for MemoryEngine {
         self.groups.insert(Arc::new(Group::new(group, label, Timestamp::ZERO, VertexBody::empty())));
     }
 
-    fn prepare(&self, mutations: &[Mutation]) -> Result<Prepared> {
+    fn prepare(&self, mutations: &[Mutation], patience: Duration) -> Result<Prepared> {
         let prepared = Prepared::new(&self.groups, mutations)?;
-        self.make_room(&prepared)?;
+        self.make_room(&prepared, patience)?;
         Ok(prepared)
     }
 
@@ -349,8 +391,8 @@ impl Engine for MemoryEngine {
         displaced
     }
 
-    fn replay(&self, timestamp: Timestamp, mutations: &[Mutation]) -> Result<()> {
-        for mutation in mutations {
+    fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()> {
+        for (_, mutation) in mutations {
             if let Mutation::InsertVertex { vertex, label, .. } = mutation {
                 let group = self.groups.get(vertex.group());
                 let found = group.map_or_else(
@@ -368,34 +410,33 @@ impl Engine for MemoryEngine {
                 }
             }
         }
-        let mut prepared = Prepared::new(&self.groups, mutations)?;
-        prepared.stamp(timestamp);
-        let mut displaced = Displaced::default();
+        let prepared = Prepared::replayed(&self.groups, mutations)?;
         for (target, records) in prepared.parts() {
             match target {
                 Target::Vertices(group, _) => {
-                    if group.vertices.load().layer.base < timestamp {
-                        displaced.vertices.extend(group.vertices.append(timestamp, records));
-                        self.merger.appended(&group.vertices, records.len());
+                    if let Some(newest) = records.iter().map(|record| record.stamp.timestamp()).max() {
+                        group.members_changed.fetch_max(newest.0, Ordering::AcqRel);
                     }
-                    group.members_changed.fetch_max(timestamp.0, Ordering::AcqRel);
+                    self.replay_records(&group.vertices, records);
                 }
                 // A hub has a base of its own: rows are compared with the segment that has them.
                 Target::Edges(segment) => {
-                    for part in records.chunk_by(|a, b| a.key.row() == b.key.row()) {
-                        let version = segment.load_full();
-                        let target = version.layer.hub(part[0].key.row()).unwrap_or(segment);
-                        if target.load().layer.base < timestamp {
-                            displaced.edges.extend(target.append(timestamp, part));
-                            self.merger.appended(target, part.len());
+                    let hubs = Arc::clone(&segment.load().layer.hubs);
+                    if hubs.is_empty() {
+                        self.replay_records(segment, records);
+                        continue;
+                    }
+                    let mut plain = Vec::new();
+                    for row in records.chunk_by(|a, b| a.key.row() == b.key.row()) {
+                        match hubs.binary_search_by_key(&row[0].key.row(), |hub| hub.row) {
+                            Ok(at) => self.replay_records(&hubs[at].segment, row),
+                            Err(_) => plain.extend_from_slice(row),
                         }
                     }
+                    self.replay_records(segment, &plain);
                 }
             }
         }
-        drop(displaced);
-        // Nobody else merges yet, and everything replayed is readable: no waiting.
-        self.merge_overdue(&prepared);
         if self.merger.counters.records.load(Ordering::Relaxed) > self.records_allowed() {
             self.merge_everything();
         }
@@ -407,12 +448,9 @@ impl Engine for MemoryEngine {
     }
 
     fn statistics(&self) -> EngineStatistics {
-        let counters = &self.merger.counters;
         let mut sum = EngineStatistics {
             groups: self.groups.iter().count() as u64,
-            merges: counters.merges.load(Ordering::Relaxed),
-            stalls: counters.stalls.load(Ordering::Relaxed),
-            ..EngineStatistics::default()
+            ..self.merger.counters.statistics()
         };
         for group in self.groups.iter() {
             add(&mut sum, &group.vertices);
@@ -460,5 +498,78 @@ fn add<B: Body>(sum: &mut EngineStatistics, segment: &Segment<B>) {
     for past in version.older.iter() {
         let bytes = past.layer.body.bytes();
         sum.retained_bytes += (bytes.topology + bytes.properties) as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::View;
+    use crate::io::clock::ManualClock;
+    use crate::timeline::clock::Readable;
+    use evergraph_graph::properties::Properties;
+
+    #[test]
+    fn a_commit_waits_for_merges_as_long_as_it_may_and_is_refused_then() {
+        let clock = Arc::new(ManualClock::new(0));
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published).with_clock(clock);
+        let engine = MemoryEngine::new(Arc::new(timeline));
+        let counters = &engine.merger().counters;
+        counters.records.store(RECORDS_ALLOWED, Ordering::Relaxed);
+        assert!(engine.prepare(&[], Duration::ZERO).is_ok());
+        counters.records.store(RECORDS_ALLOWED + 1, Ordering::Relaxed);
+        let error = engine.prepare(&[], Duration::ZERO).map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.to_string().contains("16777217 records wait to be merged"), "{error}");
+        assert_eq!(engine.statistics().stalls, 1);
+    }
+
+    /// The lists of all vertices, and how many hubs there are, after commits of one mutation each were replayed
+    /// in batches of so many.
+    fn replayed(batch: usize) -> (Vec<Vec<(VertexId, u16)>>, u64) {
+        let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
+        let engine = MemoryEngine::new(Arc::clone(&timeline));
+        (0..5).for_each(|group| engine.open_group(GroupId(group), LabelId(0)));
+        let edge = |source, target, discriminator| EdgeId {
+            source: VertexId(source),
+            edge_type: TypeId(0),
+            target: VertexId(target),
+            discriminator,
+        };
+        let insert = |edge| Mutation::InsertEdge { edge, properties: Properties::EMPTY };
+        let mut mutations: Vec<Mutation> = Vec::new();
+        for target in 0..20_000 {
+            mutations.push(insert(edge(7, target, 0)));
+            match target % 5 {
+                0 => mutations.push(insert(edge(target % 10, target / 3, target as u16))),
+                1 => mutations.push(Mutation::DeleteEdge { edge: edge(7, target - 1, 0) }),
+                2 => mutations.push(insert(edge(7, target - 2, 1))),
+                _ => {}
+            }
+        }
+        let commits: Vec<_> = (1..).map(Timestamp).zip(mutations).collect();
+        for commits in commits.chunks(batch) {
+            engine.replay(commits).unwrap();
+            timeline.publish(commits[commits.len() - 1].0, &mut timeline.latch());
+        }
+        engine.merge_everything();
+        let view = engine.view(&(), timeline.published());
+        let list = |vertex, side| {
+            let mut list = Vec::new();
+            view.neighbors(VertexId(vertex), TypeId(0), side, &mut list).unwrap();
+            list
+        };
+        let out = (0..10).map(|vertex| list(vertex, Direction::Out));
+        let into = (0..20_000).map(|vertex| list(vertex, Direction::In));
+        (out.chain(into).collect(), engine.statistics().hubs)
+    }
+
+    #[test]
+    fn commits_are_replayed_in_batches_as_they_are_one_by_one_around_a_hub_too() {
+        let (lists, hubs) = replayed(1);
+        assert_eq!((lists[7].len(), hubs), (20_000, 1));
+        for batch in [7, 1000, 9000] {
+            assert_eq!(replayed(batch), (lists.clone(), 1), "{batch}");
+        }
     }
 }

@@ -8,15 +8,17 @@
 //! ```
 //!
 //! In mode sync a record can wait for its fsync: such a segment is looked at again after a pause.
-//! One thread merges; it sleeps on the queue's condition variable when there is nothing to do.
+//! One thread merges; it sleeps on the queue's condition variable when there is nothing to do. In a simulation
+//! there is no such thread, and each of its rounds is a step.
 
+use crate::memory::counters::Counters;
 use crate::memory::group::{Group, GroupTable};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::hand_over::Merged;
 use crate::segment::version::Segment;
 use crate::segment::vertex_body::VertexBody;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Condvar, Mutex};
 use crate::timeline::clock::Timeline;
 use evergraph_graph::timestamp::Timestamp;
@@ -50,19 +52,6 @@ impl From<&Arc<Segment<EdgeBody>>> for Job {
     }
 }
 
-/// What merging has done and has before it.
-#[derive(Debug, Default)]
-pub struct Counters {
-    /// Merges done.
-    pub merges: AtomicU64,
-    /// Times that a writer merged or waited.
-    pub stalls: AtomicU64,
-    /// Records in runs and tails of all segments.
-    pub records: AtomicU64,
-    /// Edges in bodies of all segments, both sides.
-    pub body_edges: AtomicU64,
-}
-
 /// The queue and what its thread needs.
 #[derive(Debug, Default)]
 pub struct Merger {
@@ -83,6 +72,23 @@ struct Queue {
     jobs: VecDeque<Job>,
     retained: Vec<Job>,
     closing: bool,
+}
+
+/// What whoever merges remembers from one round to the next.
+#[derive(Debug)]
+pub struct Rounds {
+    /// Segments whose records weren't readable yet.
+    delayed: Vec<Job>,
+    /// What was readable when nothing happened the last time: what hasn't changed since is idle.
+    idle_since: Timestamp,
+}
+
+impl Rounds {
+    /// Before the first round.
+    #[must_use]
+    pub fn new(timeline: &Timeline) -> Self {
+        Self { delayed: Vec::new(), idle_since: timeline.readable() }
+    }
 }
 
 /// Records that a segment may hold before a merge is due.
@@ -127,6 +133,7 @@ impl Merger {
         job: &Job,
         edges: impl Fn(&B) -> usize,
     ) -> bool {
+        let began = timeline.clock().now();
         let Merged::Done { displaced, retained, merged } = segment.merge(timeline) else { return false };
         let now = segment.load_full();
         let hubs = now.layer.hubs.iter().filter(|hub| displaced.layer.hub(hub.row).is_none());
@@ -139,10 +146,12 @@ impl Merger {
             self.counters.body_edges.fetch_sub((before - items) as u64, Ordering::Relaxed);
         }
         self.counters.records.fetch_sub(merged as u64, Ordering::Relaxed);
-        self.counters.merges.fetch_add(1, Ordering::Relaxed);
         if retained {
             self.keep(job.clone());
         }
+        let versions = (1 + displaced.older.len()).saturating_sub(now.older.len());
+        drop(displaced);
+        self.counters.merged(timeline.clock().now().saturating_sub(began), versions);
         self.progress.notify_all();
         true
     }
@@ -166,7 +175,6 @@ impl Merger {
 
     /// Waits until a merge made progress, at most `timeout`.
     pub fn wait_for_progress(&self, timeout: Duration) {
-        self.counters.stalls.fetch_add(1, Ordering::Relaxed);
         let queue = self.queue.lock();
         drop(self.progress.wait_timeout(queue, timeout));
     }
@@ -175,22 +183,18 @@ impl Merger {
     pub fn trim(&self, timeline: &Timeline) {
         self.trim.store(false, Ordering::Release);
         let retained = std::mem::take(&mut self.queue.lock().retained);
+        let (began, mut versions) = (timeline.clock().now(), 0);
         for job in retained {
-            // Unmarked first: a merge that keeps another layer meanwhile lists the segment again.
-            let remain = match &job {
-                Job::Vertices(segment) => {
-                    segment.unlist();
-                    segment.trim(timeline).1
-                }
-                Job::Edges(segment) => {
-                    segment.unlist();
-                    segment.trim(timeline).1
-                }
+            let (dropped, remain) = match &job {
+                Job::Vertices(segment) => trim_segment(segment, timeline),
+                Job::Edges(segment) => trim_segment(segment, timeline),
             };
+            versions += dropped;
             if remain {
                 self.keep(job);
             }
         }
+        self.counters.collected(timeline.clock().now().saturating_sub(began), versions);
         let queue = self.queue.lock();
         self.has_retained.store(!queue.retained.is_empty(), Ordering::Release);
     }
@@ -210,34 +214,49 @@ impl Merger {
 
     /// Merges until [`Merger::close`]: the body of the merge thread.
     pub fn run(&self, timeline: &Timeline, groups: &GroupTable) {
-        let mut delayed: Vec<Job> = Vec::new();
-        // What was readable when nothing happened the last time: what hasn't changed since is idle.
-        let mut idle_since = timeline.readable();
-        loop {
-            let (job, quiet) = {
-                let mut queue = self.queue.lock();
-                let mut quiet = false;
-                if !queue.closing && queue.jobs.is_empty() && !self.trim.load(Ordering::Acquire) {
-                    let pause = if delayed.is_empty() { IDLE } else { PAUSE };
-                    (queue, quiet) = self.work.wait_timeout(queue, pause);
-                    quiet &= delayed.is_empty() && queue.jobs.is_empty();
-                    queue.jobs.extend(delayed.drain(..));
-                }
-                if queue.closing {
-                    return;
-                }
-                (queue.jobs.pop_front(), quiet)
-            };
-            if self.trim.load(Ordering::Acquire) {
-                self.trim(timeline);
-            }
-            if let Some(job) = job {
-                delayed.extend(self.work_off(timeline, job));
-            }
-            if quiet {
-                let now = timeline.readable();
-                self.merge_idle(timeline, groups, std::mem::replace(&mut idle_since, now));
-            }
+        let mut rounds = Rounds::new(timeline);
+        while let Some(quiet) = self.wait(&mut rounds) {
+            self.round(timeline, groups, &mut rounds, quiet);
+        }
+    }
+
+    /// One round without waiting, for a store without a merge thread. `quiet` says that nothing happened
+    /// for a while: idle segments are looked for if nothing is queued.
+    pub fn step(&self, timeline: &Timeline, groups: &GroupTable, rounds: &mut Rounds, quiet: bool) {
+        let is_idle = {
+            let mut queue = self.queue.lock();
+            let is_idle = rounds.delayed.is_empty() && queue.jobs.is_empty();
+            queue.jobs.extend(rounds.delayed.drain(..));
+            is_idle
+        };
+        self.round(timeline, groups, rounds, quiet && is_idle);
+    }
+
+    /// Waits for work; whether there was none for a while. `None` when it is time to end.
+    fn wait(&self, rounds: &mut Rounds) -> Option<bool> {
+        let mut queue = self.queue.lock();
+        let mut quiet = false;
+        if !queue.closing && queue.jobs.is_empty() && !self.trim.load(Ordering::Acquire) {
+            let pause = if rounds.delayed.is_empty() { IDLE } else { PAUSE };
+            (queue, quiet) = self.work.wait_timeout(queue, pause);
+            quiet &= rounds.delayed.is_empty() && queue.jobs.is_empty();
+            queue.jobs.extend(rounds.delayed.drain(..));
+        }
+        (!queue.closing).then_some(quiet)
+    }
+
+    /// Trims if it is time, merges the first segment of the queue, and idle ones if it is `quiet`.
+    fn round(&self, timeline: &Timeline, groups: &GroupTable, rounds: &mut Rounds, quiet: bool) {
+        let job = self.queue.lock().jobs.pop_front();
+        if self.trim.load(Ordering::Acquire) {
+            self.trim(timeline);
+        }
+        if let Some(job) = job {
+            rounds.delayed.extend(self.work_off(timeline, job));
+        }
+        if quiet {
+            let now = timeline.readable();
+            self.merge_idle(timeline, groups, std::mem::replace(&mut rounds.idle_since, now));
         }
     }
 
@@ -285,6 +304,15 @@ impl Merger {
         self.queue.lock().closing = true;
         self.work.notify_all();
     }
+}
+
+/// Drops the layers of one segment that no snapshot needs; how many went, and whether any are left.
+fn trim_segment<B: Body>(segment: &Segment<B>, timeline: &Timeline) -> (usize, bool) {
+    // Unmarked first: a merge that keeps another layer meanwhile lists the segment again.
+    segment.unlist();
+    let (displaced, remain) = segment.trim(timeline);
+    let left = segment.load().older.len();
+    (displaced.map_or(0, |displaced| displaced.older.len().saturating_sub(left)), remain)
 }
 
 /// Calls `visit` with every segment, hubs included, until it says no.

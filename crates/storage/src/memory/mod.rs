@@ -4,12 +4,14 @@
 //! group     a vertex group: its vertices and its edge segments; the table of groups
 //! records   a commit's mutations as records, a part for each segment
 //! merger    the queue of overdue segments and the thread that works it off
+//! counters  what merging has done, has before it, and costs
 //! view      reading at one timestamp; list: one vertex' edges out of body and records
 //! freeze    from segments and records to the lists of one moment: frozen_list
 //! frozen    the topology that algorithms read: those lists, visited
 //! engine    all of it behind `Engine`
 //! ```
 
+pub mod counters;
 pub mod engine;
 mod freeze;
 pub mod frozen;

@@ -1,9 +1,11 @@
 //! A commit's mutations as records: one part for each segment they go to.
 //!
 //! Everything here happens before the latch: segments are found or made, records sorted by segment
-//! and key. Only the timestamp is missing; [`Prepared::stamp`] fills it in.
+//! and key. Only the timestamp is missing; [`Prepared::stamp`] fills it in. Commits that are replayed
+//! have theirs, and many of them are prepared together.
 
 use crate::memory::group::{EdgeSubject, Group, GroupTable};
+use crate::planted::{Bug, planted};
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::record::{Operation, Record, RecordKey, Stamp};
 use crate::segment::version::Segment;
@@ -24,7 +26,7 @@ pub enum Target {
     Edges(Arc<Segment<EdgeBody>>),
 }
 
-/// A commit, sorted by segment.
+/// A commit, or many from the log, sorted by segment.
 #[derive(Debug)]
 pub struct Prepared {
     records: Vec<Record>,
@@ -47,43 +49,61 @@ impl Prepared {
     /// `corrupt` if a vertex is in no group: the front opens groups before it uses them, so only a
     /// damaged log can ask for this.
     pub fn new(groups: &GroupTable, mutations: &[Mutation]) -> Result<Self> {
+        Self::sorted(groups, mutations.iter().map(|mutation| (Timestamp::ZERO, mutation)))
+    }
+
+    /// As [`Prepared::new`], of commits that have their timestamps: a part's records are sorted by key,
+    /// then time.
+    ///
+    /// # Errors
+    /// As [`Prepared::new`].
+    pub fn replayed(groups: &GroupTable, mutations: &[(Timestamp, Mutation)]) -> Result<Self> {
+        Self::sorted(groups, mutations.iter().map(|(timestamp, mutation)| (*timestamp, mutation)))
+    }
+
+    fn sorted<'a>(
+        groups: &GroupTable,
+        mutations: impl ExactSizeIterator<Item = (Timestamp, &'a Mutation)> + Clone,
+    ) -> Result<Self> {
         let mut entries: Vec<(u64, VertexId, Option<EdgeSubject>, Record)> =
             Vec::with_capacity(mutations.len() * 2);
-        let mut push = |vertex: VertexId, subject, key, operation, payload: Properties| {
-            let stamp = Stamp::new(Timestamp::ZERO, operation);
+        let mut push = |vertex: VertexId, subject, key, stamp, payload: Properties| {
             entries.push((place(vertex, subject), vertex, subject, Record { key, stamp, payload }));
         };
-        let mut edge = |edge: &EdgeId, operation, payload: &Properties| {
+        let mut edge = |edge: &EdgeId, stamp: Stamp, payload: &Properties| {
             let out = EdgeSubject::new(edge.edge_type, Direction::Out);
             let key = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator);
-            push(edge.source, Some(out), key, operation, payload.clone());
+            push(edge.source, Some(out), key, stamp, payload.clone());
             // The in side keeps no properties: it finds them by a search in the out list.
-            if matches!(operation, Operation::Insert | Operation::Delete) {
+            let moves = matches!(stamp.operation(), Operation::Insert | Operation::Delete);
+            if moves && !planted(Bug::ForgetInEdge) {
                 let into = EdgeSubject::new(edge.edge_type, Direction::In);
                 let key = RecordKey::edge(edge.target.row(), edge.source.0, edge.discriminator);
-                push(edge.target, Some(into), key, operation, Properties::EMPTY);
+                push(edge.target, Some(into), key, stamp, Properties::EMPTY);
             }
         };
-        for mutation in mutations {
-            match mutation {
-                Mutation::InsertEdge { edge: id, properties } => edge(id, Operation::Insert, properties),
-                Mutation::ReplaceEdge { edge: id, properties } => edge(id, Operation::Replace, properties),
-                Mutation::DeleteEdge { edge: id } => edge(id, Operation::Delete, &Properties::EMPTY),
-                Mutation::SetEdgeProperties { edge: id, properties } => edge(id, Operation::Set, properties),
-                _ => {}
-            }
+        for (timestamp, mutation) in mutations.clone() {
+            let (id, operation, payload) = match mutation {
+                Mutation::InsertEdge { edge, properties } => (edge, Operation::Insert, properties),
+                Mutation::ReplaceEdge { edge, properties } => (edge, Operation::Replace, properties),
+                Mutation::DeleteEdge { edge } => (edge, Operation::Delete, &Properties::EMPTY),
+                Mutation::SetEdgeProperties { edge, properties } => (edge, Operation::Set, properties),
+                _ => continue,
+            };
+            edge(id, Stamp::new(timestamp, operation), payload);
         }
-        for mutation in mutations {
+        for (timestamp, mutation) in mutations {
             let (vertex, operation, payload) = match mutation {
                 Mutation::InsertVertex { vertex, properties, .. } => (*vertex, Operation::Insert, properties),
                 Mutation::DeleteVertex { vertex } => (*vertex, Operation::Delete, &Properties::EMPTY),
                 Mutation::SetVertexProperties { vertex, properties } => (*vertex, Operation::Set, properties),
                 _ => continue,
             };
-            push(vertex, None, RecordKey::vertex(vertex.row()), operation, payload.clone());
+            let stamp = Stamp::new(timestamp, operation);
+            push(vertex, None, RecordKey::vertex(vertex.row()), stamp, payload.clone());
         }
         if entries.len() > 1 {
-            entries.sort_unstable_by_key(|(place, _, _, record)| (*place, record.key));
+            entries.sort_unstable_by_key(|(place, _, _, record)| (*place, record.key, record.stamp));
         }
         let mut records = Vec::with_capacity(entries.len());
         let mut parts: Vec<(Target, Range<usize>)> = Vec::new();

@@ -15,8 +15,9 @@
 //!
 //! Source: core-protocol section 1; ten planted faults in the model of these steps were caught.
 
+use crate::planted::{Bug, planted};
 use crate::segment::body::Body;
-use crate::segment::net::{Net, nets};
+use crate::segment::net::{Effect, Net, nets};
 use crate::segment::record::{Record, RecordRef};
 use crate::segment::run::Run;
 use crate::segment::tail::{TAIL_CAPACITY, Tail};
@@ -52,7 +53,9 @@ fn refs(records: &[Record]) -> impl Iterator<Item = RecordRef<'_>> {
 }
 
 impl<B: Body> Segment<B> {
-    /// Appends records of one commit, all at `timestamp`, none about a hub's row. Under the latch.
+    /// Appends records of one commit, all at `timestamp`, none about a hub's row. Under the latch. Replay
+    /// appends those of many commits, the newest at `timestamp`: in the order of time if they fit into a tail,
+    /// else in any, since they are sorted into the run.
     /// Returns the versions that were displaced, for the caller to drop after the latch.
     pub fn append(&self, timestamp: Timestamp, records: &[Record]) -> Vec<Arc<Version<B>>> {
         let mut displaced = Vec::new();
@@ -90,27 +93,39 @@ impl<B: Body> Segment<B> {
 
     /// Takes records up to what is readable into a new body. Off the latch but for the last step.
     pub fn merge(&self, timeline: &Timeline) -> Merged<B> {
-        let Some(_one) = self.merging.try_lock() else { return Merged::Nothing };
+        let one = self.merging.try_lock();
+        if one.is_none() && !planted(Bug::TwoMerges) {
+            return Merged::Nothing;
+        }
         // Read before the registry: a snapshot that registers later begins at or after it.
-        let base = timeline.readable();
+        let base = if planted(Bug::MergeAtW) { timeline.published() } else { timeline.readable() };
         let start = self.current.load_full();
         let records = start.layer.all_records(base);
         if records.is_empty() || base <= start.layer.base {
             return Merged::Nothing;
         }
-        let nets: Vec<Net> = nets(records.into_iter()).collect();
+        let mut nets: Vec<Net> = nets(records.into_iter()).collect();
+        if planted(Bug::LostDelete) {
+            nets.retain(|net| net.effect != Effect::Absent);
+        }
         let (body, new_hubs) = start.layer.body.merged(&nets).split_hubs();
         let body = Arc::new(body);
 
         let _latch = timeline.latch();
         let now = self.current.load_full();
-        if now.layer.base != start.layer.base {
+        if now.layer.base != start.layer.base && !planted(Bug::TwoMerges) {
             return Merged::Nothing;
         }
         // Before the registry, as the base.
         let readable = timeline.readable();
         let registry = timeline.registry();
-        let (rest, merged) = divide(&now.layer, base);
+        let (mut rest, merged) = divide(&now.layer, base);
+        if planted(Bug::StaleResidual) {
+            rest = divide(&start.layer, base).0;
+        }
+        if planted(Bug::ResidualDropped) {
+            rest = Run::default();
+        }
         let older = needed(&registry, readable, Some((&now.layer, base)), &now.older);
         let count = merged.len();
         let history = self.history(&registry, &now.history, merged);
@@ -176,7 +191,11 @@ impl<B: Body> Segment<B> {
     }
 
     fn history(&self, registry: &Registry, before: &Run, merged: Vec<RecordRef<'_>>) -> Run {
-        let Some(oldest) = registry.oldest_writer() else { return Run::default() };
+        let Some(oldest) = registry.oldest_writer().filter(|_| !planted(Bug::NoHistory)) else {
+            return Run::default();
+        };
+        let forgotten = Run::default();
+        let before = if planted(Bug::LastMergesHistory) { &forgotten } else { before };
         let newer = |record: &RecordRef<'_>| !record.visible_at(oldest);
         let history = before.filtered(|record| newer(&record)).from_parts(merged.into_iter().filter(newer));
         if history.len() <= HISTORY_LIMIT {
@@ -210,8 +229,11 @@ fn needed<B>(
     displaced: Option<(&Layer<B>, Timestamp)>,
     older: &Arc<[Past<B>]>,
 ) -> Arc<[Past<B>]> {
-    let keep =
-        |past: &Past<B>| registry.needs(past.layer.base, past.until) || !past.until.visible_at(readable);
+    let forgets = planted(Bug::MergeAtW) || planted(Bug::LoadForgetsR);
+    let keep = |past: &Past<B>| {
+        let is_newer_than_r = !past.until.visible_at(readable) && !forgets;
+        (registry.needs(past.layer.base, past.until) || is_newer_than_r) && !planted(Bug::AlwaysPrune)
+    };
     let displaced = displaced.map(|(layer, until)| Past { layer: layer.clone(), until });
     if displaced.as_ref().is_none_or(|past| !keep(past)) && older.iter().all(keep) {
         return Arc::clone(older);

@@ -15,6 +15,7 @@
 //! sections 3 and 3.1.2), a log for a section instead of a vertex. Differs: one stamp a record, bounded length, and
 //! no scan of it is needed to know what a record did.
 
+use crate::planted::{Bug, planted};
 use crate::segment::record::{NO_PROPERTIES, Record, RecordKey, RecordRef, Stamp};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use evergraph_graph::properties::Properties;
@@ -82,6 +83,9 @@ impl Tail {
     pub fn push(&self, record: Record) {
         let at = self.length.load(Ordering::Relaxed);
         let slot = &self.slots[at];
+        if planted(Bug::LengthBeforeRecord) {
+            self.length.store(at + 1, Ordering::Release);
+        }
         slot.key.store(record.key.0, Ordering::Relaxed);
         slot.stamp.store(record.stamp.0, Ordering::Relaxed);
         if !record.payload.is_empty() {
@@ -89,7 +93,8 @@ impl Tail {
             let fresh = self.payloads.get_or_init(make)[at].set(record.payload).is_ok();
             debug_assert!(fresh, "a slot is written once");
         }
-        self.length.store(at + 1, Ordering::Release);
+        let order = if planted(Bug::LengthRelaxed) { Ordering::Relaxed } else { Ordering::Release };
+        self.length.store(at + 1, order);
     }
 
     /// Readable records.

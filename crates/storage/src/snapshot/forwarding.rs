@@ -4,7 +4,7 @@
 //! makes one a call, which copies a few pointers.
 
 /// Implements `GraphView` for `$owner<E>`, whose method `reader` makes a
-/// [`Reader`](crate::snapshot::reader::Reader).
+/// [`Reader`](crate::snapshot::reader::Reader), and whose `check_time` refuses who has had his time.
 macro_rules! view_through_reader {
     ($owner:ident) => {
         const _: () = {
@@ -110,6 +110,12 @@ macro_rules! view_through_reader {
 
 /// One method of `GraphView`, answered by the reader.
 macro_rules! forward {
+    ($name:ident($($argument:ident: $kind:ty),*) -> Result<$ok:ty>) => {
+        fn $name(&self, $($argument: $kind),*) -> Result<$ok> {
+            self.check_time()?;
+            GraphView::$name(&self.reader(), $($argument),*)
+        }
+    };
     ($name:ident($($argument:ident: $kind:ty),*) -> $result:ty) => {
         fn $name(&self, $($argument: $kind),*) -> $result {
             GraphView::$name(&self.reader(), $($argument),*)

@@ -13,6 +13,8 @@
 //! and a manager thread between them; one latch makes timestamp order, log order and install order
 //! the same without either.
 
+use crate::io::clock::{Clock, SystemClock};
+use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::timeline::registry::{Access, Registry};
@@ -57,6 +59,8 @@ pub struct Timeline {
     readable: Readable,
     /// No snapshot is beyond it: `u64::MAX`, but while a bulk load is made durable. Release and Acquire.
     ceiling: AtomicU64,
+    /// Tells how long something takes; no timestamp comes from it.
+    clock: Arc<dyn Clock>,
 }
 
 impl fmt::Debug for Timeline {
@@ -75,7 +79,20 @@ impl Timeline {
             published: AtomicU64::new(published.0),
             readable,
             ceiling: AtomicU64::new(u64::MAX),
+            clock: Arc::new(SystemClock::new()),
         }
+    }
+
+    /// The same, which tells durations by `clock` instead of the system's.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// What tells how long something takes.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
     }
 
     /// W: the newest published commit.
@@ -89,6 +106,7 @@ impl Timeline {
     pub fn readable(&self) -> Timestamp {
         let newest = match &self.readable {
             Readable::Published => self.published(),
+            Readable::Durable(through) if planted(Bug::FrameBeforeInstall) => through(),
             Readable::Durable(through) => through().min(self.published()),
         };
         newest.min(self.ceiling())
@@ -119,18 +137,21 @@ impl Timeline {
     /// installed everything of the commit.
     pub fn publish(&self, timestamp: Timestamp, _latch: &mut MutexGuard<'_, LatchState>) {
         debug_assert!(timestamp > self.published(), "timestamps grow");
-        self.published.store(timestamp.0, Ordering::Release);
+        let order = if planted(Bug::PublishRelaxed) { Ordering::Relaxed } else { Ordering::Release };
+        self.published.store(timestamp.0, order);
     }
 
     /// Registers a snapshot and calls `pin` with its timestamp while the registry is locked.
     pub fn begin<P>(&self, access: Access, pin: impl FnOnce(Timestamp) -> P) -> (Timestamp, P) {
-        let mut registry = self.registry.lock();
-        // Loaded inside the lock: see the registry's proof.
-        let timestamp = match access {
+        let newest = || match access {
             Access::Read => self.readable(),
             // Not beyond the ceiling: what a bulk load could not make durable is nobody's to build on.
             Access::Write => self.published().min(self.ceiling()),
         };
+        let early = planted(Bug::BeginOutsideRegistry).then(newest);
+        let mut registry = self.registry.lock();
+        // Loaded inside the lock: see the registry's proof.
+        let timestamp = early.unwrap_or_else(newest);
         registry.enter(timestamp, access);
         (timestamp, pin(timestamp))
     }

@@ -1,8 +1,9 @@
 //! Commit: everything heavy outside, then one short latch: check, install, log, publish.
 //!
 //! ```text
-//! outside   resolve -> prepare -> encode, crc -> reserve log space
-//!           check:  reads                                        conflict
+//! outside   check:  reads                                        conflict
+//!           resolve -> prepare -> encode, crc -> reserve log space
+//!           check:  deadline                                     limit
 //! latch     refuse: poisoned, loading
 //!           check:  schema, keys, unique values, reads             conflict
 //!           check:  indexes            others: unlock, resolve again
@@ -25,10 +26,12 @@ use crate::index::entry_changes::EntryChanges;
 use crate::index::item::Item;
 use crate::index::property_index::Completion;
 use crate::log::frame::payload_crc;
-use crate::log::writer::Reservation;
+use crate::log::writer::{Log, Reservation};
+use crate::planted::{Bug, planted};
 use crate::snapshot::session::Session;
 use crate::sync::MutexGuard;
 use crate::timeline::clock::LatchState;
+use crate::transaction::deadline::Deadline;
 use crate::transaction::discriminators::Renames;
 use crate::transaction::front::Front;
 use crate::transaction::latch::{check_healthy, check_open, under_latch};
@@ -70,18 +73,20 @@ pub fn commit<E: Engine>(
     mut schema: SchemaWrites,
     writes: &mut Writes,
     reads: Option<&Reads>,
+    deadline: &Deadline,
     completion: Option<&dyn Completion>,
 ) -> std::result::Result<Committed, Failure> {
     let front = Arc::clone(session.front());
     let since = session.timestamp();
     if writes.is_empty() && schema.changes().is_empty() {
+        deadline.check()?;
         drop(session);
         // What it read may be newer than what is durable; it is acknowledged when that is.
         front.log.acknowledge(since.0).map_err(|error| Failure::Unknown(error.into()))?;
         return Ok(Committed { timestamp: since, renamed: Vec::new() });
     }
     let mut renames = Renames::default();
-    let installed = attempt(&session, &mut schema, writes, reads, completion, &mut renames)?;
+    let installed = attempt(&session, &mut schema, writes, reads, deadline, completion, &mut renames)?;
     let timestamp = installed.timestamp;
     drop(installed);
     drop(session);
@@ -97,6 +102,7 @@ fn attempt<E: Engine>(
     schema: &mut SchemaWrites,
     writes: &mut Writes,
     reads: Option<&Reads>,
+    deadline: &Deadline,
     completion: Option<&dyn Completion>,
     renames: &mut Renames,
 ) -> std::result::Result<Installed<E::Displaced>, Failure> {
@@ -104,18 +110,21 @@ fn attempt<E: Engine>(
     let view = session.view();
     let checked = front.timeline.published();
     let stale = |checked: Option<Timestamp>| {
-        let stale = reads?.stale(&*front.engine, &front.indexes.load(), since, checked)?;
+        let reads = reads.filter(|_| !planted(Bug::ReadsNotChecked))?;
+        let stale = reads.stale(&*front.engine, &front.indexes.load(), since, checked)?;
         Some(Refusal::Stale(stale))
     };
     if let Some(refusal) = stale(None) {
         return Err(refused(front, refusal.explain(&view, schema.current())));
     }
     loop {
+        deadline.check()?;
         let mut resolved = resolve(&view, writes, schema, &front.indexes)?;
-        let prepared = front.engine.prepare(&resolved.mutations)?;
+        let prepared = front.engine.prepare(&resolved.mutations, deadline.patience())?;
         let payload = payload::encode(&resolved.mutations);
         let crc = payload_crc(&payload);
         let space = front.log.reserve(payload.len()).map_err(Error::from)?;
+        deadline.check()?;
         // In options, so that what a refused commit prepared is freed after the latch.
         let (mut prepared, mut space) = (Some(prepared), Some(space));
         let attempt = under_latch(&front.timeline, |latch| {
@@ -124,11 +133,11 @@ fn attempt<E: Engine>(
             if reads.is_some() && has_new_names(&current, schema.base()) {
                 return Err(Refusal::Stale(Stale::NewNames));
             }
-            if let Some(refusal) = stale(Some(checked)) {
+            if let Some(refusal) = stale(Some(checked)).filter(|_| !planted(Bug::ReadsCheckedEarly)) {
                 return Err(refusal);
             }
             let prepared = prepared.take().expect("an attempt installs once");
-            let space = space.take().expect("an attempt installs once");
+            let space = Some(space.take().expect("an attempt installs once"));
             let frame = Frame { space, payload: &payload, crc };
             Ok(install(front, current, schema, &mut resolved, prepared, frame, completion, latch))
         });
@@ -170,9 +179,19 @@ struct Installed<D> {
 
 /// A commit's place in the log, and its bytes.
 struct Frame<'a> {
-    space: Reservation<'a>,
+    /// Until it is appended.
+    space: Option<Reservation<'a>>,
     payload: &'a [u8],
     crc: u32,
+}
+
+impl Frame<'_> {
+    /// Appends it to the log, once.
+    fn append(&mut self, log: &Log, timestamp: Timestamp) {
+        if let Some(space) = self.space.take() {
+            log.append(space, timestamp.0, self.payload, self.crc);
+        }
+    }
 }
 
 /// Why a commit may not be installed; the text is built after the latch.
@@ -285,7 +304,9 @@ fn check<E: Engine>(
     if !front.indexes.is(&resolved.indexes) {
         return Err(Refusal::OtherIndexes);
     }
-    if let Some((key, newer)) = first_newer(&*front.engine, since, &resolved.keys) {
+    if let Some((key, newer)) = first_newer(&*front.engine, since, &resolved.keys)
+        && !planted(Bug::LostUpdate)
+    {
         return Err(Refusal::Changed(key, newer));
     }
     check_unique(since, current, schema, &resolved.vertex_entries)?;
@@ -321,7 +342,7 @@ fn check_unique<I: Item>(
         if schema.base().index(id).is_none() {
             return Err(Refusal::NewIndex(id));
         }
-        if entry.index.newer(entry.key.hash, since) != Newer::No {
+        if entry.index.newer(entry.key.hash, since) != Newer::No && !planted(Bug::UniqueNotChecked) {
             let item = entry.item;
             return Err(Refusal::Entered(id, Box::new(move |catalogue| item.name(catalogue))));
         }
@@ -337,12 +358,21 @@ fn install<E: Engine>(
     schema: &SchemaWrites,
     resolved: &mut Resolved,
     prepared: E::Prepared,
-    frame: Frame<'_>,
+    mut frame: Frame<'_>,
     completion: Option<&dyn Completion>,
     latch: &mut MutexGuard<'_, LatchState>,
 ) -> Installed<E::Displaced> {
     let timestamp = front.timeline.published().next();
+    if planted(Bug::FrameBeforeInstall) {
+        frame.append(&front.log, timestamp);
+    }
+    if planted(Bug::PublishBeforeInstall) {
+        front.timeline.publish(timestamp, latch);
+    }
     let displaced = front.engine.append(timestamp, prepared);
+    if planted(Bug::IndexAfterPublish) {
+        front.timeline.publish(timestamp, latch);
+    }
     resolved.vertex_entries.apply(timestamp);
     resolved.edge_entries.apply(timestamp);
     if let Some(index) = completion {
@@ -360,8 +390,10 @@ fn install<E: Engine>(
     if !schema.changes().is_empty() {
         publish_schema(front, &current, schema);
     }
-    front.log.append(frame.space, timestamp.0, frame.payload, frame.crc);
-    front.timeline.publish(timestamp, latch);
+    frame.append(&front.log, timestamp);
+    if !planted(Bug::PublishBeforeInstall) && !planted(Bug::IndexAfterPublish) {
+        front.timeline.publish(timestamp, latch);
+    }
     Installed { timestamp, _displaced: displaced, _old_catalogue: current, _old_indexes: old_indexes }
 }
 

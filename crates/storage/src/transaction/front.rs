@@ -27,6 +27,8 @@ pub struct Front<E: Engine> {
     pub(crate) indexes: IndexDirectory,
     pub(crate) budget: Arc<MemoryBudget>,
     pub(crate) counters: Counters,
+    /// Bytes that the writes of one transaction may take.
+    pub(crate) write_bytes_max: u64,
 }
 
 /// What happened so far, for `stats`. Nobody decides by these.

@@ -9,6 +9,7 @@ use crate::snapshot::session::Session;
 use crate::snapshot::watched::Watched;
 use crate::timeline::registry::Access;
 use crate::transaction::commit::{Failure, commit};
+use crate::transaction::deadline::Deadline;
 use crate::transaction::describe;
 use crate::transaction::discriminators::lowest_free;
 use crate::transaction::front::Front;
@@ -16,6 +17,7 @@ use crate::transaction::reads::Reads;
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::taken_ids::TakenIds;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
+use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
@@ -25,6 +27,9 @@ use evergraph_graph::value::shortened::Shortened;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// What one item's write takes in memory beside its properties, about.
+const ITEM_BYTES: usize = 96;
 
 /// A read-write transaction of a [`crate::store::Store`].
 ///
@@ -37,6 +42,9 @@ pub struct Transaction<E: Engine> {
     /// If it is serialisable.
     reads: Option<Reads>,
     taken: TakenIds<E>,
+    deadline: Deadline,
+    /// Bytes of all writes so far, those included that later ones replaced.
+    written_bytes: u64,
 }
 
 view_through_reader!(Transaction);
@@ -44,12 +52,13 @@ view_through_reader!(Transaction);
 impl<E: Engine> Transaction<E> {
     /// Begins one at the newest commit.
     #[must_use]
-    pub fn begin(front: &Arc<Front<E>>, isolation: Isolation) -> Self {
+    pub fn begin(front: &Arc<Front<E>>, isolation: Isolation, deadline: Deadline) -> Self {
         let session = Session::begin(front, Access::Write);
         // After the timestamp was taken: the catalogue names at least what it shows.
         let schema = SchemaWrites::new(front.catalogue.load_full());
         let reads = (isolation == Isolation::Serializable).then(Reads::default);
-        Self { session, schema, writes: Writes::new(), reads, taken: TakenIds::default() }
+        let (writes, taken) = (Writes::new(), TakenIds::default());
+        Self { session, schema, writes, reads, taken, deadline, written_bytes: 0 }
     }
 
     /// How far it is kept apart from others.
@@ -73,7 +82,8 @@ impl<E: Engine> Transaction<E> {
     }
 
     pub(crate) fn commit_with(mut self, completion: Option<&dyn Completion>) -> Result<Committed> {
-        match commit(self.session, self.schema, &mut self.writes, self.reads.as_ref(), completion) {
+        let (reads, deadline) = (self.reads.as_ref(), &self.deadline);
+        match commit(self.session, self.schema, &mut self.writes, reads, deadline, completion) {
             Ok(committed) => {
                 let writes = &self.writes;
                 self.taken.used(|vertex| matches!(writes.vertex(vertex), Some(VertexWrite::Insert { .. })));
@@ -86,6 +96,29 @@ impl<E: Engine> Transaction<E> {
                 Err(error)
             }
         }
+    }
+
+    fn check_time(&self) -> Result<()> {
+        self.deadline.check()
+    }
+
+    /// Refuses to buffer `items` more with these properties if they would be too many, or too late; else the
+    /// bytes that they count.
+    fn check_room(&self, items: usize, properties: &Properties) -> Result<u64> {
+        self.check_time()?;
+        self.writes.check_room(items)?;
+        let bytes = (items * ITEM_BYTES + properties.heap_bytes()) as u64;
+        let most = self.session.front().write_bytes_max;
+        if self.written_bytes + bytes > most {
+            let text = format!(
+                "the transaction would hold {} of writes, and transaction_bytes_max is {}: commit in parts, or \
+                 allow more",
+                ByteSize(self.written_bytes + bytes),
+                ByteSize(most)
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        Ok(bytes)
     }
 
     fn label_of(&self, vertex: VertexId) -> Result<LabelId> {
@@ -114,7 +147,7 @@ impl<E: Engine> Transaction<E> {
     ) -> Result<Properties> {
         self.label_of(source)?;
         self.label_of(target)?;
-        self.writes.check_room(1)?;
+        self.check_time()?;
         self.schema.fit(Owner::EdgeType(edge_type), owned(properties))
     }
 
@@ -199,11 +232,13 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     }
 
     fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId> {
-        self.writes.check_room(1)?;
+        self.check_time()?;
         let properties = self.schema.fit(Owner::Label(label), owned(properties))?;
+        let bytes = self.check_room(1, &properties)?;
         self.check_unique::<VertexId>(Owner::Label(label), &properties, None)?;
         let vertex = self.taken.take(self.session.front(), label)?;
         self.writes.insert_vertex(vertex, label, &properties);
+        self.written_bytes += bytes;
         self.note_vertex(label, vertex, &properties);
         Ok(vertex)
     }
@@ -214,17 +249,18 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         if !matches!(self.writes.vertex(vertex), Some(VertexWrite::Insert { .. })) {
             self.reader().stored_edges(vertex, &mut edges)?;
         }
-        self.writes.check_room(1 + edges.len())?;
+        self.written_bytes += self.check_room(1 + edges.len(), &Properties::EMPTY)?;
         self.writes.delete_vertex(vertex, &edges);
         Ok(())
     }
 
     fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()> {
         let label = self.label_of(vertex)?;
-        self.writes.check_room(1)?;
         let changes = self.schema.fit(Owner::Label(label), Properties::new(vec![(key, value)]))?;
+        let bytes = self.check_room(1, &changes)?;
         self.check_unique(Owner::Label(label), &changes, Some(vertex))?;
         self.writes.set_vertex(vertex, &changes);
+        self.written_bytes += bytes;
         self.note_vertex(label, vertex, &changes);
         Ok(())
     }
@@ -237,6 +273,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         properties: &[(KeyId, Value)],
     ) -> Result<EdgeId> {
         let properties = self.check_new_edge(source, edge_type, target, properties)?;
+        let bytes = self.check_room(1, &properties)?;
         let simple = self.is_simple(edge_type);
         let mut edge = EdgeId { source, edge_type, target, discriminator: 0 };
         if !simple {
@@ -249,6 +286,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         }
         self.check_unique::<EdgeId>(Owner::EdgeType(edge_type), &properties, None)?;
         self.writes.add_edge(edge, &properties, !simple);
+        self.written_bytes += bytes;
         self.note_edge(edge, &properties);
         Ok(edge)
     }
@@ -261,6 +299,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         properties: &[(KeyId, Value)],
     ) -> Result<EdgeId> {
         let properties = self.check_new_edge(source, edge_type, target, properties)?;
+        let bytes = self.check_room(1, &properties)?;
         let edge = EdgeId { source, edge_type, target, discriminator: 0 };
         self.check_unique(Owner::EdgeType(edge_type), &properties, Some(edge))?;
         let at_s = match self.writes.edge(edge) {
@@ -269,24 +308,26 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
             None => self.reader().has_edge(edge)?,
         };
         self.writes.put_edge(edge, &properties, at_s);
+        self.written_bytes += bytes;
         self.note_edge(edge, &properties);
         Ok(edge)
     }
 
     fn delete_edge(&mut self, edge: EdgeId) -> Result<()> {
         self.check_edge(edge)?;
-        self.writes.check_room(1)?;
+        self.written_bytes += self.check_room(1, &Properties::EMPTY)?;
         self.writes.delete_edge(edge);
         Ok(())
     }
 
     fn set_edge_property(&mut self, edge: EdgeId, key: KeyId, value: Option<Value>) -> Result<()> {
         self.check_edge(edge)?;
-        self.writes.check_room(1)?;
         let changes = Properties::new(vec![(key, value)]);
         let changes = self.schema.fit(Owner::EdgeType(edge.edge_type), changes)?;
+        let bytes = self.check_room(1, &changes)?;
         self.check_unique(Owner::EdgeType(edge.edge_type), &changes, Some(edge))?;
         self.writes.set_edge(edge, &changes);
+        self.written_bytes += bytes;
         self.note_edge(edge, &changes);
         Ok(())
     }

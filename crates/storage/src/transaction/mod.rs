@@ -11,9 +11,11 @@
 //! front       what all transactions of a store share
 //! replay      the same mutations from the log, before anybody is here
 //! retry       running a transaction again after a conflict
+//! deadline    how long it may take, attempts and waits included
 //! ```
 
 pub mod commit;
+pub mod deadline;
 pub mod describe;
 pub mod discriminators;
 pub mod front;

@@ -21,15 +21,31 @@ pub fn encode(mutations: &[Mutation]) -> Vec<u8> {
 /// # Errors
 /// `corrupt` if the bytes are no commit, naming `timestamp` and the place in it.
 pub fn decode(timestamp: Timestamp, payload: &[u8]) -> Result<Vec<Mutation>> {
-    let mut reader = Reader::new(payload);
     let mut mutations = Vec::new();
+    decode_each(timestamp, payload, |mutation| {
+        mutations.push(mutation);
+        Ok(())
+    })?;
+    Ok(mutations)
+}
+
+/// Reads a commit back, one mutation after the other.
+///
+/// # Errors
+/// As [`decode`]; what `visit` says.
+pub fn decode_each(
+    timestamp: Timestamp,
+    payload: &[u8],
+    mut visit: impl FnMut(Mutation) -> Result<()>,
+) -> Result<()> {
+    let mut reader = Reader::new(payload);
     while !reader.is_empty() {
         let mutation = Mutation::decode(&mut reader).map_err(|error| {
             Error::new(ErrorKind::Corrupt, format!("commit {timestamp} in the log cannot be read {error}"))
         })?;
-        mutations.push(mutation);
+        visit(mutation)?;
     }
-    Ok(mutations)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reads: what a serialisable transaction has read, looked at again when it commits.
 //!
 //! ```text
+//! the newest 256, in the order in which they were read; beyond that sorted in:
 //! segment (group, vertices | type and side) -> keys read in it, or all of it beyond 4,096
 //! (group, side)                             -> the edge types that were there
 //! groups                                    -> how many there were, once vertices were scanned
@@ -34,6 +35,9 @@ use std::collections::{HashMap, HashSet};
 /// Reads of one segment, or of one index, that are told apart.
 pub const APART_MAX: usize = 4096;
 
+/// Reads that are kept as they come. Most transactions read no more, and pay for no table.
+const FRESH_MAX: usize = 256;
+
 /// What a transaction has read so far.
 ///
 /// Concurrency: views are shared between threads, so each part takes notes under a lock of its own,
@@ -49,6 +53,8 @@ pub struct Reads {
 
 #[derive(Debug, Default)]
 struct Noted {
+    /// The newest reads, at most [`FRESH_MAX`].
+    fresh: Vec<Key>,
     subjects: HashMap<Subject, Keys>,
     edge_types: HashMap<(GroupId, Direction), Vec<TypeId>>,
     groups: Option<u32>,
@@ -111,19 +117,34 @@ pub enum Stale {
     Dropped(IndexId),
 }
 
+impl Noted {
+    /// Moves the newest reads to those that are told apart by segment.
+    fn sort_in(&mut self) {
+        for key in self.fresh.drain(..) {
+            let subject = Subject::of(&key);
+            let keys = self.subjects.entry(subject).or_default();
+            if keys.whole {
+                continue;
+            }
+            keys.apart.insert(key);
+            if keys.apart.len() > APART_MAX && subject.whole().is_some() {
+                *keys = Keys { apart: HashSet::new(), whole: true };
+            }
+        }
+    }
+}
+
 impl Reads {
     /// The answer depended on what `key` says.
     pub fn note(&self, key: Key) {
         let mut noted = self.noted.lock();
-        let subject = Subject::of(&key);
-        let keys = noted.subjects.entry(subject).or_default();
-        if keys.whole {
+        if noted.fresh.last() == Some(&key) {
             return;
         }
-        keys.apart.insert(key);
-        if keys.apart.len() > APART_MAX && subject.whole().is_some() {
-            *keys = Keys { apart: HashSet::new(), whole: true };
+        if noted.fresh.len() == FRESH_MAX {
+            noted.sort_in();
         }
+        noted.fresh.push(key);
     }
 
     /// These were the types of edges on a plain side of the vertices of `group`.
@@ -155,14 +176,24 @@ impl Reads {
             Newer::No => None,
             newer => Some(Stale::Changed(key, newer)),
         };
-        for (subject, keys) in &noted.subjects {
-            let whole = subject.whole();
-            if let (Some(checked), Some(whole)) = (checked, whole)
-                && engine.newer(&whole, checked) == Newer::No
-            {
+        let looked_at = checked.unwrap_or(since);
+        let unchanged = |subject: &Subject| {
+            subject.whole().is_some_and(|whole| engine.newer(&whole, looked_at) == Newer::No)
+        };
+        // What is read of one segment is mostly read in a row.
+        for keys in noted.fresh.chunk_by(|one, next| Subject::of(one) == Subject::of(next)) {
+            if unchanged(&Subject::of(&keys[0])) {
                 continue;
             }
-            let whole = whole.filter(|_| keys.whole);
+            if let Some(stale) = keys.iter().copied().find_map(changed) {
+                return Some(stale);
+            }
+        }
+        for (subject, keys) in &noted.subjects {
+            if unchanged(subject) {
+                continue;
+            }
+            let whole = subject.whole().filter(|_| keys.whole);
             if let Some(stale) = keys.apart.iter().copied().chain(whole).find_map(changed) {
                 return Some(stale);
             }

@@ -1,9 +1,19 @@
 //! Replay: brings engine, catalogue and ids up to the end of the log, before the store is open.
 //!
+//! ```text
+//! frame, frame, frame ... ──decode──> catalogue, ids, groups   at once
+//!                                     batch of mutations       at so many of them, or 4 MiB of payload:
+//!                                                              install, publish the last commit
+//! ```
+//!
+//! Nobody reads meanwhile, so commits need not become visible one by one: a batch goes to each segment
+//! in one piece, which is a sort and one run instead of a tail that fills up again and again.
+//!
 //! Indexes are not replayed: [`crate::store::Store::assemble`] builds them from the result,
 //! since most of their entries are not in the log any more.
 
 use crate::engine::Engine;
+use crate::planted::{Bug, planted};
 use crate::timeline::clock::Timeline;
 use crate::transaction::payload;
 use crate::vertex_ids::VertexIds;
@@ -12,67 +22,104 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 
+/// Mutations that are installed at once if nobody says: enough that each segment of a large graph gets more
+/// than a few.
+pub const BATCH_MUTATIONS: usize = 64 << 10;
+/// Payload that is installed at once, whatever it comes to.
+const BATCH_BYTES: usize = 4 << 20;
+
 /// A store that is being recovered.
 pub struct Replay<'a, E: Engine> {
     engine: &'a E,
     timeline: &'a Timeline,
     catalogue: Catalogue,
     ids: VertexIds,
+    /// The newest commit that was read.
+    newest: Timestamp,
+    /// What is not installed yet.
+    batch: Vec<(Timestamp, Mutation)>,
+    batch_bytes: usize,
+    batch_mutations: usize,
 }
 
 impl<'a, E: Engine> Replay<'a, E> {
     /// Goes on from a checkpoint: its catalogue, its ids, and a timeline that has published it.
     #[must_use]
     pub fn new(engine: &'a E, timeline: &'a Timeline, catalogue: Catalogue, ids: VertexIds) -> Self {
-        Self { engine, timeline, catalogue, ids }
+        let newest = timeline.published();
+        let (batch, batch_mutations) = (Vec::new(), BATCH_MUTATIONS);
+        Self { engine, timeline, catalogue, ids, newest, batch, batch_bytes: 0, batch_mutations }
     }
 
-    /// Installs and publishes the commit `timestamp`, as the log has it.
+    /// The same, which installs whenever it has `mutations` of whole commits.
+    #[must_use]
+    pub fn in_batches_of(self, mutations: usize) -> Self {
+        Self { batch_mutations: mutations, ..self }
+    }
+
+    /// Takes in the commit `timestamp`, as the log has it. It is installed and published by
+    /// [`Replay::finish`] at the latest.
     ///
     /// # Errors
     /// `corrupt` if the payload cannot be read or doesn't fit what is stored.
     pub fn payload(&mut self, timestamp: Timestamp, payload: &[u8]) -> Result<()> {
-        self.mutations(timestamp, &payload::decode(timestamp, payload)?)
-    }
-
-    /// As [`Replay::payload`], decoded.
-    ///
-    /// # Errors
-    /// `corrupt` if a mutation doesn't fit what is stored.
-    pub fn mutations(&mut self, timestamp: Timestamp, mutations: &[Mutation]) -> Result<()> {
-        if timestamp <= self.timeline.published() {
-            let text = format!("commit {timestamp} follows commit {} in the log", self.timeline.published());
+        if timestamp <= self.newest {
+            let text = format!("commit {timestamp} follows commit {} in the log", self.newest);
             return Err(Error::new(ErrorKind::Corrupt, text));
         }
-        for mutation in mutations {
-            match mutation {
-                Mutation::Schema(change) => {
-                    let differs = |error: Error| {
-                        let text = format!("commit {timestamp} in the log changes the schema: {error}");
-                        Error::new(ErrorKind::Corrupt, text)
-                    };
-                    // The catalogue of the checkpoint may be newer than this commit: it may name an index
-                    // that took the place of this one. What the log says last is what counts.
-                    let is_index = matches!(change, SchemaChange::AddIndex(_));
-                    if is_index || self.catalogue.would_change(change).map_err(differs)? {
-                        self.catalogue.apply(change);
-                    }
+        payload::decode_each(timestamp, payload, |mutation| self.mutation(timestamp, mutation))?;
+        self.newest = timestamp;
+        self.batch_bytes += payload.len();
+        if self.batch.len() >= self.batch_mutations || self.batch_bytes >= BATCH_BYTES {
+            self.install()?;
+        }
+        Ok(())
+    }
+
+    fn mutation(&mut self, timestamp: Timestamp, mutation: Mutation) -> Result<()> {
+        match &mutation {
+            Mutation::Schema(change) => {
+                let differs = |error: Error| {
+                    let text = format!("commit {timestamp} in the log changes the schema: {error}");
+                    Error::new(ErrorKind::Corrupt, text)
+                };
+                // The catalogue of the checkpoint may be newer than this commit: it may name an index
+                // that took the place of this one. What the log says last is what counts.
+                let is_index = matches!(change, SchemaChange::AddIndex(_));
+                if is_index || self.catalogue.would_change(change).map_err(differs)? {
+                    self.catalogue.apply(change);
                 }
-                Mutation::InsertVertex { vertex, label, .. } => {
-                    self.engine.open_group(vertex.group(), *label);
+                return Ok(());
+            }
+            Mutation::InsertVertex { vertex, label, .. } => {
+                self.engine.open_group(vertex.group(), *label);
+                if !planted(Bug::IdsForgotten) {
                     self.ids.replayed(*vertex, *label);
                 }
-                _ => {}
             }
+            _ => {}
         }
-        self.engine.replay(timestamp, mutations)?;
-        self.timeline.publish(timestamp, &mut self.timeline.latch());
+        self.batch.push((timestamp, mutation));
+        Ok(())
+    }
+
+    /// Installs and publishes what was taken in.
+    fn install(&mut self) -> Result<()> {
+        self.engine.replay(&self.batch)?;
+        self.batch.clear();
+        self.batch_bytes = 0;
+        if self.newest > self.timeline.published() {
+            self.timeline.publish(self.newest, &mut self.timeline.latch());
+        }
         Ok(())
     }
 
     /// The catalogue and the ids after the last commit.
-    #[must_use]
-    pub fn finish(self) -> (Catalogue, VertexIds) {
-        (self.catalogue, self.ids)
+    ///
+    /// # Errors
+    /// `corrupt` if a mutation doesn't fit what is stored.
+    pub fn finish(mut self) -> Result<(Catalogue, VertexIds)> {
+        self.install()?;
+        Ok((self.catalogue, self.ids))
     }
 }

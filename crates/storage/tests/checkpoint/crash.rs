@@ -21,7 +21,9 @@ fn commit_some(database: &Database, count: usize, random: &mut SplitMix64) -> bo
     (0..count).all(|_| {
         let mutations = database.model().random_commit(random);
         let appended = database.append(&mutations);
-        appended.is_ok_and(|timestamp| database.log.acknowledge(timestamp.0).is_ok())
+        let done = appended.is_ok_and(|timestamp| database.log.acknowledge(timestamp.0).is_ok());
+        database.log.step_preparer();
+        done
     })
 }
 

@@ -17,6 +17,7 @@ use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::read::load;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::memory::engine::MemoryEngine;
@@ -118,6 +119,6 @@ fn format_version_1_is_written_as_it_was_and_read() {
     assert_eq!((manifest.covered_through, manifest.need), (Timestamp(4), Timestamp(4)));
     assert_eq!(manifest.catalogue, *database.catalogue());
     let engine = MemoryEngine::new(Arc::new(Timeline::new(manifest.need, Readable::Published)));
-    load(&directory, &manifest, |group| engine.attach(Arc::new(group))).unwrap();
+    load(&directory, &manifest, Background::Threads, |group| engine.attach(Arc::new(group))).unwrap();
     assert_eq!(Graph::of(&engine.view(&(), manifest.need)), database.model());
 }

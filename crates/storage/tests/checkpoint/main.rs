@@ -2,6 +2,8 @@
 //! states, and to no older one than it promised.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod accidents;
+mod backup;
 mod check;
 mod crash;
 mod files;
@@ -9,4 +11,5 @@ mod golden;
 mod histories;
 mod hubs;
 mod one_version;
+mod salvage;
 mod support;

@@ -75,6 +75,10 @@ impl Directory for Interrupting {
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
         self.inner.lock_exclusive(name)
     }
+
+    fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
+        self.inner.lock_unchanged(name)
+    }
 }
 
 #[test]

@@ -13,6 +13,9 @@ use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
+use evergraph_storage::io::environment::Environment;
+use evergraph_storage::io::error::Operation;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::memory::engine::MemoryEngine;
@@ -229,6 +232,23 @@ fn indexes_that_come_and_go_beside_a_checkpoint_are_replayed() {
     let again = OpenStore::open(Arc::new(directory.power_cut()), &OpenOptions::default()).unwrap();
     assert_eq!(again.store().catalogue(), store.catalogue());
     check_indexes(&again.store().snapshot(), &[Value::I64(3)], &some_ranges(), 4);
+}
+
+/// The simulation found it: an index whose commit the disk had refused was said to be there already, and
+/// after a power cut it was not.
+#[test]
+fn an_index_that_the_log_could_not_sync_is_not_said_to_be_there() {
+    let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
+    let options = OpenOptions { environment: Environment::simulated(1), ..OpenOptions::default() };
+    let open = OpenStore::open(Arc::new(failing.clone()), &options).unwrap();
+    ages(open.store(), 0..3);
+    let request = on_age(IndexKind::Hash, false);
+    failing.plan(Fault::new(Operation::Sync, "log-", std::io::ErrorKind::Other));
+    for _ in 0..2 {
+        let refused = open.store().create_index(&request, &mut |_| Ok(())).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Io, "{refused}");
+        assert_eq!(open.store().catalogue().indexes().count(), 1, "its commit was published");
+    }
 }
 
 #[test]

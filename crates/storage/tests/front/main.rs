@@ -4,6 +4,7 @@
 //! ```text
 //! rules                 one promise a test
 //! random_transactions   interleaved transactions against a model, which predicts every conflict
+//! limits                the time and the bytes that a transaction may take
 //! loads                 bulk loads into data, with snapshots and writers open over them
 //! indexes               indexes of all kinds against a scan, beside random transactions
 //! index_builds          builds at their edges, and beside writers
@@ -15,6 +16,7 @@
 
 mod index_builds;
 mod indexes;
+mod limits;
 mod loads;
 mod model;
 mod naive_engine;

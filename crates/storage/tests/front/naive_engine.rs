@@ -17,6 +17,7 @@ use evergraph_storage::sync::{Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 type Values = BTreeMap<KeyId, Value>;
 
@@ -218,7 +219,7 @@ impl Engine for NaiveEngine {
         groups[group.0 as usize] = Some(label);
     }
 
-    fn prepare(&self, mutations: &[Mutation]) -> Result<Vec<Mutation>> {
+    fn prepare(&self, mutations: &[Mutation], _: Duration) -> Result<Vec<Mutation>> {
         let hook = self.before_latch.lock().take();
         if let Some(hook) = hook {
             hook();
@@ -255,8 +256,10 @@ impl Engine for NaiveEngine {
         std::mem::replace(&mut history.newest, Arc::new(next))
     }
 
-    fn replay(&self, timestamp: Timestamp, mutations: &[Mutation]) -> Result<()> {
-        self.append(timestamp, mutations.to_vec());
+    fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()> {
+        for commit in mutations.chunk_by(|one, next| one.0 == next.0) {
+            self.append(commit[0].0, commit.iter().map(|entry| entry.1.clone()).collect());
+        }
         Ok(())
     }
 

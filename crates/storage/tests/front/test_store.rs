@@ -5,7 +5,9 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::Engine;
+use evergraph_storage::io::clock::{Clock, SystemClock};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::SplitMix64;
 use evergraph_storage::log::options::{Durability, LogOptions};
@@ -58,11 +60,31 @@ pub fn empty<E: TestEngine>() -> Store<E> {
 
 /// The store whose log lies in `directory`.
 pub fn open<E: TestEngine>(directory: &MemoryDirectory, durability: Durability) -> Result<Store<E>> {
-    open_on(Arc::new(directory.clone()), durability)
+    let (directory, clock) = (Arc::new(directory.clone()), Arc::new(SystemClock::new()));
+    open_with(directory, durability, StoreOptions::default(), clock, Background::Threads)
 }
 
-/// As [`open`], on any directory.
+/// An empty store that syncs nothing, with these options and a clock.
+pub fn empty_with<E: TestEngine>(options: StoreOptions, clock: Arc<dyn Clock>) -> Store<E> {
+    let directory = Arc::new(MemoryDirectory::new("db"));
+    open_with(directory, Durability::None, options, clock, Background::Threads)
+        .expect("an empty directory opens")
+}
+
+/// As [`open`], on any directory. Its log does nothing beside the caller: a planned failure meets what the
+/// test does next.
 pub fn open_on<E: TestEngine>(directory: Arc<dyn Directory>, durability: Durability) -> Result<Store<E>> {
+    let clock = Arc::new(SystemClock::new());
+    open_with(directory, durability, StoreOptions::default(), clock, Background::Stepped)
+}
+
+fn open_with<E: TestEngine>(
+    directory: Arc<dyn Directory>,
+    durability: Durability,
+    store_options: StoreOptions,
+    clock: Arc<dyn Clock>,
+    background: Background,
+) -> Result<Store<E>> {
     // The engine wants the timeline, the timeline the log, the log what was recovered into the engine.
     let log: Arc<RwLock<Option<Arc<Log>>>> = Arc::default();
     let readable = match durability {
@@ -73,17 +95,18 @@ pub fn open_on<E: TestEngine>(directory: Arc<dyn Directory>, durability: Durabil
         }
         _ => Readable::Published,
     };
-    let timeline = Arc::new(Timeline::new(Timestamp::ZERO, readable));
+    let timeline = Arc::new(Timeline::new(Timestamp::ZERO, readable).with_clock(clock));
     let engine = Arc::new(E::empty(&timeline));
-    let mut replay = Replay::new(&*engine, &timeline, Catalogue::default(), VertexIds::default());
+    let mut replay =
+        Replay::new(&*engine, &timeline, Catalogue::default(), VertexIds::default()).in_batches_of(3);
     let recovered = recovery::recover(&*directory, recovery::Replay::default(), |timestamp, payload| {
         replay.payload(Timestamp(timestamp), payload)
     })?;
-    let (catalogue, ids) = replay.finish();
-    let options = LogOptions { durability, ..LogOptions::default() };
+    let (catalogue, ids) = replay.finish()?;
+    let options = LogOptions { durability, background, ..LogOptions::default() };
     let opened = Log::open(directory, recovered, options, Box::new(SplitMix64::new(1)))?;
     let opened = Arc::new(opened);
     *log.write() = Some(Arc::clone(&opened));
-    let (random, options) = (Box::new(SplitMix64::new(2)), StoreOptions::default());
+    let (random, options) = (Box::new(SplitMix64::new(2)), store_options);
     Store::assemble(Parts { engine, timeline, log: opened, catalogue, ids, random, options })
 }

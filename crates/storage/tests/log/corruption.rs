@@ -8,7 +8,7 @@ use evergraph_storage::log::frame::payload_crc;
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::{Replay, recover};
 
-use crate::support::{commit, open, read, small_files, timestamps};
+use crate::support::{commit, open, read, small_files, stepped, timestamps};
 
 fn overwrite(directory: &MemoryDirectory, name: &str, offset: u64, bytes: &[u8]) {
     directory.open(name, OpenMode::ReadWrite).unwrap().write_at(bytes, offset).unwrap();
@@ -17,7 +17,7 @@ fn overwrite(directory: &MemoryDirectory, name: &str, offset: u64, bytes: &[u8])
 /// Commits 1 to `last`, one batch each, and closes.
 fn closed_log(last: u64, options: LogOptions) -> MemoryDirectory {
     let directory = MemoryDirectory::new("db");
-    let log = open(&directory, options).unwrap();
+    let log = open(&directory, stepped(options)).unwrap();
     (1..=last).for_each(|ts| commit(&log, ts).unwrap());
     log.close().unwrap();
     directory
@@ -76,7 +76,7 @@ fn a_lost_page_of_a_synced_batch_is_reported() {
 #[test]
 fn a_log_that_ends_before_a_commit_known_to_be_synced_is_reported() {
     let directory = MemoryDirectory::new("db");
-    let log = open(&directory, LogOptions::default()).unwrap();
+    let log = open(&directory, stepped(LogOptions::default())).unwrap();
     (1..=3).for_each(|ts| commit(&log, ts).unwrap());
     let image = directory.power_cut();
     let name = &image.list().unwrap()[0];
@@ -131,7 +131,7 @@ fn a_file_of_another_log_does_not_pass_for_the_next_one() {
 fn a_file_of_another_history_does_not_fit_its_successor() {
     let history = |bytes: u8| {
         let directory = MemoryDirectory::new("db");
-        let log = open(&directory, small_files(Durability::Sync)).unwrap();
+        let log = open(&directory, stepped(small_files(Durability::Sync))).unwrap();
         for ts in 1..=3 {
             let payload = [bytes; 5000];
             let space = log.reserve(payload.len()).unwrap();

@@ -10,7 +10,7 @@ use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::options::{Durability, LogOptions};
 
-use crate::support::{append, commit, open, small_files, timestamps};
+use crate::support::{append, commit, open, small_files, stepped, timestamps};
 
 fn failing() -> (MemoryDirectory, FailingDirectory) {
     let memory = MemoryDirectory::new("db");
@@ -21,7 +21,7 @@ fn failing() -> (MemoryDirectory, FailingDirectory) {
 fn a_failed_write_or_sync_poisons_and_is_never_tried_again() {
     for operation in [Operation::Write, Operation::Sync] {
         let (memory, directory) = failing();
-        let log = open(&directory, LogOptions::default()).unwrap();
+        let log = open(&directory, stepped(LogOptions::default())).unwrap();
         commit(&log, 1).unwrap();
         append(&log, 2).unwrap();
         let space = log.reserve(10).unwrap();
@@ -48,7 +48,7 @@ fn a_failed_write_or_sync_poisons_and_is_never_tried_again() {
 #[test]
 fn a_leader_that_panics_leaves_nobody_waiting() {
     let (_, directory) = failing();
-    let log = open(&directory, LogOptions::default()).unwrap();
+    let log = open(&directory, stepped(LogOptions::default())).unwrap();
     commit(&log, 1).unwrap();
     append(&log, 2).unwrap();
     directory.plan(Fault::new(Operation::Sync, "log-", ErrorKind::Other).panicking());

@@ -9,7 +9,7 @@ use evergraph_storage::log::frame::{FRAME_HEADER_BYTES, payload_crc};
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::{Replay, recover};
 
-use crate::support::{append, commit, open, read, small_files, timestamps};
+use crate::support::{append, commit, open, read, small_files, stepped, timestamps};
 
 #[test]
 fn a_log_goes_on_over_many_small_files_and_openings() {
@@ -70,7 +70,7 @@ fn space_that_was_reserved_and_not_used_is_given_back() {
 #[test]
 fn pruning_removes_what_a_checkpoint_covers_and_nothing_else() {
     let directory = MemoryDirectory::new("db");
-    let log = open(&directory, small_files(Durability::Sync)).unwrap();
+    let log = open(&directory, stepped(small_files(Durability::Sync))).unwrap();
     (1..=60).for_each(|ts| commit(&log, ts).unwrap());
     let (disk_bytes, files) = (log.disk_bytes(), directory.list().unwrap().len());
     let freed = log.prune(40).unwrap();

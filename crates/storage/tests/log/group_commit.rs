@@ -15,7 +15,7 @@ use evergraph_storage::log::recovery::Replay;
 use evergraph_storage::log::writer::Log;
 use evergraph_storage::sync::Mutex;
 
-use crate::support::{open, payload, read, small_files, timestamps};
+use crate::support::{open, payload, read, small_files, stepped, timestamps};
 
 /// The commit latch of a front: timestamps in the order of appends.
 struct Front {
@@ -80,7 +80,7 @@ fn every_waiting_client_learns_of_a_failed_sync() {
     for nth in [2, 5, 11] {
         let memory = MemoryDirectory::new("db");
         let failing = FailingDirectory::new(Arc::new(memory.clone()));
-        let front = Front::new(&failing, LogOptions::default());
+        let front = Front::new(&failing, stepped(LogOptions::default()));
         let first = front.commit().unwrap();
         failing.plan(Fault::new(Operation::Sync, "log-", std::io::ErrorKind::Other).nth(nth));
         let acknowledged = AtomicU64::new(first);

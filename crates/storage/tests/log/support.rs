@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::frame::payload_crc;
@@ -13,6 +14,11 @@ use evergraph_storage::log::writer::Log;
 /// Log files of a few pages, so that every trace goes over to new ones.
 pub fn small_files(durability: Durability) -> LogOptions {
     LogOptions { durability, first_file_bytes: 3 * 4096, log_file_bytes: 6 * 4096, ..LogOptions::default() }
+}
+
+/// Nothing goes on beside the caller: a planned failure meets what the test does next.
+pub fn stepped(options: LogOptions) -> LogOptions {
+    LogOptions { background: Background::Stepped, ..options }
 }
 
 /// What commit `ts` writes: its length and bytes follow from `ts`.

@@ -9,7 +9,7 @@
 
 use super::stream::{Action, Check, Identity, Link, Operation, Properties, Window, cents_of_value};
 use evergraph::Direction::{In, Out};
-use evergraph::{Database, Direction, Result, Transaction, Value, VertexId};
+use evergraph::{Database, Direction, Result, Transaction, TransactionOptions, Value, VertexId};
 use std::collections::BTreeSet;
 
 /// What became of an operation.
@@ -75,8 +75,7 @@ fn add(tx: &mut Transaction, link: &Link) -> Result<[VertexId; 2]> {
 }
 
 fn add_checked(db: &Database, link: &Link, check: Check, window: Window) -> Result<Outcome> {
-    let outcome = db.store().retrying(|| {
-        let mut tx = db.begin();
+    let outcome = db.retrying(TransactionOptions::default(), |mut tx| {
         if is_blocked(&tx, link.source)? || is_blocked(&tx, link.target)? {
             return Ok(Outcome::Refused);
         }

@@ -1,0 +1,180 @@
+//! Plan: how much is measured of transactions, and all of it in its order.
+
+use crate::bench::figure::Section;
+use crate::bench::machine::Machine;
+use crate::bench::transactions::told::Told;
+use crate::bench::transactions::{half_writes, held_snapshot, hub_appends, hub_look_ups, recovery, social};
+use crate::context::Context;
+use crate::demo::folder::Folder;
+use crate::terminal::failure::Failure;
+use crate::terminal::meter::Meter;
+use clap::ValueEnum;
+use evergraph_graph::error::Result;
+use serde::Serialize;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A part of the benchmark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// LinkBench's mix, snapshot isolation beside serialisable.
+    Social,
+    /// Half writes on a skewed graph, likewise.
+    HalfWrites,
+    /// Look-ups of single edges on a hub, with and without appends.
+    HubLookUps,
+    /// Appends to one hub beside appends to many vertices.
+    HubAppends,
+    /// Updates with and without a snapshot that stays open.
+    HeldSnapshot,
+    /// Opening by the length of the log, and the share of checksums.
+    Recovery,
+}
+
+/// How much is measured.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Plan {
+    /// Nodes of the social graph at low contention; about as many vertices elsewhere.
+    pub nodes: u32,
+    /// Nodes at high contention.
+    pub hot_nodes: u32,
+    /// Runs of everything.
+    pub rounds: usize,
+    /// How long each run of clients takes.
+    pub run_time: Duration,
+    /// Edges of the hub that is looked at.
+    pub hub_edges: u32,
+    /// How long updates go on beside a held snapshot, and without one.
+    pub held_time: Duration,
+    /// Edges in the log to recover from, ascending.
+    pub log_edges: Vec<u64>,
+    /// LinkBench's measured distributions, if they are at hand.
+    pub distributions: Option<PathBuf>,
+    /// What everything random follows from.
+    pub seed: u64,
+    /// The parts that are measured.
+    pub parts: Vec<Part>,
+}
+
+impl Plan {
+    /// The plan that takes about four minutes.
+    #[must_use]
+    pub fn full() -> Self {
+        Self {
+            nodes: 100_000,
+            hot_nodes: 256,
+            rounds: 15,
+            run_time: Duration::from_millis(200),
+            hub_edges: 1_000_000,
+            held_time: Duration::from_secs(20),
+            log_edges: [1, 2, 4, 8, 16].map(|quarters| quarters * 250_000).to_vec(),
+            distributions: None,
+            seed: 1,
+            parts: Part::value_variants().to_vec(),
+        }
+    }
+
+    /// The plan that takes some seconds, with figures that vary much.
+    #[must_use]
+    pub fn quick() -> Self {
+        Self {
+            nodes: 5_000,
+            rounds: 2,
+            run_time: Duration::from_millis(20),
+            hub_edges: 50_000,
+            held_time: Duration::from_millis(400),
+            log_edges: vec![5_000, 10_000],
+            ..Self::full()
+        }
+    }
+}
+
+/// Everything that was measured.
+#[derive(Debug, Serialize)]
+pub struct TransactionsReport {
+    /// On what.
+    pub machine: Machine,
+    /// What would make every figure lie.
+    pub warnings: Vec<String>,
+    /// How much.
+    pub plan: Plan,
+    /// The figures.
+    pub sections: Vec<Section>,
+}
+
+impl fmt::Display for TransactionsReport {
+    /// Nothing: for people, sections were told when they were done.
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+}
+
+/// What every measurement is given.
+pub struct Work<'a> {
+    /// How much to measure.
+    pub plan: &'a Plan,
+    /// Where databases go.
+    pub folder: &'a Path,
+    /// Progress and Ctrl-C.
+    pub context: &'a Context,
+}
+
+impl Work<'_> {
+    /// Tells that a part of `phase`, 0 to 1, is done, and goes on unless somebody asked to stop.
+    ///
+    /// # Errors
+    /// `cancelled`.
+    pub fn tell(&self, meter: &Meter, phase: &str, done: f64) -> Result<()> {
+        meter.tell(phase, Some(done), String::new);
+        self.context.cancel.check()
+    }
+
+    /// As [`Work::tell`], after `round` rounds.
+    ///
+    /// # Errors
+    /// `cancelled`.
+    pub fn round(&self, meter: &Meter, phase: &str, round: usize) -> Result<()> {
+        self.tell(meter, phase, round as f64 / self.plan.rounds as f64)
+    }
+}
+
+/// Measures the parts of `plan`, telling each table when it is done.
+///
+/// # Errors
+/// `cancelled`; what making and opening databases meets.
+pub fn run(
+    plan: Plan,
+    parent: Option<&Path>,
+    context: &Context,
+) -> std::result::Result<TransactionsReport, Failure> {
+    let machine = Machine::now();
+    let warnings = machine.warnings();
+    let told = !context.console.is_json();
+    if told {
+        context.console.result(&machine)?;
+    }
+    warnings.iter().for_each(|warning| context.console.note(format_args!("warning: {warning}\n")));
+    let mut sections = Vec::new();
+    for part in Part::value_variants().iter().filter(|part| plan.parts.contains(part)) {
+        // A folder for each part, so that what was measured leaves the disk.
+        let folder = Folder::make("evergraph-bench-", parent)?;
+        let work = Work { plan: &plan, folder: folder.path(), context };
+        let tables: Vec<Told> = match part {
+            Part::Social => vec![social::measure::measure(&work)?],
+            Part::HalfWrites => vec![half_writes::measure(&work)?],
+            Part::HubLookUps => vec![hub_look_ups::measure(&work)?],
+            Part::HubAppends => vec![hub_appends::measure(&work)?],
+            Part::HeldSnapshot => vec![held_snapshot::measure(&work)?],
+            Part::Recovery => recovery::measure(&work)?.into(),
+        };
+        for table in tables {
+            if told {
+                context.console.result(&table)?;
+            }
+            sections.push(table.section);
+        }
+    }
+    Ok(TransactionsReport { machine, warnings, plan, sections })
+}

@@ -1,0 +1,216 @@
+//! Perform: what an operation does in a transaction, and the client that does it.
+//!
+//! Whatever is asked of a node or link that is gone finds nothing, which is an answer like any other.
+
+use crate::bench::transactions::contest::transact;
+use crate::bench::transactions::social::graph::SocialGraph;
+use crate::bench::transactions::social::operation::{Link, Mix, Operation};
+use evergraph::generate::random::Random;
+use evergraph::transaction::TransactionById;
+use evergraph::{Database, Isolation};
+use evergraph_graph::column::Column;
+use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
+use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor};
+use std::cmp::Reverse;
+use std::hint::black_box;
+
+/// Links that a list gives at most: LinkBench's limit.
+const LIST_MAX: usize = 10_000;
+/// Nodes added that a client keeps to replace deleted ones by.
+const SPARES_MAX: usize = 1024;
+
+/// A link as lists have it: time, end, version, data.
+type ListedLink = (i64, VertexId, Option<Value>, Option<Value>);
+
+/// One who sends operations, one after the other.
+#[derive(Debug)]
+pub struct Client {
+    random: Random,
+    /// What stands in for the time, as links are ordered by it.
+    clock: i64,
+    /// Vertices that it added and that are no node yet.
+    spares: Vec<VertexId>,
+}
+
+impl Client {
+    /// A client that draws from `random`.
+    #[must_use]
+    pub fn new(random: Random) -> Self {
+        Self { random, clock: 0, spares: Vec::new() }
+    }
+
+    /// Draws an operation and does it until it commits; how many attempts that took.
+    ///
+    /// # Errors
+    /// What reading and writing meet.
+    pub fn step(
+        &mut self,
+        database: &Database,
+        isolation: Isolation,
+        graph: &SocialGraph,
+        mix: &Mix,
+    ) -> Result<u64> {
+        let operation = mix.draw(graph, &mut self.random);
+        self.clock += 1;
+        let time = self.clock;
+        let (added, attempts) = transact(database, isolation, |tx| perform(tx, graph, &operation, time))?;
+        match (added, operation) {
+            (Some(vertex), _) if self.spares.len() < SPARES_MAX => self.spares.push(vertex),
+            (_, Operation::DeleteNode(node)) => {
+                if let Some(spare) = self.spares.pop() {
+                    graph.replace(node, spare);
+                }
+            }
+            _ => {}
+        }
+        Ok(attempts)
+    }
+}
+
+/// Does `operation`; the vertex that it added.
+fn perform(
+    tx: &mut TransactionById,
+    graph: &SocialGraph,
+    operation: &Operation,
+    time: i64,
+) -> Result<Option<VertexId>> {
+    let keys = graph.keys;
+    let properties = |data: &Value| {
+        [(keys.time, Value::I64(time)), (keys.version, Value::I64(1)), (keys.data, data.clone())]
+    };
+    match operation {
+        Operation::PutLink(link, data) => {
+            let edge = edge(graph, *link);
+            let put = tx.put_edge(edge.source, edge.edge_type, edge.target, &properties(data));
+            found(put.map(drop))?;
+        }
+        Operation::DeleteLink(link) => found(tx.delete_edge(edge(graph, *link)))?,
+        Operation::CountLinks(node, link_type) => {
+            let mut counts = Vec::with_capacity(1);
+            let types = [graph.types[*link_type]];
+            tx.degrees(&[graph.vertex(*node)], Some(&types), Direction::Out, &mut counts)?;
+            black_box(counts);
+        }
+        Operation::GetLinks(links) => {
+            let edges: Vec<EdgeId> = links.iter().map(|link| edge(graph, *link)).collect();
+            let mut there = Vec::with_capacity(edges.len());
+            tx.has_edges(&edges, &mut there)?;
+            for (edge, _) in edges.iter().zip(there).filter(|(_, there)| *there) {
+                black_box(tx.edge_property_map(*edge)?);
+            }
+        }
+        Operation::GetLinkList(node, link_type) => {
+            black_box(link_list(tx, graph, *node, *link_type)?);
+        }
+        Operation::AddNode(data) => return tx.add_vertex(graph.label, &properties(data)).map(Some),
+        Operation::UpdateNode(node, data) => {
+            let vertex = graph.vertex(*node);
+            let set = |(key, value)| tx.set_vertex_property(vertex, key, Some(value));
+            found(properties(data).into_iter().try_for_each(set))?;
+        }
+        Operation::DeleteNode(node) => found(tx.delete_vertex(graph.vertex(*node)))?,
+        Operation::GetNode(node) => {
+            black_box(tx.vertex_property_map(graph.vertex(*node))?);
+        }
+    }
+    Ok(None)
+}
+
+/// The links of a node, the newest first, with times, versions and data.
+fn link_list(
+    tx: &TransactionById,
+    graph: &SocialGraph,
+    node: u32,
+    link_type: usize,
+) -> Result<Vec<ListedLink>> {
+    let mut batch = NeighborBatch::default();
+    let (types, mut cursor) = ([graph.types[link_type]], NeighborCursor::default());
+    let vertex = [graph.vertex(node)];
+    tx.neighbors(&vertex, Some(&types), Direction::Out, &mut cursor, LIST_MAX, &mut batch)?;
+    let column = |key: KeyId, value_type| {
+        let mut column = Column::new(value_type);
+        tx.edge_properties(&batch.edges, key, &mut column).map(|()| column)
+    };
+    let times = column(graph.keys.time, ValueType::I64)?;
+    let versions = column(graph.keys.version, ValueType::I64)?;
+    let data = column(graph.keys.data, ValueType::Bytes)?;
+    let mut links: Vec<_> = batch
+        .neighbors
+        .iter()
+        .enumerate()
+        .map(|(row, target)| {
+            let time = times.get(row).and_then(|time| time.as_i64()).unwrap_or(0);
+            (time, *target, versions.get(row), data.get(row))
+        })
+        .collect();
+    links.sort_unstable_by_key(|link| Reverse(link.0));
+    Ok(links)
+}
+
+fn edge(graph: &SocialGraph, link: Link) -> EdgeId {
+    EdgeId {
+        source: graph.vertex(link.source),
+        edge_type: graph.types[link.link_type],
+        target: graph.vertex(link.target),
+        discriminator: 0,
+    }
+}
+
+/// Nothing there to write to is an answer, not a failure.
+fn found(written: Result<()>) -> Result<()> {
+    written.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::transactions::social::shape::Degrees;
+    use evergraph_graph::cancel::CancelFlag;
+
+    #[test]
+    fn each_operation_does_what_it_says_and_lists_begin_with_the_newest() {
+        let database = Database::in_memory().unwrap();
+        let mut random = Random::new(1, 0, 0);
+        let graph =
+            SocialGraph::load(&database, &Degrees::PowerLaw, 100, &mut random, &CancelFlag::default());
+        let graph = graph.unwrap();
+        let mut time = 1000;
+        let mut run = |operation: Operation| {
+            time += 1;
+            transact(&database, Isolation::Serializable, |tx| perform(tx, &graph, &operation, time))
+                .unwrap()
+                .0
+        };
+        let lonely = graph.by_links(99);
+        let link = |target| Link { source: lonely, link_type: 1, target };
+        for target in [5, 9, 5, 7] {
+            run(Operation::PutLink(link(target), Value::Bytes([1, 2].into())));
+        }
+        run(Operation::DeleteLink(link(7)));
+        run(Operation::DeleteLink(link(8)));
+        let list = || {
+            let (links, _) =
+                transact(&database, Isolation::Snapshot, |tx| link_list(tx, &graph, lonely, 1)).unwrap();
+            links.into_iter().map(|link| (link.0, link.1)).collect::<Vec<_>>()
+        };
+        assert_eq!(list(), [(1003, graph.vertex(5)), (1002, graph.vertex(9))]);
+        let added = run(Operation::AddNode(Value::Bytes([3].into()))).unwrap();
+        run(Operation::DeleteNode(9));
+        graph.replace(9, added);
+        run(Operation::UpdateNode(9, Value::Bytes([4].into())));
+        for operation in [
+            Operation::GetNode(9),
+            Operation::CountLinks(9, 0),
+            Operation::GetLinks(vec![link(5), link(9)]),
+            Operation::GetLinkList(lonely, 1),
+        ] {
+            assert_eq!(run(operation), None);
+        }
+        let seen = database.snapshot().vertex_property_map(added).unwrap();
+        assert!(seen.contains(&(graph.keys.data, Value::Bytes([4].into()))), "{seen:?}");
+        assert_eq!(list(), [(1003, graph.vertex(5))], "a node that goes takes its links along");
+    }
+}

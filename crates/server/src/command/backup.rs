@@ -1,0 +1,115 @@
+//! `evergraph backup`: a copy of everything that is committed, which is a database of its own.
+
+use crate::command::check::meter_of_check;
+use crate::context::Context;
+use crate::open::refuse_file;
+use crate::terminal::failure::Failure;
+use crate::terminal::number::{count, counted, size, time};
+use crate::terminal::table::visible;
+use clap::Args;
+use evergraph::Database;
+use evergraph_graph::error::{Error, ErrorKind};
+use serde::Serialize;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const AFTER_HELP: &str = "\
+Examples:
+  evergraph backup social.eg backups/monday
+  evergraph backup social.eg /mnt/usb/social.eg --no-check
+  evergraph stats backups/monday                   a copy is a database: opening it is restoring it
+
+All checksums are compared as the files are copied, and the copy is checked when it is there. It
+appears in whole or not at all: what Ctrl-C or an error interrupts is removed, and what a crash
+leaves behind is refused by name and replaced by the next backup to the same folder.
+A program that has the database open makes one without closing it: Database::backup.";
+
+/// What `evergraph backup` is told.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct BackupArguments {
+    /// The database.
+    pub database: PathBuf,
+    /// The folder of the copy: a new one, or an empty one.
+    pub output: PathBuf,
+    /// Don't read the copy back to check it.
+    #[arg(long)]
+    pub no_check: bool,
+}
+
+/// Makes the copy.
+///
+/// # Errors
+/// Those of opening and of the backup, which leaves nothing then; `corrupt` if the copy has findings.
+pub fn execute(arguments: &BackupArguments, context: &Context) -> Result<(), Failure> {
+    refuse_file(&arguments.output)?;
+    let meter = context.console.meter();
+    meter.tell("open", None, String::new);
+    let began = Instant::now();
+    let database = context.open(&arguments.database)?;
+    let made = database.backup(&arguments.output, &mut |now| {
+        let share = now.bytes_done as f64 / now.bytes_total.max(1) as f64;
+        meter.tell("copy", Some(share), || size(now.bytes_done));
+        if context.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    // Before the copy is opened: one graph in memory at a time.
+    database.close()?;
+    drop(database);
+    let output = arguments.output.display().to_string();
+    if !arguments.no_check {
+        let found = Database::check_files(&arguments.output, &mut meter_of_check(&meter, context));
+        let found = found.map_err(|error| match error.kind() {
+            ErrorKind::Cancelled => {
+                error.context(format!("the copy {output} is complete, but wasn't checked"))
+            }
+            _ => error.context(format!("check the copy {output}")),
+        })?;
+        if let Some(first) = found.findings.first() {
+            let text = format!("the copy {output} is damaged: {}: {}", first.place, first.problem);
+            return Err(Error::new(ErrorKind::Corrupt, text).into());
+        }
+    }
+    drop(meter);
+    context.console.summary(&BackupReport {
+        database: arguments.database.display().to_string(),
+        output,
+        through: made.through.0,
+        vertices_count: made.vertices_count,
+        edges_count: made.edges_count,
+        bytes_written: made.bytes_written,
+        checked: !arguments.no_check,
+        seconds: began.elapsed().as_secs_f64(),
+    })
+}
+
+/// What a backup holds.
+#[derive(Debug, Serialize)]
+struct BackupReport {
+    database: String,
+    output: String,
+    through: u64,
+    vertices_count: u64,
+    edges_count: u64,
+    bytes_written: u64,
+    checked: bool,
+    seconds: f64,
+}
+
+impl fmt::Display for BackupReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{}: {} and {}, all through commit {}, copied to {}{} in {}; {} written",
+            visible(&self.database),
+            counted(self.vertices_count, "vertex", "vertices"),
+            counted(self.edges_count, "edge", "edges"),
+            count(self.through),
+            visible(&self.output),
+            if self.checked { " and checked" } else { "" },
+            time(Duration::from_secs_f64(self.seconds)),
+            size(self.bytes_written),
+        )
+    }
+}

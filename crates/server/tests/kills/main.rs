@@ -1,0 +1,26 @@
+//! The real program, killed with SIGKILL at random moments, or betrayed by the system below it: whatever it
+//! was doing, everything acknowledged is there, nothing by half, and `check` finds nothing.
+//!
+//! ```text
+//! writing      durable transactions of several threads, with merges and checkpoints beside them
+//! opening      recovery of a long log, killed again and again before it is done
+//! checkpoint   files of bodies, the manifest, the log that goes
+//! import       a load into a database with data
+//! faults       fdatasync, pwrite and rename that fail once, by strace
+//! full_disk    a file system of a few megabytes
+//! ```
+//!
+//! EVERGRAPH_KILL_CYCLES sets the number of kills (50, shared out), EVERGRAPH_KILL_SEED the moments.
+//! A kill proves recovery, not fdatasync, whose effects outlive the process: power cuts are simulated by
+//! `crates/storage/tests/simulation.rs`.
+
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
+mod bank;
+mod checkpoint;
+mod faults;
+mod full_disk;
+mod import;
+mod moments;
+mod opening;
+mod writing;

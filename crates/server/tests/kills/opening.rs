@@ -1,0 +1,26 @@
+//! Killed while it opens: recovery of a log of some megabytes is cut off at random moments, several times in
+//! a row, before it may end.
+
+use crate::bank::Bank;
+use crate::moments::{Moments, cycles, start_and_kill, timed};
+use std::time::Duration;
+
+/// No checkpoint comes in between.
+const NEVER: u64 = 1 << 40;
+
+#[test]
+fn recovery_that_is_killed_again_and_again_loses_nothing() {
+    let (mut bank, mut moments) = (Bank::new(), Moments::new());
+    let (mut kills, cycles) = (0, cycles(30));
+    while kills < cycles {
+        let ended = bank.write_and_kill(&mut bank.writing(NEVER), Duration::from_millis(600));
+        assert!(ended.status.code().is_none(), "it was killed, and did not end by itself: {}", ended.error);
+        // `stats` opens and closes: what it leaves is opened again.
+        let (_, whole) = timed(|| crate::bank::run(&mut bank.command(&["stats"])));
+        for _ in 0..3 {
+            kills += u64::from(start_and_kill(&mut bank.command(&["stats"]), moments.within(whole)));
+        }
+        bank.verify();
+    }
+    println!("{kills} kills, {} transfers", bank.booked());
+}

@@ -1,0 +1,202 @@
+//! Planted bugs: defects that a test build has on demand, so that every check can be seen to fail.
+//!
+//! ```text
+//! here              each bug: its name and what is wrong
+//! where it is       `if planted(Bug::SkipSync)`: one short branch, beside the line that is right
+//! tests/planted     which test catches it; `make planted-bugs` demands that it does
+//! ```
+//!
+//! With the feature `planted`, which nothing turns on by itself, the environment variable
+//! `EVERGRAPH_PLANTED` names the one bug that the process has. Without the feature `planted()` is a
+//! constant, and the branches are no code.
+//!
+//! Source: core-protocol section 11, whose model caught ten of them before there was code. It is mutation
+//! testing (DeMillo, Lipton, Sayward, IEEE Computer 11(4), 1978) with mutants chosen by hand.
+
+/// Makes the enum, and with the feature the table of names and descriptions, from one list.
+macro_rules! bugs {
+    ($($(#[doc = $says:literal])+ $bug:ident = $name:literal;)+) => {
+        /// A defect that a test build can have.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Bug {
+            $($(#[doc = $says])+ $bug,)+
+        }
+
+        #[cfg(feature = "planted")]
+        impl Bug {
+            /// Every bug, in the order of the list.
+            pub const ALL: &[Bug] = &[$(Bug::$bug),+];
+
+            /// What `EVERGRAPH_PLANTED` calls it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Bug::$bug => $name,)+
+                }
+            }
+
+            /// What is wrong, in one sentence.
+            #[must_use]
+            pub fn says(self) -> &'static str {
+                match self {
+                    $(Bug::$bug => concat!($($says),+).trim_ascii_start(),)+
+                }
+            }
+        }
+    };
+}
+
+bugs! {
+    // The log.
+
+    /// The leader writes its batch and doesn't sync it.
+    SkipSync = "skip-sync";
+    /// A commit is acknowledged before it is synced.
+    AcknowledgeBeforeSync = "acknowledge-before-sync";
+    /// D is stored before the batch is written.
+    DurableBeforeWrite = "durable-before-write";
+    /// A leader gives its place back before it stores D, so that two of them store it.
+    TwoLeaders = "two-leaders";
+    /// A leader that ends wakes nobody to lead the next batch.
+    NobodyWoken = "nobody-woken";
+    /// A sync that failed is tried again, and its second answer believed.
+    SyncTriedAgain = "sync-tried-again";
+    /// After a failed write or sync the log goes on reserving space for commits.
+    NotPoisoned = "not-poisoned";
+    /// After the failed sync of a batch the log goes on with the next one, as if nothing had happened.
+    FailedSyncForgotten = "failed-sync-forgotten";
+    /// A batch is not padded: the next one writes into a page with acknowledged bytes.
+    UnpaddedBatch = "unpadded-batch";
+    /// The old log file isn't synced before the next one's header names it.
+    LinkBeforeSync = "link-before-sync";
+    /// A new log file names no predecessor.
+    UnchainedFile = "unchained-file";
+    /// The end of a log file isn't compared with the cut that its successor names.
+    AnyPredecessor = "any-predecessor";
+    /// The directory isn't synced when a new log file was made in it.
+    FileNameNotSynced = "file-name-not-synced";
+    /// A frame's header isn't compared with its checksum.
+    NoHeaderChecksum = "no-header-checksum";
+    /// A frame's payload isn't compared with its checksum.
+    NoChecksum = "no-checksum";
+    /// Of a frame whose payload is torn, half is replayed.
+    HalfFrame = "half-frame";
+    /// A bad frame counts as a torn end, whatever later frames say of what was synced.
+    SyncedThroughIgnored = "synced-through-ignored";
+    /// The last file isn't synced before a recovered log goes on.
+    RecoveredNotSynced = "recovered-not-synced";
+
+    // Checkpoints and recovery.
+
+    /// The manifest is renamed into place before the bodies' file is finished.
+    ManifestBeforeBodies = "manifest-before-bodies";
+    /// Neither the bodies' file nor its name is synced before the manifest is written.
+    BodiesNotSynced = "bodies-not-synced";
+    /// The directory isn't synced after the manifest's renaming.
+    RenameNotSynced = "rename-not-synced";
+    /// Opening doesn't sync the directory before it removes what the manifest doesn't name.
+    OpenedNotSynced = "opened-not-synced";
+    /// Log files go before the manifest is durable.
+    PruneBeforeManifest = "prune-before-manifest";
+    /// The manifest names bodies beyond what the log was synced through.
+    NeedNotSynced = "need-not-synced";
+    /// A segment with records up to C is written as its body is.
+    SkipDirty = "skip-dirty";
+    /// Replay puts commits onto bodies that hold them.
+    NoFilter = "no-filter";
+    /// Replay doesn't count the vertex ids that it meets as given out.
+    IdsForgotten = "ids-forgotten";
+
+    // Segments: tail, run, body, history.
+
+    /// An edge isn't entered at its target.
+    ForgetInEdge = "forget-in-edge";
+    /// The tail's length is stored before the record.
+    LengthBeforeRecord = "length-before-record";
+    /// The tail's length is stored Relaxed.
+    LengthRelaxed = "length-relaxed";
+    /// A merge takes what is published, durable or not, and keeps nothing for who begins at R.
+    MergeAtW = "merge-at-w";
+    /// A bulk load keeps no layer for who begins at R, before the load is durable.
+    LoadForgetsR = "load-forgets-r";
+    /// A merge leaves out deletions.
+    LostDelete = "lost-delete";
+    /// A merge drops the records that are newer than its base.
+    ResidualDropped = "residual-dropped";
+    /// A merge keeps the records that there were when it began, and none that came meanwhile.
+    StaleResidual = "stale-residual";
+    /// A merge keeps no history for writers.
+    NoHistory = "no-history";
+    /// A merge keeps its own records for writers, and none of earlier merges.
+    LastMergesHistory = "last-merges-history";
+    /// A merge keeps no layer for open snapshots.
+    AlwaysPrune = "always-prune";
+    /// Two merges of one segment, and neither looks whether the other came first.
+    TwoMerges = "two-merges";
+
+    // Commit and snapshots.
+
+    /// A snapshot's timestamp is loaded before the registry is locked.
+    BeginOutsideRegistry = "begin-outside-registry";
+    /// W is stored before the commit's records are installed.
+    PublishBeforeInstall = "publish-before-install";
+    /// W is stored Relaxed.
+    PublishRelaxed = "publish-relaxed";
+    /// The frame goes to the log before its records are installed, and R doesn't stop at W.
+    FrameBeforeInstall = "frame-before-install";
+    /// Nobody looks whether what is written was changed meanwhile.
+    LostUpdate = "lost-update";
+    /// Whether a unique value is taken is looked at before the latch only.
+    UniqueNotChecked = "unique-not-checked";
+    /// A serialisable transaction's reads aren't looked at when it commits.
+    ReadsNotChecked = "reads-not-checked";
+    /// They are looked at before the latch only.
+    ReadsCheckedEarly = "reads-checked-early";
+    /// A scan of vertices doesn't note who was there.
+    Phantom = "phantom";
+    /// Look-ups in indexes aren't noted.
+    LookUpsNotChecked = "look-ups-not-checked";
+
+    // Indexes.
+
+    /// Entries are made after the commit is published.
+    IndexAfterPublish = "index-after-publish";
+    /// A queued removal is done though its pair came back.
+    RemovalNotCalledOff = "removal-not-called-off";
+    /// Removals don't wait for open snapshots.
+    RemovalTooEarly = "removal-too-early";
+    /// An index that is being built does its removals at once.
+    BuildHoldsNothing = "build-holds-nothing";
+}
+
+/// Whether this process has `bug`.
+#[cfg(not(feature = "planted"))]
+#[inline(always)]
+pub(crate) const fn planted(_bug: Bug) -> bool {
+    false
+}
+
+/// Whether this process has `bug`.
+///
+/// Ends the process with status 2 if the variable names no bug: a test must not pass, or fail, by that.
+#[cfg(feature = "planted")]
+pub(crate) fn planted(bug: Bug) -> bool {
+    use std::io::Write;
+    static NAMED: std::sync::OnceLock<Option<Bug>> = std::sync::OnceLock::new();
+    let read = || {
+        let name = std::env::var(VARIABLE).ok()?;
+        let found = Bug::ALL.iter().copied().find(|bug| bug.name() == name);
+        Some(found.unwrap_or_else(|| {
+            let line = |bug: &Bug| format!("  {:<24} {}\n", bug.name(), bug.says());
+            let known: String = Bug::ALL.iter().map(line).collect();
+            // Not by a macro, whose output a test would keep to itself.
+            let _ = write!(std::io::stderr(), "{VARIABLE}={name} names no planted bug; there are:\n{known}");
+            std::process::exit(2)
+        }))
+    };
+    *NAMED.get_or_init(read) == Some(bug)
+}
+
+/// The environment variable that names the bug.
+#[cfg(feature = "planted")]
+pub const VARIABLE: &str = "EVERGRAPH_PLANTED";

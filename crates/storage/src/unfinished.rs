@@ -1,0 +1,140 @@
+//! Unfinished: a directory that becomes a database at its very end, or stays nothing.
+//!
+//! ```text
+//! empty, or left unfinished ──> lock, `unfinished` ──> bodies, log ──> manifest renamed ──> `unfinished` goes
+//!                                     └ whatever fails, or a crash ┘
+//!                                       removed, or refused by name and made anew next time
+//! ```
+//!
+//! Who makes a whole database from outside (a backup, a salvage) writes its files in any order: there is
+//! no database before there is a manifest, and that comes when all else is synced.
+
+use evergraph_graph::error::{Error, ErrorKind, Result};
+
+use crate::checkpoint::body_file;
+use crate::checkpoint::manifest::{self, Manifest, remove_if_there};
+use crate::io::directory::{Directory, LockGuard};
+use crate::io::error::IoError;
+use crate::log::file;
+
+/// The lock file in a database's directory: one process writes a database.
+pub const LOCK_NAME: &str = "lock";
+/// The file that says that a directory is about to become a database.
+pub const UNFINISHED_NAME: &str = "unfinished";
+
+const TEXT: &[u8] =
+    b"A backup or salvage into this folder began and has not ended. If nobody is at it any more, \
+    run it again, or remove the folder.\n";
+
+/// A directory on its way to a database. Dropped before its end, it is emptied.
+#[derive(Debug)]
+pub struct Unfinished<'a> {
+    directory: &'a dyn Directory,
+    finished: bool,
+    _lock: LockGuard,
+}
+
+impl<'a> Unfinished<'a> {
+    /// Takes an empty directory, or one that was left unfinished and is emptied first.
+    ///
+    /// # Errors
+    /// `invalid` if there is something in it, a database or not; `busy` if somebody is at it; `limit`, `io`.
+    pub fn begin(directory: &'a dyn Directory) -> Result<Self> {
+        refuse_taken(directory)?;
+        let lock = directory.lock_exclusive(LOCK_NAME)?;
+        // Again: somebody may have been quicker.
+        refuse_taken(directory)?;
+        let begun = Self { directory, finished: false, _lock: lock };
+        if directory.exists(UNFINISHED_NAME)? {
+            begun.empty()?;
+        }
+        directory.write_all_new(UNFINISHED_NAME, TEXT)?;
+        directory.sync_directory()?;
+        Ok(begun)
+    }
+
+    /// Makes it the database of `manifest`, whose files are written and synced.
+    ///
+    /// # Errors
+    /// `corrupt` if the manifest contradicts itself; `limit`, `io`.
+    pub fn finish(mut self, manifest: &Manifest) -> Result<()> {
+        // Names before what needs them.
+        self.directory.sync_directory()?;
+        manifest.write(self.directory, || {})?;
+        self.finished = true;
+        // A database by now: what remains of the beginning is removed by whoever opens it, if not here.
+        if remove_if_there(self.directory, UNFINISHED_NAME).is_ok() {
+            self.directory.sync_directory()?;
+        }
+        Ok(())
+    }
+
+    /// Removes our files, the mark last. A manifest goes first: without it there is no database.
+    fn empty(&self) -> std::result::Result<(), IoError> {
+        if self.directory.exists(manifest::FILE_NAME)? {
+            self.directory.remove(manifest::FILE_NAME)?;
+            self.directory.sync_directory()?;
+        }
+        for name in self.directory.list()?.iter().filter(|name| is_content(name)) {
+            self.directory.remove(name)?;
+        }
+        self.directory.sync_directory()?;
+        remove_if_there(self.directory, UNFINISHED_NAME)
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if !self.finished {
+            // What can't be removed is marked as unfinished: opening refuses it, and the next try removes it.
+            if self.empty().is_ok() {
+                let _ = remove_if_there(self.directory, LOCK_NAME);
+            }
+        }
+    }
+}
+
+/// Whether the directory was left unfinished: marked, and without a manifest.
+///
+/// # Errors
+/// What the system says.
+pub fn is_unfinished(directory: &dyn Directory) -> std::result::Result<bool, IoError> {
+    Ok(directory.exists(UNFINISHED_NAME)? && !directory.exists(manifest::FILE_NAME)?)
+}
+
+/// The error of a directory that was left unfinished.
+#[must_use]
+pub fn unfinished(directory: &dyn Directory) -> Error {
+    Error::invalid(format!(
+        "{} is no database yet: a backup or a salvage into it did not end; run that again, or remove the \
+         folder",
+        directory.location().display()
+    ))
+}
+
+fn is_content(name: &str) -> bool {
+    name == manifest::NEW_FILE_NAME
+        || body_file::file_number(name).is_some()
+        || file::file_number(name).is_some()
+}
+
+fn refuse_taken(directory: &dyn Directory) -> Result<()> {
+    let location = directory.location().display();
+    if directory.exists(manifest::FILE_NAME)? {
+        return Err(Error::invalid(format!(
+            "there is a database in {location} already: name a new or an empty folder"
+        )));
+    }
+    let unfinished = directory.exists(UNFINISHED_NAME)?;
+    let names = directory.list()?;
+    let ours = |name: &&String| {
+        name.as_str() == LOCK_NAME || (unfinished && (name.as_str() == UNFINISHED_NAME || is_content(name)))
+    };
+    match names.iter().find(|name| !ours(name)) {
+        None => Ok(()),
+        Some(stranger) => Err(Error::new(
+            ErrorKind::Invalid,
+            format!("{location} isn't empty, `{stranger}` is there: name a new or an empty folder"),
+        )),
+    }
+}

@@ -1,0 +1,443 @@
+//! Directory: a simulated disk as the store sees it, with one fault of a plan, and everything recorded.
+//!
+//! ```text
+//! store --> SimulatedDirectory --> is the fault due? --> Disk, list of changes, trace
+//! ```
+//!
+//! The trace is a number that every operation is folded into: its kind, file, offset, a checksum of its
+//! bytes and how it ended. Two runs with the same trace did the same.
+//!
+//! A directory can be abandoned, as a process that is killed leaves it: what the store still does to it
+//! fails and changes nothing, and the disk goes on under a new handle.
+
+use crate::simulated::disk::{Change, Disk, FileNumber, Synced};
+use evergraph_storage::io::directory::{Directory, File, LockGuard, OpenMode, check_name};
+use evergraph_storage::io::error::{IoError, Operation};
+use evergraph_storage::sync::{Mutex, MutexGuard};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the files seem to lie: every error that is clear names it.
+pub const LOCATION: &str = "simulated.db";
+
+/// What a disk does wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// A read fails.
+    ReadError,
+    /// A read succeeds with one bit turned.
+    ReadFlip,
+    /// A write or a change of length fails and does nothing.
+    WriteError,
+    /// A write fails when a part of it is done.
+    ShortWrite,
+    /// A sync of a file fails: see [`Synced::Failed`].
+    SyncError,
+    /// A sync of a file or of the names says that all is well and does nothing.
+    LostSync,
+    /// An operation on names fails: open, create, rename, remove, list, sync of the names.
+    NameError,
+    /// Files cannot grow by more than so many bytes together.
+    Full { room: u64 },
+}
+
+/// A fault, when it begins, and when it is over, in operations of its kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fault {
+    pub kind: FaultKind,
+    pub begins: u64,
+    pub lasts: u64,
+}
+
+impl FaultKind {
+    fn meets(self, operation: Operation) -> bool {
+        match self {
+            Self::ReadError | Self::ReadFlip => operation == Operation::Read,
+            Self::WriteError => matches!(operation, Operation::Write | Operation::SetLength),
+            Self::ShortWrite => operation == Operation::Write,
+            Self::SyncError => operation == Operation::Sync,
+            Self::LostSync => matches!(operation, Operation::Sync | Operation::SyncDirectory),
+            Self::NameError => matches!(
+                operation,
+                Operation::Open
+                    | Operation::Create
+                    | Operation::Rename
+                    | Operation::Remove
+                    | Operation::List
+                    | Operation::SyncDirectory
+            ),
+            Self::Full { .. } => {
+                matches!(operation, Operation::Write | Operation::SetLength | Operation::Create)
+            }
+        }
+    }
+}
+
+/// A directory on a simulated disk. Clones are handles to the same disk.
+#[derive(Clone, Debug)]
+pub struct SimulatedDirectory {
+    state: Arc<Mutex<State>>,
+    /// The life that this handle belongs to.
+    life: u64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    disk: Disk,
+    changes: Vec<Change>,
+    trace: u64,
+    fault: Option<Fault>,
+    met: u64,
+    /// The number of changes when the fault first did something.
+    fired_at: Option<usize>,
+    /// Bytes that were used when the disk became full.
+    full_from: Option<u64>,
+    life: u64,
+    locked: bool,
+}
+
+impl SimulatedDirectory {
+    pub fn new(disk: Disk, fault: Option<Fault>) -> Self {
+        Self { state: Arc::new(Mutex::new(State { disk, fault, ..State::default() })), life: 0 }
+    }
+
+    /// A handle for the next process; this one and its files do nothing any more.
+    pub fn abandon(&self) -> Self {
+        let mut state = self.state.lock();
+        state.life += 1;
+        state.locked = false;
+        Self { state: Arc::clone(&self.state), life: state.life }
+    }
+
+    /// How many changes there were.
+    pub fn position(&self) -> usize {
+        self.state.lock().changes.len()
+    }
+
+    /// What all operations came to, as one number.
+    pub fn trace(&self) -> u64 {
+        self.state.lock().trace
+    }
+
+    /// The number of changes before the fault did something, if it did.
+    pub fn fired_at(&self) -> Option<usize> {
+        self.state.lock().fired_at
+    }
+
+    /// Whether a failed sync left what no later one makes durable.
+    pub fn forgot(&self) -> bool {
+        self.state.lock().disk.forgot
+    }
+
+    /// From here on nothing fails.
+    pub fn heal(&self) {
+        self.state.lock().fault = None;
+    }
+
+    /// The recorded changes, which are forgotten here.
+    pub fn take_changes(&self) -> Vec<Change> {
+        std::mem::take(&mut self.state.lock().changes)
+    }
+
+    /// The state if this handle is alive, the fault that the operation meets, and the operation in the trace.
+    fn begin(
+        &self,
+        operation: Operation,
+        name: &str,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(MutexGuard<'_, State>, Option<FaultKind>), IoError> {
+        let mut state = self.state.lock();
+        if state.life != self.life {
+            return Err(failed(operation, name, ErrorKind::BrokenPipe));
+        }
+        state.fold(operation as u64);
+        state.fold(u64::from(crc32c::crc32c(name.as_bytes())));
+        state.fold(offset);
+        state.fold(u64::from(crc32c::crc32c(bytes)));
+        let due = state.due(operation);
+        Ok((state, due))
+    }
+
+    fn handle(&self, name: &str, mode: OpenMode, number: FileNumber) -> Arc<dyn File> {
+        let path = Path::new(LOCATION).join(name);
+        Arc::new(SimulatedFile { directory: self.clone(), name: name.to_owned(), path, mode, number })
+    }
+}
+
+fn failed(operation: Operation, name: &str, kind: ErrorKind) -> IoError {
+    IoError::new(operation, Path::new(LOCATION).join(name), kind.into())
+}
+
+/// What a broken device says: `EIO`.
+fn broken(operation: Operation, name: &str) -> IoError {
+    failed(operation, name, ErrorKind::Other)
+}
+
+impl State {
+    fn fold(&mut self, number: u64) {
+        self.trace = (self.trace.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    /// The fault, if this operation meets it.
+    fn due(&mut self, operation: Operation) -> Option<FaultKind> {
+        let fault = self.fault.filter(|fault| fault.kind.meets(operation))?;
+        self.met += 1;
+        if self.met <= fault.begins || self.met > fault.begins + fault.lasts {
+            return None;
+        }
+        if !matches!(fault.kind, FaultKind::Full { .. }) {
+            self.fire();
+        }
+        self.fold(self.met);
+        Some(fault.kind)
+    }
+
+    fn fire(&mut self) {
+        self.fired_at = self.fired_at.or(Some(self.changes.len()));
+    }
+
+    /// Bytes that a full disk still takes.
+    fn room_left(&mut self, room: u64) -> u64 {
+        let used = self.disk.used_bytes() as u64;
+        (*self.full_from.get_or_insert(used) + room).saturating_sub(used)
+    }
+
+    fn apply(&mut self, change: Change) {
+        self.disk.apply(&change);
+        self.changes.push(change);
+    }
+
+    /// How many of the bytes from `offset` to `end` a disk with `room` takes.
+    fn fit(&mut self, file: FileNumber, offset: usize, end: usize, room: u64) -> usize {
+        let there = self.disk.bytes(file).len();
+        let left = self.room_left(room) as usize;
+        end.min(there + left).saturating_sub(offset)
+    }
+}
+
+impl Directory for SimulatedDirectory {
+    fn location(&self) -> &Path {
+        Path::new(LOCATION)
+    }
+
+    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>, IoError> {
+        check_name(Operation::Open, self.location(), name)?;
+        let (state, due) = self.begin(Operation::Open, name, 0, &[])?;
+        match state.disk.file(name) {
+            _ if due.is_some() => Err(broken(Operation::Open, name)),
+            Some(number) => Ok(self.handle(name, mode, number)),
+            None => Err(failed(Operation::Open, name, ErrorKind::NotFound)),
+        }
+    }
+
+    fn create(&self, name: &str) -> Result<Arc<dyn File>, IoError> {
+        check_name(Operation::Create, self.location(), name)?;
+        let (mut state, due) = self.begin(Operation::Create, name, 0, &[])?;
+        if state.disk.file(name).is_some() {
+            return Err(failed(Operation::Create, name, ErrorKind::AlreadyExists));
+        }
+        match due {
+            Some(FaultKind::Full { room }) if state.room_left(room) > 0 => {}
+            Some(FaultKind::Full { .. }) => {
+                state.fire();
+                return Err(failed(Operation::Create, name, ErrorKind::StorageFull));
+            }
+            Some(_) => return Err(broken(Operation::Create, name)),
+            None => {}
+        }
+        let number = state.disk.files_count();
+        state.apply(Change::Create { name: name.to_owned() });
+        Ok(self.handle(name, OpenMode::ReadWrite, number))
+    }
+
+    fn exists(&self, name: &str) -> Result<bool, IoError> {
+        check_name(Operation::Exists, self.location(), name)?;
+        Ok(self.begin(Operation::Exists, name, 0, &[])?.0.disk.file(name).is_some())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), IoError> {
+        check_name(Operation::Rename, self.location(), from)?;
+        check_name(Operation::Rename, self.location(), to)?;
+        let (mut state, due) = self.begin(Operation::Rename, from, 0, to.as_bytes())?;
+        if due.is_some() {
+            return Err(broken(Operation::Rename, from));
+        }
+        if state.disk.file(from).is_none() {
+            return Err(failed(Operation::Rename, from, ErrorKind::NotFound));
+        }
+        state.apply(Change::Rename { from: from.to_owned(), to: to.to_owned() });
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<(), IoError> {
+        check_name(Operation::Remove, self.location(), name)?;
+        let (mut state, due) = self.begin(Operation::Remove, name, 0, &[])?;
+        if due.is_some() {
+            return Err(broken(Operation::Remove, name));
+        }
+        if state.disk.file(name).is_none() {
+            return Err(failed(Operation::Remove, name, ErrorKind::NotFound));
+        }
+        state.apply(Change::Remove { name: name.to_owned() });
+        Ok(())
+    }
+
+    fn list(&self) -> Result<Vec<String>, IoError> {
+        let (state, due) = self.begin(Operation::List, "", 0, &[])?;
+        if due.is_some() {
+            return Err(broken(Operation::List, ""));
+        }
+        Ok(state.disk.names().map(str::to_owned).collect())
+    }
+
+    fn sync_directory(&self) -> Result<(), IoError> {
+        let (mut state, due) = self.begin(Operation::SyncDirectory, "", 0, &[])?;
+        let outcome = match due {
+            None => Synced::Whole,
+            Some(FaultKind::LostSync) => Synced::Nothing,
+            Some(_) => Synced::Failed { seed: state.trace },
+        };
+        state.apply(Change::SyncNames { outcome });
+        match outcome {
+            Synced::Failed { .. } => Err(broken(Operation::SyncDirectory, "")),
+            _ => Ok(()),
+        }
+    }
+
+    fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
+        self.lock_exclusive(name).map(Some)
+    }
+
+    fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
+        check_name(Operation::Lock, self.location(), name)?;
+        let (mut state, _) = self.begin(Operation::Lock, name, 0, &[])?;
+        if std::mem::replace(&mut state.locked, true) {
+            return Err(IoError::Locked { directory: self.location().to_owned(), holder: None });
+        }
+        drop(state);
+        Ok(LockGuard::new(Held(self.clone())))
+    }
+}
+
+struct Held(SimulatedDirectory);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        if state.life == self.0.life {
+            state.locked = false;
+        }
+    }
+}
+
+#[derive(Debug)]
+struct SimulatedFile {
+    directory: SimulatedDirectory,
+    name: String,
+    path: PathBuf,
+    mode: OpenMode,
+    number: FileNumber,
+}
+
+impl SimulatedFile {
+    fn error(&self, operation: Operation, offset: u64, kind: ErrorKind) -> IoError {
+        IoError::at(operation, &self.path, offset, kind.into())
+    }
+
+    fn check_writable(&self, operation: Operation) -> Result<(), IoError> {
+        match self.mode {
+            OpenMode::ReadWrite => Ok(()),
+            OpenMode::Read => Err(failed(operation, &self.name, ErrorKind::PermissionDenied)),
+        }
+    }
+}
+
+impl File for SimulatedFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), IoError> {
+        let (mut state, due) = self.directory.begin(Operation::Read, &self.name, offset, &[])?;
+        if due == Some(FaultKind::ReadError) {
+            return Err(self.error(Operation::Read, offset, ErrorKind::Other));
+        }
+        let start = offset as usize;
+        let bytes = state.disk.bytes(self.number).get(start..start + buffer.len());
+        let Some(bytes) = bytes else {
+            return Err(self.error(Operation::Read, offset, ErrorKind::UnexpectedEof));
+        };
+        buffer.copy_from_slice(bytes);
+        if due == Some(FaultKind::ReadFlip) && !buffer.is_empty() {
+            // One of the bytes that are not zero, mostly: large parts of files are empty.
+            let at = state.trace as usize % buffer.len();
+            let at = buffer[at..].iter().position(|byte| *byte != 0).map_or(at, |skipped| at + skipped);
+            buffer[at] ^= 1 << (state.trace >> 61);
+        }
+        let crc = crc32c::crc32c(buffer);
+        state.fold(u64::from(crc));
+        Ok(())
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), IoError> {
+        self.check_writable(Operation::Write)?;
+        let (mut state, due) = self.directory.begin(Operation::Write, &self.name, offset, bytes)?;
+        let start = offset as usize;
+        let (written, kind) = match due {
+            None => (bytes.len(), ErrorKind::Other),
+            Some(FaultKind::ShortWrite) => (state.trace as usize % (bytes.len() + 1), ErrorKind::Other),
+            Some(FaultKind::Full { room }) => {
+                let fits = state.fit(self.number, start, start + bytes.len(), room);
+                if fits < bytes.len() {
+                    state.fire();
+                }
+                (fits, ErrorKind::StorageFull)
+            }
+            Some(_) => (0, ErrorKind::Other),
+        };
+        if written > 0 {
+            let bytes = Arc::from(&bytes[..written]);
+            state.apply(Change::Write { file: self.number, offset: start, bytes });
+        }
+        let is_short = written < bytes.len() || due == Some(FaultKind::ShortWrite);
+        if is_short { Err(self.error(Operation::Write, offset, kind)) } else { Ok(()) }
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), IoError> {
+        self.check_writable(Operation::SetLength)?;
+        let (mut state, due) = self.directory.begin(Operation::SetLength, &self.name, len, &[])?;
+        let length = len as usize;
+        match due {
+            None => {}
+            Some(FaultKind::Full { room }) if state.fit(self.number, 0, length, room) == length => {}
+            Some(FaultKind::Full { .. }) => {
+                state.fire();
+                return Err(failed(Operation::SetLength, &self.name, ErrorKind::StorageFull));
+            }
+            Some(_) => return Err(broken(Operation::SetLength, &self.name)),
+        }
+        state.apply(Change::Length { file: self.number, length });
+        Ok(())
+    }
+
+    fn len(&self) -> Result<u64, IoError> {
+        let (state, _) = self.directory.begin(Operation::Length, &self.name, 0, &[])?;
+        Ok(state.disk.bytes(self.number).len() as u64)
+    }
+
+    fn sync_data(&self) -> Result<(), IoError> {
+        let (mut state, due) = self.directory.begin(Operation::Sync, &self.name, 0, &[])?;
+        let outcome = match due {
+            None => Synced::Whole,
+            Some(FaultKind::LostSync) => Synced::Nothing,
+            Some(_) => Synced::Failed { seed: state.trace },
+        };
+        state.apply(Change::Sync { file: self.number, outcome });
+        match outcome {
+            Synced::Failed { .. } => Err(broken(Operation::Sync, &self.name)),
+            _ => Ok(()),
+        }
+    }
+}

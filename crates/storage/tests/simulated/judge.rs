@@ -1,0 +1,282 @@
+//! Judge: power cuts in a history, each image opened and compared, and its recovery cut again.
+//!
+//! ```text
+//! history --cut at change k--> image --open--> equal? sound? --a few steps--> a second history
+//!                                                                                  |
+//!                             image <--cut, also inside of the recovery------------+   two levels deep
+//! ```
+
+use crate::simulated::directory::{Fault, FaultKind};
+use crate::simulated::disk::{Change, Disk};
+use crate::simulated::history::{Expected, History};
+use crate::simulated::run::{Run, Settings};
+use crate::simulated::steps::{self, Step};
+use evergraph_storage::io::random::{Random, SplitMix64};
+use std::collections::BTreeMap;
+
+/// A recovery is cut, and the recovery from that.
+const DEPTH: u32 = 2;
+/// Power cuts of one history.
+const CUTS: usize = 60;
+/// One history of so many has a hub, and images that take some 50 times as long.
+const HUB_EVERY: u64 = 64;
+const CUTS_WITH_HUB: usize = 6;
+/// Where bits are turned: pages and the headers in them.
+const PAGE_BYTES: usize = 4096;
+const HEADER_BYTES: usize = 64;
+
+/// Everything that decides a history and its images.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub settings: Settings,
+    pub steps: Vec<Step>,
+    /// Chooses the images.
+    pub images_seed: u64,
+    /// How often the power is cut; the recoveries are cut as well.
+    pub cuts: usize,
+}
+
+/// What was tried.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Tally {
+    /// Disks that were opened and compared, by what was done to them.
+    pub images: BTreeMap<&'static str, u64>,
+    /// Histories, by the fault of their disk.
+    pub histories: BTreeMap<&'static str, u64>,
+    /// Commits of histories; each image is compared with one of them.
+    pub commits: u64,
+    /// Disks that said clearly that they are broken.
+    pub refused: u64,
+}
+
+impl Tally {
+    pub fn images_count(&self) -> u64 {
+        self.images.values().sum()
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        let add = |to: &mut BTreeMap<&'static str, u64>, from: &BTreeMap<&'static str, u64>| {
+            from.iter().for_each(|(kind, count)| *to.entry(kind).or_default() += count);
+        };
+        add(&mut self.images, &other.images);
+        add(&mut self.histories, &other.histories);
+        self.commits += other.commits;
+        self.refused += other.refused;
+    }
+}
+
+/// Where in a plan something is tried, for whoever tells about a miss.
+#[derive(Clone, Default, Debug)]
+pub struct Place {
+    pub step: Option<(usize, Step)>,
+    /// The number of changes after which the power was cut, of how many, and what was done to the disk.
+    pub image: Option<(usize, usize, &'static str)>,
+}
+
+fn fault_name(fault: Option<Fault>) -> &'static str {
+    match fault.map(|fault| fault.kind) {
+        None => "no fault",
+        Some(FaultKind::ReadError) => "read error",
+        Some(FaultKind::ReadFlip) => "bit turned while read",
+        Some(FaultKind::WriteError) => "write error",
+        Some(FaultKind::ShortWrite) => "short write",
+        Some(FaultKind::SyncError) => "sync error",
+        Some(FaultKind::LostSync) => "lost sync",
+        Some(FaultKind::NameError) => "error of names",
+        Some(FaultKind::Full { .. }) => "full disk",
+    }
+}
+
+impl Plan {
+    /// The plan of a seed.
+    pub fn of(seed: u64) -> Self {
+        let mut random = SplitMix64::new(seed);
+        let mut settings = Settings::choose(&mut random);
+        settings.fault = any_fault(&mut random);
+        let mut steps = steps::beginning(&mut random);
+        let count = 60 + random.next_u64() as usize % 120;
+        steps.extend(steps::choose(count, &mut random));
+        let lies = settings.fault.is_some_and(|fault| fault.kind == FaultKind::LostSync);
+        if lies {
+            // A load that only the manifest holds, lost with it, leaves the log's later commits without it:
+            // see the table of promises.
+            steps.retain(|step| !matches!(step, Step::Load { .. }));
+        }
+        let hub = seed % HUB_EVERY == 5 && !lies;
+        if hub {
+            steps.insert(steps.len() / 3, Step::LoadHub { seed: random.next_u64() as u16 });
+        }
+        Self { settings, steps, images_seed: random.next_u64(), cuts: if hub { CUTS_WITH_HUB } else { CUTS } }
+    }
+
+    /// Lives through it, and cuts the power. What was done, as one number.
+    pub fn play(&self, tally: &mut Tally, place: &mut Place) -> Result<u64, String> {
+        let mut run = Run::start(self.settings, Disk::default(), &Expected::nothing())?;
+        for (at, step) in self.steps.iter().enumerate() {
+            place.step = Some((at, *step));
+            run.step(*step)?;
+        }
+        place.step = None;
+        let history = run.finish()?;
+        *tally.histories.entry(fault_name(history.fault)).or_default() += 1;
+        tally.commits += history.commits;
+        let mut random = SplitMix64::new(self.images_seed);
+        let length = history.changes.len();
+        let mut cuts: Vec<usize> = (0..self.cuts).map(|_| moment(&history.changes, &mut random)).collect();
+        cuts.sort_unstable();
+        let (mut disk, mut done, mut trace) = (Disk::default(), 0, history.trace);
+        for cut in cuts {
+            history.changes[done..cut].iter().for_each(|change| disk.apply(change));
+            done = cut;
+            let mut judge = Judge { settings: self.settings, random: &mut random, tally: &mut *tally };
+            let judged =
+                judge.cut(&disk, &history, cut, 0, &mut |kind| place.image = Some((cut, length, kind)))?;
+            trace = trace.rotate_left(7) ^ judged;
+        }
+        Ok(trace)
+    }
+}
+
+/// The fault of a whole history, if it has one.
+fn any_fault(random: &mut SplitMix64) -> Option<Fault> {
+    let kind = match random.next_u64() % 16 {
+        0 => FaultKind::WriteError,
+        1 => FaultKind::ShortWrite,
+        2 | 3 => FaultKind::SyncError,
+        4 => FaultKind::NameError,
+        5 => FaultKind::Full { room: random.next_u64() % 60_000 },
+        6 | 7 => FaultKind::LostSync,
+        8 => FaultKind::ReadError,
+        _ => return None,
+    };
+    let lasts = match random.next_u64() % 4 {
+        0 | 1 => 1,
+        2 => 2 + random.next_u64() % 10,
+        _ => u64::MAX >> 1,
+    };
+    Some(Fault { kind, begins: random.next_u64() % 60, lasts })
+}
+
+/// The fault of a recovery and what follows, mostly none.
+fn fault_of_recovery(depth: u32, random: &mut SplitMix64) -> Option<Fault> {
+    let kind = match random.next_u64() % 32 {
+        0 | 1 => FaultKind::ReadError,
+        2 | 3 if depth == 0 => FaultKind::ReadFlip,
+        4 => FaultKind::WriteError,
+        5 => FaultKind::SyncError,
+        6 => FaultKind::NameError,
+        7 => FaultKind::Full { room: random.next_u64() % 20_000 },
+        _ => return None,
+    };
+    Some(Fault { kind, begins: random.next_u64() % 6, lasts: 1 + random.next_u64() % 3 })
+}
+
+/// After how many of `changes` the power fails: any number, but half of the time right after a name changed,
+/// which few changes do and much depends on.
+fn moment(changes: &[Change], random: &mut SplitMix64) -> usize {
+    let number = random.next_u64() as usize;
+    let is_name = |change: &Change| {
+        matches!(change, Change::Create { .. } | Change::Rename { .. } | Change::Remove { .. })
+    };
+    let names: Vec<usize> = (0..changes.len()).filter(|at| is_name(&changes[*at])).collect();
+    match names.len() {
+        count if count > 0 && number.is_multiple_of(2) => names[number / 2 % count] + 1,
+        _ => number / 2 % (changes.len() + 1),
+    }
+}
+
+struct Judge<'a> {
+    settings: Settings,
+    random: &'a mut SplitMix64,
+    tally: &'a mut Tally,
+}
+
+impl Judge<'_> {
+    /// Cuts the power of `disk`, which is `history` after `cut` changes, and judges what is found.
+    fn cut(
+        &mut self,
+        disk: &Disk,
+        history: &History,
+        cut: usize,
+        depth: u32,
+        tell: &mut dyn FnMut(&'static str),
+    ) -> Result<u64, String> {
+        let mut expected = history.expected(cut);
+        let turned = depth == 0 && self.random.next_u64().is_multiple_of(8);
+        // A process that is killed leaves all that it wrote; what syncs forgot or lied about it only seems to.
+        let honest = !disk.forgot && !expected.may_refuse;
+        let killed = !turned && depth == 0 && honest && self.random.next_u64().is_multiple_of(6);
+        let mut image = if killed { disk.clone() } else { disk.cut(self.random) };
+        let kind = match (turned, depth) {
+            (true, _) => "bit turned at rest",
+            _ if killed => "process killed",
+            (_, 0) => "power cut",
+            (_, 1) => "recovery cut",
+            _ => "second recovery cut",
+        };
+        tell(kind);
+        *self.tally.images.entry(kind).or_default() += 1;
+        if turned && self.turn_a_bit(&mut image) {
+            expected.floor = expected.proven.min(expected.floor);
+            expected.may_refuse = true;
+        } else if !expected.may_refuse && self.random.next_u64().is_multiple_of(8) {
+            Run::check_files(&image)?;
+        }
+        let fault = if turned { None } else { fault_of_recovery(depth, self.random) };
+        let settings = Settings { seed: self.random.next_u64(), fault, ..self.settings };
+        let mut run = Run::start(settings, image.clone(), &expected)?;
+        if run.is_over {
+            self.tally.refused += 1;
+            return Ok(run.finish()?.trace);
+        }
+        if turned || depth == DEPTH {
+            return Ok(run.finish()?.trace);
+        }
+        for _ in 0..self.random.next_u64() % 5 {
+            let step = match self.random.next_u64() % 4 {
+                0 => steps::background(self.random),
+                1 => steps::checkpoint(self.random),
+                2 => Step::Commit { slot: 0 },
+                _ => steps::choose(1, self.random)[0],
+            };
+            run.step(step)?;
+        }
+        let second = run.finish()?;
+        let length = second.changes.len();
+        // Half of the cuts lie in the recovery itself.
+        let opened = second.lives.get(1).map_or(length, |life| life.from);
+        let upto = if self.random.next_u64().is_multiple_of(2) { opened } else { length };
+        let at = moment(&second.changes[..upto], self.random);
+        let mut disk = image;
+        second.changes[..at].iter().for_each(|change| disk.apply(change));
+        let deeper = self.cut(&disk, &second, at, depth + 1, tell)?;
+        Ok(second.trace.rotate_left(9) ^ deeper)
+    }
+
+    /// Turns one bit of one file, mostly where there is something; whether there was a file.
+    fn turn_a_bit(&mut self, disk: &mut Disk) -> bool {
+        let files: Vec<usize> = disk.names().filter_map(|name| disk.file(name)).collect();
+        let Some(file) = files.get(self.random.next_u64() as usize % files.len().max(1)) else {
+            return false;
+        };
+        let bytes = disk.bytes(*file);
+        if bytes.is_empty() {
+            return false;
+        }
+        let mut at = self.random.next_u64() as usize % bytes.len();
+        if self.random.next_u64().is_multiple_of(2) {
+            // Headers are at the beginning of pages, and few among what else is written.
+            at -= at % PAGE_BYTES;
+            let page = bytes[at..].chunks(PAGE_BYTES).position(|page| page.iter().any(|byte| *byte != 0));
+            at += page.unwrap_or(0) * PAGE_BYTES;
+            at = (at + self.random.next_u64() as usize % HEADER_BYTES).min(bytes.len() - 1);
+        }
+        let written = bytes[at..].iter().position(|byte| *byte != 0);
+        let at = match written {
+            Some(skipped) if !self.random.next_u64().is_multiple_of(4) => at + skipped,
+            _ => at,
+        };
+        disk.flip(*file, at * 8 + self.random.next_u64() as usize % 8);
+        true
+    }
+}

@@ -1,0 +1,95 @@
+//! Simulation: a store, its disk, its background work and its chance from one seed; the power is cut after
+//! any change of the disk, and the recovery from that as well.
+//!
+//! ```text
+//! seed --> steps, settings, a fault --run--> history --cut--> image --open--> as the model says?
+//! ```
+//!
+//! What holds, and is demanded of every image. A commit is *acknowledged* when it returned in mode `sync`, and
+//! in every mode when the log calls it durable. *A state that was* is exactly what some commit left: whole
+//! transactions, none missing before it, with its names and indexes, both sides of every edge, and a sound
+//! `check`.
+//!
+//! ```text
+//! WHAT HAPPENS             WHAT HOLDS
+//! power cut                the store opens, with a state that was; every acknowledged commit is in it; it goes
+//!                          on, and another cut finds its new commits too
+//! ... while it recovers    the same, and the same again from there
+//! process killed           the same; what was only in the system's cache is synced before anything builds on it
+//! write fails or is short  who waits learns which file failed. A log that failed takes no commit and no
+//! sync fails               checkpoint until the store is reopened; a commit that was refused so is there or
+//! name fails               not; then as after a power cut
+//! read fails               opening says which file; once reads work again, it opens as if nothing had been
+//! disk full                told as such (`limit`), naming file or directory; when there is room, commits go on,
+//!                          but for a store whose load had no room for its checkpoint: that is reopened
+//! sync lost, once          opening says clearly what is broken, or gives a state that was, with all that was
+//!                          acknowledged before the disk lied
+//! syncs lost, many         the same, but the state may be of any age
+//! bit turned at rest       opening says clearly what is broken, or gives a state that was, which lacks at most
+//! bit turned while read    what no later batch of the log proves to have been synced: the last batch, until a
+//!                          commit, a seal (100 ms idle) or the closing follows
+//! ```
+//!
+//! Not promised, and not tried:
+//! - a load that was acknowledged while the disk lied about the manifest: its commit in the log is empty, and
+//!   later commits are found without what was loaded;
+//! - reopening on the same boot after a failed sync: the system may show bytes that no sync ever brings to the
+//!   disk, so that the history ends there until the power was cut.
+//!
+//! `EVERGRAPH_SIM_SEED` and `EVERGRAPH_SIM_IMAGES` choose other histories: `make crash`. A history that fails is
+//! made smaller for `EVERGRAPH_SIM_SHRINK_SECONDS`.
+
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
+#[expect(dead_code, reason = "the model also predicts conflicts, which power cuts have no part in")]
+mod front {
+    pub mod model;
+}
+
+mod simulated {
+    pub mod campaign;
+    pub mod client;
+    pub mod directory;
+    pub mod disk;
+    pub mod history;
+    pub mod judge;
+    pub mod loads;
+    pub mod run;
+    pub mod steps;
+    pub mod words;
+}
+
+use crate::simulated::campaign::{play_seed, run};
+use crate::simulated::judge::Tally;
+use std::time::Duration;
+
+/// Images of each run of the tests.
+const IMAGES: u64 = 20_000;
+/// How long the smallest list of steps is looked for that still fails.
+const SHRINK_SECONDS: u64 = 40;
+/// Seeds whose traces are compared.
+const TRACED: std::ops::Range<u64> = 1..5;
+
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")))
+}
+
+#[test]
+fn no_power_cut_and_no_fault_breaks_a_promise() {
+    let seed = number("EVERGRAPH_SIM_SEED").unwrap_or(1);
+    let images = number("EVERGRAPH_SIM_IMAGES").unwrap_or(IMAGES);
+    let shrink_for = Duration::from_secs(number("EVERGRAPH_SIM_SHRINK_SECONDS").unwrap_or(SHRINK_SECONDS));
+    if let Err(miss) = run(seed, images, shrink_for) {
+        panic!("{miss}");
+    }
+}
+
+#[test]
+fn a_seed_does_the_same_again_and_another_one_something_else() {
+    let trace = |seed| play_seed(seed, &mut Tally::default()).unwrap_or_else(|miss| panic!("{miss}"));
+    let first: Vec<u64> = TRACED.map(trace).collect();
+    assert_eq!(first, TRACED.map(trace).collect::<Vec<_>>(), "the same seeds");
+    let different: std::collections::BTreeSet<u64> = first.iter().copied().collect();
+    assert_eq!(different.len(), first.len(), "different seeds");
+}

@@ -1,0 +1,88 @@
+//! Manifest: what a database consists of. One that is read comes back from its own bytes. The checksums
+//! that the fuzzer breaks are mended, or nothing behind them would be reached.
+//!
+//! Input: the file; a byte behind it that chooses whether it is mended.
+
+use crate::target::{Memory, Target};
+use crc32c::{crc32c, crc32c_append};
+use evergraph_graph::catalogue::{Owner, SchemaChange};
+use evergraph_graph::id::{Direction, GroupId, KeyId, LabelId, TypeId};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::ValueType;
+use evergraph_storage::checkpoint::error::CheckpointError;
+use evergraph_storage::checkpoint::manifest::{FILE_NAME, Manifest, SegmentId, StoredGroup};
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::memory::group::EdgeSubject;
+use evergraph_storage::segment::version::Stored;
+
+// A catalogue's tables reach to the greatest id: 65,536 labels, types and keys at most.
+/// The target.
+pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 16 << 20, per_byte: 512 } };
+
+const ENGINE: &str = "memory";
+const HEADER_BYTES: usize = 64;
+
+fn seeds() -> Vec<Vec<u8>> {
+    let mut whole = Manifest { next_file: 5, need: Timestamp(72), ..Manifest::empty(ENGINE) };
+    let index = IndexId { owner: Owner::Label(LabelId(3)), key: KeyId(0), kind: IndexKind::Hash };
+    for change in [
+        SchemaChange::AddLabel { id: LabelId(3), name: "Person".into() },
+        SchemaChange::AddEdgeType { id: TypeId(1), name: "KNOWS".into(), simple: true },
+        SchemaChange::AddKey { id: KeyId(0), name: "name".into() },
+        SchemaChange::DefineProperty { owner: index.owner, key: KeyId(0), value_type: ValueType::String },
+        SchemaChange::AddIndex(IndexDefinition { id: index, unique: true }),
+        SchemaChange::Join { edge_type: TypeId(1), source: LabelId(3), target: LabelId(3) },
+    ] {
+        whole.catalogue.apply(&change);
+    }
+    whole.groups = vec![StoredGroup { id: GroupId(0), label: LabelId(3), rows: 4096 }];
+    let subject = Some(EdgeSubject::new(TypeId(1), Direction::In));
+    let id = |subject, hub| SegmentId { group: GroupId(0), subject, hub };
+    let stored = |offset| Stored { file: 4, offset, length: 300, base: Timestamp(70) };
+    whole.segments = vec![
+        (id(None, None), stored(4096)),
+        (id(subject, None), stored(5000)),
+        (id(subject, Some(4095)), stored(u64::MAX - 300)),
+    ];
+    let encode = |manifest: Manifest| manifest.encode().expect("its parts fit together");
+    let (empty, whole) = (encode(Manifest::empty(ENGINE)), encode(whole));
+    vec![[empty.clone(), vec![0]].concat(), [empty, vec![1]].concat(), [whole, vec![1]].concat()]
+}
+
+fn promise(input: &[u8]) {
+    let Some((choice, file)) = input.split_last() else { return };
+    let mut file = file.to_vec();
+    if choice & 1 == 1 && file.len() >= HEADER_BYTES {
+        mend(&mut file);
+    }
+    let manifest = match read(&file) {
+        Ok(manifest) => manifest,
+        Err(CheckpointError::Corrupt { offset, problem, .. }) => {
+            return assert!(offset <= file.len() as u64 && !problem.is_empty(), "byte {offset}: {problem}");
+        }
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let written = manifest.encode().expect("a manifest that is read is sound");
+    assert_eq!(read(&written).expect("a manifest that is written can be read"), manifest);
+}
+
+fn read(file: &[u8]) -> Result<Manifest, CheckpointError> {
+    let directory = MemoryDirectory::new("db");
+    directory.write_all_new(FILE_NAME, file).expect("a new name");
+    Manifest::read(&directory, ENGINE)
+}
+
+/// Makes lengths and checksums those of what is there.
+fn mend(file: &mut [u8]) {
+    let (header, rest) = file.split_at_mut(HEADER_BYTES);
+    let stated = u32::from_le_bytes(header[44..48].try_into().expect("the range has four bytes"));
+    let (features, body) = rest.split_at(rest.len().min(stated as usize));
+    header[32..40].copy_from_slice(&(body.len() as u64).to_le_bytes());
+    header[40..44].copy_from_slice(&crc32c(body).to_le_bytes());
+    header[44..48].copy_from_slice(&(features.len() as u32).to_le_bytes());
+    header[48..52].copy_from_slice(&crc32c(features).to_le_bytes());
+    let crc = crc32c_append(crc32c_append(crc32c(&header[..12]), &[0; 4]), &header[16..]);
+    header[12..16].copy_from_slice(&crc.to_le_bytes());
+}

@@ -1,0 +1,44 @@
+//! Targets: one module a decoder, with the inputs to begin with and what it promises.
+
+use crate::target::Target;
+
+pub mod body;
+pub mod body_file;
+pub mod cells;
+pub mod column;
+pub mod csv;
+pub mod dimacs;
+pub mod edge_list;
+pub mod graphml;
+pub mod graphson;
+pub mod import;
+pub mod log;
+pub mod manifest;
+pub mod mapping;
+pub mod matrix_market;
+pub mod mutations;
+pub mod parquet;
+pub mod salvage;
+pub mod value_text;
+
+/// All of them, by name: text first, then what the storage writes.
+pub const ALL: [(&str, Target); 18] = [
+    ("value_text", value_text::TARGET),
+    ("cells", cells::TARGET),
+    ("csv", csv::TARGET),
+    ("edge_list", edge_list::TARGET),
+    ("dimacs", dimacs::TARGET),
+    ("matrix_market", matrix_market::TARGET),
+    ("mapping", mapping::TARGET),
+    ("graphson", graphson::TARGET),
+    ("graphml", graphml::TARGET),
+    ("parquet", parquet::TARGET),
+    ("import", import::TARGET),
+    ("column", column::TARGET),
+    ("body", body::TARGET),
+    ("body_file", body_file::TARGET),
+    ("mutations", mutations::TARGET),
+    ("log", log::TARGET),
+    ("manifest", manifest::TARGET),
+    ("salvage", salvage::TARGET),
+];

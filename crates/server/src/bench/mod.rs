@@ -21,5 +21,6 @@ pub mod live;
 pub mod looking_up;
 pub mod machine;
 pub mod plan;
+pub mod report;
 pub mod restart;
 pub mod transactions;

@@ -5,7 +5,7 @@ use crate::bench::figure::Section;
 use crate::bench::importing;
 use crate::bench::live;
 use crate::bench::looking_up;
-use crate::bench::machine::Machine;
+use crate::bench::report::BenchReport;
 use crate::bench::restart;
 use crate::context::Context;
 use crate::demo::folder::Folder;
@@ -14,7 +14,6 @@ use crate::terminal::meter::Meter;
 use evergraph::generate::rmat::RmatOptions;
 use evergraph_graph::error::Result;
 use serde::Serialize;
-use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -65,26 +64,6 @@ impl Plan {
     }
 }
 
-/// Everything that was measured.
-#[derive(Debug, Serialize)]
-pub struct BenchReport {
-    /// On what.
-    pub machine: Machine,
-    /// What would make every figure lie.
-    pub warnings: Vec<String>,
-    /// How much.
-    pub plan: Plan,
-    /// The figures.
-    pub sections: Vec<Section>,
-}
-
-impl fmt::Display for BenchReport {
-    /// Nothing: for people, sections were told when they were done.
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Ok(())
-    }
-}
-
 /// Measures everything, telling each section when it is done.
 ///
 /// # Errors
@@ -93,31 +72,18 @@ pub fn run(
     plan: &Plan,
     parent: Option<&Path>,
     context: &Context,
-) -> std::result::Result<BenchReport, Failure> {
-    let machine = Machine::now();
-    let warnings = machine.warnings();
-    let told = !context.console.is_json();
-    if told {
-        context.console.result(&machine)?;
-    }
-    warnings.iter().for_each(|warning| context.console.note(format_args!("warning: {warning}\n")));
+) -> std::result::Result<BenchReport<Plan>, Failure> {
+    let mut report = BenchReport::begin(*plan, context)?;
     let folder = Folder::make("evergraph-bench-", parent)?;
     let work = Work { plan, folder: folder.path(), context };
-    let mut sections: Vec<Section> = Vec::new();
-    let mut done = |section: Section| {
-        if told {
-            context.console.result(&section)?;
-        }
-        sections.push(section);
-        Ok::<(), Failure>(())
-    };
+    let mut done = |section: Section| report.add(section.clone(), &section, context);
     done(commits::measure(&work)?)?;
     live::measure(&work)?.into_iter().try_for_each(&mut done)?;
     done(looking_up::measure(&work)?)?;
     let (imported, database) = importing::measure(&work)?;
     done(imported)?;
     done(restart::measure(&work, &database)?)?;
-    Ok(BenchReport { machine, warnings, plan: *plan, sections })
+    Ok(report)
 }
 
 /// What every measurement is given.

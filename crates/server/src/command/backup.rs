@@ -1,14 +1,12 @@
 //! `evergraph backup`: a copy of everything that is committed, which is a database of its own.
 
-use crate::command::check::meter_of_check;
+use crate::command::check::check_written;
 use crate::context::Context;
 use crate::open::refuse_file;
 use crate::terminal::failure::Failure;
 use crate::terminal::number::{count, counted, size, time};
 use crate::terminal::table::visible;
 use clap::Args;
-use evergraph::Database;
-use evergraph_graph::error::{Error, ErrorKind};
 use serde::Serialize;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -57,24 +55,13 @@ pub fn execute(arguments: &BackupArguments, context: &Context) -> Result<(), Fai
     // Before the copy is opened: one graph in memory at a time.
     database.close()?;
     drop(database);
-    let output = arguments.output.display().to_string();
     if !arguments.no_check {
-        let found = Database::check_files(&arguments.output, &mut meter_of_check(&meter, context));
-        let found = found.map_err(|error| match error.kind() {
-            ErrorKind::Cancelled => {
-                error.context(format!("the copy {output} is complete, but wasn't checked"))
-            }
-            _ => error.context(format!("check the copy {output}")),
-        })?;
-        if let Some(first) = found.findings.first() {
-            let text = format!("the copy {output} is damaged: {}: {}", first.place, first.problem);
-            return Err(Error::new(ErrorKind::Corrupt, text).into());
-        }
+        check_written(&arguments.output, &meter, context)?;
     }
     drop(meter);
     context.console.summary(&BackupReport {
         database: arguments.database.display().to_string(),
-        output,
+        output: arguments.output.display().to_string(),
         through: made.through.0,
         vertices_count: made.vertices_count,
         edges_count: made.edges_count,

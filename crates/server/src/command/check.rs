@@ -8,12 +8,12 @@ use crate::terminal::number::{counted, size, time};
 use crate::terminal::table::visible;
 use clap::Args;
 use evergraph::Database;
-use evergraph_graph::error::ErrorKind;
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::checkpoint::check::Finding;
 use serde::Serialize;
 use std::fmt;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ pub struct CheckArguments {
 ///
 /// # Errors
 /// Those of opening; `cancelled`.
-pub fn execute(arguments: &CheckArguments, context: &Context) -> Result<ExitCode, Failure> {
+pub fn execute(arguments: &CheckArguments, context: &Context) -> std::result::Result<ExitCode, Failure> {
     refuse_file(&arguments.database)?;
     let meter = context.console.meter();
     let began = Instant::now();
@@ -76,6 +76,29 @@ pub fn meter_of_check(meter: &Meter, context: &Context) -> impl FnMut(&str, u64,
         match context.cancel.is_cancelled() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Reads back a database that was just written.
+///
+/// # Errors
+/// `corrupt` if there are findings; those of opening, and `cancelled`, which say that it is complete.
+pub fn check_written(database: &Path, meter: &Meter, context: &Context) -> Result<()> {
+    let name = database.display();
+    let found = Database::check_files(database, &mut meter_of_check(meter, context)).map_err(|error| {
+        let text = match error.kind() {
+            ErrorKind::Cancelled => format!("{name} is complete, but wasn't checked"),
+            _ => format!("check {name}, which is complete"),
+        };
+        error.context(text)
+    })?;
+    match found.findings.first() {
+        None => Ok(()),
+        Some(first) => {
+            let text =
+                format!("{name} was written, and reads back damaged: {}: {}", first.place, first.problem);
+            Err(Error::new(ErrorKind::Corrupt, text))
         }
     }
 }

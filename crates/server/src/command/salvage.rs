@@ -1,6 +1,6 @@
 //! `evergraph salvage`: what verifies of a damaged database goes to a new one; what doesn't is listed.
 
-use crate::command::check::meter_of_check;
+use crate::command::check::{check_written, meter_of_check};
 use crate::context::Context;
 use crate::open::refuse_file;
 use crate::result_file::ResultFile;
@@ -9,7 +9,7 @@ use crate::terminal::number::{count, counted, time};
 use crate::terminal::table::visible;
 use clap::Args;
 use evergraph::Database;
-use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::error::Error;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_storage::salvage::loss::Loss;
 use evergraph_storage::salvage::run::Salvaged;
@@ -84,14 +84,8 @@ pub fn execute(arguments: &SalvageArguments, context: &Context) -> Result<ExitCo
         lines.try_for_each(|line| file.write_all(line.as_bytes())).map_err(|error| file.failed(error))?;
         file.finish()?;
     }
-    let output = arguments.output.display().to_string();
     if !arguments.no_check {
-        let found = Database::check_files(&arguments.output, &mut meter_of_check(&meter, context))
-            .map_err(|error| error.context(format!("check {output}, which is complete")))?;
-        if let Some(first) = found.findings.first() {
-            let text = format!("{output} is damaged: {}: {}; please report this", first.place, first.problem);
-            return Err(Error::new(ErrorKind::Corrupt, text).into());
-        }
+        check_written(&arguments.output, &meter, context)?;
     }
     drop(meter);
     let report = SalvageReport::new(arguments, &made, rows, began.elapsed());

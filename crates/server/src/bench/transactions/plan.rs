@@ -1,7 +1,6 @@
 //! Plan: how much is measured of transactions, and all of it in its order.
 
-use crate::bench::figure::Section;
-use crate::bench::machine::Machine;
+use crate::bench::report::BenchReport;
 use crate::bench::transactions::told::Told;
 use crate::bench::transactions::{half_writes, held_snapshot, hub_appends, hub_look_ups, recovery, social};
 use crate::context::Context;
@@ -11,7 +10,6 @@ use crate::terminal::meter::Meter;
 use clap::ValueEnum;
 use evergraph_graph::error::Result;
 use serde::Serialize;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -91,26 +89,6 @@ impl Plan {
     }
 }
 
-/// Everything that was measured.
-#[derive(Debug, Serialize)]
-pub struct TransactionsReport {
-    /// On what.
-    pub machine: Machine,
-    /// What would make every figure lie.
-    pub warnings: Vec<String>,
-    /// How much.
-    pub plan: Plan,
-    /// The figures.
-    pub sections: Vec<Section>,
-}
-
-impl fmt::Display for TransactionsReport {
-    /// Nothing: for people, sections were told when they were done.
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Ok(())
-    }
-}
-
 /// What every measurement is given.
 pub struct Work<'a> {
     /// How much to measure.
@@ -148,15 +126,8 @@ pub fn run(
     plan: Plan,
     parent: Option<&Path>,
     context: &Context,
-) -> std::result::Result<TransactionsReport, Failure> {
-    let machine = Machine::now();
-    let warnings = machine.warnings();
-    let told = !context.console.is_json();
-    if told {
-        context.console.result(&machine)?;
-    }
-    warnings.iter().for_each(|warning| context.console.note(format_args!("warning: {warning}\n")));
-    let mut sections = Vec::new();
+) -> std::result::Result<BenchReport<Plan>, Failure> {
+    let mut report = BenchReport::begin(plan.clone(), context)?;
     for part in Part::value_variants().iter().filter(|part| plan.parts.contains(part)) {
         // A folder for each part, so that what was measured leaves the disk.
         let folder = Folder::make("evergraph-bench-", parent)?;
@@ -170,11 +141,8 @@ pub fn run(
             Part::Recovery => recovery::measure(&work)?.into(),
         };
         for table in tables {
-            if told {
-                context.console.result(&table)?;
-            }
-            sections.push(table.section);
+            report.add(table.section.clone(), &table, context)?;
         }
     }
-    Ok(TransactionsReport { machine, warnings, plan, sections })
+    Ok(report)
 }

@@ -28,7 +28,10 @@
 //! bit turned at rest       opening says clearly what is broken, or gives a state that was, which lacks at most
 //! bit turned while read    what no later batch of the log proves to have been synced: the last batch, until a
 //!                          commit, a seal (100 ms idle) or the closing follows
+//! timeout passes           writes and the commit are refused (`limit`), and nothing of the transaction is there
 //! ```
+//!
+//! A step takes a millisecond of the simulated clock; in one history of eight transactions have a timeout.
 //!
 //! Not promised, and not tried:
 //! - a load that was acknowledged while the disk lied about the manifest: its commit in the log is empty, and

@@ -41,7 +41,7 @@ use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::writes::Writes;
 use crate::transaction::{describe, payload};
 use evergraph_graph::catalogue::{Catalogue, SchemaChange};
-use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::error::Error;
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
@@ -292,10 +292,7 @@ fn check<E: Engine>(
 ) -> std::result::Result<(), Refusal> {
     check_healthy(latch).map_err(Refusal::Said)?;
     check_open(latch).map_err(Refusal::Said)?;
-    if front.log.is_poisoned() {
-        let text = "the store is read-only since a write of its log failed: reopen the database";
-        return Err(Refusal::Said(Error::new(ErrorKind::Io, text)));
-    }
+    front.log.check_poison().map_err(|error| Refusal::Said(error.into()))?;
     if !Arc::ptr_eq(current, schema.base()) {
         for change in schema.changes() {
             current.would_change(change).map_err(Refusal::Said)?;

@@ -123,7 +123,10 @@ fn attempt<E: Engine>(
         let prepared = front.engine.prepare(&resolved.mutations, deadline.patience())?;
         let payload = payload::encode(&resolved.mutations);
         let crc = payload_crc(&payload);
-        let space = front.log.reserve(payload.len()).map_err(Error::from)?;
+        let space = front.log.reserve(payload.len()).map_err(|error| {
+            // A store that failed says so: room alone would not help.
+            check_healthy(&front.timeline.latch()).err().unwrap_or_else(|| error.into())
+        })?;
         deadline.check()?;
         // In options, so that what a refused commit prepared is freed after the latch.
         let (mut prepared, mut space) = (Some(prepared), Some(space));

@@ -329,8 +329,7 @@ impl Run {
     fn write(&mut self, slot: usize, write: Write) -> Outcome {
         let mut open = self.slots[slot].take().unwrap_or_else(|| {
             let levels = [Isolation::Snapshot, Isolation::Serializable];
-            let mut options =
-                TransactionOptions::from(levels[(self.history.commits as usize + slot) % 2]);
+            let mut options = TransactionOptions::from(levels[(self.history.commits as usize + slot) % 2]);
             options.timeout = self.settings.timeout();
             Open {
                 transaction: self.store().begin_with(options),

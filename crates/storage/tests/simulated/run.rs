@@ -185,6 +185,8 @@ impl Run {
         if turned && self.fault_fired() {
             // What a turned bit hid comes back if the power fails before a new commit took its place.
             self.history.required = vec![(0, 0)];
+            // Of the states that this commit may have left, what is seen from here on is the one that was found.
+            states.entry(found).or_default().push(Arc::clone(&self.head));
         } else {
             states.retain(|timestamp, _| *timestamp < found);
             states.insert(found, vec![Arc::clone(&self.head)]);

@@ -13,6 +13,10 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`, no number")))
 }
 
+/// A database that takes longer to open or to import into has shown what it can: the next round begins with a
+/// new one.
+pub const LONG: Duration = Duration::from_secs(1);
+
 /// How many kills a test does that has this share of all, in percent.
 pub fn cycles(percent: u64) -> u64 {
     (number("EVERGRAPH_KILL_CYCLES").unwrap_or(50) * percent).div_ceil(100)

@@ -2,13 +2,11 @@
 //! a row, before it may end.
 
 use crate::bank::Bank;
-use crate::moments::{Moments, cycles, start_and_kill, timed};
+use crate::moments::{LONG, Moments, cycles, start_and_kill, timed};
 use std::time::Duration;
 
 /// No checkpoint comes in between.
 const NEVER: u64 = 1 << 40;
-/// A log that takes longer to open has shown what it can: the next round begins with an empty one.
-const LONG: Duration = Duration::from_secs(1);
 
 #[test]
 fn recovery_that_is_killed_again_and_again_loses_nothing() {

@@ -94,7 +94,9 @@ impl Store for EvergraphStore {
             existing: (0..vertices).map(VertexId).collect(),
             ..VertexTable::new(LABEL, Vec::new(), Vec::new())
         };
-        let blocks = edges.chunks(BLOCK_ROWS).map(|edges| EdgeBlock::bare(edges.iter().copied()));
+        // Vertices that are there are counted down from the last number: see `VertexTable::end`.
+        let there = |(source, target): &Edge| (u32::MAX - source, u32::MAX - target);
+        let blocks = edges.chunks(BLOCK_ROWS).map(|edges| EdgeBlock::bare(edges.iter().map(there)));
         let edges = EdgeTable::new(EDGE, 0, 0, Vec::new(), blocks.collect());
         let load = Load { vertices: vec![table], edges: vec![edges] };
         self.database.load(&load, &|_| (), &Default::default()).map(drop)

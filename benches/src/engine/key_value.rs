@@ -40,7 +40,7 @@ mod tests {
                 kind.open_key_value(folder.path(), Commit::Durable).unwrap().expect("a peer keeps keys");
             store.write(&[(b"a1", Some(b"x")), (b"a2", Some(b"y")), (b"b", Some(b"z"))]).unwrap();
             store.write(&[(b"a1", None), (b"a2", Some(b"w")), (b"a3", Some(b""))]).unwrap();
-            let mut value = Vec::new();
+            let mut value: Vec<u8> = Vec::new();
             assert!(store.get(b"a2", &mut |found| value.extend(found)).unwrap());
             assert!(!store.get(b"a1", &mut |_| panic!("{} has what was deleted", kind.name())).unwrap());
             assert_eq!(value, b"w");

@@ -108,10 +108,12 @@ kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED
 bench: bench-engines compare ## Measure Evergraph beside others: engines, libraries, imports; tables, plots, goals (an hour)
 	$(Q)"$(ENGINES)" --show --output "$(BUILT)/bench"
 
+# PyPI's libclang has no headers of its own: the compiler's stand in.
 bench-engines: compare-python ## Measure beside other storage engines alone (the first build takes ten minutes)
 	@echo "== the harness and the engines beside us"
 	$(Q)LIBCLANG_PATH="$(or $(LIBCLANG_PATH),$(shell "$(BUILT)/compare/bin/python" -c \
 	    'import clang, pathlib; print(pathlib.Path(clang.__path__[0]) / "native")' 2>/dev/null))" \
+	    BINDGEN_EXTRA_CLANG_ARGS="$(BINDGEN_EXTRA_CLANG_ARGS) -isystem $(shell $${CC:-cc} -print-file-name=include)" \
 	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --release --features rocksdb $(BENCHES_AT)
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
 

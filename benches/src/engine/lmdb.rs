@@ -126,16 +126,14 @@ impl Store for LmdbStore {
     }
 }
 
+/// What a cursor finds: a key, unless it is the one that was asked for, and data.
+type Found<'a> = (Option<&'a [u8]>, &'a [u8]);
+
 struct CursorReader<'a>(RoCursor<'a>);
 
 impl CursorReader<'_> {
     /// What the cursor finds; `None` at the end, or if there is no such key.
-    fn get(
-        &self,
-        key: Option<&[u8]>,
-        data: Option<&[u8]>,
-        operation: u32,
-    ) -> Result<Option<(Option<&[u8]>, &[u8])>> {
+    fn get(&self, key: Option<&[u8]>, data: Option<&[u8]>, operation: u32) -> Result<Option<Found<'_>>> {
         match self.0.get(key, data, operation) {
             Ok(found) => Ok(Some(found)),
             Err(lmdb::Error::NotFound) => Ok(None),

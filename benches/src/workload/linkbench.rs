@@ -218,11 +218,11 @@ impl Home {
 }
 
 fn node_key(node: u32) -> Vec<u8> {
-    [&[b'n'], node.to_be_bytes().as_slice()].concat()
+    [b"n".as_slice(), &node.to_be_bytes()].concat()
 }
 
 fn list_key(source: u32, link_type: usize) -> Vec<u8> {
-    [&[b'l'], source.to_be_bytes().as_slice(), &[link_type as u8]].concat()
+    [b"l".as_slice(), &source.to_be_bytes(), &[link_type as u8]].concat()
 }
 
 fn link_key(source: u32, link_type: usize, target: u32) -> Vec<u8> {

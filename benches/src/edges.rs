@@ -1,6 +1,6 @@
 //! Edges: which are written, in which order, and what a store must have when they were.
 
-use crate::engine::{Edge, Store};
+use crate::engine::store::{Edge, Store};
 use crate::plan::{Plan, expect};
 use evergraph::generate::random::Random;
 use evergraph::generate::rmat::{RmatOptions, edges};

@@ -19,9 +19,10 @@ mod results;
 mod table;
 mod workload;
 
-use crate::engine::Kind;
+use crate::engine::kind::Kind;
 use crate::plan::{Part, Plan, Work};
 use crate::results::Results;
+use crate::workload::parts;
 use clap::{Parser, ValueEnum};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::machine::Machine;
@@ -95,9 +96,9 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     plan.distributions.clone_from(&arguments.linkbench);
     describe(results, &plan);
     let all = Part::value_variants();
-    let parts = if arguments.only.is_empty() { all } else { &arguments.only };
-    for part in parts {
-        let section = workload::section(*part);
+    let chosen = if arguments.only.is_empty() { all } else { &arguments.only };
+    for part in chosen {
+        let section = parts::section(*part);
         results.entries.retain(|entry| entry.section != section);
         results.notes.remove(section);
         // A folder for each part, so that what was measured leaves the disk.
@@ -105,7 +106,7 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
         let folder = tempfile::Builder::new().prefix("stores-").tempdir_in(parent);
         let folder = folder.map_err(|error| failed(parent, &error))?;
         eprintln!("== {section}");
-        workload::measure(*part, &mut Work { plan: &plan, folder: folder.path(), results, section })?;
+        parts::measure(*part, &mut Work { plan: &plan, folder: folder.path(), results, section })?;
         // After each part: what was measured is kept if a later one fails.
         results.write(path)?;
     }

@@ -1,6 +1,6 @@
 //! Evergraph: one label, one simple edge type, both directions kept; a vertex' number is its id.
 
-use crate::engine::{Commit, Edge, Reader, Store};
+use crate::engine::store::{Commit, Edge, Reader, Store};
 use evergraph::{Database, Durability, Options, Snapshot};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};

@@ -1,7 +1,7 @@
 //! fjall: a keyspace of edges, both ends in the key, big end first.
 
 use crate::engine::key_value::{Change, KeyValue};
-use crate::engine::{Commit, Edge, Lists, Reader, Store, edge_key, edge_of, failed};
+use crate::engine::store::{Commit, Edge, Lists, Reader, Store, edge_key, edge_of, failed};
 use evergraph_graph::error::Result;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot};
 use std::path::Path;

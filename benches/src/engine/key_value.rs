@@ -30,7 +30,8 @@ pub trait KeyValue: Send + Sync {
 
 #[cfg(test)]
 mod tests {
-    use crate::engine::{Commit, Kind};
+    use crate::engine::kind::Kind;
+    use crate::engine::store::Commit;
 
     #[test]
     fn every_peer_keeps_the_same_keys() {

@@ -4,7 +4,7 @@
 //! `MDB_NEXT_MULTIPLE` among them, which `heed` leaves out.
 
 use crate::engine::key_value::{Change, KeyValue};
-use crate::engine::{Commit, Edge, Reader, Store, failed};
+use crate::engine::store::{Commit, Edge, Reader, Store, failed};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use lmdb::{
     Cursor, Database, DatabaseFlags, Environment, EnvironmentFlags, RoCursor, Transaction, WriteFlags,

@@ -1,7 +1,7 @@
 //! redb: a table of edges, the pair of ends as the key.
 
 use crate::engine::key_value::{Change, KeyValue};
-use crate::engine::{Commit, Edge, Lists, Reader, Store, failed};
+use crate::engine::store::{Commit, Edge, Lists, Reader, Store, failed};
 use evergraph_graph::error::Result;
 use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition};
 use std::path::Path;

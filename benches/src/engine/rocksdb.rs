@@ -1,7 +1,7 @@
 //! RocksDB: both ends in the key, big end first; no value.
 
 use crate::engine::key_value::{Change, KeyValue};
-use crate::engine::{Commit, Edge, Lists, Reader, Store, edge_key, edge_of, failed};
+use crate::engine::store::{Commit, Edge, Lists, Reader, Store, edge_key, edge_of, failed};
 use evergraph_graph::error::Result;
 use rocksdb::{
     BlockBasedOptions, Cache, DB, DBRawIteratorWithThreadMode, Options, ReadOptions, SliceTransform,

@@ -1,12 +1,13 @@
 //! Durable commits: 1 and 64 clients, 1 and 1,000 edges, beside what the bare disk can do.
 
 use crate::edges::Contents;
-use crate::engine::{Commit, Edge, Kind, Store};
+use crate::engine::kind::Kind;
+use crate::engine::store::{Commit, Edge, Store};
 use crate::goals::baseline;
 use crate::plan::Work;
 use crate::race::Race;
 use crate::results::Heading;
-use crate::workload::{names, open_all};
+use crate::workload::stores::{names, open_all};
 use evergraph::generate::random::Random;
 use evergraph_graph::error::Result;
 use evergraph_measure::clients;

@@ -16,11 +16,12 @@
 //! second index by time, which each write would have to keep.
 
 use crate::engine::key_value::KeyValue;
-use crate::engine::{Commit, Kind};
+use crate::engine::kind::Kind;
+use crate::engine::store::Commit;
 use crate::plan::{Work, expect};
 use crate::race::Race;
 use crate::results::Heading;
-use crate::workload::names;
+use crate::workload::stores::names;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Isolation, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};

@@ -10,12 +10,11 @@
 //! The live run comes first after the inserts, so that it bears the merges that they cause.
 
 use crate::edges::rmat;
-use crate::engine::Edge;
+use crate::engine::store::Edge;
 use crate::goals::baseline;
 use crate::plan::Work;
 use crate::race::Race;
 use crate::results::{Heading, Median};
-use crate::workload::pool;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, TypeId, VertexId};
@@ -25,6 +24,7 @@ use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_measure::figure::Unit;
 use evergraph_measure::kernel::{Kernel, static_copy};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -117,6 +117,13 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     work.note("edges have a weight, a property that only SSSP reads; parallel edges stay");
     work.note("beside a writer, the static run has the writer beside it too");
     Ok(())
+}
+
+fn pool(threads: usize) -> Result<ThreadPool> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|error| {
+        Error::new(ErrorKind::Io, format!("start {threads} threads: {error}")).because(error)
+    })
 }
 
 /// The vertex with the most out-edges.

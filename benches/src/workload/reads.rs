@@ -8,11 +8,12 @@
 //! Vertices are drawn by Zipf's law, exponent 0.8, so that some come again and again.
 
 use crate::edges::{Contents, sorted_rmat};
-use crate::engine::{Commit, Edge, Kind, Reader, Store};
+use crate::engine::kind::Kind;
+use crate::engine::store::{Commit, Edge, Reader, Store};
 use crate::plan::{Work, expect, wrong};
 use crate::race::Race;
 use crate::results::Heading;
-use crate::workload::{names, open_all};
+use crate::workload::stores::{names, open_all};
 use evergraph::generate::random::Random;
 use evergraph_graph::error::Result;
 use evergraph_measure::figure::Unit;

@@ -3,12 +3,13 @@
 
 use crate::edges::{Contents, Order, sorted_rmat};
 use crate::engine::evergraph::EvergraphStore;
-use crate::engine::{Commit, Edge, Kind, Store};
+use crate::engine::kind::Kind;
+use crate::engine::store::{Commit, Edge, Store};
 use crate::goals::baseline;
 use crate::plan::Work;
 use crate::race::Race;
 use crate::results::Heading;
-use crate::workload::{names, open_all};
+use crate::workload::stores::{names, open_all};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::figure::Unit;
 use std::fs;

@@ -2,11 +2,11 @@
 //! them. One thread.
 
 use crate::edges::{Contents, Order};
-use crate::engine::{Commit, Edge, Store};
+use crate::engine::store::{Commit, Edge, Store};
 use crate::plan::Work;
 use crate::race::Race;
 use crate::results::Heading;
-use crate::workload::{names, open_all};
+use crate::workload::stores::{names, open_all};
 use evergraph_graph::error::Result;
 use evergraph_measure::figure::Unit;
 use std::time::Instant;

@@ -71,7 +71,7 @@ impl RocksDbStore {
 
 impl Store for RocksDbStore {
     fn put(&self, edges: &[Edge]) -> Result<()> {
-        self.batch(|batch| edges.iter().for_each(|edge| batch.put(edge_key(*edge), [])))
+        self.batch(|batch| edges.iter().for_each(|edge| batch.put(edge_key(*edge), b"")))
     }
 
     fn delete(&self, edges: &[Edge]) -> Result<()> {

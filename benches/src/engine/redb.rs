@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// How it is set up.
 pub const SETTINGS: &[(&str, &str)] = &[
-    ("crate", "redb 3"),
+    ("crate", "redb 4"),
     ("directions", "out only"),
     ("duplicates", "checked by the tree: the pair of ends is the key"),
     ("cache", "1 GiB (the default)"),

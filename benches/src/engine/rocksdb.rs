@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// How it is set up: what RocksDB's wiki advises, "Setup Options and Basic Tuning".
 pub const SETTINGS: &[(&str, &str)] = &[
-    ("crate", "rocksdb 0.24"),
+    ("crate", "rocksdb 0.25"),
     ("directions", "out only"),
     ("duplicates", "the last write of a key counts; nothing is read"),
     ("advice", "RocksDB's wiki, Setup Options and Basic Tuning, and Prefix Seek"),

@@ -107,6 +107,8 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
         let folder = folder.map_err(|error| failed(parent, &error))?;
         eprintln!("== {section}");
         parts::measure(*part, &mut Work { plan: &plan, folder: folder.path(), results, section })?;
+        let load = Machine::now().load.map_or_else(|| "unknown".to_owned(), |load| load.to_string());
+        results.machine.insert("load after".to_owned(), load);
         // After each part: what was measured is kept if a later one fails.
         results.write(path)?;
     }

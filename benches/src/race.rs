@@ -15,6 +15,11 @@ pub struct Race {
     values: Vec<Vec<f64>>,
 }
 
+/// Places of so many contenders, as they take turns in a round.
+pub fn order(round: usize, contenders: usize) -> impl Iterator<Item = usize> {
+    (0..contenders).map(move |turn| (round + turn) % contenders)
+}
+
 impl Race {
     /// A race of `names`, ours first.
     #[must_use]
@@ -28,8 +33,7 @@ impl Race {
     /// # Errors
     /// The first of `run`.
     pub fn round(&mut self, round: usize, mut run: impl FnMut(usize) -> Result<f64>) -> Result<()> {
-        for turn in 0..self.names.len() {
-            let place = (round + turn) % self.names.len();
+        for place in order(round, self.names.len()) {
             self.values[place].push(run(place)?);
         }
         Ok(())

@@ -15,6 +15,7 @@ use crate::goals::baseline;
 use crate::plan::Work;
 use crate::race::Race;
 use crate::results::{Heading, Median};
+use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, TypeId, VertexId};
@@ -30,6 +31,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+const PURPOSE: u64 = 404;
 /// Scores of two runs may differ by so much: sums in another order.
 const TOLERANCE: f64 = 1e-9;
 /// Everything is merged within this.
@@ -87,7 +89,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
                 let mut race = Race::new(["evergraph", baseline::STATIC]);
                 let (mut before, mut after) = (Vec::new(), Vec::new());
                 for _ in 0..work.plan.rounds {
-                    if !graph.has_for(state) {
+                    if !graph.fits(state) {
                         graph.database.close()?;
                         loads += 1;
                         graph = Graph::load(&work.place(&format!("live-{loads}")), &edges)?;
@@ -155,6 +157,7 @@ struct Graph {
     /// Edges that are in. Relaxed: it only counts.
     inserted: AtomicU64,
     all: usize,
+    vertices: u32,
     waiting: Vec<Edge>,
 }
 
@@ -183,18 +186,19 @@ impl Graph {
             weight: catalogue.key(WEIGHT).ok_or_else(missing)?,
             inserted: AtomicU64::new(now.len() as u64),
             all: edges.len(),
+            vertices: vertices as u32,
             waiting: later.to_vec(),
             database,
         })
     }
 
-    /// Whether enough is left to insert for a run in `state`.
-    fn has_for(&self, state: State) -> bool {
-        let wanted = match state {
-            State::Fresh(share) => share,
-            State::Writer => 0.1,
-        };
-        self.waiting.len() as f64 >= self.all as f64 * wanted
+    /// Whether it is as it should be for a run in `state`: enough is left to insert, or it hasn't grown much.
+    fn fits(&self, state: State) -> bool {
+        let all = self.all as f64;
+        match state {
+            State::Fresh(share) => self.waiting.len() as f64 >= all * share,
+            State::Writer => (self.inserted.load(Ordering::Relaxed) as f64) < all,
+        }
     }
 
     fn run(&mut self, kernel: Kernel, state: State, source: VertexId) -> Result<Run> {
@@ -210,25 +214,23 @@ impl Graph {
         self.both(kernel, source)
     }
 
+    /// Runs while a thread inserts edges between random vertices, one a transaction.
     fn run_beside_a_writer(&mut self, kernel: Kernel, source: VertexId) -> Result<Run> {
-        let mut waiting = std::mem::take(&mut self.waiting);
         // Relaxed: it publishes nothing but itself.
         let done = AtomicBool::new(false);
-        let run = thread::scope(|scope| {
+        let mut random = Random::new(PURPOSE, self.inserted.load(Ordering::Relaxed), 0);
+        let mut end = || random.below(u64::from(self.vertices)) as u32;
+        thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    // With nothing new left, what was inserted is inserted once more: parallel edges may be.
-                    let edge = waiting.pop().unwrap_or((0, 0));
-                    self.insert(edge)?;
+                    self.insert((end(), end()))?;
                 }
                 Ok(())
             });
             let run = self.both(kernel, source);
             done.store(true, Ordering::Relaxed);
             writer.join().expect("a panic was printed by its thread").and(run)
-        });
-        self.waiting = waiting;
-        run
+        })
     }
 
     /// The live run, then the static one on the same edges.

@@ -315,7 +315,19 @@ impl Catalogue {
         }
     }
 
-    /// Applies a change that [`Catalogue::would_change`] allowed, or that a log carries.
+    /// Applies a change that a log carries. The catalogue may come from a checkpoint that is newer than the
+    /// change, and name an index that took the place of this one: of indexes the log's last word counts.
+    ///
+    /// # Errors
+    /// Those of [`Catalogue::would_change`]; nothing is changed then.
+    pub fn replay(&mut self, change: &SchemaChange) -> Result<()> {
+        if matches!(change, SchemaChange::AddIndex(_)) || self.would_change(change)? {
+            self.apply(change);
+        }
+        Ok(())
+    }
+
+    /// Applies a change that [`Catalogue::would_change`] allowed.
     pub fn apply(&mut self, change: &SchemaChange) {
         match change {
             SchemaChange::AddLabel { id, name } => {
@@ -426,6 +438,20 @@ mod tests {
             error.is_conflict() && error.to_string().contains("on Person.since that is unique"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_log_has_the_last_word_on_an_index_and_on_nothing_else() {
+        let mut catalogue = Catalogue::default();
+        sample().iter().for_each(|change| catalogue.replay(change).unwrap());
+        assert_eq!(catalogue.changes(), sample());
+        let loose = on(Owner::Label(LabelId(0)), false);
+        catalogue.replay(&SchemaChange::AddIndex(loose)).unwrap();
+        assert!(catalogue.indexes().any(|index| index == loose));
+        let before = catalogue.clone();
+        let parallel = SchemaChange::AddEdgeType { id: TypeId(2), name: "KNOWS".into(), simple: false };
+        assert!(catalogue.replay(&parallel).unwrap_err().is_conflict());
+        assert_eq!(catalogue, before);
     }
 
     #[test]

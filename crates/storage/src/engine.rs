@@ -175,6 +175,16 @@ pub trait View: Send + Sync {
     /// The types that any vertex of `group` may have edges of on this plain side, ascending.
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId>;
 
+    /// The rows of `group` that may have edges of a type on a plain side: no other row has any. Cost: a look at
+    /// its segment, where the engine has one; else all rows.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn rows_with_edges(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<GroupBits> {
+        let _ = (group, edge_type, side);
+        Ok([u64::MAX; 64])
+    }
+
     /// Appends the (neighbour, discriminator) pairs of a vertex on a plain side, sorted.
     ///
     /// # Errors

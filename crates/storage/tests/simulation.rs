@@ -28,9 +28,13 @@
 //! bit turned at rest       opening says clearly what is broken, or gives a state that was, which lacks at most
 //! bit turned while read    what no later batch of the log proves to have been synced: the last batch, until a
 //!                          commit, a seal (100 ms idle) or the closing follows
+//! timeout passes           writes and the commit are refused (`limit`), and nothing of the transaction is there
 //! ```
 //!
+//! A step takes a millisecond of the simulated clock; in one history of eight transactions have a timeout.
+//!
 //! Not promised, and not tried:
+//! - two turned bits, of which one hides the newest commit and the other what proves that it was synced;
 //! - a load that was acknowledged while the disk lied about the manifest: its commit in the log is empty, and
 //!   later commits are found without what was loaded;
 //! - reopening on the same boot after a failed sync: the system may show bytes that no sync ever brings to the

@@ -7,9 +7,13 @@ use crate::target::{Memory, Target};
 use evergraph::export::options::ExportFormat;
 use evergraph::import::parquet::file::look_at_start;
 
-// Pages say how long they are unpacked, and zstd asks for a window first; two threads do at once.
+/// A page that zstd packed says how large a window it wants: 128 MiB at most (`ZSTD_WINDOWLOG_LIMIT_DEFAULT`),
+/// which the library allocates before it reads on. Two threads unpack at once.
+const WINDOWS_BYTES: usize = 2 * (128 << 20);
+
 /// The target.
-pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 128 << 20, per_byte: 4096 } };
+pub const TARGET: Target =
+    Target { seeds, promise, memory: Memory { fixed: WINDOWS_BYTES + (64 << 20), per_byte: 4096 } };
 
 fn seeds() -> Vec<Vec<u8>> {
     samples::exported(ExportFormat::Parquet).into_iter().map(|(_, bytes)| bytes).collect()

@@ -25,7 +25,9 @@ fn a_broken_log_refuses_commits_and_readers_go_on() {
         // The disk would work again, but what it did with the failed bytes nobody knows.
         let refused = faulty.add_person().unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Io);
-        assert!(refused.to_string().contains("no more commits"), "{refused}");
+        let text = refused.to_string();
+        assert!(text.contains("no more commits") && text.contains("reopen the database"), "{text}");
+        assert!(text.contains("db/log-"), "the file is named to whoever did not meet it: {text}");
         assert_eq!(checkpoint(&faulty.open).unwrap_err().kind(), ErrorKind::Io);
 
         assert!(faulty.contents() == before, "only what is durable is shown");

@@ -49,3 +49,15 @@ fn a_full_disk_refuses_commits_whole_and_heals() {
         assert!(contents(&faulty.after_a_power_cut()) == faulty.contents());
     }
 }
+
+#[test]
+fn a_store_that_failed_says_so_on_a_full_disk_too() {
+    let faulty = Faulty::new(1);
+    fill(&faulty.faults);
+    assert_eq!(commit_until_refused(&faulty).kind(), ErrorKind::Limit);
+    let cause = "a bulk load could not be made durable: reopen the database";
+    faulty.open.store().timeline().latch().poisoned = Some(cause.to_owned());
+    let error = commit_until_refused(&faulty);
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    assert!(error.to_string().contains("reopen the database"), "room alone would not help: {error}");
+}

@@ -344,10 +344,7 @@ impl Run<'_> {
     fn check_healthy(&self, latch: &LatchState) -> Result<(), CheckpointError> {
         match &latch.poisoned {
             Some(cause) => Err(CheckpointError::Poisoned { cause: cause.clone() }),
-            None if self.sources.log.is_poisoned() => {
-                Err(CheckpointError::Poisoned { cause: "the log failed".to_owned() })
-            }
-            None => Ok(()),
+            None => Ok(self.sources.log.check_poison()?),
         }
     }
 

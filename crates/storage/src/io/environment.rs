@@ -3,7 +3,7 @@
 //! ```text
 //!              chance              time           merges, checkpoints when due, the log's files and syncs
 //! system       the system's        the system's   threads of their own; helpers while a store opens
-//! simulated    from one seed       stands still   nothing, until the caller steps it (`OpenStore::step`)
+//! simulated    from one seed       the caller's   nothing, until the caller steps it (`OpenStore::step`)
 //! ```
 //!
 //! What waits for time to pass is what is stepped; deadlines ask the clock. So a simulated store on a
@@ -55,8 +55,14 @@ impl Environment {
     /// Chance from `seed`, a clock that stands still, and no threads: the same calls do the same again.
     #[must_use]
     pub fn simulated(seed: u64) -> Self {
+        Self::simulated_with(seed, Arc::new(ManualClock::new(0)))
+    }
+
+    /// The same, with a clock that the caller moves on.
+    #[must_use]
+    pub fn simulated_with(seed: u64, clock: Arc<ManualClock>) -> Self {
         let seeds = Some(Arc::new(Mutex::new(SplitMix64::new(seed))));
-        Self { background: Background::Stepped, clock: Arc::new(ManualClock::new(0)), seeds }
+        Self { background: Background::Stepped, clock, seeds }
     }
 
     /// Who does background work.

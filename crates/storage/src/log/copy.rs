@@ -19,9 +19,9 @@ use std::sync::Arc;
 use crate::io::directory::{Directory, File};
 use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, UsedFile, file_name};
-use crate::log::frame::{FrameFault, FrameSeed, finish_batch, payload_crc, push_frame};
-use crate::log::recovery::{Replay, corrupt, find_chain};
-use crate::log::scan::{Scan, Step};
+use crate::log::frame::{FrameSeed, finish_batch, payload_crc, push_frame};
+use crate::log::recovery::{Replay, find_chain};
+use crate::log::scan::{Step, scan_chain};
 
 /// Bytes of frames that are gathered before they are written.
 const WRITE_BYTES: usize = 1 << 20;
@@ -70,11 +70,8 @@ impl PinnedLog {
     ) -> Result<CopiedLog, E> {
         let mut new = NewLog::create(target, salt)?;
         let mut last_ts = self.files.first().map_or(self.after_ts, |used| used.header.predecessor.last_ts);
-        let cuts: Vec<LogEnd> = self.files.iter().skip(1).map(|used| used.header.predecessor).collect();
-        for (index, used) in self.files.into_iter().enumerate() {
-            let cut = cuts.get(index).copied();
-            let mut scan = Scan::new(used);
-            while last_ts < through_ts && cut.is_none_or(|cut| scan.end().cut < cut.cut) {
+        for mut scan in scan_chain(self.files) {
+            while last_ts < through_ts {
                 match scan.step()? {
                     Step::Frame(frame, payload) => {
                         last_ts = frame.ts;
@@ -83,15 +80,12 @@ impl PinnedLog {
                             progress(new.offset)?;
                         }
                     }
-                    Step::End => break,
-                    Step::Bad(offset, fault) => return Err(corrupt(&scan, offset, fault).into()),
+                    Step::End => {
+                        scan.check_cut()?;
+                        break;
+                    }
+                    Step::Bad(offset, fault) => return Err(scan.corrupt(offset, fault).into()),
                 }
-            }
-            if last_ts < through_ts && cut.is_some_and(|cut| scan.end() != cut) {
-                let end = scan.end();
-                let expected = format!("commit {} up to the next file", cut.map_or(0, |cut| cut.last_ts));
-                let fault = FrameFault::new(expected, format!("commit {}", end.last_ts));
-                return Err(corrupt(&scan, end.cut, fault).into());
             }
         }
         if last_ts < through_ts {

@@ -129,15 +129,15 @@ pub fn read_damaged(
                 walk.hole |= is_newest;
             }
             Found::Used(used, is_cut) => {
+                // Not `scan_chain`: the next file may be missing, or have a header that nobody can read.
                 let cut = match files.peek() {
                     Some(Found::Used(next, _)) if next.header.predecessor.number == used.header.number => {
-                        Some(next.header.predecessor.cut)
+                        Some(next.header.predecessor)
                     }
                     _ => None,
                 };
                 walk.go_on_in(&used);
-                let place = Place { cut, is_newest, is_cut_short: is_cut };
-                walk.read(used, place, need_ts)?;
+                walk.read(Scan::new(used, cut), Place { is_newest, is_cut_short: is_cut }, need_ts)?;
             }
         }
     }
@@ -161,8 +161,6 @@ fn is_damage(error: &crate::io::error::IoError) -> bool {
 
 /// Where a file stands in the log.
 struct Place {
-    /// Where its frames end, if a next file says so.
-    cut: Option<u64>,
     is_newest: bool,
     is_cut_short: bool,
 }
@@ -209,11 +207,9 @@ impl Walk<'_, '_> {
     }
 
     /// Reads one file.
-    fn read(&mut self, used: UsedFile, place: Place, need_ts: u64) -> Result<(), LogError> {
-        let Place { cut, is_newest, is_cut_short } = place;
-        let mut scan = Scan::new(used);
-        // What lies behind the cut was dropped by a recovery, which gave its timestamps to other commits.
-        while cut.is_none_or(|cut| scan.end().cut < cut) {
+    fn read(&mut self, mut scan: Scan, place: Place, need_ts: u64) -> Result<(), LogError> {
+        let Place { is_newest, is_cut_short } = place;
+        loop {
             let (offset, fault) = match scan.step() {
                 Ok(Step::Frame(frame, payload)) => {
                     if !frame.is_seal() && frame.ts > self.after_ts {
@@ -253,7 +249,7 @@ impl Walk<'_, '_> {
                 problem: format!("{expected} expected, found {found}"),
                 missing: None,
             };
-            match scan.resume(offset, cut)? {
+            match scan.resume(offset)? {
                 Some((from, before_ts)) => {
                     fault.length = Some(from - offset);
                     if self.lacks(before_ts) {
@@ -274,7 +270,6 @@ impl Walk<'_, '_> {
                 }
             }
         }
-        Ok(())
     }
 
     /// Takes a commit that verifies, or counts it.

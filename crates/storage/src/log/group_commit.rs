@@ -190,7 +190,7 @@ impl Shared {
         Ok(())
     }
 
-    fn check_poison(&self) -> Result<(), LogError> {
+    pub(crate) fn check_poison(&self) -> Result<(), LogError> {
         if !self.poisoned.load(Ordering::Acquire) {
             return Ok(());
         }

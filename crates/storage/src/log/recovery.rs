@@ -24,8 +24,7 @@ use crate::log::error::LogError;
 use crate::log::file::{LogEnd, UsedFile, file_name, file_number, open_used};
 use crate::log::frame::{FrameFault, FrameHeader, PAGE_BYTES};
 use crate::log::leader::RetiredFile;
-use crate::log::scan::{Scan, Step};
-use crate::planted::{Bug, planted};
+use crate::log::scan::{Scan, Step, scan_chain};
 
 /// Which part of the log is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,15 +92,9 @@ pub fn recover<E: From<LogError>>(
         next_number,
     };
     let mut stop = format!("no log file is in {}", directory.location().display());
-    let cuts: Vec<LogEnd> = wanted.iter().skip(1).map(|used| used.header.predecessor).collect();
-    for (index, used) in wanted.into_iter().enumerate() {
-        let header = used.header;
-        let mut scan = Scan::new(used);
-        stop = match cuts.get(index) {
-            Some(cut) => recovered.read_retired(&mut scan, *cut, replay, &mut visit)?,
-            None => recovered.read_newest(&mut scan, replay, &mut visit)?,
-        };
-        let end = scan.end();
+    for mut scan in scan_chain(wanted) {
+        stop = recovered.read(&mut scan, replay, &mut visit)?;
+        let (header, end) = (scan.header(), scan.end());
         let (number, file_bytes) = (header.number, header.file_bytes);
         recovered.files.push(RetiredFile { number, last_ts: end.last_ts, file_bytes });
         recovered.last_ts = end.last_ts;
@@ -117,35 +110,9 @@ pub fn recover<E: From<LogError>>(
 }
 
 impl Recovered {
-    /// Reads a file up to the cut that its successor names; anything else before it is corruption.
-    /// Says how it ended.
-    fn read_retired<E: From<LogError>>(
-        &mut self,
-        scan: &mut Scan,
-        cut: LogEnd,
-        replay: Replay,
-        visit: &mut impl FnMut(u64, &[u8]) -> Result<(), E>,
-    ) -> Result<String, E> {
-        while scan.end().cut < cut.cut {
-            match scan.step()? {
-                Step::Frame(frame, payload) => self.visit(frame, payload, replay, visit)?,
-                Step::End => break,
-                Step::Bad(offset, fault) => return Err(corrupt(scan, offset, fault).into()),
-            }
-        }
-        let end = scan.end();
-        if end == cut || planted(Bug::AnyPredecessor) {
-            return Ok(format!("{} is left for the next", scan.path().display()));
-        }
-        let describe = |end: LogEnd| {
-            format!("commit {} with crc {:#010x} ending at byte {}", end.last_ts, end.last_crc, end.cut)
-        };
-        Err(corrupt(scan, end.cut, FrameFault::new(describe(cut), describe(end))).into())
-    }
-
-    /// Reads the newest file as far as it goes, and decides whether its end is torn or corrupt.
-    /// Says how it ended.
-    fn read_newest<E: From<LogError>>(
+    /// Reads a file up to the cut that its successor names; anything else before it is corruption. The
+    /// newest file is read as far as it goes, and its end may be torn. Says how it ended.
+    fn read<E: From<LogError>>(
         &mut self,
         scan: &mut Scan,
         replay: Replay,
@@ -154,12 +121,15 @@ impl Recovered {
         let (offset, fault) = loop {
             match scan.step()? {
                 Step::Frame(frame, payload) => self.visit(frame, payload, replay, visit)?,
-                Step::End => return Ok(format!("{} is full", scan.path().display())),
+                Step::End => {
+                    scan.check_cut()?;
+                    return Ok(format!("{} is full", scan.path().display()));
+                }
                 Step::Bad(offset, fault) => break (offset, fault),
             }
         };
-        if scan.was_synced(offset)? {
-            return Err(corrupt(scan, offset, fault).into());
+        if scan.has_cut() || scan.was_synced(offset)? {
+            return Err(scan.corrupt(offset, fault).into());
         }
         if scan.is_written(offset)? {
             self.torn = Some(TornEnd { file: scan.path().to_owned(), offset });
@@ -182,12 +152,6 @@ impl Recovered {
         }
         Ok(())
     }
-}
-
-/// The error of a place in a log file that isn't what was written.
-pub(crate) fn corrupt(scan: &Scan, offset: u64, fault: FrameFault) -> LogError {
-    let FrameFault { expected, found } = fault;
-    LogError::Corrupt { file: scan.path().to_owned(), offset, expected, found }
 }
 
 /// The files of a log, as their headers name each other.

@@ -10,6 +10,7 @@
 //! this byte was once synced: a later batch begins at a page, is valid for this file, and names
 //! how far everything was synced when it was written.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ const WINDOW_BYTES: u64 = 1 << 20;
 pub struct Scan {
     file: Arc<dyn File>,
     header: FileHeader,
+    /// Where the log left this file, if another one follows.
+    cut: Option<LogEnd>,
     seed: FrameSeed,
     /// The end of the last good frame.
     end: LogEnd,
@@ -41,26 +44,46 @@ pub struct Scan {
 pub enum Step<'a> {
     /// A good frame that follows the one before.
     Frame(FrameHeader, &'a [u8]),
-    /// The file is full.
+    /// The file is full, or the log left it here.
     End,
     /// Something else, from this byte on.
     Bad(u64, FrameFault),
 }
 
+/// Scans of consecutive files, oldest first, each up to the cut that the next one's header names.
+pub fn scan_chain(files: Vec<UsedFile>) -> impl Iterator<Item = Scan> {
+    let mut cuts: VecDeque<LogEnd> = files.iter().skip(1).map(|next| next.header.predecessor).collect();
+    files.into_iter().map(move |used| Scan::new(used, cuts.pop_front()))
+}
+
 impl Scan {
-    /// Begins at the first batch of a file.
+    /// Begins at the first batch of a file, and ends at `cut` if the log left it there: a recovery may have
+    /// dropped what lies behind, and given its timestamps to other commits.
     #[must_use]
-    pub fn new(UsedFile { file, header }: UsedFile) -> Self {
+    pub fn new(UsedFile { file, header }: UsedFile, cut: Option<LogEnd>) -> Self {
         let LogEnd { last_ts, last_crc, .. } = header.predecessor;
         Self {
             file,
             header,
+            cut,
             seed: FrameSeed::new(header.salt),
             end: LogEnd { number: header.number, cut: FIRST_BATCH_OFFSET, last_ts, last_crc },
             after_batch: false,
             window: Vec::new(),
             window_offset: 0,
         }
+    }
+
+    /// What the file says of itself.
+    #[must_use]
+    pub fn header(&self) -> FileHeader {
+        self.header
+    }
+
+    /// Whether the log left this file for another one.
+    #[must_use]
+    pub fn has_cut(&self) -> bool {
+        self.cut.is_some()
     }
 
     /// The end of the last good frame.
@@ -75,12 +98,37 @@ impl Scan {
         self.file.path()
     }
 
+    /// That what was read ends as the next file says.
+    ///
+    /// # Errors
+    /// [`LogError::Corrupt`].
+    pub fn check_cut(&self) -> Result<(), LogError> {
+        let describe = |end: LogEnd| {
+            format!("commit {} with crc {:#010x} ending at byte {}", end.last_ts, end.last_crc, end.cut)
+        };
+        match self.cut {
+            Some(cut) if cut != self.end && !planted(Bug::AnyPredecessor) => {
+                Err(self.corrupt(self.end.cut, FrameFault::new(describe(cut), describe(self.end))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The error of a place in this file that isn't what was written.
+    #[must_use]
+    pub fn corrupt(&self, offset: u64, FrameFault { expected, found }: FrameFault) -> LogError {
+        LogError::Corrupt { file: self.path().to_owned(), offset, expected, found }
+    }
+
     /// The next frame. Called again after [`Step::Bad`], it finds the same.
     ///
     /// # Errors
     /// What the system says when it cannot read.
     pub fn step(&mut self) -> Result<Step<'_>, LogError> {
         let mut start = self.end.cut;
+        if self.cut.is_some_and(|cut| start >= cut.cut) {
+            return Ok(Step::End);
+        }
         if self.after_batch && !planted(Bug::UnpaddedBatch) {
             let padding_end = start.next_multiple_of(PAGE_BYTES as u64);
             let padding = self.bytes(start, (padding_end - start) as usize)?;
@@ -154,15 +202,14 @@ impl Scan {
     }
 
     /// Goes on behind byte `bad`, which the last step found: behind the frame there if its header can be
-    /// read, else at the next batch of this file, neither of them beyond `cut`, where the log left the file.
-    /// Where that is, and the commit that it follows; `None` if there is no such place.
+    /// read, else at the next batch of this file, neither of them beyond the cut. Where that is, and the commit that it follows; `None` if there is no such place.
     ///
     /// Cost: reads up to that place.
     ///
     /// # Errors
     /// What the system says when it cannot read.
-    pub fn resume(&mut self, bad: u64, cut: Option<u64>) -> Result<Option<(u64, u64)>, LogError> {
-        let cut = cut.unwrap_or(u64::MAX).min(self.header.file_bytes);
+    pub fn resume(&mut self, bad: u64) -> Result<Option<(u64, u64)>, LogError> {
+        let cut = self.cut.map_or(u64::MAX, |cut| cut.cut).min(self.header.file_bytes);
         let header_at = |scan: &mut Self, at: u64| -> Result<Option<FrameHeader>, LogError> {
             if at + FRAME_HEADER_BYTES as u64 > scan.header.file_bytes {
                 return Ok(None);

@@ -188,6 +188,14 @@ impl Log {
         self.shared.poisoned.load(Ordering::Acquire)
     }
 
+    /// Cost: one load.
+    ///
+    /// # Errors
+    /// [`LogError::Poisoned`], with the failure, if nothing can be committed any more.
+    pub fn check_poison(&self) -> Result<(), LogError> {
+        self.shared.check_poison()
+    }
+
     /// Prepares the next file if it is time, as the thread does that is not there when the log is stepped.
     pub fn step_preparer(&self) {
         // A full disk is told to the commit that needs the file.

@@ -1,5 +1,6 @@
 //! One vertex' edges at one moment: body and records brought together.
 
+use crate::engine::GroupBits;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, effect_of, nets};
 use crate::segment::record::RecordKey;
@@ -77,6 +78,14 @@ pub fn edge_count(layer: &Layer<EdgeBody>, timestamp: Timestamp) -> u64 {
         records.filter(|record| visible(record.stamp)).map(|record| record.stamp.difference()).sum();
     let count = layer.body.neighbors().len() as i64 + difference;
     u64::try_from(count).expect("records are exact: never more deletes than edges")
+}
+
+/// Marks the rows that the body, a record or a hub tells of: no other row has edges.
+pub fn mark_rows(layer: &Layer<EdgeBody>, rows: &mut GroupBits) {
+    let mut mark = |row: u16| rows[usize::from(row) / 64] |= 1 << (row % 64);
+    layer.body.for_each_row(|row, _| mark(row));
+    layer.run.iter().chain(layer.tail.iter()).for_each(|record| mark(record.key.row()));
+    layer.hubs.iter().for_each(|hub| mark(hub.row));
 }
 
 /// Whether an edge is there.

@@ -134,6 +134,15 @@ impl View for MemoryView<'_> {
         self.engine.edge_types(group, side)
     }
 
+    fn rows_with_edges(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<GroupBits> {
+        let mut rows = [0; 64];
+        let subject = EdgeSubject::new(edge_type, side);
+        if let Some(segment) = self.group(group).and_then(|group| group.edge_segment(subject)) {
+            list::mark_rows(segment.load().layer_at(self.timestamp), &mut rows);
+        }
+        Ok(rows)
+    }
+
     fn neighbors(
         &self,
         vertex: VertexId,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
@@ -103,13 +103,8 @@ impl Changes {
         for mutation in mutations {
             if let Mutation::Schema(change) = mutation {
                 let changed = catalogue.get_or_insert_with(|| self.catalogue.clone());
-                // As in recovery: what the log says last of an index counts.
-                let is_index = matches!(change, SchemaChange::AddIndex(_));
-                match changed.would_change(change) {
-                    _ if is_index => changed.apply(change),
-                    Ok(true) => changed.apply(change),
-                    Ok(false) => {}
-                    Err(error) => return misfit(format!("changes the schema: {error}")),
+                if let Err(error) = changed.replay(change) {
+                    return misfit(format!("changes the schema: {error}"));
                 }
             }
         }

@@ -41,7 +41,7 @@ use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::writes::Writes;
 use crate::transaction::{describe, payload};
 use evergraph_graph::catalogue::{Catalogue, SchemaChange};
-use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::error::Error;
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
@@ -123,7 +123,10 @@ fn attempt<E: Engine>(
         let prepared = front.engine.prepare(&resolved.mutations, deadline.patience())?;
         let payload = payload::encode(&resolved.mutations);
         let crc = payload_crc(&payload);
-        let space = front.log.reserve(payload.len()).map_err(Error::from)?;
+        let space = front.log.reserve(payload.len()).map_err(|error| {
+            // A store that failed says so: room alone would not help.
+            check_healthy(&front.timeline.latch()).err().unwrap_or_else(|| error.into())
+        })?;
         deadline.check()?;
         // In options, so that what a refused commit prepared is freed after the latch.
         let (mut prepared, mut space) = (Some(prepared), Some(space));
@@ -292,10 +295,7 @@ fn check<E: Engine>(
 ) -> std::result::Result<(), Refusal> {
     check_healthy(latch).map_err(Refusal::Said)?;
     check_open(latch).map_err(Refusal::Said)?;
-    if front.log.is_poisoned() {
-        let text = "the store is read-only since a write of its log failed: reopen the database";
-        return Err(Refusal::Said(Error::new(ErrorKind::Io, text)));
-    }
+    front.log.check_poison().map_err(|error| Refusal::Said(error.into()))?;
     if !Arc::ptr_eq(current, schema.base()) {
         for change in schema.changes() {
             current.would_change(change).map_err(Refusal::Said)?;

@@ -17,7 +17,7 @@ use crate::planted::{Bug, planted};
 use crate::timeline::clock::Timeline;
 use crate::transaction::payload;
 use crate::vertex_ids::VertexIds;
-use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
@@ -83,13 +83,7 @@ impl<'a, E: Engine> Replay<'a, E> {
                     let text = format!("commit {timestamp} in the log changes the schema: {error}");
                     Error::new(ErrorKind::Corrupt, text)
                 };
-                // The catalogue of the checkpoint may be newer than this commit: it may name an index
-                // that took the place of this one. What the log says last is what counts.
-                let is_index = matches!(change, SchemaChange::AddIndex(_));
-                if is_index || self.catalogue.would_change(change).map_err(differs)? {
-                    self.catalogue.apply(change);
-                }
-                return Ok(());
+                return self.catalogue.replay(change).map_err(differs);
             }
             Mutation::InsertVertex { vertex, label, .. } => {
                 self.engine.open_group(vertex.group(), *label);

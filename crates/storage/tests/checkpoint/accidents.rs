@@ -40,7 +40,8 @@ fn survives(fixture: &Fixture, accidents: Vec<(prop::sample::Index, Accident)>) 
         let Ok(file) = image.open(name, OpenMode::ReadWrite) else { continue };
         let bytes = image.read_all(name, 1 << 30).unwrap();
         // The zeros behind the log's end aren't worth hitting.
-        let Some(length) = bytes.iter().rposition(|byte| *byte != 0) else { continue };
+        let Some(last) = bytes.iter().rposition(|byte| *byte != 0) else { continue };
+        let length = last + 1;
         match accident {
             Accident::Flip(at) => change(&image, name, at.index(length) as u64, 1, |byte| byte ^ 8),
             Accident::Zeros(at, count) => {

@@ -13,6 +13,7 @@ use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::SplitMix64;
+use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::options::Durability;
 
 use crate::support::{Database, crash, files};
@@ -184,7 +185,7 @@ fn a_database_whose_log_failed_makes_no_checkpoint() {
     assert!(commit_some(&database, 5, &mut random));
     failing.plan(Fault::new(Operation::Sync, "log-", ErrorKind::Other));
     assert!(!commit_some(&database, 1, &mut random));
-    assert!(matches!(database.checkpoint(), Err(CheckpointError::Poisoned { .. })));
+    assert!(matches!(database.checkpoint(), Err(CheckpointError::Log(LogError::Poisoned { .. }))));
 }
 
 #[test]

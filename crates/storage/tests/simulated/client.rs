@@ -13,6 +13,7 @@ use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::segment::edge_body::HUB_DEGREE;
 use evergraph_storage::transaction::handle::Transaction;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Vertices above which steps add no more.
 pub const VERTICES_MAX: usize = 48;
@@ -23,6 +24,8 @@ const EDGES_MAX: usize = 250;
 pub struct Open {
     pub transaction: Transaction<MemoryEngine>,
     pub model: ModelTransaction,
+    /// When its time is over, if it has a timeout.
+    pub deadline: Option<Duration>,
 }
 
 /// Owner, key, kind and uniqueness of one of the indexes that come and go.
@@ -52,9 +55,14 @@ fn text(value: u8) -> Option<Value> {
 }
 
 impl Open {
+    /// Whether its time is over.
+    pub fn is_late(&self, now: Duration) -> bool {
+        self.deadline.is_some_and(|deadline| now >= deadline)
+    }
+
     /// Does it here and in the model; what the client did wrong is an error, and nothing happened.
     pub fn write(&mut self, write: Write) -> Result<(), Error> {
-        let Self { transaction, model } = self;
+        let Self { transaction, model, .. } = self;
         let vertex = |model: &ModelTransaction, at| pick(model.now.vertices.keys().copied(), at);
         let edge = |model: &ModelTransaction, at| pick(model.now.edges.keys().copied(), at);
         // With a hub it is large anyway, and the hub is to grow.

@@ -10,7 +10,7 @@
 
 use crate::front::model::Model;
 use crate::simulated::directory::{Fault, FaultKind};
-use crate::simulated::disk::Change;
+use crate::simulated::disk::{Change, Synced};
 use evergraph_graph::catalogue::Catalogue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -155,7 +155,9 @@ impl History {
                 {
                     written_at = at;
                 }
-                Change::Sync { file, .. } if is_log(*file, &names) => proven_at = written_at,
+                Change::Sync { file, outcome: Synced::Whole } if is_log(*file, &names) => {
+                    proven_at = written_at;
+                }
                 _ => {}
             }
         }

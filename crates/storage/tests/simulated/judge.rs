@@ -168,7 +168,10 @@ fn fault_of_recovery(depth: u32, random: &mut SplitMix64) -> Option<Fault> {
         7 => FaultKind::Full { room: random.next_u64() % 20_000 },
         _ => return None,
     };
-    Some(Fault { kind, begins: random.next_u64() % 6, lasts: 1 + random.next_u64() % 3 })
+    let (begins, lasts) = (random.next_u64() % 6, 1 + random.next_u64() % 3);
+    // One bit: of two, one can hide a commit and the other what proves that it was synced.
+    let lasts = if kind == FaultKind::ReadFlip { 1 } else { lasts };
+    Some(Fault { kind, begins, lasts })
 }
 
 /// After how many of `changes` the power fails: any number, but half of the time right after a name changed,

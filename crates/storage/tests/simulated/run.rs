@@ -16,9 +16,10 @@ use crate::simulated::loads::SmallLoad;
 use crate::simulated::steps::{self, SLOTS, Step, Write};
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
-use evergraph_graph::transaction::{Isolation, Transaction as _};
+use evergraph_graph::transaction::{Isolation, Transaction as _, TransactionOptions};
 use evergraph_storage::checkpoint::check::check_files;
 use evergraph_storage::indexing::IndexRequest;
+use evergraph_storage::io::clock::{Clock as _, ManualClock};
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::options::Durability;
@@ -48,6 +49,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// How long a transaction may take: in one history of eight some steps, of which each takes a millisecond.
+    fn timeout(&self) -> Option<Duration> {
+        self.seed.is_multiple_of(8).then_some(Duration::from_millis(20))
+    }
+
     /// Some that go well with small graphs.
     pub fn choose(random: &mut SplitMix64) -> Self {
         let mut pick = |choices: &[u64]| choices[random.next_u64() as usize % choices.len()];
@@ -71,6 +77,7 @@ pub struct Run {
     settings: Settings,
     directory: SimulatedDirectory,
     environment: Environment,
+    clock: Arc<ManualClock>,
     store: Option<Arc<OpenStore>>,
     slots: [Option<Open>; SLOTS],
     snapshots: Vec<(Snapshot<MemoryEngine>, Arc<State>)>,
@@ -97,9 +104,11 @@ impl Run {
             trace: 0,
             commits: 0,
         };
+        let clock = Arc::new(ManualClock::new(0));
         let mut run = Self {
             directory: SimulatedDirectory::new(disk, settings.fault),
-            environment: Environment::simulated(settings.seed),
+            environment: Environment::simulated_with(settings.seed, Arc::clone(&clock)),
+            clock,
             settings,
             store: None,
             slots: [const { None }; SLOTS],
@@ -176,6 +185,8 @@ impl Run {
         if turned && self.fault_fired() {
             // What a turned bit hid comes back if the power fails before a new commit took its place.
             self.history.required = vec![(0, 0)];
+            // Of the states that this commit may have left, what is seen from here on is the one that was found.
+            states.entry(found).or_default().push(Arc::clone(&self.head));
         } else {
             states.retain(|timestamp, _| *timestamp < found);
             states.insert(found, vec![Arc::clone(&self.head)]);
@@ -255,6 +266,7 @@ impl Run {
             return Ok(());
         }
         let (healthy, before) = (self.is_healthy(), self.published());
+        self.clock.advance(Duration::from_millis(1));
         match step {
             Step::Write { slot, write } => self.write(usize::from(slot), write)?,
             Step::Commit { slot } => self.commit(usize::from(slot))?,
@@ -319,12 +331,18 @@ impl Run {
     fn write(&mut self, slot: usize, write: Write) -> Outcome {
         let mut open = self.slots[slot].take().unwrap_or_else(|| {
             let levels = [Isolation::Snapshot, Isolation::Serializable];
-            let transaction = self.store().begin_with(levels[(self.history.commits as usize + slot) % 2]);
-            Open { transaction, model: ModelTransaction::begin(&self.head.graph) }
+            let mut options = TransactionOptions::from(levels[(self.history.commits as usize + slot) % 2]);
+            options.timeout = self.settings.timeout();
+            Open {
+                transaction: self.store().begin_with(options),
+                model: ModelTransaction::begin(&self.head.graph),
+                deadline: options.timeout.map(|timeout| self.clock.now() + timeout),
+            }
         });
-        let done = open.write(write);
+        let (done, late) = (open.write(write), open.is_late(self.clock.now()));
         self.slots[slot] = Some(open);
         match done {
+            Err(error) if late && error.kind() == ErrorKind::Limit => Ok(()),
             // A unique value, a simple edge: the client's own affair.
             Err(error) if error.kind() == ErrorKind::Invalid => Ok(()),
             Err(error) => Err(format!("{write:?}: {error}")),
@@ -333,9 +351,18 @@ impl Run {
     }
 
     fn commit(&mut self, slot: usize) -> Outcome {
-        let Some(Open { transaction, model }) = self.slots[slot].take() else { return Ok(()) };
+        let Some(open) = self.slots[slot].take() else { return Ok(()) };
         let (before, healthy) = (self.published(), self.is_healthy());
+        let late = open.is_late(self.clock.now());
+        let Open { transaction, model, .. } = open;
         match transaction.commit() {
+            Err(error) if late && self.published() == before => match error.kind() {
+                // What it read is looked at first.
+                ErrorKind::Limit | ErrorKind::Conflict => Ok(()),
+                ErrorKind::Io if !healthy => Ok(()),
+                kind => Err(format!("a commit after its deadline is refused as {kind:?}: {error}")),
+            },
+            _ if late => Err("a transaction that is late was committed".to_owned()),
             Ok(committed) if self.published() > before => {
                 let nothing_unique = (LabelId(u16::MAX), KeyId(u16::MAX));
                 let effects = model.effects(nothing_unique);

@@ -3,8 +3,9 @@
 #   CARGO_TARGET_DIR  where cargo builds (default: target)
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
 #   COMPARE_FLAGS     passed to both scripts of `make compare`: --quick for small graphs, in a minute
+#   ENGINES_FLAGS     passed to the harness of `make bench`: --scale 20, --rounds 9, --only live,writes, ...
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
-#   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for the same (default: a power law stands in)
+#   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for both (default: a power law stands in)
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
 #                     programs, ~/.cargo/bin, and the user's for what belongs to them, ~/.local/share)
 #   V=1               shows the commands and cargo's progress
@@ -21,6 +22,9 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 SHARE := $(if $(PREFIX),$(PREFIX)/share,$(or $(XDG_DATA_HOME),$(HOME)/.local/share))
+# A workspace of its own that builds into ours: what both need is compiled once.
+BENCHES_AT := --manifest-path benches/Cargo.toml --target-dir "$(BUILT)"
+ENGINES := $(BUILT)/release/evergraph-benches
 SCHEDULES := $(wildcard crates/storage/tests/schedules_*.rs)
 # What `make test` runs under shuttle and loom has the feature too, and no bug: one build does for both.
 PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-storage \
@@ -37,7 +41,8 @@ SUMMARY := tools/summarise-tests
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: compare help demo test check planted-bugs sanitizers crash fuzz kill bench bench-transactions build install clean toolchain linters python
+.PHONY: compare help demo test check planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
+    bench-machine bench-transactions build install clean toolchain linters python
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -74,9 +79,11 @@ check: toolchain linters ## Check format, lints, documentation and the tree's ow
 	@echo "== format"
 	$(Q)$(CARGO) fmt --all --check
 	$(Q)$(CARGO) fmt --manifest-path fuzz/libfuzzer/Cargo.toml --check
+	$(Q)$(CARGO) fmt --manifest-path benches/Cargo.toml --check
 	@echo "== lints"
 	$(Q)$(CARGO) clippy $(CARGO_FLAGS) $(QUIET) --workspace --all-targets -- -D warnings
 	$(Q)$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/libfuzzer/Cargo.toml >/dev/null
+	$(Q)$(CARGO) metadata --locked --format-version 1 --manifest-path benches/Cargo.toml >/dev/null
 	@echo "== documentation"
 	$(Q)RUSTDOCFLAGS="$(RUSTDOCFLAGS) -D warnings" $(CARGO) doc $(CARGO_FLAGS) $(QUIET) --workspace --no-deps
 	@echo "== tidy"
@@ -98,17 +105,37 @@ kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED
 	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-server --test kills -- --nocapture
 	@echo "Everything that was acknowledged was there after each of them."
 
-bench: build ## Measure this machine (builds it first)
+bench: bench-engines compare ## Measure Evergraph beside others: engines, libraries, imports; tables, plots, goals (an hour)
+	$(Q)"$(ENGINES)" --show --output "$(BUILT)/bench"
+
+# PyPI's libclang has no headers of its own: the compiler's stand in.
+bench-engines: compare-python ## Measure beside other storage engines alone (the first build takes ten minutes)
+	@echo "== the harness and the engines beside us"
+	$(Q)LIBCLANG_PATH="$(or $(LIBCLANG_PATH),$(shell "$(BUILT)/compare/bin/python" -c \
+	    'import clang, pathlib; print(pathlib.Path(clang.__path__[0]) / "native")' 2>/dev/null))" \
+	    BINDGEN_EXTRA_CLANG_ARGS="$(BINDGEN_EXTRA_CLANG_ARGS) -isystem $(shell $${CC:-cc} -print-file-name=include)" \
+	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --release --features rocksdb $(BENCHES_AT)
+	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
+
+bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
+	@echo "== the harness of \`make bench\`, on a small graph"
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(BENCHES_AT) 2>&1 | $(SUMMARY)
+
+bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench
 
 bench-transactions: build ## Measure transactions: isolation, hubs, old snapshots, recovery (BENCH_FLAGS, LINKBENCH)
 	$(Q)"$(BUILT)/release/evergraph" bench transactions $(if $(LINKBENCH),--linkbench $(LINKBENCH)) $(BENCH_FLAGS)
 
-compare: build ## Algorithms and imports beside other libraries, installed into an environment of its own
+compare: build compare-python ## Algorithms and imports beside other libraries, installed into an environment of its own
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/algorithms_peers.py "$(BUILT)/release/evergraph" \
+	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/import_peers.py "$(BUILT)/release/evergraph" \
+	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
+
+compare-python: toolchain
 	$(Q)test -x "$(BUILT)/compare/bin/python" || python3 -m venv "$(BUILT)/compare"
 	$(Q)"$(BUILT)/compare/bin/pip" install --quiet --disable-pip-version-check -r benches/compare/requirements.txt
-	$(Q)"$(BUILT)/compare/bin/python" benches/compare/algorithms_peers.py "$(BUILT)/release/evergraph" $(COMPARE_FLAGS)
-	$(Q)"$(BUILT)/compare/bin/python" benches/compare/import_peers.py "$(BUILT)/release/evergraph" $(COMPARE_FLAGS)
 
 build: toolchain ## Build target/release/evergraph
 	@test -x "$(BUILT)/release/evergraph" || echo "Building Evergraph; the first time takes a few minutes."

@@ -25,6 +25,7 @@ import numpy
 import graphs
 import igraph_runs
 import networkit_runs
+import results
 from comparisons import COMPARISONS, difference
 from evergraph_program import Evergraph
 from peer import Peer
@@ -125,6 +126,25 @@ def row(comparison, threads, seconds, failed):
     return cells
 
 
+SECTION = "Algorithms beside other libraries"
+NOTES = [
+    "ours is the kernel on a snapshot of a database in a new process, theirs the call on a graph that is built",
+    "where a library has several ways, the fastest counts",
+]
+
+
+def entries(comparison, threads, seconds):
+    """What `results.json` gets of one algorithm: an entry a library, of its fastest variant."""
+    for library in LIBRARIES:
+        best = fastest(seconds, library)
+        if best is not None:
+            plural = "" if threads == 1 else "s"
+            yield results.entry(
+                SECTION, f"library.{comparison.name}.threads_{threads}",
+                f"{comparison.name}, {threads} thread{plural}", seconds["evergraph", ""], library, seconds[best],
+                {"graph": comparison.graph, "variant": best[1]})
+
+
 def main():
     parser = argparse.ArgumentParser(description="Algorithms beside networkit and igraph")
     parser.add_argument("program", type=Path, help="the built program evergraph")
@@ -135,6 +155,7 @@ def main():
     parser.add_argument("--threads", default="1,2", help="numbers of threads [1,2]")
     parser.add_argument("--seconds-max", type=int, default=120, help="the longest that a run may take [120]")
     parser.add_argument("--json", type=Path, help="write every time and answer to this file too")
+    parser.add_argument("--results", type=Path, help="put the figures into this results.json of `make bench`")
     chosen = parser.parse_args()
     scale, rounds = (14, 3) if chosen.quick else (chosen.scale, chosen.rounds)
     names = chosen.only.split(",") if chosen.only else [each.name for each in COMPARISONS]
@@ -150,7 +171,7 @@ def main():
         sizes = ", ".join(f"{name} {race.vertices[name]:,} vertices and {race.ends[name].shape[1]:,} edges"
                           for name in graphs.NAMES)
         print(f"{versions}\n{report['machine']}\nGraphs: {sizes}. Median of {rounds} runs in turn, ms.\n")
-        rows, notes = [], []
+        rows, notes, figures = [], [], []
         for comparison in (each for each in COMPARISONS if each.name in names):
             print(comparison.name, file=sys.stderr)
             for library, variant, same, note in race.agreements(comparison):
@@ -162,6 +183,7 @@ def main():
             for threads in map(int, chosen.threads.split(",")):
                 seconds, failed = race.times(comparison, threads)
                 rows.append(row(comparison, threads, seconds, failed))
+                figures += entries(comparison, threads, seconds)
                 print(*rows[-1], sep="  ", file=sys.stderr)
                 report["runs"].append({
                     "algorithm": comparison.name, "graph": comparison.graph, "threads": threads,
@@ -174,6 +196,8 @@ def main():
     print(markdown(["algorithm", "beside", "note"], notes))
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=2) + "\n")
+    if chosen.results:
+        results.add(chosen.results, SECTION, figures, NOTES)
     if unlike:
         sys.exit("answers differ:\n" + "\n".join(unlike))
 

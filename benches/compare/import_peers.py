@@ -25,6 +25,7 @@ from pathlib import Path
 import duckdb
 import ladybug
 
+import results
 from evergraph_program import Evergraph
 from measured_child import run
 from tables import machine, markdown, ratio, shown
@@ -127,6 +128,22 @@ def row(name, loads, rows):
     return cells
 
 
+SECTION = "Imports beside other databases"
+NOTES = [
+    "the same files into a new database, two threads each, until it is closed; files are in the system's cache",
+    "ours and Ladybug's look up both ends of every edge and keep sorted lists of both directions; DuckDB keeps pairs",
+]
+
+
+def entries(name, loads):
+    """What `results.json` gets of one form of files: an entry for each database that can load it."""
+    ours = loads["evergraph"]
+    for who in ("duckdb", "ladybug"):
+        if not isinstance(ours, str) and not isinstance(loads[who], str):
+            figure = "import." + name.lower().replace(", ", "_").replace(" ", "_")
+            yield results.entry(SECTION, figure, f"import of {name}", seconds(ours), who, seconds(loads[who]), {})
+
+
 def within_limit(loads, rounds):
     """Lines of the table of loads within `LIMIT`."""
     for name in ("CSV", "Parquet", "edge list"):
@@ -150,6 +167,7 @@ def main():
     parser.add_argument("--only", help="these forms, with semicolons between")
     parser.add_argument("--quick", action="store_true", help="scale 16, 3 rounds")
     parser.add_argument("--json", type=Path, help="write every load to this file too")
+    parser.add_argument("--results", type=Path, help="put the figures into this results.json of `make bench`")
     chosen = parser.parse_args()
     scale, rounds = (16, 3) if chosen.quick else (chosen.scale, chosen.rounds)
     names = chosen.only.split(";") if chosen.only else list(FORMS)
@@ -159,7 +177,7 @@ def main():
         "machine": machine(), "scale": scale, "rounds": rounds, "threads": chosen.threads, "loads": {},
         "versions": {"evergraph": evergraph.version(), "duckdb": duckdb.__version__, "ladybug": ladybug.__version__},
     }
-    rows = []
+    rows, figures = [], []
     with tempfile.TemporaryDirectory(dir=chosen.program.parent) as folder:
         loads = Loads(evergraph, Path(folder), chosen.threads)
         loads.make(scale, 16, names)
@@ -169,6 +187,7 @@ def main():
             each = loads.in_turn(name, rounds)
             report["loads"][name] = each
             rows.append(row(name, each, loads.rows))
+            figures += entries(name, each)
             print(*rows[-1], sep="  ", file=sys.stderr)
             for who in ("duckdb", "ladybug"):
                 if isinstance(each[who], str):
@@ -185,6 +204,8 @@ def main():
         print(markdown(["files", "options", "seconds", "M rows/s", "peak, MiB"], limited))
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=2) + "\n")
+    if chosen.results:
+        results.add(chosen.results, SECTION, figures, NOTES)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ pub mod bytes;
 pub mod cancel;
 pub mod catalogue;
 pub mod column;
+pub mod count;
 pub mod error;
 pub mod filter;
 pub mod id;

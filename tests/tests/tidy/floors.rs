@@ -17,6 +17,7 @@ pub const CRATES: Floors = &[
     &["evergraph-graph"],
     &["evergraph-storage", "evergraph-algorithms", "evergraph-formats"],
     &["evergraph"],
+    &["evergraph-measure"],
     &["evergraph-server"],
     &["evergraph-tests", "evergraph-benches", "evergraph-fuzz"],
     &["evergraph-libfuzzer"],

@@ -3,15 +3,16 @@
 //! A transaction adds edges between random vertices, by id, both directions kept. Each combination has
 //! a database of its own; in every round each combination has its turn.
 
-use crate::bench::disk_sync::DiskSync;
-use crate::bench::figure::{Figure, Section, Unit};
 use crate::bench::plan::Work;
+use crate::bench::section::Section;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::load::{Load, VertexBlock, VertexTable};
 use evergraph_graph::transaction::Transaction as _;
+use evergraph_measure::disk_sync::DiskSync;
+use evergraph_measure::figure::{Figure, Unit};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};

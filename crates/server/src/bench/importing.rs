@@ -1,12 +1,13 @@
 //! Importing: an edge list in a file becomes a durable database.
 
-use crate::bench::figure::{Figure, Section, Unit};
 use crate::bench::plan::Work;
+use crate::bench::section::Section;
 use crate::loading::disk_bytes;
 use evergraph::Database;
 use evergraph::generate::rmat;
 use evergraph::import::options::{ImportOptions, InputFile, Role};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_measure::figure::{Figure, Unit};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -8,40 +8,27 @@
 //! then, all merged:           each way again, nothing inserted
 //! ```
 
-use crate::bench::figure::{Figure, Section, Unit};
-use crate::bench::machine::resident_bytes;
 use crate::bench::plan::Work;
-use crate::demo::analysis::static_copy;
+use crate::bench::section::Section;
 use evergraph::generate::rmat;
-use evergraph::{Database, Durability, Options, Snapshot};
-use evergraph_algorithms::control::Control;
-use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
+use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::id::VertexId;
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable};
-use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
 use evergraph_graph::transaction::Transaction as _;
-use evergraph_graph::view::Freeze;
-use rayon::prelude::*;
+use evergraph_measure::figure::{Figure, Unit};
+use evergraph_measure::kernel::{Kernel, static_copy};
+use evergraph_measure::machine::resident_bytes;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// One edge in this many is inserted before each run.
 const INSERT_SHARE: usize = 100;
-/// Parts of a scan for each thread, so that no thread waits for another's hub.
-const PARTS_PER_THREAD: usize = 16;
 /// A scan takes a few milliseconds: so many of them are one run, each on a snapshot of its own.
 const SCANS_PER_RUN: u32 = 10;
 /// Everything is merged within this.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// What is run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kernel {
-    Scan,
-    PageRank,
-}
 
 /// What is run, on how many threads.
 struct Way {
@@ -58,12 +45,6 @@ struct Runs {
     fixed: Vec<f64>,
     fresh_before: Vec<f64>,
     fresh_after: Vec<f64>,
-}
-
-/// What a run says beside its time, to be compared: the scores, or the sum of all neighbours.
-enum Answer {
-    Scores(Vec<f64>),
-    Sum(u64),
 }
 
 /// Measures scans and PageRank, then memory.
@@ -110,10 +91,7 @@ fn speed(work: &Work<'_>, ways: &[Way], difference: f64) -> Section {
     let mut figures = Vec::new();
     for way in ways {
         let threads = way.pool.current_num_threads();
-        let (name, title) = match way.kernel {
-            Kernel::Scan => ("scan", "scan of all neighbours"),
-            Kernel::PageRank => ("pagerank", "PageRank, 20 iterations"),
-        };
+        let (name, title) = (way.kernel.name(), way.kernel.title());
         let title = format!("{title}, {threads} thread{}", if threads == 1 { "" } else { "s" });
         for (state, told, runs) in [("hot", "1 % just inserted", &way.hot), ("cold", "all merged", &way.cold)]
         {
@@ -167,8 +145,8 @@ impl Way {
         let began = Instant::now();
         let (topology, live) = self.pool.install(|| {
             repeat(times, || {
-                let topology = kernel.freeze(&graph.database.snapshot())?;
-                let answer = kernel.run(&topology)?;
+                let topology = kernel.freeze(&graph.database.snapshot(), None)?;
+                let answer = kernel.run(&topology, graph.vertices[0])?;
                 Ok((topology, answer))
             })
         })?;
@@ -176,7 +154,7 @@ impl Way {
         let fresh_after = graph.fresh_share();
         let copy = static_copy(&topology)?;
         let began = Instant::now();
-        let fixed = self.pool.install(|| repeat(times, || kernel.run(&copy)))?;
+        let fixed = self.pool.install(|| repeat(times, || kernel.run(&copy, graph.vertices[0])))?;
         let fixed_time = began.elapsed() / times;
         let runs = runs(self);
         runs.live.push(live_time.as_secs_f64());
@@ -193,52 +171,6 @@ fn repeat<T>(times: u32, mut work: impl FnMut() -> Result<T>) -> Result<T> {
         work()?;
     }
     work()
-}
-
-impl Kernel {
-    fn freeze(self, snapshot: &Snapshot) -> Result<<Snapshot as Freeze>::Topology> {
-        let direction = if self == Self::Scan { Direction::Out } else { Direction::Both };
-        snapshot.freeze(&Projection::all(direction))
-    }
-
-    fn run(self, topology: &impl Topology) -> Result<Answer> {
-        match self {
-            Self::Scan => scan(topology).map(Answer::Sum),
-            Self::PageRank => {
-                let ranks = pagerank(topology, &PageRankParameters::default(), &Control::default())?;
-                Ok(Answer::Scores(ranks.scores))
-            }
-        }
-    }
-}
-
-/// The sum of all neighbours, each list read once, on rayon's current pool.
-fn scan(topology: &impl Topology) -> Result<u64> {
-    let cuts = topology.cuts(rayon::current_num_threads() * PARTS_PER_THREAD);
-    let parts: Vec<_> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
-    parts
-        .into_par_iter()
-        .map(|part| {
-            let mut sum = 0u64;
-            topology.visit(Direction::Out, part, &mut PieceBuffer::default(), |_, piece| {
-                sum += piece.neighbors.iter().map(|neighbor| u64::from(*neighbor)).sum::<u64>();
-                Visit::Continue
-            })?;
-            Ok(sum)
-        })
-        .sum()
-}
-
-impl Answer {
-    fn difference(&self, other: &Self) -> Result<f64> {
-        match (self, other) {
-            (Self::Scores(one), Self::Scores(other)) if one.len() == other.len() => {
-                Ok(one.iter().zip(other).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max))
-            }
-            (Self::Sum(one), Self::Sum(other)) if one == other => Ok(0.0),
-            _ => Err(Error::new(ErrorKind::Corrupt, "the live graph and its static copy have other edges")),
-        }
-    }
 }
 
 /// The graph that is measured, a part of it still to be inserted.
@@ -353,28 +285,5 @@ impl Memory {
                     .to_owned(),
             ],
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evergraph_algorithms::csr::StaticCsr;
-    use evergraph_graph::vertex_set::VertexSet;
-
-    #[test]
-    fn a_scan_reads_every_neighbour_once() {
-        let edges = [(0, 5), (0, 7), (3, 1), (9, 9)];
-        let graph = StaticCsr::new(VertexSet::full(10), &edges, None, Direction::Out).unwrap();
-        assert_eq!(scan(&graph).unwrap(), 22);
-    }
-
-    #[test]
-    fn answers_that_differ_are_told() {
-        let scores = |scores: &[f64]| Answer::Scores(scores.to_vec());
-        let difference = scores(&[0.5, 0.25]).difference(&scores(&[0.5, 0.125])).unwrap();
-        assert_eq!(difference, 0.125);
-        assert!(Answer::Sum(3).difference(&Answer::Sum(4)).is_err());
-        assert!(Answer::Sum(3).difference(&scores(&[])).is_err());
     }
 }

@@ -4,8 +4,8 @@
 //! ranges of texts begin at random and end after 100. The tables are merged first, as they are after a
 //! while without writes.
 
-use crate::bench::figure::{Figure, Section, Unit};
 use crate::bench::plan::Work;
+use crate::bench::section::Section;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, IndexOptions, Options, ValueRange};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -14,6 +14,7 @@ use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
+use evergraph_measure::figure::{Figure, Unit};
 use std::ops::Bound;
 use std::time::Instant;
 

@@ -9,18 +9,18 @@
 //! transactions  a benchmark of its own: isolation, contention, hubs, old snapshots, long logs
 //! ```
 //!
+//! Beside other engines: the harness in `benches/`, which shares `crates/measure` with this.
+//!
 //! Every figure is the median of several runs with their range, and the runs of what is compared take
 //! turns, so that a machine that gets slower for a while slows both. Below each table stands what would
 //! make it lie.
 
 pub mod commits;
-pub mod disk_sync;
-pub mod figure;
 pub mod importing;
 pub mod live;
 pub mod looking_up;
-pub mod machine;
 pub mod plan;
 pub mod report;
 pub mod restart;
+pub mod section;
 pub mod transactions;

@@ -1,12 +1,12 @@
 //! Plan: how much is measured, and the whole of a benchmark in its order.
 
 use crate::bench::commits;
-use crate::bench::figure::Section;
 use crate::bench::importing;
 use crate::bench::live;
 use crate::bench::looking_up;
 use crate::bench::report::BenchReport;
 use crate::bench::restart;
+use crate::bench::section::Section;
 use crate::context::Context;
 use crate::demo::folder::Folder;
 use crate::terminal::failure::Failure;

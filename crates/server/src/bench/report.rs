@@ -1,9 +1,9 @@
 //! Report: all that a benchmark measured, told to people part by part and to programs at its end.
 
-use crate::bench::figure::Section;
-use crate::bench::machine::Machine;
+use crate::bench::section::Section;
 use crate::context::Context;
 use crate::terminal::failure::Failure;
+use evergraph_measure::machine::Machine;
 use serde::Serialize;
 use std::fmt;
 

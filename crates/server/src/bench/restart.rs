@@ -1,13 +1,14 @@
 //! Restart: until a database is open, from its checkpoint alone and with a long log behind it.
 
-use crate::bench::figure::{Figure, Section, Unit};
 use crate::bench::plan::Work;
+use crate::bench::section::Section;
 use crate::terminal::number::{count, size};
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::transaction::Transaction as _;
+use evergraph_measure::figure::{Figure, Unit};
 use std::path::Path;
 use std::time::Instant;
 

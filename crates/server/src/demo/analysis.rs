@@ -11,14 +11,14 @@
 
 use crate::demo::network::{AMOUNT, TIME, TRANSFER};
 use evergraph_algorithms::control::Control;
-use evergraph_algorithms::csr::StaticCsr;
 use evergraph_algorithms::flow_rings::{FlowRing, FlowRingParameters, flow_rings};
 use evergraph_algorithms::pagerank::{PageRank, PageRankParameters, pagerank};
 use evergraph_algorithms::scope::Scope;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{PieceBuffer, Topology, Visit, Weight};
+use evergraph_graph::topology::{Topology, Weight};
 use evergraph_graph::view::Freeze;
+use evergraph_measure::kernel::static_copy;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
@@ -83,19 +83,6 @@ pub fn rank_static(topology: &impl Topology, control: &Control<'_>) -> Result<(P
     let began = Instant::now();
     let ranks = pagerank(&copy, &PageRankParameters::default(), control)?;
     Ok((ranks, began.elapsed()))
-}
-
-/// The same lists as plain arrays that nobody writes to.
-///
-/// # Errors
-/// What reading may meet.
-pub fn static_copy(topology: &impl Topology) -> Result<StaticCsr> {
-    let mut edges = Vec::with_capacity(usize::try_from(topology.edge_count()).unwrap_or(0));
-    topology.visit(Direction::Out, 0..topology.bound(), &mut PieceBuffer::default(), |source, piece| {
-        edges.extend(piece.neighbors.iter().map(|target| (source, *target)));
-        Visit::Continue
-    })?;
-    StaticCsr::new(topology.vertices().clone(), &edges, None, Direction::Both)
 }
 
 /// Rings among the transfers of `view` from `since_ms` on (`None`: all).

@@ -1,6 +1,5 @@
 //! Play: the demo from beginning to end, told step by step.
 
-use crate::bench::disk_sync::{DiskSync, Synced};
 use crate::context::Context;
 use crate::demo::analysis::find_rings;
 use crate::demo::folder::Folder;
@@ -19,6 +18,7 @@ use evergraph::{Database, Options};
 use evergraph_algorithms::control::Control;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::VertexId;
+use evergraph_measure::disk_sync::{DiskSync, Synced};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::env;

@@ -9,8 +9,8 @@
 //! lets pass, and serialisable refuses. The graph is R-MAT, so that lists are skewed as well. Low
 //! contention draws vertices with weight 1/sqrt(rank) among many, high with 1/rank among few.
 
-use crate::bench::figure::Section;
-use crate::bench::transactions::contest::{self, Contest, THREADS, transact};
+use crate::bench::section::Section;
+use crate::bench::transactions::contest::{Contest, THREADS};
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
 use crate::terminal::number::count;
@@ -25,6 +25,7 @@ use evergraph_graph::id::{Direction, KeyId, TypeId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor};
+use evergraph_measure::clients::{self, transact};
 use std::hint::black_box;
 
 const PURPOSE: u64 = 301;
@@ -70,7 +71,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
                 let threads = contest.threads();
                 contest.round(round, |isolation| {
                     let step = |random: &mut Random| bank.step(database, isolation, random);
-                    contest::run(&mut clients[..threads], work.plan.run_time, step)
+                    clients::run(&mut clients[..threads], work.plan.run_time, step)
                 })?;
             }
         }

@@ -9,9 +9,7 @@
 //! keep the graph as large as it is: a property of a random vertex, or of a random edge. So memory should
 //! grow to a second copy of what changed, under the held snapshot, and not beyond.
 
-use crate::bench::figure::{Figure, Section, Unit};
-use crate::bench::machine::resident_bytes;
-use crate::bench::transactions::contest::{self, transact};
+use crate::bench::section::Section;
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
 use crate::terminal::number::{count, size, time};
@@ -26,6 +24,9 @@ use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView};
+use evergraph_measure::clients::{self, transact};
+use evergraph_measure::figure::{Figure, Unit};
+use evergraph_measure::machine::resident_bytes;
 use std::time::Duration;
 
 const PURPOSE: u64 = 303;
@@ -198,7 +199,7 @@ impl Side {
     fn update(&mut self, time: Duration) -> Result<()> {
         let Self { database, first, vertices, edge_type, weight, .. } = self;
         let (first, vertices, edge_type, weight) = (*first, *vertices, *edge_type, *weight);
-        let run = contest::run(std::slice::from_mut(&mut self.random), time, |random| {
+        let run = clients::run(std::slice::from_mut(&mut self.random), time, |random| {
             let row = random.below(vertices.into()) as u32;
             let source = VertexId(first + row);
             let value = Some(Value::I64(random.below(1000) as i64));

@@ -8,8 +8,8 @@
 //! All of these vertices are hubs from the start, with as many edges each, and each new edge has another
 //! target, far from the one before: what differs is whether threads meet.
 
-use crate::bench::figure::{Figure, Section, Unit};
-use crate::bench::transactions::contest::{self, Run, THREADS, transact};
+use crate::bench::section::Section;
+use crate::bench::transactions::contest::THREADS;
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
 use crate::terminal::number::count;
@@ -19,6 +19,8 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::{GROUP_SIZE, TypeId, VertexId};
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::transaction::Transaction as _;
+use evergraph_measure::clients::{self, Run, transact};
+use evergraph_measure::figure::{Figure, Unit};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Vertices: enough that a hub meets no target twice before it has a million edges.
@@ -71,7 +73,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
             let mut numbers: Vec<usize> = (0..*threads).collect();
             for to_hub in if round % 2 == 0 { [true, false] } else { [false, true] } {
                 let step = |client: &mut usize| append(if to_hub { hub } else { &distinct[*client] });
-                let run = contest::run(&mut numbers, work.plan.run_time, step)?;
+                let run = clients::run(&mut numbers, work.plan.run_time, step)?;
                 if to_hub { &mut *on_hub } else { &mut *on_distinct }.push(run);
             }
         }

@@ -7,7 +7,7 @@
 //!
 //! Half of the edges asked for are there.
 
-use crate::bench::figure::{Figure, Section, Unit};
+use crate::bench::section::Section;
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
 use crate::terminal::number::count;
@@ -18,6 +18,7 @@ use evergraph_graph::id::{EdgeId, TypeId, VertexId};
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::view::GraphView;
+use evergraph_measure::figure::{Figure, Unit};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,9 +1,9 @@
 //! Transactions under load: what isolation, contention, hubs, old snapshots and long logs cost.
 //!
 //! ```text
-//! contest         clients on threads; the same under both isolation levels, in turn
+//! contest         the same clients under both isolation levels, in turn
 //! told            a section as a Markdown table, ready to be pasted
-//! social/         LinkBench's mix on its own distributions, at low and high contention
+//! social          LinkBench's mix on its own distributions, at low and high contention
 //! half_writes     half of the transactions write, on an R-MAT graph
 //! hub_look_ups    single edges of a hub looked up while somebody appends to it
 //! hub_appends     threads that append to one hub, beside as many on vertices of their own

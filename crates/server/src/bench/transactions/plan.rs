@@ -133,7 +133,7 @@ pub fn run(
         let folder = Folder::make("evergraph-bench-", parent)?;
         let work = Work { plan: &plan, folder: folder.path(), context };
         let tables: Vec<Told> = match part {
-            Part::Social => vec![social::measure::measure(&work)?],
+            Part::Social => vec![social::measure(&work)?],
             Part::HalfWrites => vec![half_writes::measure(&work)?],
             Part::HubLookUps => vec![hub_look_ups::measure(&work)?],
             Part::HubAppends => vec![hub_appends::measure(&work)?],

@@ -8,7 +8,7 @@
 //! made. Checksums are timed by computing them again, of as many bytes in pieces of the same length: a
 //! frame's payload and its header, each once when it is written and once when it is read.
 
-use crate::bench::figure::{Figure, Section, Unit};
+use crate::bench::section::Section;
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
 use crate::terminal::meter::Meter;
@@ -19,6 +19,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::load::{Load, VertexBlock, VertexTable};
 use evergraph_graph::transaction::Transaction as _;
+use evergraph_measure::figure::{Figure, Unit};
 use evergraph_storage::log::frame::{FRAME_HEADER_BYTES, payload_crc};
 use std::hint::black_box;
 use std::path::PathBuf;

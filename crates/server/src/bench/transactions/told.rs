@@ -1,6 +1,6 @@
 //! Told: a section as a Markdown table, ready to be pasted where figures are kept.
 
-use crate::bench::figure::Section;
+use crate::bench::section::Section;
 use serde::Serialize;
 use std::fmt;
 

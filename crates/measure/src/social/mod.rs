@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! shape        how many links has a node; which nodes are read and written how often
-//! graph        nodes and links, loaded; which vertex is node 17 now
-//! operation    one operation drawn from the mix
-//! perform      what an operation does in a transaction
-//! measure      both isolation levels, contentions, durability modes, numbers of threads
+//! network      which links there are at first; which id is node 17 now
+//! operation    one operation drawn from a mix: LinkBench's default, TAO's, any share of writes
+//! client       one who draws operations and has them done
+//! graph        the network as vertices and edges of ours
+//! perform      what an operation does in a transaction of ours
 //! ```
 //!
 //! Source: Armstrong, Ponnekanti, Borthakur, Callaghan, "LinkBench" (SIGMOD 2013), and the parameters of
@@ -18,8 +19,9 @@
 //! - All data has the median's size, and lists are never longer than what is asked for: no page of older
 //!   links is read after the first.
 
+pub mod client;
 pub mod graph;
-pub mod measure;
+pub mod network;
 pub mod operation;
 pub mod perform;
 pub mod shape;

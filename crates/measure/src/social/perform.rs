@@ -1,13 +1,11 @@
-//! Perform: what an operation does in a transaction, and the client that does it.
+//! Perform: what an operation does in a transaction of ours.
 //!
 //! Whatever is asked of a node or link that is gone finds nothing, which is an answer like any other.
 
-use crate::bench::transactions::contest::transact;
-use crate::bench::transactions::social::graph::SocialGraph;
-use crate::bench::transactions::social::operation::{Link, Mix, Operation};
-use evergraph::generate::random::Random;
+use crate::social::client::{LIST_MAX, Performed, seen_of_list};
+use crate::social::graph::SocialGraph;
+use crate::social::operation::{Link, Operation};
 use evergraph::transaction::TransactionById;
-use evergraph::{Database, Isolation};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
@@ -15,72 +13,25 @@ use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor};
 use std::cmp::Reverse;
-use std::hint::black_box;
-
-/// Links that a list gives at most: LinkBench's limit.
-const LIST_MAX: usize = 10_000;
-/// Nodes added that a client keeps to replace deleted ones by.
-const SPARES_MAX: usize = 1024;
 
 /// A link as lists have it: time, end, version, data.
 type ListedLink = (i64, VertexId, Option<Value>, Option<Value>);
 
-/// One who sends operations, one after the other.
-#[derive(Debug)]
-pub struct Client {
-    random: Random,
-    /// What stands in for the time, as links are ordered by it.
-    clock: i64,
-    /// Vertices that it added and that are no node yet.
-    spares: Vec<VertexId>,
-}
-
-impl Client {
-    /// A client that draws from `random`.
-    #[must_use]
-    pub fn new(random: Random) -> Self {
-        Self { random, clock: 0, spares: Vec::new() }
-    }
-
-    /// Draws an operation and does it until it commits; how many attempts that took.
-    ///
-    /// # Errors
-    /// What reading and writing meet.
-    pub fn step(
-        &mut self,
-        database: &Database,
-        isolation: Isolation,
-        graph: &SocialGraph,
-        mix: &Mix,
-    ) -> Result<u64> {
-        let operation = mix.draw(graph, &mut self.random);
-        self.clock += 1;
-        let time = self.clock;
-        let (added, attempts) = transact(database, isolation, |tx| perform(tx, graph, &operation, time))?;
-        match (added, operation) {
-            (Some(vertex), _) if self.spares.len() < SPARES_MAX => self.spares.push(vertex),
-            (_, Operation::DeleteNode(node)) => {
-                if let Some(spare) = self.spares.pop() {
-                    graph.replace(node, spare);
-                }
-            }
-            _ => {}
-        }
-        Ok(attempts)
-    }
-}
-
-/// Does `operation`; the vertex that it added.
-fn perform(
+/// Does `operation` at `time` in a transaction.
+///
+/// # Errors
+/// What reading and writing meet.
+pub fn perform(
     tx: &mut TransactionById,
     graph: &SocialGraph,
     operation: &Operation,
     time: i64,
-) -> Result<Option<VertexId>> {
+) -> Result<Performed> {
     let keys = graph.keys;
-    let properties = |data: &Value| {
-        [(keys.time, Value::I64(time)), (keys.version, Value::I64(1)), (keys.data, data.clone())]
+    let properties = |data: &[u8]| {
+        [(keys.time, Value::I64(time)), (keys.version, Value::I64(1)), (keys.data, Value::Bytes(data.into()))]
     };
+    let seen = |seen: u64| Performed { seen, added: None };
     match operation {
         Operation::PutLink(link, data) => {
             let edge = edge(graph, *link);
@@ -92,20 +43,26 @@ fn perform(
             let mut counts = Vec::with_capacity(1);
             let types = [graph.types[*link_type]];
             tx.degrees(&[graph.vertex(*node)], Some(&types), Direction::Out, &mut counts)?;
-            black_box(counts);
+            return Ok(seen(counts.iter().sum()));
         }
         Operation::GetLinks(links) => {
             let edges: Vec<EdgeId> = links.iter().map(|link| edge(graph, *link)).collect();
             let mut there = Vec::with_capacity(edges.len());
             tx.has_edges(&edges, &mut there)?;
+            let mut found = 0;
             for (edge, _) in edges.iter().zip(there).filter(|(_, there)| *there) {
-                black_box(tx.edge_property_map(*edge)?);
+                found += u64::from(!tx.edge_property_map(*edge)?.is_empty());
             }
+            return Ok(seen(found));
         }
         Operation::GetLinkList(node, link_type) => {
-            black_box(link_list(tx, graph, *node, *link_type)?);
+            let links = link_list(tx, graph, *node, *link_type)?;
+            return Ok(seen(seen_of_list(links.iter().map(|link| link.0))));
         }
-        Operation::AddNode(data) => return tx.add_vertex(graph.label, &properties(data)).map(Some),
+        Operation::AddNode(data) => {
+            let vertex = tx.add_vertex(graph.label, &properties(data))?;
+            return Ok(Performed { seen: 0, added: Some(vertex.0) });
+        }
         Operation::UpdateNode(node, data) => {
             let vertex = graph.vertex(*node);
             let set = |(key, value)| tx.set_vertex_property(vertex, key, Some(value));
@@ -113,10 +70,11 @@ fn perform(
         }
         Operation::DeleteNode(node) => found(tx.delete_vertex(graph.vertex(*node)))?,
         Operation::GetNode(node) => {
-            black_box(tx.vertex_property_map(graph.vertex(*node))?);
+            let found = tx.vertex_property_map(graph.vertex(*node))?;
+            return Ok(seen(u64::from(!found.is_empty())));
         }
     }
-    Ok(None)
+    Ok(Performed::default())
 }
 
 /// The links of a node, the newest first, with times, versions and data.
@@ -167,16 +125,18 @@ fn found(written: Result<()>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::transactions::social::shape::Degrees;
+    use crate::clients::transact;
+    use crate::social::network::Network;
+    use crate::social::shape::Degrees;
+    use evergraph::generate::random::Random;
+    use evergraph::{Database, Isolation};
     use evergraph_graph::cancel::CancelFlag;
 
     #[test]
     fn each_operation_does_what_it_says_and_lists_begin_with_the_newest() {
         let database = Database::in_memory().unwrap();
-        let mut random = Random::new(1, 0, 0);
-        let graph =
-            SocialGraph::load(&database, &Degrees::PowerLaw, 100, &mut random, &CancelFlag::default());
-        let graph = graph.unwrap();
+        let network = Network::new(&Degrees::PowerLaw, 100, &mut Random::new(1, 0, 0));
+        let graph = SocialGraph::load(&database, network, &CancelFlag::default()).unwrap();
         let mut time = 1000;
         let mut run = |operation: Operation| {
             time += 1;
@@ -184,10 +144,10 @@ mod tests {
                 .unwrap()
                 .0
         };
-        let lonely = graph.by_links(99);
+        let lonely = graph.network.by_links(99);
         let link = |target| Link { source: lonely, link_type: 1, target };
         for target in [5, 9, 5, 7] {
-            run(Operation::PutLink(link(target), Value::Bytes([1, 2].into())));
+            run(Operation::PutLink(link(target), vec![1, 2]));
         }
         run(Operation::DeleteLink(link(7)));
         run(Operation::DeleteLink(link(8)));
@@ -197,19 +157,20 @@ mod tests {
             links.into_iter().map(|link| (link.0, link.1)).collect::<Vec<_>>()
         };
         assert_eq!(list(), [(1003, graph.vertex(5)), (1002, graph.vertex(9))]);
-        let added = run(Operation::AddNode(Value::Bytes([3].into()))).unwrap();
+        let added = run(Operation::AddNode(vec![3])).added.unwrap();
         run(Operation::DeleteNode(9));
-        graph.replace(9, added);
-        run(Operation::UpdateNode(9, Value::Bytes([4].into())));
-        for operation in [
-            Operation::GetNode(9),
-            Operation::CountLinks(9, 0),
-            Operation::GetLinks(vec![link(5), link(9)]),
-            Operation::GetLinkList(lonely, 1),
+        graph.network.replace(9, added);
+        run(Operation::UpdateNode(9, vec![4]));
+        for (operation, seen) in [
+            (Operation::GetNode(9), 1),
+            (Operation::CountLinks(9, 0), 0),
+            (Operation::CountLinks(lonely, 1), 1),
+            (Operation::GetLinks(vec![link(5), link(9)]), 1),
+            (Operation::GetLinkList(lonely, 1), 1004),
         ] {
-            assert_eq!(run(operation), None);
+            assert_eq!(run(operation), Performed { seen, added: None });
         }
-        let seen = database.snapshot().vertex_property_map(added).unwrap();
+        let seen = database.snapshot().vertex_property_map(VertexId(added)).unwrap();
         assert!(seen.contains(&(graph.keys.data, Value::Bytes([4].into()))), "{seen:?}");
         assert_eq!(list(), [(1003, graph.vertex(5))], "a node that goes takes its links along");
     }

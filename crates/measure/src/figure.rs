@@ -1,13 +1,13 @@
-//! Figures: a median with its range, tables of them, and the same as JSON.
+//! Figures: a median with its range, for people and as JSON.
 
-use crate::terminal::number::{count, size};
-use crate::terminal::table::{Side, Table};
-use serde::Serialize;
+use evergraph_graph::byte_size::ByteSize;
+use evergraph_graph::count::Count;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// What a figure counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Unit {
     /// So many a second: more is better.
     #[serde(rename = "1/s")]
@@ -33,15 +33,17 @@ pub enum Unit {
 }
 
 impl Unit {
-    fn show(self, value: f64) -> String {
+    /// A value as people read it: `12.4 µs`.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
         match self {
-            Self::PerSecond => format!("{}/s", count(value.round() as u64)),
+            Self::PerSecond => format!("{}/s", Count(value.round() as u64)),
             Self::Seconds if value < 1e-6 => format!("{:.0} ns", value * 1e9),
             Self::Seconds if value < 1e-3 => format!("{:.1} µs", value * 1e6),
             Self::Seconds if value < 0.1 => format!("{:.1} ms", value * 1e3),
             Self::Seconds if value < 1.0 => format!("{:.0} ms", value * 1e3),
             Self::Seconds => format!("{value:.2} s"),
-            Self::Bytes => size(value.round() as u64),
+            Self::Bytes => ByteSize(value.round() as u64).to_string(),
             Self::BytesPerEdge => format!("{value:.2} B"),
             Self::Times => format!("{value:.2} x"),
             Self::Share => format!("{:.2} %", value * 100.0),
@@ -51,12 +53,31 @@ impl Unit {
 }
 
 /// The lowest and the highest of several runs.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Spread {
     /// The lowest.
     pub low: f64,
     /// The highest.
     pub high: f64,
+}
+
+/// The median of `samples` and their range.
+///
+/// # Panics
+/// If there is none: every measurement runs at least once.
+#[must_use]
+pub fn median_and_spread(samples: &[f64]) -> (f64, Spread) {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let ends = sorted.first().zip(sorted.last());
+    let (low, high) = ends.expect("every measurement runs at least once");
+    let middle = sorted.len() / 2;
+    let median = if sorted.len().is_multiple_of(2) {
+        (sorted[middle - 1] + sorted[middle]) / 2.0
+    } else {
+        sorted[middle]
+    };
+    (median, Spread { low: *low, high: *high })
 }
 
 /// A measured figure.
@@ -86,16 +107,13 @@ impl Figure {
     /// If there is none: every measurement runs at least once.
     #[must_use]
     pub fn new(name: impl Into<String>, title: impl Into<String>, unit: Unit, samples: &[f64]) -> Self {
-        let mut sorted = samples.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let (first, last) = (sorted.first(), sorted.last());
-        let spread = first.zip(last).map(|(low, high)| Spread { low: *low, high: *high });
+        let (value, spread) = median_and_spread(samples);
         Self {
             name: name.into(),
             title: title.into(),
-            value: median(&sorted),
+            value,
             unit,
-            spread: spread.expect("every measurement runs at least once"),
+            spread,
             runs: samples.len(),
             settings: BTreeMap::new(),
         }
@@ -119,40 +137,6 @@ impl Figure {
     pub fn range_text(&self) -> String {
         let [value, low, high] = [self.value, self.spread.low, self.spread.high].map(|at| self.unit.show(at));
         format!("{value} ({low} to {high})")
-    }
-}
-
-/// The middle of `sorted`, or the mean of the two in the middle.
-fn median(sorted: &[f64]) -> f64 {
-    let middle = sorted.len() / 2;
-    if sorted.len().is_multiple_of(2) { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] }
-}
-
-/// Figures that belong together, and what would make them lie.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Section {
-    /// What was measured.
-    pub title: String,
-    /// The figures.
-    pub figures: Vec<Figure>,
-    /// What one must know to read them.
-    pub notes: Vec<String>,
-}
-
-impl fmt::Display for Section {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new(&[
-            ("figure", Side::Left),
-            ("median", Side::Right),
-            ("from", Side::Right),
-            ("to", Side::Right),
-        ]);
-        for Figure { title, value, unit, spread, .. } in &self.figures {
-            table.row([title.clone(), unit.show(*value), unit.show(spread.low), unit.show(spread.high)]);
-        }
-        writeln!(f, "{}\n\n{table}", self.title)?;
-        self.notes.iter().try_for_each(|note| writeln!(f, "- {note}"))?;
-        writeln!(f)
     }
 }
 

@@ -1,17 +1,20 @@
-//! Measure: the mix under both isolation levels, each contention, durability mode and number of threads.
+//! Social: LinkBench's mix under both isolation levels, each contention, durability mode and number of threads.
 
-use crate::bench::figure::Section;
-use crate::bench::transactions::contest::{self, Contest, THREADS};
+use crate::bench::section::Section;
+use crate::bench::transactions::contest::{Contest, THREADS};
 use crate::bench::transactions::plan::Work;
-use crate::bench::transactions::social::graph::SocialGraph;
-use crate::bench::transactions::social::operation::Mix;
-use crate::bench::transactions::social::perform::Client;
-use crate::bench::transactions::social::shape::Degrees;
 use crate::bench::transactions::told::Told;
 use crate::terminal::number::count;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::Result;
+use evergraph_measure::clients::{self, transact};
+use evergraph_measure::social::client::Client;
+use evergraph_measure::social::graph::SocialGraph;
+use evergraph_measure::social::network::Network;
+use evergraph_measure::social::operation::{Mix, Shares};
+use evergraph_measure::social::perform::perform;
+use evergraph_measure::social::shape::Degrees;
 use std::time::Duration;
 
 const PURPOSE: u64 = 300;
@@ -90,11 +93,12 @@ impl Arena {
         let options = Options { durability, checkpoint_after_bytes: NO_CHECKPOINT, ..Options::default() };
         let database = Database::open_with(work.folder.join(name), &options)?;
         let mut random = Random::new(work.plan.seed, PURPOSE, 0);
-        let graph = SocialGraph::load(&database, degrees, nodes, &mut random, &work.context.cancel)?;
-        let mix = Mix::new(nodes, &mut random);
+        let network = Network::new(degrees, nodes, &mut random);
+        let graph = SocialGraph::load(&database, network, &work.context.cancel)?;
+        let mix = Mix::new(Shares::DEFAULT, nodes, &mut random);
         let most = THREADS.into_iter().max().unwrap_or(1);
         let clients =
-            (1..=most as u64).map(|client| Client::new(Random::new(work.plan.seed, PURPOSE, client)));
+            (1..=most as u64).map(|client| Client::new(Random::new(work.plan.seed, PURPOSE, client), 0));
         let contests = THREADS.iter().map(|threads| Contest::new(name, title, *threads));
         Ok(Self { database, graph, mix, clients: clients.collect(), contests: contests.collect() })
     }
@@ -108,8 +112,16 @@ impl Arena {
         for contest in contests {
             let threads = contest.threads();
             contest.round(round, |isolation| {
-                let step = |client: &mut Client| client.step(database, isolation, graph, mix);
-                contest::run(&mut clients[..threads], time, step)
+                let step = |client: &mut Client| {
+                    let mut attempts = 0;
+                    client.step(&graph.network, mix, |operation, time| {
+                        let done = transact(database, isolation, |tx| perform(tx, graph, operation, time))?;
+                        attempts = done.1;
+                        Ok(done.0)
+                    })?;
+                    Ok(attempts)
+                };
+                clients::run(&mut clients[..threads], time, step)
             })?;
         }
         database.checkpoint()?;

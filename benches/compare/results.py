@@ -1,0 +1,47 @@
+"""Entries of `results.json`, the file that the harness in `benches/src` writes and shows.
+
+An entry has a figure of ours beside one library's, and no goal: `evergraph-benches --show` holds every entry
+against the one table of goals and makes the tables.
+"""
+
+import json
+import statistics
+
+from tables import ratio
+
+
+def median(values):
+    """The median of one value a round, and their range."""
+    return {"median": statistics.median(values), "low": min(values), "high": max(values)}
+
+
+def entry(section, name, title, ours, peer, theirs, settings):
+    """One figure in seconds, ours beside a library's.
+
+    Parameters
+    ----------
+    section, name, title, peer : str
+        Its heading, its name for programs, what it is for people, and whose the others are.
+    ours, theirs : list of float
+        Seconds, one value a round; those of the same round belong together.
+    settings : dict of str to str
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "name": name, "section": section, "title": title, "unit": "s", "ours": median(ours), "peer": peer,
+        "theirs": median(theirs), "ratio": ratio(ours, theirs), "goal": None, "met": None, "claim": None,
+        "runs": len(ours), "settings": settings,
+    }
+
+
+def add(path, section, entries, notes):
+    """Puts the entries of one section into the file `path`, in place of those of the last time."""
+    empty = {"machine": {}, "plan": {}, "engines": {}, "notes": {}, "entries": []}
+    results = json.loads(path.read_text()) if path.exists() else empty
+    results["entries"] = [each for each in results["entries"] if each["section"] != section] + entries
+    results["notes"][section] = notes
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=2) + "\n")

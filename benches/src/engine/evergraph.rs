@@ -1,0 +1,165 @@
+//! Evergraph: one label, one simple edge type, both directions kept; a vertex' number is its id.
+
+use crate::engine::store::{Commit, Edge, Reader, Store};
+use evergraph::{Database, Durability, Options, Snapshot};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};
+use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
+use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How it is set up.
+pub const SETTINGS: &[(&str, &str)] = &[
+    ("directions", "both"),
+    ("duplicates", "a simple edge type: at most one edge between two vertices, checked"),
+    ("isolation", "snapshot"),
+    ("unsynced", "durability none: the log is written, not synced"),
+    ("durable", "durability sync: group commit"),
+    ("checkpoints", "in the background, after 32 MiB of log (the default)"),
+];
+
+const LABEL: &str = "Vertex";
+const EDGE: &str = "EDGE";
+/// Everything is merged within this.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A database of ours.
+pub struct EvergraphStore {
+    database: Database,
+    edge_type: TypeId,
+}
+
+impl EvergraphStore {
+    /// Opens the database in `folder`; makes it with `vertices` vertices if there is none.
+    ///
+    /// # Errors
+    /// What opening and loading meet.
+    pub fn open(folder: &Path, vertices: u32, commit: Commit) -> Result<Self> {
+        let durability = match commit {
+            Commit::Unsynced => Durability::None,
+            Commit::Durable => Durability::Sync,
+        };
+        let options = Options { durability, ..Options::default() };
+        let database = Database::open_with(folder.join("evergraph"), &options)?;
+        if database.store().catalogue().edge_type(EDGE).is_none() {
+            database.transact(|tx| tx.by_id().declare_simple_type(EDGE).map(drop))?;
+            let table = VertexTable::new(LABEL, Vec::new(), vec![VertexBlock::bare(vertices as usize)]);
+            let load = Load { vertices: vec![table], edges: Vec::new() };
+            let loaded = database.load(&load, &|_| (), &Default::default())?;
+            if loaded.first_vertices.first() != Some(&VertexId(0)) {
+                return Err(Error::new(
+                    ErrorKind::Corrupt,
+                    "the first vertex of a new database isn't number 0",
+                ));
+            }
+        }
+        let edge_type = database.store().catalogue().edge_type(EDGE);
+        let missing = || Error::new(ErrorKind::Corrupt, "the edge type was not declared");
+        Ok(Self { edge_type: edge_type.ok_or_else(missing)?, database })
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    fn id(&self, (source, target): Edge) -> EdgeId {
+        let [source, target] = [source, target].map(VertexId);
+        EdgeId { source, edge_type: self.edge_type, target, discriminator: 0 }
+    }
+}
+
+impl Store for EvergraphStore {
+    fn put(&self, edges: &[Edge]) -> Result<()> {
+        self.database.transact(|tx| {
+            let tx = tx.by_id();
+            edges.iter().try_for_each(|(source, target)| {
+                tx.put_edge(VertexId(*source), self.edge_type, VertexId(*target), &[]).map(drop)
+            })
+        })
+    }
+
+    fn delete(&self, edges: &[Edge]) -> Result<()> {
+        self.database.transact(|tx| edges.iter().try_for_each(|edge| tx.by_id().delete_edge(self.id(*edge))))
+    }
+
+    fn load(&self, edges: &[Edge]) -> Result<()> {
+        let vertices = self.database.statistics()?.vertices_count() as u32;
+        let table = VertexTable {
+            existing: (0..vertices).map(VertexId).collect(),
+            ..VertexTable::new(LABEL, Vec::new(), Vec::new())
+        };
+        // Vertices that are there are counted down from the last number: see `VertexTable::end`.
+        let there = |(source, target): &Edge| (u32::MAX - source, u32::MAX - target);
+        let blocks = edges.chunks(BLOCK_ROWS).map(|edges| EdgeBlock::bare(edges.iter().map(there)));
+        let edges = EdgeTable::new(EDGE, 0, 0, Vec::new(), blocks.collect());
+        let load = Load { vertices: vec![table], edges: vec![edges] };
+        self.database.load(&load, &|_| (), &Default::default()).map(drop)
+    }
+
+    fn read(&self, body: &mut dyn FnMut(&mut dyn Reader) -> Result<()>) -> Result<()> {
+        body(&mut SnapshotReader {
+            store: self,
+            snapshot: self.database.snapshot(),
+            batch: NeighborBatch::default(),
+        })
+    }
+
+    fn settle(&self) -> Result<()> {
+        let began = Instant::now();
+        while self.database.store().statistics().engine.fresh_edge_records > 0 {
+            if began.elapsed() > PATIENCE {
+                return Err(Error::new(ErrorKind::Limit, format!("not all is merged after {PATIENCE:?}")));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.database.close()
+    }
+}
+
+struct SnapshotReader<'a> {
+    store: &'a EvergraphStore,
+    snapshot: Snapshot,
+    batch: NeighborBatch,
+}
+
+impl Reader for SnapshotReader<'_> {
+    fn has(&mut self, edge: Edge) -> Result<bool> {
+        let mut found = Vec::with_capacity(1);
+        self.snapshot.has_edges(&[self.store.id(edge)], &mut found)?;
+        Ok(found == [true])
+    }
+
+    fn neighbors(&mut self, vertex: u32, limit: usize, into: &mut Vec<u32>) -> Result<()> {
+        self.batch.clear();
+        let (vertices, types) = ([VertexId(vertex)], [self.store.edge_type]);
+        let mut cursor = NeighborCursor::default();
+        self.snapshot.neighbors(
+            &vertices,
+            Some(&types),
+            Direction::Out,
+            &mut cursor,
+            limit,
+            &mut self.batch,
+        )?;
+        into.extend(self.batch.neighbors.iter().map(|neighbor| neighbor.0));
+        Ok(())
+    }
+
+    fn scan(&mut self, visit: &mut dyn FnMut(u32, &[u32])) -> Result<()> {
+        let topology = self.snapshot.freeze(&Projection::all(Direction::Out))?;
+        topology.visit(Direction::Out, 0..topology.bound(), &mut PieceBuffer::default(), |source, piece| {
+            visit(source, piece.neighbors);
+            Visit::Continue
+        })
+    }
+}

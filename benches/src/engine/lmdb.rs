@@ -1,0 +1,239 @@
+//! LMDB: a key a vertex, whose targets are sorted duplicates of four bytes; read a page of them at a time.
+//!
+//! The crate is `lmdb-rkv`, with LMDB's own C code. It has all of a cursor's operations, `MDB_GET_BOTH` and
+//! `MDB_NEXT_MULTIPLE` among them, which `heed` leaves out.
+
+use crate::engine::key_value::{Change, KeyValue};
+use crate::engine::store::{Commit, Edge, Reader, Store, failed};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use lmdb::{
+    Cursor, Database, DatabaseFlags, Environment, EnvironmentFlags, RoCursor, Transaction, WriteFlags,
+};
+use lmdb_sys::{
+    MDB_FIRST, MDB_GET_BOTH, MDB_GET_MULTIPLE, MDB_NEXT, MDB_NEXT_MULTIPLE, MDB_NEXT_NODUP, MDB_SET,
+    MDB_SET_RANGE,
+};
+use std::path::Path;
+
+/// How it is set up.
+pub const SETTINGS: &[(&str, &str)] = &[
+    ("crate", "lmdb-rkv 0.14 with LMDB's C code"),
+    ("directions", "out only"),
+    ("duplicates", "checked by the tree: MDB_DUPSORT"),
+    ("flags of the table", "MDB_DUPSORT, MDB_DUPFIXED, MDB_INTEGERKEY, MDB_INTEGERDUP (lmdb.h)"),
+    ("map", "16 GiB, MDB_WRITEMAP: faster for data that fits the memory (lmdb.h, mdb_env_open)"),
+    ("unsynced", "MDB_NOSYNC"),
+    ("durable", "the default: data and meta page synced at each commit"),
+    ("reads", "MDB_GET_MULTIPLE and MDB_NEXT_MULTIPLE: up to a page of targets at once"),
+    ("loading", "MDB_APPEND and MDB_APPENDDUP: ascending, no search"),
+];
+
+const NAME: &str = "LMDB";
+const MAP_BYTES: usize = 16 << 30;
+/// Edges that a load puts in one transaction.
+const LOAD_BATCH: usize = 1 << 20;
+
+/// An environment with one table of edges and one of anything.
+pub struct LmdbStore {
+    environment: Environment,
+    edges: Database,
+    pairs: Database,
+}
+
+impl LmdbStore {
+    /// Opens the environment in `folder`.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn open(folder: &Path, commit: Commit) -> Result<Self> {
+        let mut flags = EnvironmentFlags::WRITE_MAP;
+        if commit == Commit::Unsynced {
+            flags |= EnvironmentFlags::NO_SYNC;
+        }
+        let fail = failed(NAME);
+        let environment = Environment::new()
+            .set_flags(flags)
+            .set_max_dbs(2)
+            .set_max_readers(256)
+            .set_map_size(MAP_BYTES)
+            .open(folder)
+            .map_err(|error| fail(&error))?;
+        let flags = DatabaseFlags::DUP_SORT
+            | DatabaseFlags::DUP_FIXED
+            | DatabaseFlags::INTEGER_KEY
+            | DatabaseFlags::INTEGER_DUP;
+        let edges = environment.create_db(Some("edges"), flags).map_err(|error| fail(&error))?;
+        let pairs = environment.create_db(Some("pairs"), DatabaseFlags::empty());
+        Ok(Self { edges, pairs: pairs.map_err(|error| fail(&error))?, environment })
+    }
+
+    fn write(&self, body: impl FnOnce(&mut lmdb::RwTransaction<'_>) -> lmdb::Result<()>) -> Result<()> {
+        let done = self.environment.begin_rw_txn().and_then(|mut transaction| {
+            body(&mut transaction)?;
+            transaction.commit()
+        });
+        done.map_err(|error| failed(NAME)(&error))
+    }
+}
+
+impl Store for LmdbStore {
+    fn put(&self, edges: &[Edge]) -> Result<()> {
+        self.write(|transaction| {
+            edges.iter().try_for_each(|(source, target)| {
+                let [source, target] = [source, target].map(|end| end.to_ne_bytes());
+                transaction.put(self.edges, &source, &target, WriteFlags::empty())
+            })
+        })
+    }
+
+    fn delete(&self, edges: &[Edge]) -> Result<()> {
+        self.write(|transaction| {
+            edges.iter().try_for_each(|(source, target)| {
+                let [source, target] = [source, target].map(|end| end.to_ne_bytes());
+                found(transaction.del(self.edges, &source, Some(&target)))
+            })
+        })
+    }
+
+    fn load(&self, edges: &[Edge]) -> Result<()> {
+        let mut last = None;
+        edges.chunks(LOAD_BATCH).try_for_each(|edges| {
+            self.write(|transaction| {
+                edges.iter().try_for_each(|(source, target)| {
+                    let flag =
+                        if last == Some(*source) { WriteFlags::APPEND_DUP } else { WriteFlags::APPEND };
+                    last = Some(*source);
+                    let [source, target] = [source, target].map(|end| end.to_ne_bytes());
+                    transaction.put(self.edges, &source, &target, flag)
+                })
+            })
+        })
+    }
+
+    fn read(&self, body: &mut dyn FnMut(&mut dyn Reader) -> Result<()>) -> Result<()> {
+        let fail = failed(NAME);
+        let transaction = self.environment.begin_ro_txn().map_err(|error| fail(&error))?;
+        let cursor = transaction.open_ro_cursor(self.edges).map_err(|error| fail(&error))?;
+        body(&mut CursorReader(cursor))
+    }
+
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.environment.sync(true).map_err(|error| failed(NAME)(&error))
+    }
+}
+
+/// What a cursor finds: a key, unless it is the one that was asked for, and data.
+type Found<'a> = (Option<&'a [u8]>, &'a [u8]);
+
+struct CursorReader<'a>(RoCursor<'a>);
+
+impl CursorReader<'_> {
+    /// What the cursor finds; `None` at the end, or if there is no such key.
+    fn get(&self, key: Option<&[u8]>, data: Option<&[u8]>, operation: u32) -> Result<Option<Found<'_>>> {
+        match self.0.get(key, data, operation) {
+            Ok(found) => Ok(Some(found)),
+            Err(lmdb::Error::NotFound) => Ok(None),
+            Err(error) => Err(failed(NAME)(&error)),
+        }
+    }
+
+    /// Calls `visit` with every target of the key that the cursor is at, as long as it says true.
+    fn targets(&self, first: &[u8], visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
+        // A key with one target has no page of duplicates: the operation then leaves what it was given.
+        let Some((_, mut page)) = self.get(None, Some(&[]), MDB_GET_MULTIPLE)? else { return Ok(()) };
+        if page.is_empty() {
+            page = first;
+        }
+        while visit(page) {
+            let Some((_, next)) = self.get(None, None, MDB_NEXT_MULTIPLE)? else { break };
+            page = next;
+        }
+        Ok(())
+    }
+}
+
+fn numbers(page: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    page.as_chunks::<4>().0.iter().map(|bytes| u32::from_ne_bytes(*bytes))
+}
+
+fn number(key: Option<&[u8]>) -> Result<u32> {
+    let bytes = key.and_then(|key| key.try_into().ok());
+    let wrong = || Error::new(ErrorKind::Corrupt, "LMDB gave a vertex that isn't 4 bytes");
+    bytes.map(u32::from_ne_bytes).ok_or_else(wrong)
+}
+
+impl Reader for CursorReader<'_> {
+    fn has(&mut self, (source, target): Edge) -> Result<bool> {
+        let [source, target] = [source, target].map(u32::to_ne_bytes);
+        Ok(self.get(Some(&source), Some(&target), MDB_GET_BOTH)?.is_some())
+    }
+
+    fn neighbors(&mut self, vertex: u32, limit: usize, into: &mut Vec<u32>) -> Result<()> {
+        let Some((_, first)) = self.get(Some(&vertex.to_ne_bytes()), None, MDB_SET)? else { return Ok(()) };
+        let end = into.len().saturating_add(limit);
+        self.targets(first, &mut |page| {
+            into.extend(numbers(page).take(end - into.len()));
+            into.len() < end
+        })
+    }
+
+    fn scan(&mut self, visit: &mut dyn FnMut(u32, &[u32])) -> Result<()> {
+        let mut list = Vec::new();
+        let mut found = self.get(None, None, MDB_FIRST)?;
+        while let Some((key, first)) = found {
+            let source = number(key)?;
+            self.targets(first, &mut |page| {
+                list.clear();
+                list.extend(numbers(page));
+                visit(source, &list);
+                true
+            })?;
+            found = self.get(None, None, MDB_NEXT_NODUP)?;
+        }
+        Ok(())
+    }
+}
+
+/// Nothing there to delete is no failure.
+fn found(deleted: lmdb::Result<()>) -> lmdb::Result<()> {
+    if deleted == Err(lmdb::Error::NotFound) { Ok(()) } else { deleted }
+}
+
+impl KeyValue for LmdbStore {
+    fn write(&self, changes: &[Change<'_>]) -> Result<()> {
+        self.write(|transaction| {
+            changes.iter().try_for_each(|(key, value)| match value {
+                Some(value) => transaction.put(self.pairs, key, value, WriteFlags::empty()),
+                None => found(transaction.del(self.pairs, key, None)),
+            })
+        })
+    }
+
+    fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let transaction = self.environment.begin_ro_txn().map_err(|error| failed(NAME)(&error))?;
+        match transaction.get(self.pairs, &key) {
+            Ok(value) => visit(value),
+            Err(lmdb::Error::NotFound) => return Ok(false),
+            Err(error) => return Err(failed(NAME)(&error)),
+        }
+        Ok(true)
+    }
+
+    fn prefix(&self, prefix: &[u8], visit: &mut dyn FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
+        let fail = failed(NAME);
+        let transaction = self.environment.begin_ro_txn().map_err(|error| fail(&error))?;
+        let cursor = CursorReader(transaction.open_ro_cursor(self.pairs).map_err(|error| fail(&error))?);
+        let mut found = cursor.get(Some(prefix), None, MDB_SET_RANGE)?;
+        while let Some((Some(key), value)) = found {
+            if !key.starts_with(prefix) || !visit(key, value) {
+                break;
+            }
+            found = cursor.get(None, None, MDB_NEXT)?;
+        }
+        Ok(())
+    }
+}

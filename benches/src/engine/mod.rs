@@ -1,0 +1,22 @@
+//! Engines: what every store that is measured can do with edges, and how it was set up.
+//!
+//! ```text
+//! evergraph   both directions of every edge, validated transactions, a log
+//! lmdb        B+ tree, pages copied on write; a key a vertex, its targets as sorted duplicates of 4 bytes
+//! redb        B+ tree, pages copied on write, in Rust; a key an edge
+//! fjall       log-structured merge tree, in Rust; a key an edge
+//! rocksdb     log-structured merge tree; a key an edge
+//! ```
+//!
+//! The others keep one direction, which is in their favour: half of what is written, half of the memory.
+//! Putting is an upsert everywhere: an edge that is there stays there once.
+
+pub mod evergraph;
+pub mod fjall;
+pub mod key_value;
+pub mod kind;
+pub mod lmdb;
+pub mod redb;
+#[cfg(feature = "rocksdb")]
+pub mod rocksdb;
+pub mod store;

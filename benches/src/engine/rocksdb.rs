@@ -1,0 +1,185 @@
+//! RocksDB: both ends in the key, big end first; no value.
+
+use crate::engine::key_value::{Change, KeyValue};
+use crate::engine::store::{Commit, Edge, Lists, Reader, Store, edge_key, edge_of, failed};
+use evergraph_graph::error::Result;
+use rocksdb::{
+    BlockBasedOptions, Cache, DB, DBRawIteratorWithThreadMode, Options, ReadOptions, SliceTransform,
+    WaitForCompactOptions, WriteBatch, WriteOptions,
+};
+use std::path::Path;
+
+/// How it is set up: what RocksDB's wiki advises, "Setup Options and Basic Tuning".
+pub const SETTINGS: &[(&str, &str)] = &[
+    ("crate", "rocksdb 0.25"),
+    ("directions", "out only"),
+    ("duplicates", "the last write of a key counts; nothing is read"),
+    ("advice", "RocksDB's wiki, Setup Options and Basic Tuning, and Prefix Seek"),
+    ("level_compaction_dynamic_level_bytes", "true"),
+    ("max_background_jobs", "6"),
+    ("bytes_per_sync", "1 MiB"),
+    ("block", "16 KiB, cache 1 GiB, index and filter blocks in it and pinned for level 0"),
+    ("bloom filter", "10 bits a key; prefixes of 4 bytes, the source"),
+    ("compression", "none: LiveGraph's paper compares so, and nothing is unpacked on a read"),
+    ("write buffer", "64 MiB (the default)"),
+    ("unsynced", "the write-ahead log is written to the system, not synced (the default)"),
+    ("durable", "WriteOptions::sync"),
+];
+
+const NAME: &str = "RocksDB";
+/// Edges that a load puts in one batch.
+const LOAD_BATCH: usize = 1 << 16;
+
+/// A database.
+pub struct RocksDbStore {
+    database: DB,
+    write: WriteOptions,
+}
+
+impl RocksDbStore {
+    /// Opens the database in `folder`.
+    ///
+    /// # Errors
+    /// What RocksDB says.
+    pub fn open(folder: &Path, commit: Commit) -> Result<Self> {
+        let mut table = BlockBasedOptions::default();
+        table.set_block_size(16 << 10);
+        table.set_block_cache(&Cache::new_lru_cache(1 << 30));
+        table.set_cache_index_and_filter_blocks(true);
+        table.set_pin_l0_filter_and_index_blocks_in_cache(true);
+        table.set_bloom_filter(10.0, false);
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_level_compaction_dynamic_level_bytes(true);
+        options.set_max_background_jobs(6);
+        options.set_bytes_per_sync(1 << 20);
+        options.set_prefix_extractor(SliceTransform::create_fixed_prefix(4));
+        options.set_compression_type(rocksdb::DBCompressionType::None);
+        options.set_block_based_table_factory(&table);
+        let mut write = WriteOptions::default();
+        write.set_sync(commit == Commit::Durable);
+        let database = DB::open(&options, folder.join("rocksdb")).map_err(|error| failed(NAME)(&error))?;
+        Ok(Self { database, write })
+    }
+
+    fn batch(&self, fill: impl FnOnce(&mut WriteBatch)) -> Result<()> {
+        let mut batch = WriteBatch::default();
+        fill(&mut batch);
+        self.database.write_opt(batch, &self.write).map_err(|error| failed(NAME)(&error))
+    }
+}
+
+impl Store for RocksDbStore {
+    fn put(&self, edges: &[Edge]) -> Result<()> {
+        self.batch(|batch| edges.iter().for_each(|edge| batch.put(edge_key(*edge), b"")))
+    }
+
+    fn delete(&self, edges: &[Edge]) -> Result<()> {
+        self.batch(|batch| edges.iter().for_each(|edge| batch.delete(edge_key(*edge))))
+    }
+
+    fn load(&self, edges: &[Edge]) -> Result<()> {
+        edges.chunks(LOAD_BATCH).try_for_each(|edges| self.put(edges))
+    }
+
+    fn read(&self, body: &mut dyn FnMut(&mut dyn Reader) -> Result<()>) -> Result<()> {
+        let snapshot = self.database.snapshot();
+        let options = || {
+            let mut options = ReadOptions::default();
+            options.set_snapshot(&snapshot);
+            options
+        };
+        let mut lists = options();
+        lists.set_prefix_same_as_start(true);
+        let lists = self.database.raw_iterator_opt(lists);
+        let mut all = options();
+        all.set_total_order_seek(true);
+        let all = self.database.raw_iterator_opt(all);
+        body(&mut IteratorReader { database: &self.database, point: options(), lists, all })
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.database.compact_range(None::<&[u8]>, None::<&[u8]>);
+        let done = self.database.wait_for_compact(&WaitForCompactOptions::default());
+        done.map_err(|error| failed(NAME)(&error))
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.database.flush().map_err(|error| failed(NAME)(&error))
+    }
+}
+
+struct IteratorReader<'a> {
+    database: &'a DB,
+    point: ReadOptions,
+    lists: DBRawIteratorWithThreadMode<'a, DB>,
+    all: DBRawIteratorWithThreadMode<'a, DB>,
+}
+
+impl Reader for IteratorReader<'_> {
+    fn has(&mut self, edge: Edge) -> Result<bool> {
+        let found = self.database.get_pinned_opt(edge_key(edge), &self.point);
+        Ok(found.map_err(|error| failed(NAME)(&error))?.is_some())
+    }
+
+    fn neighbors(&mut self, vertex: u32, limit: usize, into: &mut Vec<u32>) -> Result<()> {
+        let end = into.len().saturating_add(limit);
+        self.lists.seek(vertex.to_be_bytes());
+        while into.len() < end
+            && let Some(key) = self.lists.key()
+        {
+            let (source, target) = edge_of(key)?;
+            if source != vertex {
+                break;
+            }
+            into.push(target);
+            self.lists.next();
+        }
+        self.lists.status().map_err(|error| failed(NAME)(&error))
+    }
+
+    fn scan(&mut self, visit: &mut dyn FnMut(u32, &[u32])) -> Result<()> {
+        let mut lists = Lists::new(visit);
+        self.all.seek_to_first();
+        while let Some(key) = self.all.key() {
+            lists.push(edge_of(key)?);
+            self.all.next();
+        }
+        lists.finish();
+        self.all.status().map_err(|error| failed(NAME)(&error))
+    }
+}
+
+impl KeyValue for RocksDbStore {
+    fn write(&self, changes: &[Change<'_>]) -> Result<()> {
+        self.batch(|batch| {
+            for (key, value) in changes {
+                match value {
+                    Some(value) => batch.put(key, value),
+                    None => batch.delete(key),
+                }
+            }
+        })
+    }
+
+    fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let found = self.database.get_pinned(key).map_err(|error| failed(NAME)(&error))?;
+        found.iter().for_each(|value| visit(value));
+        Ok(found.is_some())
+    }
+
+    fn prefix(&self, prefix: &[u8], visit: &mut dyn FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
+        // Prefixes here are longer or shorter than the four bytes that filters know.
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(true);
+        let mut found = self.database.raw_iterator_opt(options);
+        found.seek(prefix);
+        while let Some((key, value)) = found.item() {
+            if !key.starts_with(prefix) || !visit(key, value) {
+                break;
+            }
+            found.next();
+        }
+        found.status().map_err(|error| failed(NAME)(&error))
+    }
+}

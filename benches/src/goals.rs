@@ -1,0 +1,153 @@
+//! Goals: what each figure should reach, in one table, with what papers claim of theirs.
+//!
+//! A ratio is always ours divided by the peer's, of the same runs; a goal without a peer is of our figure
+//! alone.
+
+/// What a number should be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Bound {
+    /// No less.
+    AtLeast(f64),
+    /// No more.
+    AtMost(f64),
+}
+
+impl Bound {
+    /// Whether `value` is as it should be.
+    #[must_use]
+    pub fn is_met(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(bound) => value >= bound,
+            Self::AtMost(bound) => value <= bound,
+        }
+    }
+
+    /// As people read it, of numbers that `show` shows.
+    #[must_use]
+    pub fn text(self, show: impl Fn(f64) -> String) -> String {
+        match self {
+            Self::AtLeast(bound) => format!("at least {}", show(bound)),
+            Self::AtMost(bound) => format!("at most {}", show(bound)),
+        }
+    }
+}
+
+/// A goal of one figure, or of all whose names begin alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Goal {
+    /// A figure's name; with `*` at its end, the beginning of names.
+    figure: &'static str,
+    /// Which peers it is against; none for our figure alone.
+    peers: &'static [&'static str],
+    /// Of the ratio, or of our figure.
+    pub bound: Bound,
+    /// What somebody else claims for the like.
+    pub claim: Option<&'static str>,
+}
+
+const fn against(figure: &'static str, peers: &'static [&'static str], bound: Bound) -> Goal {
+    Goal { figure, peers, bound, claim: None }
+}
+
+const fn alone(figure: &'static str, bound: Bound) -> Goal {
+    Goal { figure, peers: &[], bound, claim: None }
+}
+
+const fn claimed(claim: &'static str, goal: Goal) -> Goal {
+    Goal { claim: Some(claim), ..goal }
+}
+
+use Bound::{AtLeast, AtMost};
+
+/// The baselines that are no engines.
+pub mod baseline {
+    /// Our kernel on compressed sparse rows.
+    pub const STATIC: &str = "static";
+    /// A page written over and synced, again and again.
+    pub const DISK: &str = "disk";
+    /// The same run without what is measured.
+    pub const WITHOUT: &str = "without";
+    /// Reading all bytes of the files.
+    pub const BYTES: &str = "bytes";
+}
+
+const STATIC: &[&str] = &[baseline::STATIC];
+const DISK: &[&str] = &[baseline::DISK];
+const WITHOUT: &[&str] = &[baseline::WITHOUT];
+const FASTEST: &[&str] = &["rocksdb", "lmdb"];
+const GART_PAGERANK: &str = "GART (2023): 1.22x on PageRank, 377 ms beside 309 ms";
+const LIVEGRAPH_PAGERANK: &str = "LiveGraph (2020): 1.7x Gemini's time on PageRank";
+
+/// Every goal; the first that fits a figure counts.
+pub const GOALS: &[Goal] = &[
+    claimed(LIVEGRAPH_PAGERANK, against("live.pagerank.fresh_1.*", STATIC, AtMost(1.07))),
+    claimed(LIVEGRAPH_PAGERANK, against("live.pagerank.fresh_0.*", STATIC, AtMost(1.07))),
+    claimed(GART_PAGERANK, against("live.pagerank.writer.*", STATIC, AtMost(1.25))),
+    against("live.scan.fresh_0.*", STATIC, AtMost(1.1)),
+    claimed(
+        "GART (2023): a scan of its segmented CSR 1.54x CSR's time",
+        against("live.scan.fresh_1.*", STATIC, AtMost(1.1)),
+    ),
+    against("live.bfs.fresh_1.*", STATIC, AtMost(1.15)),
+    against("live.sssp.fresh_1.*", STATIC, AtMost(1.15)),
+    against("live.wcc.fresh_1.*", STATIC, AtMost(1.15)),
+    against("live.betweenness.fresh_1.*", STATIC, AtMost(1.15)),
+    against("live.triangles.fresh_1.*", STATIC, AtMost(1.15)),
+    claimed(
+        "LiveGraph (2020): 1.54x RocksDB with 100 % writes",
+        against("insert.one.*", FASTEST, AtLeast(2.0)),
+    ),
+    alone("insert.one.random", AtLeast(500_000.0)),
+    against("insert.batch_1000.*", FASTEST, AtLeast(8.0)),
+    against("durable.clients_1.edges_1", DISK, AtLeast(0.9)),
+    against("durable.clients_64.edges_1", DISK, AtLeast(20.0)),
+    claimed("LiveGraph (2020): 71 B an edge, measured here", alone("memory.hot", AtMost(11.0))),
+    alone("memory.cold", AtMost(9.0)),
+    against("held_snapshot.commits", WITHOUT, AtLeast(0.95)),
+    claimed("LiveGraph (2020): 6.5 % fewer requests", against("checkpoint.commits", WITHOUT, AtLeast(0.935))),
+    against("restart.open", &[baseline::BYTES], AtMost(1.5)),
+    alone("restart.open", AtMost(2.0)),
+    claimed("LiveGraph (2020): 2.71x LMDB", against("linkbench.tao.clients_24", FASTEST, AtLeast(2.7))),
+    claimed("LiveGraph (2020): 2.0x RocksDB", against("linkbench.dflt.clients_24", FASTEST, AtLeast(2.0))),
+    claimed(
+        "LiveGraph (2020): 1.54x RocksDB",
+        against("linkbench.writes_100.clients_24", &["rocksdb"], AtLeast(1.5)),
+    ),
+    against("import.csv", &["duckdb"], AtMost(1.0 / 0.7)),
+];
+
+/// The goal of `figure` against `peer`, or of ours alone.
+#[must_use]
+pub fn goal(figure: &str, peer: Option<&str>) -> Option<&'static Goal> {
+    GOALS.iter().find(|goal| {
+        let named = match goal.figure.strip_suffix('*') {
+            Some(beginning) => figure.starts_with(beginning),
+            None => figure == goal.figure,
+        };
+        named && peer.map_or(goal.peers.is_empty(), |peer| goal.peers.contains(&peer))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_is_found_by_figure_and_peer() {
+        let bound = |figure, peer| goal(figure, peer).map(|goal| goal.bound);
+        assert_eq!(bound("live.pagerank.fresh_1.threads_2", Some("static")), Some(AtMost(1.07)));
+        assert_eq!(bound("live.pagerank.fresh_10.threads_2", Some("static")), None);
+        assert_eq!(bound("live.pagerank.writer.threads_1", Some("static")), Some(AtMost(1.25)));
+        assert_eq!(bound("insert.one.random", Some("lmdb")), Some(AtLeast(2.0)));
+        assert_eq!(bound("insert.one.random", Some("redb")), None);
+        assert_eq!(bound("insert.one.random", None), Some(AtLeast(500_000.0)));
+        assert_eq!(bound("restart.open", None), Some(AtMost(2.0)));
+    }
+
+    #[test]
+    fn a_bound_is_met_at_its_value() {
+        assert!(AtLeast(2.0).is_met(2.0) && !AtLeast(2.0).is_met(1.99));
+        assert!(AtMost(1.07).is_met(1.07) && !AtMost(1.07).is_met(1.08));
+        assert_eq!(AtMost(1.07).text(|bound| format!("{bound:.2} x")), "at most 1.07 x");
+    }
+}

@@ -1,0 +1,148 @@
+//! The harness behind `make bench`: Evergraph beside other engines, on the same edges, in turn.
+//!
+//! ```text
+//! plan       how much is measured              engine/    what each store can do, and how it is set up
+//! edges      which edges, in which order       workload/  what is measured, a file a part
+//! race       who runs when; ratios             goals      what should be reached, in one table
+//! results    results.json                      table, plot   the same for people
+//! ```
+//!
+//! Every answer of an engine is compared with what it should be, and a wrong one ends the run.
+
+mod edges;
+mod engine;
+mod goals;
+mod plan;
+mod plot;
+mod race;
+mod results;
+mod table;
+mod workload;
+
+use crate::engine::kind::Kind;
+use crate::plan::{Part, Plan, Work};
+use crate::results::Results;
+use crate::workload::parts;
+use clap::{Parser, ValueEnum};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_measure::machine::Machine;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Measures Evergraph beside other engines.
+#[derive(Parser)]
+struct Arguments {
+    /// Graphs have 2^SCALE vertices.
+    #[arg(long, default_value_t = 18)]
+    scale: u32,
+    /// Runs of everything.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// These parts only.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// A small graph and short runs: whether everything works, not how fast.
+    #[arg(long)]
+    smoke: bool,
+    /// LinkBench's Distribution.dat.gz; without it a power law stands in.
+    #[arg(long)]
+    linkbench: Option<PathBuf>,
+    /// Where results.json, results.md and the plots go; what is there of other parts stays.
+    #[arg(long, default_value = "target/bench")]
+    output: PathBuf,
+    /// Where stores are made for the run, on the disk that is measured.
+    #[arg(long)]
+    folder: Option<PathBuf>,
+    /// Measures nothing: makes table and plots of the results that are there.
+    #[arg(long)]
+    show: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    fs::create_dir_all(&arguments.output).map_err(|error| failed(&arguments.output, &error))?;
+    let path = arguments.output.join("results.json");
+    let mut results = if path.exists() { Results::read(&path)? } else { Results::default() };
+    if !arguments.show {
+        measure(arguments, &mut results, &path)?;
+    }
+    results.judge();
+    results.write(&path)?;
+    let text = table::markdown(&results);
+    write(&arguments.output.join("results.md"), &text)?;
+    for (name, svg) in plot::plots(&results) {
+        write(&arguments.output.join(name), &svg)?;
+    }
+    println!("{text}");
+    Ok(())
+}
+
+fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<()> {
+    let mut plan = if arguments.smoke { Plan::smoke() } else { Plan::full(arguments.scale) };
+    if !arguments.smoke {
+        plan.rounds = arguments.rounds.max(1);
+    }
+    plan.distributions.clone_from(&arguments.linkbench);
+    describe(results, &plan);
+    let all = Part::value_variants();
+    let chosen = if arguments.only.is_empty() { all } else { &arguments.only };
+    for part in chosen {
+        let section = parts::section(*part);
+        results.entries.retain(|entry| entry.section != section);
+        results.notes.remove(section);
+        // A folder for each part, so that what was measured leaves the disk.
+        let parent = arguments.folder.as_ref().unwrap_or(&arguments.output);
+        let folder = tempfile::Builder::new().prefix("stores-").tempdir_in(parent);
+        let folder = folder.map_err(|error| failed(parent, &error))?;
+        eprintln!("== {section}");
+        parts::measure(*part, &mut Work { plan: &plan, folder: folder.path(), results, section })?;
+        let load = Machine::now().load.map_or_else(|| "unknown".to_owned(), |load| load.to_string());
+        results.machine.insert("load after".to_owned(), load);
+        // After each part: what was measured is kept if a later one fails.
+        results.write(path)?;
+    }
+    Ok(())
+}
+
+fn describe(results: &mut Results, plan: &Plan) {
+    let machine = Machine::now();
+    machine.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+    let text = |text: &str| text.to_owned();
+    results.machine = BTreeMap::from([
+        (text("processor"), machine.processor.unwrap_or_else(|| text("unknown"))),
+        (text("cores"), machine.cores.to_string()),
+        (text("load before"), machine.load.map_or_else(|| text("unknown"), |load| load.to_string())),
+        (text("evergraph"), text(machine.version)),
+    ]);
+    results.plan = BTreeMap::from([
+        (text("graph"), format!("R-MAT, 2^{} vertices, 16 edges each before parallel edges go", plan.scale)),
+        (text("rounds"), plan.rounds.to_string()),
+        (text("seed"), plan.seed.to_string()),
+    ]);
+    results.engines = Kind::ALL
+        .iter()
+        .map(|kind| {
+            let settings = kind.settings().iter().map(|(name, value)| (text(name), text(value)));
+            (text(kind.name()), settings.collect())
+        })
+        .collect();
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(|error| failed(path, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("{}: {error}", path.display()))
+}

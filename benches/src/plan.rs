@@ -1,0 +1,158 @@
+//! Plan: how much is measured, and what every workload is given.
+
+use crate::race::Race;
+use crate::results::{Heading, Results};
+use clap::ValueEnum;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A part of the benchmark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Part {
+    /// Inserts and deletions that are not synced.
+    Writes,
+    /// Durable commits beside the bare disk.
+    Durable,
+    /// Look-ups, lists, scans and PageRank by engine.
+    Reads,
+    /// Algorithms on live snapshots beside a static array.
+    Live,
+    /// Memory, disk, restart, checkpoints, a held snapshot.
+    Storage,
+    /// LinkBench's mixes.
+    Linkbench,
+}
+
+/// How much is measured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// Graphs have 2^scale vertices (R-MAT).
+    pub scale: u32,
+    /// Runs of everything.
+    pub rounds: usize,
+    /// Transactions of one edge in a run.
+    pub commits: usize,
+    /// Transactions of 1,000 edges in a run.
+    pub batches: usize,
+    /// How long a run of clients takes.
+    pub run_time: Duration,
+    /// Questions in a run of look-ups or lists.
+    pub questions: usize,
+    /// Nodes of the social network.
+    pub nodes: u32,
+    /// Times a kernel is run on 1 thread and on 2.
+    pub threads: Vec<usize>,
+    /// LinkBench's measured distributions, if they are at hand.
+    pub distributions: Option<PathBuf>,
+    /// What everything random follows from.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// The whole: some twenty minutes at scale 18.
+    #[must_use]
+    pub fn full(scale: u32) -> Self {
+        Self {
+            scale,
+            rounds: 5,
+            commits: 50_000,
+            batches: 200,
+            run_time: Duration::from_millis(500),
+            questions: 200_000,
+            nodes: 200_000,
+            threads: vec![1, 2],
+            distributions: None,
+            seed: 1,
+        }
+    }
+
+    /// Everything once or twice on a small graph: whether it works, not how fast.
+    #[must_use]
+    pub fn smoke() -> Self {
+        Self {
+            rounds: 2,
+            commits: 300,
+            batches: 3,
+            run_time: Duration::from_millis(10),
+            questions: 2_000,
+            nodes: 2_000,
+            ..Self::full(11)
+        }
+    }
+
+    /// Its vertices.
+    #[must_use]
+    pub fn vertices(&self) -> u32 {
+        1 << self.scale
+    }
+}
+
+/// What every workload is given.
+pub struct Work<'a> {
+    /// How much to measure.
+    pub plan: &'a Plan,
+    /// Where stores go.
+    pub folder: &'a Path,
+    /// What was measured so far.
+    pub results: &'a mut Results,
+    /// The heading of what is measured now.
+    pub section: &'static str,
+}
+
+impl Work<'_> {
+    /// Keeps the figures of a race, and tells them.
+    pub fn add_race(&mut self, heading: &Heading, race: &Race) {
+        let before = self.results.entries.len();
+        self.results.add_race(self.section, heading, race);
+        self.tell(before);
+    }
+
+    /// Keeps a figure of ours, and tells it.
+    pub fn add(&mut self, heading: &Heading, samples: &[f64]) {
+        let before = self.results.entries.len();
+        self.results.add(self.section, heading, samples);
+        self.tell(before);
+    }
+
+    /// Keeps what one must know to read the figures.
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.results.note(self.section, note);
+    }
+
+    fn tell(&self, first: usize) {
+        for entry in &self.results.entries[first..] {
+            let ours = entry.unit.show(entry.ours.median);
+            match (&entry.peer, entry.theirs, entry.ratio) {
+                (Some(peer), Some(theirs), Some(ratio)) => eprintln!(
+                    "{}: {ours}, {peer} {}, ratio {:.3}",
+                    entry.name,
+                    entry.unit.show(theirs.median),
+                    ratio.median
+                ),
+                _ => eprintln!("{}: {ours}", entry.name),
+            }
+        }
+    }
+
+    /// A folder of its own, for `name`.
+    #[must_use]
+    pub fn place(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+}
+
+/// What a store has that differs from what it was given.
+#[must_use]
+pub fn wrong(who: &str, what: &str, found: impl std::fmt::Debug, expected: impl std::fmt::Debug) -> Error {
+    let text = format!("{who} gives another answer, {what}: {found:?}, not {expected:?}");
+    Error::new(ErrorKind::Corrupt, text)
+}
+
+/// Fails unless `found` is `expected`.
+///
+/// # Errors
+/// `corrupt`, naming who was wrong about what.
+pub fn expect<T: PartialEq + std::fmt::Debug>(who: &str, what: &str, found: T, expected: T) -> Result<()> {
+    if found == expected { Ok(()) } else { Err(wrong(who, what, found, expected)) }
+}

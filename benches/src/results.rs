@@ -1,0 +1,249 @@
+//! Results: one entry a figure and peer, as `results.json` has them.
+//!
+//! Scripts in `compare/` add entries of the same form to the same file, so that one table shows all.
+
+use crate::goals::goal;
+use crate::race::Race;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_measure::figure::{Unit, median_and_spread};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// The median of several runs, and their range.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Median {
+    /// The middle.
+    pub median: f64,
+    /// The lowest.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+}
+
+impl Median {
+    /// Of `samples`, at least one.
+    #[must_use]
+    pub fn of(samples: &[f64]) -> Self {
+        let (median, spread) = median_and_spread(samples);
+        Self { median, low: spread.low, high: spread.high }
+    }
+}
+
+/// One figure of ours, alone or beside one peer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its name for programs: stable, with dots between its parts.
+    pub name: String,
+    /// Under which heading it stands.
+    pub section: String,
+    /// What it is, for people.
+    pub title: String,
+    /// What both values count.
+    pub unit: Unit,
+    /// Ours.
+    pub ours: Median,
+    /// Beside whom.
+    pub peer: Option<String>,
+    /// Theirs.
+    pub theirs: Option<Median>,
+    /// Ours divided by theirs, round by round.
+    pub ratio: Option<Median>,
+    /// What the ratio should be, or ours if there is no peer; as people read it.
+    pub goal: Option<String>,
+    /// Whether the median is.
+    pub met: Option<bool>,
+    /// What somebody else claims for the like.
+    pub claim: Option<String>,
+    /// How many runs each had.
+    pub runs: usize,
+    /// Under which settings.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What was measured where, and every figure.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Results {
+    /// The processor, its cores, the load before and after: as text.
+    pub machine: BTreeMap<String, String>,
+    /// How much was measured.
+    pub plan: BTreeMap<String, String>,
+    /// How each engine was set up.
+    pub engines: BTreeMap<String, BTreeMap<String, String>>,
+    /// What one must know to read a section, by its heading.
+    pub notes: BTreeMap<String, Vec<String>>,
+    /// The figures, in the order in which they were measured.
+    pub entries: Vec<Entry>,
+}
+
+/// Names of figures with what they are.
+#[derive(Clone, Debug)]
+pub struct Heading {
+    /// See [`Entry::name`].
+    pub name: String,
+    /// See [`Entry::title`].
+    pub title: String,
+    /// See [`Entry::unit`].
+    pub unit: Unit,
+    /// See [`Entry::settings`].
+    pub settings: BTreeMap<String, String>,
+}
+
+impl Heading {
+    /// A heading without settings.
+    #[must_use]
+    pub fn new(name: impl Into<String>, title: impl Into<String>, unit: Unit) -> Self {
+        Self { name: name.into(), title: title.into(), unit, settings: BTreeMap::new() }
+    }
+
+    /// The same, with a setting.
+    #[must_use]
+    pub fn with(mut self, setting: &str, value: impl ToString) -> Self {
+        self.settings.insert(setting.to_owned(), value.to_string());
+        self
+    }
+}
+
+impl Results {
+    /// Adds our figure alone, of `samples`.
+    pub fn add(&mut self, section: &str, heading: &Heading, samples: &[f64]) {
+        self.entries.push(Entry::of(section, heading, samples).judged());
+    }
+
+    /// Adds an entry for each peer of `race`; one of ours alone if there is none, or a goal for that.
+    pub fn add_race(&mut self, section: &str, heading: &Heading, race: &Race) {
+        if race.peers().next().is_none() || goal(&heading.name, None).is_some() {
+            self.add(section, heading, race.ours());
+        }
+        for (peer, theirs, ratios) in race.peers() {
+            let entry = Entry {
+                peer: Some(peer.to_owned()),
+                theirs: Some(Median::of(theirs)),
+                ratio: Some(Median::of(&ratios)),
+                ..Entry::of(section, heading, race.ours())
+            };
+            self.entries.push(entry.judged());
+        }
+    }
+
+    /// Holds every entry against its goal: those too that a script added, which knows none.
+    pub fn judge(&mut self) {
+        let entries = std::mem::take(&mut self.entries);
+        self.entries = entries.into_iter().map(Entry::judged).collect();
+    }
+
+    /// Adds what one must know to read a section.
+    pub fn note(&mut self, section: &str, note: impl Into<String>) {
+        self.notes.entry(section.to_owned()).or_default().push(note.into());
+    }
+
+    /// Writes them to `path`.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| failed(path, &error))?;
+        fs::write(path, text + "\n").map_err(|error| failed(path, &error))
+    }
+
+    /// Reads them from `path`.
+    ///
+    /// # Errors
+    /// `io` if it can't be read, or isn't what [`Results::write`] writes.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).map_err(|error| failed(path, &error))?;
+        serde_json::from_str(&text).map_err(|error| failed(path, &error))
+    }
+}
+
+impl Entry {
+    /// Ours alone, not yet held against a goal.
+    fn of(section: &str, heading: &Heading, samples: &[f64]) -> Self {
+        Self {
+            name: heading.name.clone(),
+            section: section.to_owned(),
+            title: heading.title.clone(),
+            unit: heading.unit,
+            ours: Median::of(samples),
+            peer: None,
+            theirs: None,
+            ratio: None,
+            goal: None,
+            met: None,
+            claim: None,
+            runs: samples.len(),
+            settings: heading.settings.clone(),
+        }
+    }
+
+    /// The value that a goal is about: the ratio, or ours where there is no peer.
+    #[must_use]
+    pub fn judged_value(&self) -> (Unit, f64) {
+        self.ratio.map_or((self.unit, self.ours.median), |ratio| (Unit::Times, ratio.median))
+    }
+
+    fn judged(self) -> Self {
+        let found = goal(&self.name, self.peer.as_deref());
+        let (unit, value) = self.judged_value();
+        Self {
+            met: found.map(|goal| goal.bound.is_met(value)),
+            goal: found.map(|goal| goal.bound.text(|bound| unit.show(bound))),
+            claim: found.and_then(|goal| goal.claim).map(str::to_owned),
+            ..self
+        }
+    }
+}
+
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Io, format!("results in {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results() -> Results {
+        let mut race = Race::new(["evergraph", "lmdb", "redb"]);
+        race.note(&[900.0, 300.0, 100.0]);
+        race.note(&[500.0, 400.0, 100.0]);
+        race.note(&[800.0, 200.0, 100.0]);
+        let mut results = Results::default();
+        let heading = Heading::new("insert.one.skewed", "one edge", Unit::PerSecond).with("order", "skewed");
+        results.add_race("Inserts", &heading, &race);
+        results
+    }
+
+    #[test]
+    fn a_race_is_an_entry_a_peer_with_its_ratio_and_goal() {
+        let results = results();
+        let [lmdb, redb] = results.entries.as_slice() else { panic!("two peers") };
+        assert_eq!(lmdb.ratio, Some(Median { median: 3.0, low: 1.25, high: 4.0 }), "round by round");
+        assert_eq!((lmdb.ours.median, lmdb.theirs.unwrap().median), (800.0, 300.0));
+        assert_eq!((lmdb.met, lmdb.goal.as_deref()), (Some(true), Some("at least 2.00 x")));
+        assert_eq!((redb.met, redb.runs), (None, 3));
+    }
+
+    #[test]
+    fn what_a_script_added_is_held_against_its_goal() {
+        let mut results = results();
+        let mut entry = results.entries[0].clone();
+        entry.name = "import.csv".to_owned();
+        entry.peer = Some("duckdb".to_owned());
+        results.entries = vec![entry];
+        results.judge();
+        assert_eq!(results.entries[0].goal.as_deref(), Some("at most 1.43 x"));
+        assert_eq!(results.entries[0].met, Some(false));
+    }
+
+    #[test]
+    fn results_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results.json");
+        let results = results();
+        results.write(&path).unwrap();
+        assert_eq!(Results::read(&path).unwrap(), results);
+        fs::write(&path, "[]").unwrap();
+        assert!(Results::read(&path).unwrap_err().to_string().contains("results.json"));
+    }
+}

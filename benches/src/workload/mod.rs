@@ -1,0 +1,10 @@
+//! Workloads: what is measured, a file a part; each checks the answers that it got.
+
+pub mod durable;
+pub mod linkbench;
+pub mod live;
+pub mod parts;
+pub mod reads;
+pub mod storage;
+pub mod stores;
+pub mod writes;

@@ -2,7 +2,8 @@
 //! group, on rayon's current pool.
 
 use crate::memory::engine::MemoryEngine;
-use crate::memory::frozen_list::{Fresh, FrozenList, Weights};
+use crate::memory::fresh::Fresh;
+use crate::memory::frozen_list::{FrozenList, Weights};
 use crate::memory::group::{EdgeSubject, Group};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
@@ -16,8 +17,10 @@ use evergraph_graph::filter::Filter;
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, LabelId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, Projection, Visit, Weight};
+use evergraph_graph::value::Value;
 use evergraph_graph::vertex_set::VertexSet;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The lists of one side, by group.
@@ -68,9 +71,13 @@ impl Freezer<'_> {
     }
 
     fn list(&self, layer: &Layer<EdgeBody>, group: &Group, subject: EdgeSubject) -> Result<FrozenList> {
-        let records = layer.all_records(self.timestamp);
-        let nets: Vec<Net> = nets(records.into_iter()).collect();
-        if self.some_vertices || !self.filters.is_empty() || self.leaves_scope(subject) {
+        let leaves_out = self.some_vertices || !self.filters.is_empty() || self.leaves_scope(subject);
+        if self.weight.is_none() && !leaves_out {
+            let fresh = Fresh::of_differences(&layer.body, &layer.differences(self.timestamp));
+            return Ok(FrozenList { body: Arc::clone(&layer.body), weights: Weights::None, fresh });
+        }
+        let nets: Vec<Net> = nets(layer.all_records(self.timestamp).into_iter()).collect();
+        if leaves_out {
             // Rare: edges are left out. Lists are copied.
             let bytes = (layer.body.neighbors().len() + nets.len()) * 12;
             self.reservations
@@ -81,7 +88,7 @@ impl Freezer<'_> {
             return Ok(FrozenList { body, weights, fresh: None });
         }
         let weights = self.weights(&layer.body, group, subject)?;
-        let fresh = self.fresh(layer, &nets, group, subject, &weights)?;
+        let fresh = self.weighted(&layer.body, &nets, group, subject, &weights)?;
         Ok(FrozenList { body: Arc::clone(&layer.body), weights, fresh })
     }
 
@@ -134,89 +141,72 @@ impl Freezer<'_> {
         }
     }
 
-    fn fresh(
+    /// As [`Fresh::of_differences`], with weights: a row whose weights change is merged anew too.
+    fn weighted(
         &self,
-        layer: &Layer<EdgeBody>,
+        body: &EdgeBody,
         nets: &[Net],
         group: &Group,
         subject: EdgeSubject,
         weights: &Weights,
     ) -> Result<Option<Box<Fresh>>> {
-        let matters = |net: &&Net| net.difference != 0 || self.weight.is_some();
-        if !nets.iter().any(|net| matters(&net)) {
-            return Ok(None);
-        }
         let mut fresh = Fresh::new();
         for of_row in nets.chunk_by(|a, b| a.key.row() == b.key.row()) {
             let row = of_row[0].key.row();
-            // With nothing but additions the body's list stands, and a second piece follows it.
-            let replaced = of_row.iter().any(|net| matters(&net) && net.difference != 1);
-            if !replaced && !of_row.iter().any(|net| matters(&net)) {
-                continue;
-            }
-            let range = layer.body.range(row);
-            let mut at = range.start;
-            let body_key = |at: usize| (layer.body.neighbors()[at], layer.body.discriminator(at));
-            let copy = |fresh: &mut Fresh, at: usize| {
-                fresh.neighbors.push(layer.body.neighbors()[at]);
-                match weights {
-                    Weights::None => {}
-                    Weights::Own(own) => fresh.weights.push(own[at]),
-                    Weights::Column(column) => {
-                        fresh.weights.push(column.number(at).expect("chosen because every edge has one"));
-                    }
-                }
+            let replaced = of_row.iter().any(|net| net.difference != 1);
+            let range = body.range(row);
+            let copy = |fresh: &mut Fresh, range: Range<usize>| {
+                fresh.neighbors.extend_from_slice(&body.neighbors()[range.clone()]);
+                fresh.weights.extend(range.filter_map(|at| weights.at(at)));
             };
+            let mut from = range.start;
             for net in of_row {
-                let key = (net.key.neighbor(), net.key.discriminator());
                 let mut in_body = None;
                 if replaced {
-                    while at < range.end && body_key(at) < key {
-                        copy(&mut fresh, at);
-                        at += 1;
-                    }
-                    if at < range.end && body_key(at) == key {
-                        in_body = Some(at);
-                        at += 1;
-                    }
-                } else if net.difference != 1 {
-                    continue;
+                    let to = body.lower_bound(net.key, &range, from);
+                    copy(&mut fresh, from..to);
+                    in_body = (to < range.end && body.is_at(net.key, to)).then_some(to);
+                    from = to + usize::from(in_body.is_some());
                 }
-                if net.effect == Effect::Absent {
-                    continue;
-                }
-                fresh.neighbors.push(key.0);
-                if let Some(weight) = self.weight {
+                if net.effect != Effect::Absent {
+                    fresh.neighbors.push(net.key.neighbor());
                     let source = VertexId::new(group.id, row);
-                    let own = match &net.effect {
-                        Effect::Present(all) => Some(all.get(weight.key).flatten()),
-                        Effect::Changed(changes) => changes.get(weight.key),
-                        Effect::Absent => unreachable!("left out above"),
-                    };
-                    let column = layer.body.column(weight.key);
-                    let (number, present) = match (own, in_body) {
-                        (Some(value), _) => (value.and_then(|value| value.as_f64()), value.is_some()),
-                        (None, Some(at)) => (
-                            column.and_then(|column| column.number(at)),
-                            column.is_some_and(|column| column.has(at)),
-                        ),
-                        (None, None) => (None, false),
-                    };
-                    fresh.weights.push(self.weight_of(
-                        number,
-                        present,
-                        subject.edge_type(),
-                        source,
-                        key.0,
-                    )?);
+                    fresh.weights.push(self.weight_after(net, body, in_body, source, subject.edge_type())?);
                 }
             }
             if replaced {
-                (at..range.end).for_each(|at| copy(&mut fresh, at));
+                copy(&mut fresh, from..range.end);
             }
             fresh.finish_row(row, replaced);
         }
         Ok(fresh.finish())
+    }
+
+    /// The weight of an edge that is there after `net`; `in_body` is where it lay before.
+    fn weight_after(
+        &self,
+        net: &Net,
+        body: &EdgeBody,
+        in_body: Option<usize>,
+        source: VertexId,
+        edge_type: TypeId,
+    ) -> Result<f64> {
+        let key = self.weight.expect("only lists with weights are asked for theirs").key;
+        let own = match &net.effect {
+            Effect::Present(all) => Some(all.get(key).flatten()),
+            Effect::Changed(changes) => changes.get(key),
+            Effect::Absent => None,
+        };
+        let column = body.column(key);
+        let (number, present) = match (own, in_body) {
+            (Some(value), _) => (value.and_then(Value::as_f64), value.is_some()),
+            (None, Some(at)) => (
+                column.and_then(|column| column.number(at)),
+                column.is_some_and(|column| column.has(at)),
+            ),
+            (None, None) => (None, false),
+        };
+        self.weight_of(number, present, edge_type, source, net.key.neighbor())
     }
 
     /// One side of every group, in groups' order.

@@ -6,7 +6,7 @@
 //! merger    the queue of overdue segments and the thread that works it off
 //! counters  what merging has done, has before it, and costs
 //! view      reading at one timestamp; list: one vertex' edges out of body and records
-//! freeze    from segments and records to the lists of one moment: frozen_list
+//! freeze    from segments and records to the lists of one moment: frozen_list, and fresh on top of it
 //! frozen    the topology that algorithms read: those lists, visited
 //! engine    all of it behind `Engine`
 //! ```
@@ -14,6 +14,7 @@
 pub mod counters;
 pub mod engine;
 mod freeze;
+mod fresh;
 pub mod frozen;
 mod frozen_list;
 pub mod group;

@@ -211,8 +211,13 @@ impl EdgeBody {
         if range.is_empty() { row_start_of(self, row)..row_start_of(self, row) } else { range }
     }
 
+    /// Whether the edge at a place of its row is this one.
+    pub(crate) fn is_at(&self, key: RecordKey, at: usize) -> bool {
+        self.neighbors[at] == key.neighbor() && self.discriminator(at) == key.discriminator()
+    }
+
     /// Where an edge lies, or would lie, not before `from`, which lies in the same row.
-    pub(super) fn lower_bound(&self, key: RecordKey, range: &Range<usize>, from: usize) -> usize {
+    pub(crate) fn lower_bound(&self, key: RecordKey, range: &Range<usize>, from: usize) -> usize {
         let list = &self.neighbors[from..range.end];
         let mut at = from + list.partition_point(|found| *found < key.neighbor());
         while at < range.end
@@ -285,9 +290,7 @@ impl Body for EdgeBody {
             }
             let range = &current.as_ref().expect("set above").1;
             let at = self.lower_bound(net.key, range, copied.clamp(row_start, range.end));
-            let there = at < range.end
-                && self.neighbors[at] == net.key.neighbor()
-                && self.discriminator(at) == net.key.discriminator();
+            let there = at < range.end && self.is_at(net.key, at);
             if copied < at {
                 neighbors.extend_from_slice(&self.neighbors[copied..at]);
                 if discriminated {

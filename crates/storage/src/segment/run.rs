@@ -104,6 +104,11 @@ impl Run {
         (0..self.len()).map(|at| self.get(at))
     }
 
+    /// What and when of all records, by key, then time; payloads aren't read.
+    pub fn stamps(&self) -> impl Iterator<Item = (RecordKey, Stamp)> + '_ {
+        self.keys.iter().copied().zip(self.stamps.iter().copied())
+    }
+
     /// Where the records of these keys lie. Cost: two binary searches.
     #[must_use]
     pub fn places(&self, keys: &RangeInclusive<RecordKey>) -> Range<usize> {

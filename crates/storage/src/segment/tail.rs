@@ -119,6 +119,14 @@ impl Tail {
         })
     }
 
+    /// What and when of the readable records, oldest first; payloads aren't read.
+    pub fn stamps(&self) -> impl Iterator<Item = (RecordKey, Stamp)> + '_ {
+        let slots = self.slots[..self.len()].iter();
+        slots.map(|slot| {
+            (RecordKey(slot.key.load(Ordering::Relaxed)), Stamp(slot.stamp.load(Ordering::Relaxed)))
+        })
+    }
+
     /// Bytes on the heap, property values included.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {

@@ -148,6 +148,23 @@ impl<B> Layer<B> {
         self.records(&(RecordKey(0)..=RecordKey(u64::MAX)), timestamp)
     }
 
+    /// By how many the records that a snapshot at `timestamp` sees change the items of each key: 1 or -1,
+    /// ascending by key; keys whose records cancel out are left out. Payloads aren't read.
+    pub fn differences(&self, timestamp: Timestamp) -> Vec<(RecordKey, i64)> {
+        let stamps = self.run.stamps().chain(self.tail.stamps());
+        let visible = stamps.filter(|(_, stamp)| stamp.timestamp().visible_at(timestamp));
+        let mut found: Vec<_> = visible.map(|(key, stamp)| (key, stamp.difference())).collect();
+        // A stable sort sees that all but the tail is sorted.
+        found.sort_by_key(|(key, _)| *key);
+        found.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        found.retain(|(_, difference)| *difference != 0);
+        found
+    }
+
     /// The segment of `row`, if the row is a hub here.
     pub fn hub(&self, row: u16) -> Option<&Arc<Segment<B>>> {
         if self.hubs.is_empty() {

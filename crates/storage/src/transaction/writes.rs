@@ -22,6 +22,7 @@ use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 /// The most writes of one transaction: their keys are checked under the latch.
 pub const WRITES_MAX: usize = 1_000_000;
@@ -78,11 +79,12 @@ pub type Noted<I> = BTreeSet<(Owner, KeyId, Place<I>)>;
 /// The buffered writes of one transaction.
 ///
 /// Cost: a look-up is a search in a tree; an empty buffer owns no memory.
-#[derive(Clone, Default, PartialEq, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Writes {
     vertices: BTreeMap<VertexId, VertexWrite>,
     edges: BTreeMap<EdgeId, EdgeWrite>,
-    in_order: BTreeSet<InOrder>,
+    /// The edges written in the order of the in lists, from the first time on that somebody asks for one.
+    in_order: OnceLock<BTreeSet<InOrder>>,
     /// Which vertices and edges got which values of indexed properties; a superset, to be re-read.
     vertex_values: Noted<VertexId>,
     edge_values: Noted<EdgeId>,
@@ -95,7 +97,7 @@ impl Writes {
         Self {
             vertices: BTreeMap::new(),
             edges: BTreeMap::new(),
-            in_order: BTreeSet::new(),
+            in_order: OnceLock::new(),
             vertex_values: BTreeSet::new(),
             edge_values: BTreeSet::new(),
         }
@@ -185,10 +187,10 @@ impl Writes {
         });
         let into = (side != Direction::Out).then(|| {
             let last = (vertex, edge_type, VertexId(u32::MAX), u16::MAX);
-            self.in_order.range((vertex, edge_type, VertexId(0), 0)..=last)
+            self.in_order().range((vertex, edge_type, VertexId(0), 0)..=last)
         });
         let out = out.into_iter().flatten().map(|(edge, write)| (*edge, write));
-        out.chain(into.into_iter().flatten().map(|entry| self.by_target(entry)))
+        out.chain(into.into_iter().flatten().map(|entry| self.written(entry)))
     }
 
     /// The writes to edges of a type from `source` to `target`, by discriminator.
@@ -219,7 +221,7 @@ impl Writes {
                 }
                 Direction::In | Direction::Both => {
                     let last = (vertex, TypeId(u16::MAX), VertexId(u32::MAX), u16::MAX);
-                    self.in_order.range((vertex, least, VertexId(0), 0)..=last).next().map(|entry| entry.1)
+                    self.in_order().range((vertex, least, VertexId(0), 0)..=last).next().map(|entry| entry.1)
                 }
             };
             types.extend(found);
@@ -341,21 +343,33 @@ impl Writes {
     }
 
     fn write_edge(&mut self, edge: EdgeId, write: EdgeWrite) {
-        if self.edges.insert(edge, write).is_none() {
-            self.in_order.insert((edge.target, edge.edge_type, edge.source, edge.discriminator));
+        if self.edges.insert(edge, write).is_none()
+            && let Some(in_order) = self.in_order.get_mut()
+        {
+            in_order.insert(by_target(edge));
         }
     }
 
     fn forget_edge(&mut self, edge: EdgeId) {
         self.edges.remove(&edge);
-        self.in_order.remove(&(edge.target, edge.edge_type, edge.source, edge.discriminator));
+        if let Some(in_order) = self.in_order.get_mut() {
+            in_order.remove(&by_target(edge));
+        }
     }
 
-    fn by_target(&self, entry: &InOrder) -> (EdgeId, &EdgeWrite) {
+    fn in_order(&self) -> &BTreeSet<InOrder> {
+        self.in_order.get_or_init(|| self.edges.keys().copied().map(by_target).collect())
+    }
+
+    fn written(&self, entry: &InOrder) -> (EdgeId, &EdgeWrite) {
         let (target, edge_type, source, discriminator) = *entry;
         let edge = EdgeId { source, edge_type, target, discriminator };
         (edge, self.edges.get(&edge).expect("both orders hold the same edges"))
     }
+}
+
+fn by_target(edge: EdgeId) -> InOrder {
+    (edge.target, edge.edge_type, edge.source, edge.discriminator)
 }
 
 #[cfg(test)]
@@ -454,15 +468,18 @@ mod tests {
                     _ => {}
                 }
                 prop_assert_eq!(applied(base.clone(), &writes), now.clone());
-                let mut into = BTreeSet::new();
-                for vertex in (0..5).map(VertexId) {
-                    let mut types = Vec::new();
-                    writes.edge_types_of(vertex, Direction::In, &mut types);
-                    for edge_type in types {
-                        into.extend(writes.edges_of(vertex, edge_type, Direction::In).map(|(id, _)| id));
+                // The order by target that is kept from the first step on, and one that is made now.
+                for writes in [&writes, &Writes { in_order: OnceLock::new(), ..writes.clone() }] {
+                    let mut into = BTreeSet::new();
+                    for vertex in (0..5).map(VertexId) {
+                        let mut types = Vec::new();
+                        writes.edge_types_of(vertex, Direction::In, &mut types);
+                        for edge_type in types {
+                            into.extend(writes.edges_of(vertex, edge_type, Direction::In).map(|(id, _)| id));
+                        }
                     }
+                    prop_assert!(into.iter().copied().eq(writes.edges().map(|(id, _)| id)));
                 }
-                prop_assert!(into.iter().copied().eq(writes.edges().map(|(id, _)| id)));
             }
         }
     }
@@ -473,7 +490,7 @@ mod tests {
         writes.insert_vertex(VertexId(7), LabelId(0), &Properties::EMPTY);
         writes.add_edge(edge(7, 0, 3), &Properties::EMPTY, true);
         writes.delete_vertex(VertexId(7), &[]);
-        assert_eq!(writes, Writes::new());
+        assert!(writes.is_empty());
     }
 
     #[test]

@@ -176,8 +176,10 @@ impl Freezer<'_> {
             }
             if replaced {
                 copy(&mut fresh, from..range.end);
+                fresh.replace_row(row, range.len());
+            } else {
+                fresh.finish_row(row);
             }
-            fresh.finish_row(row, replaced);
         }
         Ok(fresh.finish())
     }

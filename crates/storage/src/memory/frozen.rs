@@ -19,7 +19,7 @@
 use crate::engine::View;
 use crate::memory::engine::MemoryEngine;
 use crate::memory::freeze::{Freezer, FrozenSide};
-use crate::memory::frozen_list::FrozenList;
+use crate::memory::frozen_list::{FrozenList, visit_pieces};
 use crate::memory::view::MemoryView;
 use crate::sync::Mutex;
 use evergraph_graph::budget::{Budget, Reservation};
@@ -160,38 +160,73 @@ impl FrozenTopology {
     where
         F: FnMut(u32, Piece<'_>) -> Visit,
     {
-        let (neighbors, weights) = (list.body.neighbors(), list.body_weights());
-        let end = usize::from(rows.end);
+        let mut from = list.body.edges_before(rows.start);
         let mut row = usize::from(rows.start);
-        let mut from = row.min(ends.len()).checked_sub(1).map_or(0, |before| ends[before] as usize);
+        let mut fresh = list.fresh.as_deref().map(|fresh| (fresh, fresh.lists(rows.clone())));
         loop {
             // A stretch of rows without fresh edges: one test for all of them, and a tight loop.
-            let touched =
-                list.fresh.as_deref().and_then(|fresh| Some((fresh, fresh.next_touched(row, end)?)));
-            let stop = touched.as_ref().map_or(end, |(_, next)| *next);
+            let next = fresh.as_mut().and_then(|(fresh, lists)| Some((*fresh, lists.next()?)));
+            let stop = next.as_ref().map_or(usize::from(rows.end), |(_, (next, _))| usize::from(*next));
             let plain = row.min(ends.len())..stop.min(ends.len());
             for (vertex, to) in (first + plain.start as u32..).zip(&ends[plain]) {
                 let range = from..*to as usize;
                 from = range.end;
-                if range.is_empty() {
-                    continue;
-                }
-                let weights = weights.map_or(&[][..], |weights| &weights[range.clone()]);
-                let piece = Piece { neighbors: &neighbors[range], weights, sorted: true };
-                if visitor(vertex, piece) == Visit::Stop {
+                if !range.is_empty() && visitor(vertex, list.body_piece(range)) == Visit::Stop {
                     return Visit::Stop;
                 }
             }
-            let Some((_, next)) = touched else { return Visit::Continue };
+            let Some((fresh, (next, own))) = next else { return Visit::Continue };
+            let vertex = first + u32::from(next);
+            row = usize::from(next) + 1;
             // Rows beyond the body's last can have fresh lists.
-            let said = list.visit(next as u16, |piece| visitor(first + next as u32, piece));
+            let range = from..ends.get(usize::from(next)).map_or(from, |to| *to as usize);
+            from = range.end;
+            let pieces = fresh.pieces_at(next, own, list.body_piece(range));
+            if visit_pieces(pieces, |piece| visitor(vertex, piece)) == Visit::Stop {
+                return Visit::Stop;
+            }
+        }
+    }
+
+    /// Visits vertices of a group with one dense list, which begins at vertex `first`.
+    #[inline]
+    fn visit_chosen<F>(
+        list: &FrozenList,
+        ends: &[u32],
+        first: u32,
+        vertices: &[u32],
+        visitor: &mut F,
+    ) -> Visit
+    where
+        F: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        for vertex in vertices {
+            let row = (vertex - first) as usize;
+            let said = if list.fresh.as_ref().is_some_and(|fresh| fresh.touches(row as u16)) {
+                list.visit(row as u16, |piece| visitor(*vertex, piece))
+            } else if let Some(to) = ends.get(row) {
+                let from = row.checked_sub(1).map_or(0, |before| ends[before]);
+                visitor(*vertex, list.body_piece(from as usize..*to as usize))
+            } else {
+                Visit::Continue
+            };
             if said == Visit::Stop {
                 return Visit::Stop;
             }
-            from = ends.get(next).map_or(from, |to| *to as usize);
-            row = next + 1;
         }
+        Visit::Continue
     }
+}
+
+/// The groups that have vertices in `range`, ascending, and the rows of each.
+fn groups_of(range: Range<u32>) -> impl Iterator<Item = (GroupId, Range<u16>)> {
+    let groups = range.start / GROUP_SIZE..range.end.div_ceil(GROUP_SIZE);
+    let groups = if range.is_empty() { 0..0 } else { groups };
+    groups.map(move |group| {
+        let first = group * GROUP_SIZE;
+        let start = range.start.saturating_sub(first) as u16;
+        (GroupId(group), start..(range.end - first).min(GROUP_SIZE) as u16)
+    })
 }
 
 impl Topology for FrozenTopology {
@@ -215,10 +250,12 @@ impl Topology for FrozenTopology {
         degrees.fill(0);
         for side in direction.sides() {
             let groups = self.side(*side)?;
-            for (vertex, degree) in range.clone().zip(degrees.iter_mut()) {
-                let vertex = VertexId(vertex);
-                let lists = &groups[vertex.group().0 as usize];
-                *degree += lists.iter().map(|list| list.degree(vertex.row())).sum::<u32>();
+            for (group, rows) in groups_of(range.clone()) {
+                let start = (VertexId::new(group, rows.start).0 - range.start) as usize;
+                let of_group = &mut degrees[start..start + rows.len()];
+                for list in &groups[group.0 as usize] {
+                    list.add_degrees(rows.clone(), of_group);
+                }
             }
         }
         Ok(())
@@ -234,23 +271,15 @@ impl Topology for FrozenTopology {
     where
         F: FnMut(u32, Piece<'_>) -> Visit,
     {
-        if range.is_empty() {
-            return Ok(());
-        }
         let sides = direction.sides();
         let first = self.side(sides[0])?;
         let second = sides.get(1).map(|side| self.side(*side)).transpose()?;
-        let (from, last) = (VertexId(range.start), VertexId(range.end - 1));
-        for group in from.group().0..=last.group().0 {
-            let group = GroupId(group);
-            let row_start = if group == from.group() { from.row() } else { 0 };
-            let row_end = if group == last.group() { last.row() + 1 } else { GROUP_SIZE as u16 };
+        for (group, rows) in groups_of(range) {
             let lists = &first[group.0 as usize];
             if second.is_none()
                 && let [list] = &**lists
                 && let Some(ends) = list.body.dense_ends()
             {
-                let rows = row_start..row_end;
                 if Self::visit_dense(list, ends, group.first().0, rows, &mut visitor) == Visit::Stop {
                     return Ok(());
                 }
@@ -259,7 +288,7 @@ impl Topology for FrozenTopology {
             if lists.is_empty() && second.is_none_or(|second| second[group.0 as usize].is_empty()) {
                 continue;
             }
-            for row in row_start..row_end {
+            for row in rows {
                 let vertex = VertexId::new(group, row).0;
                 let mut said = Self::visit_lists(lists, vertex, row, &mut visitor);
                 if let Some(second) = second.filter(|_| said == Visit::Continue) {
@@ -286,14 +315,27 @@ impl Topology for FrozenTopology {
         let sides = direction.sides();
         let first = self.side(sides[0])?;
         let second = sides.get(1).map(|side| self.side(*side)).transpose()?;
-        for vertex in vertices {
-            let id = VertexId(*vertex);
-            let mut said = Self::visit_lists(&first[id.group().0 as usize], *vertex, id.row(), &mut visitor);
-            if let Some(second) = second.filter(|_| said == Visit::Continue) {
-                said = Self::visit_lists(&second[id.group().0 as usize], *vertex, id.row(), &mut visitor);
+        for of_group in vertices.chunk_by(|a, b| VertexId(*a).group() == VertexId(*b).group()) {
+            let group = VertexId(of_group[0]).group();
+            let lists = &first[group.0 as usize];
+            if second.is_none()
+                && let [list] = &**lists
+                && let Some(ends) = list.body.dense_ends()
+            {
+                if Self::visit_chosen(list, ends, group.first().0, of_group, &mut visitor) == Visit::Stop {
+                    return Ok(());
+                }
+                continue;
             }
-            if said == Visit::Stop {
-                return Ok(());
+            for vertex in of_group {
+                let row = VertexId(*vertex).row();
+                let mut said = Self::visit_lists(lists, *vertex, row, &mut visitor);
+                if let Some(second) = second.filter(|_| said == Visit::Continue) {
+                    said = Self::visit_lists(&second[group.0 as usize], *vertex, row, &mut visitor);
+                }
+                if said == Visit::Stop {
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -306,10 +348,9 @@ impl Topology for FrozenTopology {
         let cost = |block: usize| -> u64 {
             let vertex = VertexId((block * BLOCK) as u32);
             let lists = sides.iter().filter_map(|side| side.get(vertex.group().0 as usize)).flatten();
-            let rows = vertex.row()..vertex.row() + BLOCK as u16;
-            let edges: u64 =
-                lists.map(|list| rows.clone().map(|row| u64::from(list.degree(row))).sum::<u64>()).sum();
-            edges + BLOCK as u64
+            let (from, to) = (vertex.row(), vertex.row() + BLOCK as u16);
+            let edges: usize = lists.map(|list| list.edges_before(to) - list.edges_before(from)).sum();
+            (edges + BLOCK) as u64
         };
         let costs: Vec<u64> = (0..blocks).map(cost).collect();
         let total: u64 = costs.iter().sum();

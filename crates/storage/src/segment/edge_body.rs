@@ -86,6 +86,14 @@ impl Rows {
         }
     }
 
+    /// Edges of all rows before `row`.
+    fn edges_before(&self, row: u16) -> usize {
+        match self {
+            Self::Dense { ends } => end_before(ends, usize::from(row).min(ends.len())),
+            Self::Sparse { rows, ends } => end_before(ends, rows.partition_point(|other| *other < row)),
+        }
+    }
+
     fn for_each(&self, mut row: impl FnMut(u16, Range<usize>)) {
         let mut start = 0;
         let mut visit = |at: u16, end: u32| {
@@ -130,6 +138,12 @@ impl EdgeBody {
     #[inline]
     pub fn range(&self, row: u16) -> Range<usize> {
         self.rows.range(row)
+    }
+
+    /// Edges of all rows before `row`. Cost: a look, or a search in a sparse body.
+    #[must_use]
+    pub fn edges_before(&self, row: u16) -> usize {
+        self.rows.edges_before(row)
     }
 
     /// Where the list of each row ends, if every row up to the last has an entry.

@@ -16,7 +16,7 @@
 
 use crate::engine::Newer;
 use crate::segment::body::Body;
-use crate::segment::record::{RecordKey, RecordRef};
+use crate::segment::record::{RecordKey, RecordRef, Stamp};
 use crate::segment::run::Run;
 use crate::segment::tail::Tail;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -151,17 +151,26 @@ impl<B> Layer<B> {
     /// By how many the records that a snapshot at `timestamp` sees change the items of each key: 1 or -1,
     /// ascending by key; keys whose records cancel out are left out. Payloads aren't read.
     pub fn differences(&self, timestamp: Timestamp) -> Vec<(RecordKey, i64)> {
-        let stamps = self.run.stamps().chain(self.tail.stamps());
-        let visible = stamps.filter(|(_, stamp)| stamp.timestamp().visible_at(timestamp));
-        let mut found: Vec<_> = visible.map(|(key, stamp)| (key, stamp.difference())).collect();
-        // A stable sort sees that all but the tail is sorted.
-        found.sort_by_key(|(key, _)| *key);
-        found.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            kept.1 += if same { next.1 } else { 0 };
-            same
-        });
-        found.retain(|(_, difference)| *difference != 0);
+        let visible = |(key, stamp): (RecordKey, Stamp)| {
+            stamp.timestamp().visible_at(timestamp).then(|| (key, stamp.difference()))
+        };
+        let mut newer: Vec<_> = self.tail.stamps().filter_map(visible).collect();
+        newer.sort_unstable_by_key(|(key, _)| *key);
+        let mut newer = newer.into_iter().peekable();
+        let mut found: Vec<(RecordKey, i64)> = Vec::with_capacity(self.record_count());
+        let mut add = |(key, difference)| match found.last_mut() {
+            Some(last) if last.0 == key => last.1 += difference,
+            Some(last) if last.1 == 0 => *last = (key, difference),
+            _ => found.push((key, difference)),
+        };
+        for record in self.run.stamps().filter_map(visible) {
+            while let Some(first) = newer.next_if(|first| first.0 < record.0) {
+                add(first);
+            }
+            add(record);
+        }
+        newer.for_each(&mut add);
+        found.pop_if(|last| last.1 == 0);
         found
     }
 

@@ -39,9 +39,9 @@ pub mod atomic {
 /// Threads; a named thread is spawned with [`thread::spawn`].
 pub mod thread {
     #[cfg(shuttle)]
-    pub use shuttle::thread::{JoinHandle, yield_now};
+    pub use shuttle::thread::{JoinHandle, Thread, current, park, yield_now};
     #[cfg(not(shuttle))]
-    pub use std::thread::{JoinHandle, yield_now};
+    pub use std::thread::{JoinHandle, Thread, current, park, yield_now};
 
     /// Starts a named background thread.
     ///

@@ -12,10 +12,14 @@
 //! takes `buffer` alone, under the caller's latch.
 //!
 //! One leader: the [`LogWriter`] is taken out of `turn`, and put back when the durable timestamp
-//! is stored. Each batch has a number; who waits for the batch in flight sleeps on one condition
-//! variable (numbers alternate), who waits for the next batch on the other. So a leader that
-//! ends wakes all who are done, and just one of those who are not, to lead the next batch.
-//! With one variable for all, each batch would wake every client of the next one in vain.
+//! is stored. Each batch has a number; who waits for the batch in flight is listed with it (numbers
+//! alternate), who waits for the next batch with that one. So a leader that ends wakes all who are done,
+//! and just one of those who are not, to lead the next batch: that one first, so that the disk works on
+//! while the others are woken.
+//!
+//! Each sleeps by itself and finds out by one load that it is done: with a condition variable all who
+//! were woken would queue for `turn` again, to learn the same (three calls of the system a commit
+//! instead of two).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,7 +38,8 @@ use crate::log::options::LogOptions;
 use crate::log::recovery::Recovered;
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::thread::{self, Thread};
+use crate::sync::{Mutex, MutexGuard};
 
 /// The buffer may grow to so many times [`LogOptions::spill_bytes`] while a leader writes.
 const BUFFER_SPILLS_MAX: usize = 16;
@@ -48,8 +53,6 @@ pub(crate) struct Shared {
     /// Bytes in `buffer`. Stored under its lock, read without, to decide about a spill.
     pub(crate) buffered_bytes: AtomicUsize,
     pub(crate) turn: Mutex<Turn>,
-    /// Who waits for a batch sleeps at its number modulo 2.
-    ended: [Condvar; 2],
     /// Every frame through this timestamp is on stable storage. Only grows.
     /// Release by the leader before it gives its place back, Acquire by whoever asks.
     durable: AtomicU64,
@@ -72,6 +75,8 @@ pub(crate) struct Turn {
     batch: u64,
     /// The last timestamp of that batch.
     batch_ts: u64,
+    /// Who waits for a batch, at its number modulo 2.
+    waiting: [Vec<Arc<Waiter>>; 2],
     /// The failure that poisoned the log.
     cause: Option<Arc<IoError>>,
     /// Log position behind the last batch, in bytes.
@@ -79,6 +84,35 @@ pub(crate) struct Turn {
     pub(crate) batches_count: u64,
     pub(crate) batch_bytes: u64,
     pub(crate) syncs_count: u64,
+}
+
+/// Who sleeps until a batch ends, or until it shall lead one.
+///
+/// Concurrency: listed with `turn` locked, by the thread that then sleeps; whoever takes it off the list, with
+/// `turn` locked, wakes it. Release by the one, Acquire by the other: what was stored before is seen.
+#[derive(Debug)]
+struct Waiter {
+    thread: Thread,
+    /// Whether it waits for a sync: then it leads if it is woken before its batch has ended.
+    sync: bool,
+    woken: AtomicBool,
+}
+
+impl Waiter {
+    fn new(sync: bool) -> Arc<Self> {
+        Arc::new(Self { thread: thread::current(), sync, woken: AtomicBool::new(false) })
+    }
+
+    fn sleep(&self) {
+        while !self.woken.load(Ordering::Acquire) {
+            thread::park();
+        }
+    }
+
+    fn wake(&self) {
+        self.woken.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
 }
 
 /// Makes the next file.
@@ -111,6 +145,7 @@ impl Shared {
             writer: Some(LogWriter::new(end, position)),
             batch: 0,
             batch_ts: last_ts,
+            waiting: [const { Vec::new() }; 2],
             cause: None,
             position,
             batches_count: 0,
@@ -122,7 +157,6 @@ impl Shared {
             buffer: Mutex::new(Buffer::new(last_ts, frame_bytes)),
             buffered_bytes: AtomicUsize::new(0),
             turn: Mutex::new(turn),
-            ended: [Condvar::new(), Condvar::new()],
             durable: AtomicU64::new(last_ts),
             poisoned: AtomicBool::new(false),
             closed: AtomicBool::new(false),
@@ -204,9 +238,11 @@ impl Shared {
         }
         let last_ts = self.last_ts();
         assert!(ts <= last_ts, "commit {ts} was never appended, the last one is {last_ts}");
-        let mut turn = self.turn.lock();
         while self.durable() < ts {
-            turn = self.lead_or_wait(turn, ts, true)?;
+            let turn = self.turn.lock();
+            if self.durable() < ts {
+                self.lead_or_wait(turn, ts, true)?;
+            }
         }
         Ok(())
     }
@@ -224,11 +260,14 @@ impl Shared {
         if !is_above(spill_bytes) {
             return Ok(());
         }
-        let mut turn = self.turn.lock();
-        while (turn.writer.is_some() && is_above(spill_bytes)) || is_above(spill_bytes * BUFFER_SPILLS_MAX) {
-            turn = self.lead_or_wait(turn, ts, false)?;
+        loop {
+            let turn = self.turn.lock();
+            let may_lead = turn.writer.is_some() && is_above(spill_bytes);
+            if !may_lead && !is_above(spill_bytes * BUFFER_SPILLS_MAX) {
+                return Ok(());
+            }
+            self.lead_or_wait(turn, ts, false)?;
         }
-        Ok(())
     }
 
     /// Writes an empty, synced batch, if all is synced and the last batch is not such a one. It
@@ -247,33 +286,34 @@ impl Shared {
             }
             buffer.append(0, last_ts, &[], payload_crc(&[]));
         }
-        let mut turn = self.turn.lock();
-        // Some leader takes the seal with its batch; none has to, if a commit came first.
-        while !self.buffer.lock().is_empty() {
+        loop {
+            let turn = self.turn.lock();
+            // Some leader takes the seal with its batch; none has to, if a commit came first.
+            if self.buffer.lock().is_empty() {
+                return Ok(());
+            }
             let ts = turn.batch_ts;
-            turn = self.lead_or_wait(turn, ts, true)?;
+            self.lead_or_wait(turn, ts, true)?;
         }
-        Ok(())
     }
 
     /// Leads one batch if nobody does; else sleeps until the batch of `ts` has ended, or somebody
     /// is needed to lead it.
     ///
-    /// Callers wait for something that only a leader changes, and lead if it is still not so: then
-    /// the one whom [`Shared::hand_over`] wakes to lead either does, or another has done so and
-    /// wakes the rest.
-    fn lead_or_wait<'a>(
-        &'a self,
-        mut turn: MutexGuard<'a, Turn>,
-        ts: u64,
-        sync: bool,
-    ) -> Result<MutexGuard<'a, Turn>, LogError> {
+    /// Callers wait for something that only a leader changes, and look again with `turn` locked: it must
+    /// not be so yet when they call this. Who waits for a sync and is woken to lead does, or another has done
+    /// so before, takes it along and wakes it.
+    fn lead_or_wait(&self, mut turn: MutexGuard<'_, Turn>, ts: u64, sync: bool) -> Result<(), LogError> {
         if let Some(cause) = &turn.cause {
             return Err(LogError::OutcomeUnknown { ts, cause: cause.clone() });
         }
         let Some(mut writer) = turn.writer.take() else {
             let batch = if ts <= turn.batch_ts { turn.batch } else { turn.batch + 1 };
-            return Ok(self.ended[(batch % 2) as usize].wait(turn));
+            let waiter = Waiter::new(sync);
+            turn.waiting[(batch % 2) as usize].push(Arc::clone(&waiter));
+            drop(turn);
+            waiter.sleep();
+            return Ok(());
         };
         let batch = {
             let mut buffer = self.buffer.lock();
@@ -295,10 +335,13 @@ impl Shared {
         let written = writer.write(batch, sync);
         std::mem::forget(unwinding);
         match written {
-            Ok(written) => Ok(self.hand_over(writer, written)),
+            Ok(written) => {
+                self.hand_over(writer, written);
+                Ok(())
+            }
             Err(cause) if planted(Bug::FailedSyncForgotten) && writer.position() > begin => {
                 let durable_ts = self.durable();
-                drop(self.hand_over(writer, Written { durable_ts, ..Written::default() }));
+                self.hand_over(writer, Written { durable_ts, ..Written::default() });
                 Err(LogError::OutcomeUnknown { ts, cause: Arc::new(cause) })
             }
             Err(cause) => Err(LogError::OutcomeUnknown { ts, cause: self.poison(cause) }),
@@ -306,7 +349,7 @@ impl Shared {
     }
 
     /// Publishes what a leader did, and lets the next one lead.
-    fn hand_over(&self, writer: LogWriter, written: Written) -> MutexGuard<'_, Turn> {
+    fn hand_over(&self, writer: LogWriter, written: Written) {
         if !planted(Bug::TwoLeaders) {
             debug_assert!(written.durable_ts >= self.durable(), "the durable timestamp only grows");
             self.durable.store(written.durable_ts, Ordering::Release);
@@ -326,16 +369,22 @@ impl Shared {
         turn.batches_count += u64::from(written.batch_bytes > 0);
         turn.batch_bytes += written.batch_bytes;
         turn.syncs_count += written.syncs;
-        self.ended[(turn.batch % 2) as usize].notify_all();
-        if !planted(Bug::NobodyWoken) {
-            self.ended[((turn.batch + 1) % 2) as usize].notify_one();
-        }
+        let batch = (turn.batch % 2) as usize;
+        let done = std::mem::take(&mut turn.waiting[batch]);
+        let following = &mut turn.waiting[1 - batch];
+        // Who waits for no sync may find that it need not lead: without one who does, all of them look.
+        let leaders = match following.iter().position(|waiter| waiter.sync) {
+            Some(at) => vec![following.swap_remove(at)],
+            None => std::mem::take(following),
+        };
+        drop(turn);
         if planted(Bug::TwoLeaders) {
-            drop(turn);
             self.durable.store(written.durable_ts, Ordering::Release);
-            turn = self.turn.lock();
         }
-        turn
+        if !planted(Bug::NobodyWoken) {
+            leaders.iter().for_each(|waiter| waiter.wake());
+        }
+        done.iter().for_each(|waiter| waiter.wake());
     }
 
     /// Nothing is written any more; everybody who waits learns why.
@@ -346,9 +395,9 @@ impl Shared {
         if !planted(Bug::NotPoisoned) {
             self.poisoned.store(true, Ordering::Release);
         }
-        for ended in &self.ended {
-            ended.notify_all();
-        }
+        let waiting = std::mem::take(&mut turn.waiting);
+        drop(turn);
+        waiting.iter().flatten().for_each(|waiter| waiter.wake());
         cause
     }
 }

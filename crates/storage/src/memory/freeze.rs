@@ -202,10 +202,9 @@ impl Freezer<'_> {
         let column = body.column(key);
         let (number, present) = match (own, in_body) {
             (Some(value), _) => (value.and_then(Value::as_f64), value.is_some()),
-            (None, Some(at)) => (
-                column.and_then(|column| column.number(at)),
-                column.is_some_and(|column| column.has(at)),
-            ),
+            (None, Some(at)) => {
+                (column.and_then(|column| column.number(at)), column.is_some_and(|column| column.has(at)))
+            }
             (None, None) => (None, false),
         };
         self.weight_of(number, present, edge_type, source, net.key.neighbor())

@@ -1,7 +1,7 @@
 //! The merge queue: segments whose records wait to become part of a body, and who does it.
 //!
 //! ```text
-//! due       records > max(64, items / 64)          queued, first come first served
+//! due       records > max(512, items / 64)         queued, first come first served
 //! overdue   records > 4 x that                     the next writer merges it before its latch
 //! idle      unchanged from one quiet time to the next   merged, so that tails give their memory back
 //! retained  has layers that an open snapshot needs trimmed when the oldest snapshot moves
@@ -28,6 +28,9 @@ use std::time::Duration;
 
 /// How long a segment that could not be merged yet, or that just changed, is left alone.
 const PAUSE: Duration = Duration::from_millis(10);
+/// Records that never make a merge due, however small the body: a merge costs a body's rows at least, and
+/// with 64 of them a graph that had just begun to grow was merged all the time (a quarter more commits/s).
+const RECORDS_WORTH_A_MERGE: usize = 512;
 /// How long nothing must happen before segments that stay below the threshold are looked for.
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -94,7 +97,7 @@ impl Rounds {
 /// Records that a segment may hold before a merge is due.
 fn threshold<B: Body>(segment: &Segment<B>) -> (usize, usize) {
     let version = segment.load();
-    (version.layer.record_count(), (version.layer.body.items() / 64).max(64))
+    (version.layer.record_count(), (version.layer.body.items() / 64).max(RECORDS_WORTH_A_MERGE))
 }
 
 impl Merger {

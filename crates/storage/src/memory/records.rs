@@ -42,6 +42,17 @@ fn place(vertex: VertexId, subject: Option<EdgeSubject>) -> u64 {
     u64::from(vertex.group().0) << 20 | low
 }
 
+/// What a mutation does to an edge, if it is about one.
+fn of_edge(mutation: &Mutation) -> Option<(&EdgeId, Operation, &Properties)> {
+    Some(match mutation {
+        Mutation::InsertEdge { edge, properties } => (edge, Operation::Insert, properties),
+        Mutation::ReplaceEdge { edge, properties } => (edge, Operation::Replace, properties),
+        Mutation::DeleteEdge { edge } => (edge, Operation::Delete, &Properties::EMPTY),
+        Mutation::SetEdgeProperties { edge, properties } => (edge, Operation::Set, properties),
+        _ => return None,
+    })
+}
+
 impl Prepared {
     /// Finds or makes the segments of `mutations` and sorts their records.
     ///
@@ -70,40 +81,37 @@ impl Prepared {
         let mut push = |vertex: VertexId, subject, key, stamp, payload: Properties| {
             entries.push((place(vertex, subject), vertex, subject, Record { key, stamp, payload }));
         };
-        let mut edge = |edge: &EdgeId, stamp: Stamp, payload: &Properties| {
-            let out = EdgeSubject::new(edge.edge_type, Direction::Out);
-            let key = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator);
-            push(edge.source, Some(out), key, stamp, payload.clone());
-            // The in side keeps no properties: it finds them by a search in the out list.
-            let moves = matches!(stamp.operation(), Operation::Insert | Operation::Delete);
-            if moves && !planted(Bug::ForgetInEdge) {
-                let into = EdgeSubject::new(edge.edge_type, Direction::In);
-                let key = RecordKey::edge(edge.target.row(), edge.source.0, edge.discriminator);
-                push(edge.target, Some(into), key, stamp, Properties::EMPTY);
-            }
-        };
+        // Out sides first: writes come by edge, so that these are sorted already, type by type.
         for (timestamp, mutation) in mutations.clone() {
-            let (id, operation, payload) = match mutation {
-                Mutation::InsertEdge { edge, properties } => (edge, Operation::Insert, properties),
-                Mutation::ReplaceEdge { edge, properties } => (edge, Operation::Replace, properties),
-                Mutation::DeleteEdge { edge } => (edge, Operation::Delete, &Properties::EMPTY),
-                Mutation::SetEdgeProperties { edge, properties } => (edge, Operation::Set, properties),
-                _ => continue,
-            };
-            edge(id, Stamp::new(timestamp, operation), payload);
+            let Some((edge, operation, payload)) = of_edge(mutation) else { continue };
+            let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
+            let key = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator);
+            push(edge.source, Some(subject), key, Stamp::new(timestamp, operation), payload.clone());
         }
         for (timestamp, mutation) in mutations {
             let (vertex, operation, payload) = match mutation {
                 Mutation::InsertVertex { vertex, properties, .. } => (*vertex, Operation::Insert, properties),
                 Mutation::DeleteVertex { vertex } => (*vertex, Operation::Delete, &Properties::EMPTY),
                 Mutation::SetVertexProperties { vertex, properties } => (*vertex, Operation::Set, properties),
-                _ => continue,
+                _ => {
+                    // The in side keeps no properties: it finds them by a search in the out list.
+                    let moves = |operation| matches!(operation, Operation::Insert | Operation::Delete);
+                    let edge = of_edge(mutation).filter(|(_, operation, _)| moves(*operation));
+                    if let Some((edge, operation, _)) = edge.filter(|_| !planted(Bug::ForgetInEdge)) {
+                        let subject = EdgeSubject::new(edge.edge_type, Direction::In);
+                        let key = RecordKey::edge(edge.target.row(), edge.source.0, edge.discriminator);
+                        let stamp = Stamp::new(timestamp, operation);
+                        push(edge.target, Some(subject), key, stamp, Properties::EMPTY);
+                    }
+                    continue;
+                }
             };
             let stamp = Stamp::new(timestamp, operation);
             push(vertex, None, RecordKey::vertex(vertex.row()), stamp, payload.clone());
         }
         if entries.len() > 1 {
-            entries.sort_unstable_by_key(|(place, _, _, record)| (*place, record.key, record.stamp));
+            // Stable: it makes use of what is sorted already.
+            entries.sort_by_key(|(place, _, _, record)| (*place, record.key, record.stamp));
         }
         let mut records = Vec::with_capacity(entries.len());
         let mut parts: Vec<(Target, Range<usize>)> = Vec::new();

@@ -38,7 +38,7 @@ use std::sync::Arc;
 pub struct Resolved {
     /// What changes, in order.
     pub mutations: Vec<Mutation>,
-    /// What nobody may have changed since S. Sorted, each once.
+    /// What nobody may have changed since S, each once: first the ends of new edges, by id.
     pub keys: Vec<Key>,
     /// Added edges: one that somebody changed since S gets another discriminator.
     pub adds: Vec<EdgeId>,
@@ -75,8 +75,6 @@ pub fn resolve<V: View>(
         resolved.vertex_entries(view, writes)?;
         resolved.edge_entries(view, writes)?;
     }
-    resolved.keys.sort_unstable();
-    resolved.keys.dedup();
     Ok(resolved)
 }
 
@@ -118,15 +116,16 @@ impl Resolved {
     }
 
     fn edges(&mut self, writes: &Writes) {
+        let mut ends = Vec::new();
         for (edge, write) in writes.edges() {
             match write {
                 EdgeWrite::Add(properties) => {
-                    self.ends(writes, edge);
+                    ends.extend([edge.source, edge.target]);
                     self.adds.push(edge);
                     self.mutations.push(Mutation::InsertEdge { edge, properties: properties.clone() });
                 }
                 EdgeWrite::Insert(properties) => {
-                    self.ends(writes, edge);
+                    ends.extend([edge.source, edge.target]);
                     self.keys.push(Key::Edge(edge));
                     self.mutations.push(Mutation::InsertEdge { edge, properties: properties.clone() });
                 }
@@ -150,14 +149,10 @@ impl Resolved {
                 }
             }
         }
-    }
-
-    fn ends(&mut self, writes: &Writes, edge: EdgeId) {
-        for end in [edge.source, edge.target] {
-            if !matches!(writes.vertex(end), Some(VertexWrite::Insert { .. })) {
-                self.keys.push(Key::Vertex(end));
-            }
-        }
+        ends.sort_unstable();
+        ends.dedup();
+        ends.retain(|end| !matches!(writes.vertex(*end), Some(VertexWrite::Insert { .. })));
+        self.keys.splice(0..0, ends.into_iter().map(Key::Vertex));
     }
 
     fn vertex_entries<V: View>(&mut self, view: &V, writes: &Writes) -> Result<()> {

@@ -104,6 +104,10 @@ fn slot<T: Clone>(table: &mut Vec<Option<T>>, id: u16) -> &mut Option<T> {
     &mut table[usize::from(id)]
 }
 
+fn has<T>(table: &[Option<T>], id: u16) -> bool {
+    table.get(usize::from(id)).is_some_and(Option::is_some)
+}
+
 fn entries<T>(table: &[Option<T>]) -> impl Iterator<Item = (u16, &T)> {
     table.iter().enumerate().filter_map(|(id, entry)| Some((id as u16, entry.as_ref()?)))
 }
@@ -272,7 +276,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// `conflict` if the name or property is there with another meaning, which a transaction that
-    /// began earlier could not see.
+    /// began earlier could not see, or the number with another name, as in a damaged file.
     pub fn would_change(&self, change: &SchemaChange) -> Result<bool> {
         let differs = |what: &str, name: &str| {
             Error::conflict(format!("{what} `{name}` was defined differently by another transaction"))
@@ -280,9 +284,11 @@ impl Catalogue {
         match change {
             SchemaChange::AddLabel { id, name } => match self.label(name) {
                 Some(known) if known != *id => Err(differs("label", name)),
+                None if has(&self.labels, id.0) => Err(differs("label", &self.label_name(*id))),
                 known => Ok(known.is_none()),
             },
             SchemaChange::AddEdgeType { id, name, simple } => match self.edge_type(name) {
+                None if has(&self.edge_types, id.0) => Err(differs("edge type", &self.edge_type_name(*id))),
                 None => Ok(true),
                 Some(known) => {
                     let same = self.edge_type_definition(known).is_some_and(|kind| kind.simple == *simple);
@@ -291,6 +297,7 @@ impl Catalogue {
             },
             SchemaChange::AddKey { id, name } => match self.key(name) {
                 Some(known) if known != *id => Err(differs("property key", name)),
+                None if has(&self.keys, id.0) => Err(differs("property key", &self.key_name(*id))),
                 known => Ok(known.is_none()),
             },
             SchemaChange::DefineProperty { owner, key, value_type } => {
@@ -432,6 +439,13 @@ mod tests {
         assert!(catalogue.would_change(&other_type).unwrap_err().is_conflict());
         let parallel = SchemaChange::AddEdgeType { id: TypeId(2), name: "KNOWS".into(), simple: false };
         assert!(catalogue.would_change(&parallel).unwrap_err().is_conflict());
+        for second_name in [
+            SchemaChange::AddLabel { id: LabelId(0), name: "City".into() },
+            SchemaChange::AddEdgeType { id: TypeId(2), name: "LIKES".into(), simple: true },
+            SchemaChange::AddKey { id: KeyId(1), name: "until".into() },
+        ] {
+            assert!(catalogue.would_change(&second_name).unwrap_err().is_conflict(), "{second_name:?}");
+        }
         let loose = SchemaChange::AddIndex(on(Owner::Label(LabelId(0)), false));
         let error = catalogue.would_change(&loose).unwrap_err();
         assert!(

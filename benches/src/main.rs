@@ -4,6 +4,7 @@
 //! plan       how much is measured              engine/    what each store can do, and how it is set up
 //! edges      which edges, in which order       workload/  what is measured, a file a part
 //! race       who runs when; ratios             goals      what should be reached, in one table
+//! stopwatch  wall and CPU time of a run
 //! results    results.json                      table, plot   the same for people
 //! ```
 //!
@@ -16,6 +17,7 @@ mod plan;
 mod plot;
 mod race;
 mod results;
+mod stopwatch;
 mod table;
 mod workload;
 

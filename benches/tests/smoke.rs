@@ -38,6 +38,13 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         assert!(texts("name").contains(name), "{name} is missing");
     }
     assert!(entries.iter().all(|entry| entry["ours"]["median"].as_f64().is_some_and(f64::is_finite)));
+    let reads = entries.iter().filter(|entry| entry["section"] == "Reads by engine");
+    for (entry, side) in reads.flat_map(|entry| [(entry, "ours_spent"), (entry, "theirs_spent")]) {
+        let spent = entry[side].as_array().expect("each run says what it took");
+        assert_eq!(Some(spent.len() as u64), entry["runs"].as_u64(), "{entry}");
+        let positive = |time: &str| spent.iter().all(|run| run[time].as_f64().is_some_and(|time| time > 0.0));
+        assert!(positive("wall") && positive("cpu"), "{entry}");
+    }
     let tables = fs::read_to_string(folder.path().join("results.md")).expect("tables are there");
     assert_eq!(tables, String::from_utf8_lossy(&done.stdout).trim_end_matches('\n').to_owned() + "\n");
     assert!(folder.path().join("live.svg").exists() && folder.path().join("linkbench.svg").exists());

@@ -11,14 +11,14 @@ use crate::edges::{Contents, sorted_rmat};
 use crate::engine::kind::Kind;
 use crate::engine::store::{Commit, Edge, Reader, Store};
 use crate::plan::{Work, expect, wrong};
-use crate::race::Race;
+use crate::race::{Race, Sample};
 use crate::results::Heading;
+use crate::stopwatch::Stopwatch;
 use crate::workload::stores::{names, open_all};
 use evergraph::generate::random::Random;
 use evergraph_graph::error::Result;
 use evergraph_measure::figure::Unit;
 use evergraph_measure::social::shape::{Shuffle, Zipf};
-use std::time::Instant;
 
 const PURPOSE: u64 = 402;
 const EXPONENT: f64 = 0.8;
@@ -68,19 +68,19 @@ fn ask<T: PartialEq + std::fmt::Debug>(
     mut question: impl FnMut(&mut dyn Reader) -> Result<T>,
     value: impl Fn(f64, &T) -> f64,
 ) -> Result<Race> {
-    let mut race = Race::new(names());
+    let mut race = Race::new(names()).undisturbed();
     let mut expected: Option<T> = None;
     for round in 0..rounds {
         race.round(round, |place| {
             let mut answered = None;
             stores[place].read(&mut |reader| {
-                let began = Instant::now();
+                let watch = Stopwatch::start();
                 let answer = question(reader)?;
-                answered = Some((began.elapsed().as_secs_f64(), answer));
+                answered = Some((watch.stop(), answer));
                 Ok(())
             })?;
-            let (seconds, answer) = answered.expect("a store that reads calls its reader");
-            let measured = value(seconds, &answer);
+            let (spent, answer) = answered.expect("a store that reads calls its reader");
+            let measured = Sample::timed(value(spent.wall, &answer), spent);
             match &expected {
                 Some(expected) => {
                     if answer != *expected {

@@ -7,8 +7,9 @@ use crate::engine::kind::Kind;
 use crate::engine::store::{Commit, Edge, Store};
 use crate::goals::baseline;
 use crate::plan::Work;
-use crate::race::Race;
+use crate::race::{Race, Sample};
 use crate::results::Heading;
+use crate::stopwatch::{Spent, Stopwatch};
 use crate::workload::stores::{names, open_all};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::figure::Unit;
@@ -81,17 +82,18 @@ fn files_and_restart(work: &mut Work<'_>, edges: &[Edge]) -> Result<()> {
     let mut race = Race::new(names().chain([baseline::BYTES]));
     for round in 0..rounds {
         race.round(round, |place| {
-            let began = Instant::now();
+            let watch = Stopwatch::start();
+            let sample = |spent: Spent| Sample::timed(spent.wall, spent);
             let Some(kind) = Kind::ALL.get(place) else {
                 // Our files, as those are what is opened.
                 read_files(&folders[0])?;
-                return Ok(began.elapsed().as_secs_f64());
+                return Ok(sample(watch.stop()));
             };
             let store = kind.open(&folders[place], vertices, Commit::Unsynced)?;
-            let seconds = began.elapsed().as_secs_f64();
+            let sample = sample(watch.stop());
             expected.check(kind.name(), &*store)?;
             store.close()?;
-            Ok(seconds)
+            Ok(sample)
         })?;
     }
     let heading = Heading::new("restart.open", "opening a database from its files", Unit::Seconds);

@@ -51,7 +51,7 @@ impl FromStr for GraphPath {
 pub struct FileGraph {
     /// Its name in results.
     pub name: String,
-    /// Vertices are numbered below this; some numbers may have no edges.
+    /// Vertices are numbered below this; some may have no edges.
     pub vertices: u32,
     /// Pairs of numbers, each once, in an order drawn by the seed.
     pub edges: Vec<Edge>,
@@ -69,10 +69,15 @@ impl FileGraph {
         database.import(&options, &|_| ())?;
         let topology = database.snapshot().freeze(&Projection::all(Direction::Out))?;
         let mut edges = Vec::new();
-        topology.visit(Direction::Out, 0..topology.bound(), &mut PieceBuffer::default(), |source, piece| {
-            edges.extend(piece.neighbors.iter().map(|target| (source, *target)));
-            Visit::Continue
-        })?;
+        topology.visit(
+            Direction::Out,
+            0..topology.bound(),
+            &mut PieceBuffer::default(),
+            |source, piece| {
+                edges.extend(piece.neighbors.iter().map(|target| (source, *target)));
+                Visit::Continue
+            },
+        )?;
         edges.sort_unstable();
         edges.dedup();
         if edges.is_empty() {
@@ -83,7 +88,7 @@ impl FileGraph {
         for last in (1..edges.len()).rev() {
             edges.swap(last, random.below(last as u64 + 1) as usize);
         }
-        Ok(Self { name: from.name.clone(), vertices: topology.bound(), edges })
+        Ok(Self { name: from.name.clone(), vertices: topology.vertices().len() as u32, edges })
     }
 
     /// Edges a vertex, rounded.

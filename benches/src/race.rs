@@ -33,21 +33,38 @@ pub struct Runs {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sample {
     value: f64,
-    spent: Option<Spent>,
+    time: Time,
+}
+
+/// Who knows what a run took.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Time {
+    /// The run, which is a part of what the race sees.
+    Own(Spent),
+    /// The race: the run is all that it sees.
+    Race,
+    /// Nobody.
+    Unknown,
 }
 
 impl Sample {
     /// A figure of a run that took `spent`.
     #[must_use]
     pub fn timed(value: f64, spent: Spent) -> Self {
-        Self { value, spent: Some(spent) }
+        Self { value, time: Time::Own(spent) }
+    }
+
+    /// A figure of a run in another process, which doesn't say what CPU time it took.
+    #[must_use]
+    pub fn elsewhere(value: f64) -> Self {
+        Self { value, time: Time::Unknown }
     }
 }
 
 /// A figure of a run that has no part but what is measured: the race measures what it takes.
 impl From<f64> for Sample {
     fn from(value: f64) -> Self {
-        Self { value, spent: None }
+        Self { value, time: Time::Race }
     }
 }
 
@@ -85,11 +102,18 @@ impl Race {
                 let watch = Stopwatch::start();
                 let sample: Sample = run(place)?.into();
                 let whole = watch.stop();
-                Ok((sample.value, sample.spent.unwrap_or(whole)))
+                let spent = match sample.time {
+                    Time::Own(spent) => Some(spent),
+                    Time::Race => Some(whole),
+                    Time::Unknown => None,
+                };
+                Ok((sample.value, spent))
             };
-            let gap = |(_, spent): &(f64, Spent)| if self.undisturbed { spent.gap() } else { 0.0 };
+            let undisturbed = self.undisturbed;
+            let gap =
+                |(_, spent): &(f64, Option<Spent>)| spent.filter(|_| undisturbed).map_or(0.0, Spent::gap);
             let ((value, spent), repeated) = steady(timed, gap)?;
-            self.runs[place].add(value, Some(spent), repeated);
+            self.runs[place].add(value, spent, repeated);
         }
         Ok(())
     }
@@ -103,7 +127,8 @@ impl Race {
     pub fn note_samples(&mut self, samples: &[Sample], repeated: usize) {
         assert_eq!(samples.len(), self.names.len(), "a sample of each contender");
         for (runs, sample) in self.runs.iter_mut().zip(samples) {
-            runs.add(sample.value, sample.spent, repeated);
+            let spent = if let Time::Own(spent) = sample.time { Some(spent) } else { None };
+            runs.add(sample.value, spent, repeated);
         }
     }
 

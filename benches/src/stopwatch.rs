@@ -16,6 +16,7 @@
 use evergraph_graph::error::Result;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
+use std::ops::Add;
 use std::time::{Duration, Instant};
 
 /// Wall and CPU time may differ by this part of the wall time before a run is repeated.
@@ -43,6 +44,14 @@ impl Spent {
     #[must_use]
     pub fn gap(self) -> f64 {
         (self.busy() - 1.0).abs()
+    }
+}
+
+impl Add for Spent {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self { wall: self.wall + more.wall, cpu: self.cpu + more.cpu }
     }
 }
 

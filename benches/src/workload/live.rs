@@ -9,13 +9,14 @@
 //!
 //! The live run comes first after the inserts, so that it bears the merges that they cause.
 
-use crate::edges::rmat;
+use crate::edges::distinct;
 use crate::engine::store::Edge;
 use crate::goals::baseline;
 use crate::plan::Work;
 use crate::race::{Race, Sample};
 use crate::results::{Heading, Median};
 use crate::stopwatch::{Spent, Stopwatch, steady};
+use crate::workload::pool::pool;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -26,7 +27,6 @@ use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_measure::figure::Unit;
 use evergraph_measure::kernel::{Kernel, static_copy};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -76,7 +76,7 @@ impl State {
 /// # Errors
 /// `corrupt` if a live answer differs from the static one; what reading and writing meet.
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
-    let edges = rmat(work.plan, 16)?;
+    let edges = distinct(work.plan, 16)?;
     let mut graph = Graph::load(&work.place("live-0"), &edges)?;
     let source = busiest(&edges, work.plan.vertices());
     let mut loads = 0;
@@ -120,27 +120,20 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     work.note(
         "static: compressed sparse rows, the same kernel, the same edges; copying into them is not timed",
     );
-    work.note("edges have a weight, a property that only SSSP reads; parallel edges stay");
+    work.note("edges have a weight, a property that only SSSP reads; no two are parallel");
     work.note("beside a writer, the static run has the writer beside it too");
     Ok(())
 }
 
-fn pool(threads: usize) -> Result<ThreadPool> {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|error| {
-        Error::new(ErrorKind::Io, format!("start {threads} threads: {error}")).because(error)
-    })
-}
-
 /// The vertex with the most out-edges.
-fn busiest(edges: &[Edge], vertices: u32) -> u32 {
+pub fn busiest(edges: &[Edge], vertices: u32) -> u32 {
     let mut degrees = vec![0u32; vertices as usize];
     edges.iter().for_each(|edge| degrees[edge.0 as usize] += 1);
     (0..vertices).max_by_key(|vertex| degrees[*vertex as usize]).unwrap_or(0)
 }
 
-/// A weight that follows from the ends: 1 to 256.
-fn weight((source, target): Edge) -> f64 {
+/// A weight that follows from the ends: 1 to 256, a whole number.
+pub fn weight((source, target): Edge) -> f64 {
     let mixed = (u64::from(source) << 32 | u64::from(target)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     1.0 + (mixed >> 56) as f64
 }

@@ -1,7 +1,7 @@
 //! Storage: bytes an edge in memory and on disk; how long opening takes; what checkpoints and a snapshot that
 //! stays open cost those who write.
 
-use crate::edges::{Contents, Order, sorted_rmat};
+use crate::edges::{Contents, Order, sorted};
 use crate::engine::evergraph::EvergraphStore;
 use crate::engine::kind::Kind;
 use crate::engine::store::{Commit, Edge, Store};
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// `corrupt` if a store has other edges after it was opened again; what engines say.
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
-    let edges = sorted_rmat(work.plan, 16)?;
+    let edges = sorted(work.plan, 16)?;
     files_and_restart(work, &edges)?;
     memory(work, &edges)?;
     disturbed(

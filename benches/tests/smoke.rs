@@ -54,6 +54,7 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "live.triangles.fresh_10.threads_2",
         "linkbench.tao.clients_2.p999",
         "restart.open",
+        "held_snapshot.memory",
         "static.triangles.threads_2",
         "in_place.wcc.prepare.threads_2",
         "properties.vertices.read_4.columns",

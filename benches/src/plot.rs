@@ -66,6 +66,8 @@ struct Chart {
     bars: Vec<Bar>,
     /// A line across all bars; those that are too many times as long are cut.
     mark: Option<f64>,
+    /// What was measured on; may be empty.
+    footer: String,
 }
 
 /// File names with their plots; none for figures that were not measured.
@@ -124,7 +126,11 @@ fn live_beside_others(results: &Results) -> Option<Chart> {
     let array = found(by_scans, baseline::STATIC)?.theirs?.median;
     let others = results.entries.iter().filter(|entry| entry.name == by_scans).filter_map(|entry| {
         let name = entry.peer.as_deref().filter(|peer| *peer != baseline::STATIC)?;
-        Some(bar(&format!("{name}, nobody writes"), entry.theirs?.median / array, Whose::Theirs))
+        Some(bar(
+            &format!("{}, nobody writes", proper_name(name)),
+            entry.theirs?.median / array,
+            Whose::Theirs,
+        ))
     });
     let mut others: Vec<Bar> = others.collect();
     others.sort_by(|one, other| one.value.total_cmp(&other.value));
@@ -132,15 +138,13 @@ fn live_beside_others(results: &Results) -> Option<Chart> {
         return None;
     }
     let array = bar("static array: never changes", 1.0, Whose::Base);
-    let unknown = String::new();
     Some(Chart {
         title: "PageRank on a graph that is being written to".to_owned(),
-        caption: format!(
-            "time as a multiple of a static array's, same edges, 1 thread; less is better. {}",
-            results.plan.get("graph").unwrap_or(&unknown)
-        ),
+        caption: "time as a multiple of a static array's, same edges, 1 thread; less is better; bars with a gap are cut"
+            .to_owned(),
         bars: std::iter::once(array).chain(ours).chain(others).collect(),
         mark: Some(1.0),
+        footer: results.plan.get("graph").cloned().unwrap_or_default(),
     })
 }
 
@@ -164,6 +168,7 @@ fn live(results: &Results) -> Option<Chart> {
             .to_owned(),
         bars,
         mark: Some(1.0),
+        footer: String::new(),
     })
 }
 
@@ -184,12 +189,19 @@ fn by_engine(results: &Results, name: &str, title: &str, more_is_better: bool) -
     });
     let caption = if more_is_better { "more is better" } else { "less is better" };
     let bars = std::iter::once(ours).chain(theirs).collect();
-    Some(Chart { title: title.to_owned(), caption: caption.to_owned(), bars, mark: None })
+    Some(Chart {
+        title: title.to_owned(),
+        caption: caption.to_owned(),
+        bars,
+        mark: None,
+        footer: String::new(),
+    })
 }
 
 impl Chart {
     fn svg(&self) -> String {
-        let height = TOP + ROW * self.bars.len() as f64 + 12.0;
+        let end = TOP + ROW * self.bars.len() as f64;
+        let height = end + if self.footer.is_empty() { 12.0 } else { 28.0 };
         let longest =
             self.bars.iter().map(|bar| bar.value).chain(self.mark).fold(f64::MIN_POSITIVE, f64::max);
         let longest = self.mark.map_or(longest, |mark| longest.min(MARKS_MAX * mark));
@@ -218,12 +230,24 @@ impl Chart {
             svg += &text(LABELS + width + 6.0, y + 14.0, strong, &bar.text);
         }
         if let Some(mark) = self.mark {
-            let (x, top, end) = (LABELS + length(mark), TOP - 6.0, height - 8.0);
+            let (x, top, end) = (LABELS + length(mark), TOP - 6.0, end + 4.0);
             svg += &format!(
                 "<line class=\"mark\" x1=\"{x:.1}\" y1=\"{top:.1}\" x2=\"{x:.1}\" y2=\"{end:.1}\"/>\n"
             );
         }
+        if !self.footer.is_empty() {
+            svg += &text(12.0, height - 10.0, " font-size=\"11\"", &self.footer);
+        }
         svg + "</svg>\n"
+    }
+}
+
+/// An engine's name as its makers write it.
+fn proper_name(name: &str) -> &str {
+    match name {
+        "lmdb" => "LMDB",
+        "rocksdb" => "RocksDB",
+        name => name,
     }
 }
 
@@ -280,6 +304,7 @@ mod tests {
     #[test]
     fn the_main_plot_has_the_array_then_ours_then_the_others_by_time_and_cuts_what_is_too_long() {
         let mut results = Results::default();
+        results.plan.insert("graph".to_owned(), "R-MAT, tiny".to_owned());
         let mut scans = Race::new(["evergraph", "slow", "lmdb", "static"]);
         scans.note(&[0.2, 5.0, 0.4, 0.1]);
         results.add_race("Reads", &Heading::new("pagerank.by_scans", "PageRank", Unit::Seconds), &scans);
@@ -297,6 +322,7 @@ mod tests {
         assert_eq!(bars(svg), expected, "the static array is one tenth of the longest bar");
         assert_eq!(svg.matches("class=\"cut\"").count(), 1, "50 x is cut at 10 x");
         assert!(svg.contains(">50.00 x<") && svg.contains(">4.00 x<") && svg.contains(">1.25 x<"));
+        assert!(svg.contains(">LMDB, nobody writes<") && svg.contains(">R-MAT, tiny<"));
         assert!(svg.contains("prefers-color-scheme: dark") && svg.contains("<title>PageRank"));
     }
 }

@@ -4,7 +4,7 @@
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
 #   COMPARE_FLAGS     passed to the scripts of `make compare`: --quick for small graphs, in a minute
 #   ENGINES_FLAGS     passed to the harness of `make bench`: --scale 20, --rounds 9, --only live,writes, ...
-#                     --graph NAME=PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
+#                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
 #                     in live, reads, in-place and static; with --files-only for that graph alone
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc), to run beside our kernels
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...

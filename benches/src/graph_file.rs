@@ -3,6 +3,7 @@
 //! ```text
 //! --graph twitter-ego=twitter.e.gz                  anything that `evergraph import` reads: lists, CSV, Parquet,
 //! --graph snb=snb-interactive-mini/graph            packed or not; a folder of LDBC's generator
+//! --graph knows=person_0_0.csv,person_knows_person_0_0.csv    several files
 //! ```
 //!
 //! Our own importer reads them, so that no form is known in two places. What an engine gets is the pairs of
@@ -23,26 +24,26 @@ use std::str::FromStr;
 
 const PURPOSE: u64 = 405;
 
-/// Where a graph is, and what it is called: `NAME=PATH`.
+/// Where a graph is, and what it is called: `NAME=PATH,PATH`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GraphPath {
     /// Its name in results.
     pub name: String,
-    /// A file, or a folder of files.
-    pub path: PathBuf,
+    /// Files, or folders of files.
+    pub paths: Vec<PathBuf>,
 }
 
 impl FromStr for GraphPath {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let (name, path) = text.split_once('=').ok_or("expected NAME=PATH")?;
+        let (name, paths) = text.split_once('=').ok_or("expected NAME=PATH or NAME=PATH,PATH")?;
         // Names of figures have dots between their parts.
         let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
         if name.is_empty() || !name.chars().all(plain) {
             return Err(format!("a name has letters, digits, - and _ only, not {name:?}"));
         }
-        Ok(Self { name: name.to_owned(), path: path.into() })
+        Ok(Self { name: name.to_owned(), paths: paths.split(',').map(PathBuf::from).collect() })
     }
 }
 
@@ -64,24 +65,30 @@ impl FileGraph {
     /// What importing meets; `invalid` if there is no edge.
     pub fn read(from: &GraphPath, seed: u64) -> Result<Self> {
         let database = Database::in_memory()?;
-        let mut options = ImportOptions::new([InputFile::new(&from.path)]);
+        let mut options = ImportOptions::new(from.paths.iter().map(InputFile::new));
         options.on_duplicate = OnDuplicate::First;
         database.import(&options, &|_| ())?;
         let topology = database.snapshot().freeze(&Projection::all(Direction::Out))?;
+        // Vertices of a database are numbered in groups of one label: here without the gaps between.
+        let mut numbers = vec![0; topology.bound() as usize];
+        for (number, vertex) in (0..).zip(topology.vertices().iter()) {
+            numbers[vertex as usize] = number;
+        }
+        let number = |vertex: u32| numbers[vertex as usize];
         let mut edges = Vec::new();
         topology.visit(
             Direction::Out,
             0..topology.bound(),
             &mut PieceBuffer::default(),
             |source, piece| {
-                edges.extend(piece.neighbors.iter().map(|target| (source, *target)));
+                edges.extend(piece.neighbors.iter().map(|target| (number(source), number(*target))));
                 Visit::Continue
             },
         )?;
         edges.sort_unstable();
         edges.dedup();
         if edges.is_empty() {
-            return Err(Error::invalid(format!("{} has no edge", from.path.display())));
+            return Err(Error::invalid(format!("the graph {} has no edge", from.name)));
         }
         // Fisher and Yates' shuffle.
         let mut random = Random::new(seed, PURPOSE, 0);
@@ -108,7 +115,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("graph.e");
         fs::write(&path, "10 700\n700 10\n10 700\n5000000000 10\n").unwrap();
-        let from = GraphPath { name: "tiny".to_owned(), path: path.clone() };
+        let from = GraphPath { name: "tiny".to_owned(), paths: vec![path.clone()] };
         let graph = FileGraph::read(&from, 1).unwrap();
         assert_eq!((graph.vertices, graph.edges.len(), graph.degree()), (3, 3, 1));
         let ends = |edge: &Edge| [edge.0, edge.1];
@@ -121,10 +128,28 @@ mod tests {
         assert!(FileGraph::read(&from, 1).is_err());
     }
 
+    /// SNB's vertices of a second label began at 4,096 times its group, behind the last number.
+    #[test]
+    fn vertices_of_several_labels_are_numbered_without_gaps() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        file("Person.csv", "id:ID(Person)\n1\n2\n");
+        file("Post.csv", "id:ID(Post)\n1\n");
+        file("likes.csv", ":START_ID(Person),:END_ID(Post),:TYPE\n1,1,LIKES\n2,1,LIKES\n");
+        let from = GraphPath { name: "likes".to_owned(), paths: vec![folder.path().to_owned()] };
+        let mut graph = FileGraph::read(&from, 1).unwrap();
+        graph.edges.sort_unstable();
+        assert_eq!(graph.vertices, 3);
+        let [(one, post), (other, same)] = graph.edges[..] else { panic!("two edges: {graph:?}") };
+        let mut ends = [one, other, post];
+        ends.sort_unstable();
+        assert_eq!((ends, post), ([0, 1, 2], same));
+    }
+
     #[test]
     fn a_graph_is_named_where_it_is_asked_for() {
-        let snb: GraphPath = "snb=a/b=c".parse().unwrap();
-        assert_eq!((snb.name.as_str(), snb.path), ("snb", PathBuf::from("a/b=c")));
+        let snb: GraphPath = "snb=a/b=c,d".parse().unwrap();
+        assert_eq!((snb.name.as_str(), snb.paths), ("snb", vec![PathBuf::from("a/b=c"), PathBuf::from("d")]));
         assert!("a/b".parse::<GraphPath>().is_err() && "a.b=c".parse::<GraphPath>().is_err());
         assert!("=c".parse::<GraphPath>().is_err());
     }

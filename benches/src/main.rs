@@ -50,7 +50,7 @@ struct Arguments {
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
     /// A graph of files too, for the parts `reads`, `live`, `in-place` and `static`: anything that `evergraph import` reads.
-    #[arg(long = "graph", value_name = "NAME=PATH")]
+    #[arg(long = "graph", value_name = "NAME=PATH,PATH")]
     graphs: Vec<GraphPath>,
     /// Only the graphs of files, not R-MAT.
     #[arg(long, requires = "graphs")]

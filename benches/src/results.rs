@@ -235,7 +235,8 @@ mod tests {
     #[test]
     fn a_race_is_an_entry_a_peer_with_its_ratio_and_goal() {
         let results = results();
-        let [lmdb, redb] = results.entries.as_slice() else { panic!("two peers") };
+        let [alone, lmdb, redb] = results.entries.as_slice() else { panic!("a goal of ours, two peers") };
+        assert_eq!((alone.peer.as_deref(), alone.goal.as_deref()), (None, Some("at least 500,000/s")));
         assert_eq!(lmdb.ratio, Some(Median { median: 3.0, low: 1.25, high: 4.0 }), "round by round");
         assert_eq!((lmdb.ours.median, lmdb.theirs.unwrap().median), (800.0, 300.0));
         assert_eq!((lmdb.met, lmdb.goal.as_deref()), (Some(true), Some("at least 2.00 x")));
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn what_a_script_added_is_held_against_its_goal() {
         let mut results = results();
-        let mut entry = results.entries[0].clone();
+        let mut entry = results.entries[1].clone();
         entry.name = "import.csv".to_owned();
         entry.peer = Some("duckdb".to_owned());
         results.entries = vec![entry];

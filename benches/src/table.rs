@@ -113,7 +113,7 @@ mod tests {
                    | at least 2.00 x | not reached | 1.50, 1.00 (2 repeated) |";
         assert!(text.contains(row), "{text}");
         assert!(
-            text.contains("0 of 1 reached") && text.contains("- not reached: one, beside lmdb: 0.50 x, "),
+            text.contains("0 of 2 reached") && text.contains("- not reached: one, beside lmdb: 0.50 x, "),
             "{text}"
         );
         assert!(text.contains("- repeated: runs whose"), "{text}");

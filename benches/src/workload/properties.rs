@@ -115,6 +115,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     work.note(format!(
         "writes: random items, {BATCH} a transaction, the log not synced; a row is read before it is changed"
     ));
+    work.note("GART (2023), section 6.6: its column families read one property 5.9x as fast as rows, and write four 1.2x as fast");
     Ok(())
 }
 

@@ -2,8 +2,11 @@
 #
 #   CARGO_TARGET_DIR  where cargo builds (default: target)
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
-#   COMPARE_FLAGS     passed to both scripts of `make compare`: --quick for small graphs, in a minute
+#   COMPARE_FLAGS     passed to the scripts of `make compare`: --quick for small graphs, in a minute
 #   ENGINES_FLAGS     passed to the harness of `make bench`: --scale 20, --rounds 9, --only live,writes, ...
+#                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
+#                     in live, reads, in-place and static; with --files-only for that graph alone
+#   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc), to run beside our kernels
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
 #   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for both (default: a power law stands in)
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
@@ -115,7 +118,7 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 	    'import clang, pathlib; print(pathlib.Path(clang.__path__[0]) / "native")' 2>/dev/null))" \
 	    BINDGEN_EXTRA_CLANG_ARGS="$(BINDGEN_EXTRA_CLANG_ARGS) -isystem $(shell $${CC:-cc} -print-file-name=include)" \
 	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --release --features rocksdb $(BENCHES_AT)
-	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
+	$(Q)$(if $(GAPBS_DIR),GAPBS_DIR="$(GAPBS_DIR)") "$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
 
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
 	@echo "== the harness of \`make bench\`, on a small graph"
@@ -127,10 +130,12 @@ bench-machine: build ## Measure this machine alone, as `evergraph bench` does fo
 bench-transactions: build ## Measure transactions: isolation, hubs, old snapshots, recovery (BENCH_FLAGS, LINKBENCH)
 	$(Q)"$(BUILT)/release/evergraph" bench transactions $(if $(LINKBENCH),--linkbench $(LINKBENCH)) $(BENCH_FLAGS)
 
-compare: build compare-python ## Algorithms and imports beside other libraries, installed into an environment of its own
+compare: build compare-python ## Algorithms, imports, exports for analysis beside other libraries, in an environment of its own
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/algorithms_peers.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/import_peers.py "$(BUILT)/release/evergraph" \
+	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/in_place_peers.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
 compare-python: toolchain

@@ -16,6 +16,7 @@ import json
 import statistics
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import igraph
@@ -29,6 +30,7 @@ import results
 from comparisons import COMPARISONS, difference
 from evergraph_program import Evergraph
 from peer import Peer
+from steady import steady
 from tables import machine, markdown, milliseconds, ratio, shown
 
 LIBRARIES = {"networkit": networkit_runs.RUNS, "igraph": igraph_runs.RUNS}
@@ -51,9 +53,10 @@ class Race:
         return [argument.format(**ends) for argument in comparison.arguments]
 
     def ours(self, comparison, threads):
-        """Seconds of one run of ours."""
+        """One run of ours: seconds of the kernel, on a snapshot that is frozen, and what the process spent."""
         database = self.folder / f"{comparison.graph}.eg"
-        return self.evergraph.kernel_seconds(database, self.arguments(comparison), threads)
+        done = self.evergraph.run(database, self.arguments(comparison), threads)
+        return {"seconds": done["seconds"]["kernel"], "spent": done["spent"]}
 
     def theirs(self, library, comparison, variant, threads, answer=None):
         """The reply of a library to the request for one run."""
@@ -89,21 +92,31 @@ class Race:
                     yield library, variant, *compared
 
     def times(self, comparison, threads):
-        """Seconds in turn: ours and every variant's, in lists of one value a round; errors as text."""
-        seconds = {("evergraph", ""): []}
+        """Runs in turn: ours and every variant's, in lists of one reply a round; errors as text.
+
+        A library's run of one thread that was disturbed is repeated. Ours isn't: its CPU time is of the whole
+        process, whose opening waits for files.
+        """
+        runs_of = {("evergraph", ""): []}
         failed = {}
         for _ in range(self.rounds):
-            seconds["evergraph", ""].append(self.ours(comparison, threads))
+            runs_of["evergraph", ""].append(self.ours(comparison, threads) | {"repeats": 0})
             for library, runs in LIBRARIES.items():
                 for variant in runs.get(comparison.name, {}):
                     if (library, variant) in failed:
                         continue
-                    reply = self.theirs(library, comparison, variant, threads)
+                    run = partial(self.theirs, library, comparison, variant, threads)
+                    reply, repeats = steady(run) if threads == 1 else (run(), 0)
                     if "error" in reply:
                         failed[library, variant] = reply["error"]
                     else:
-                        seconds.setdefault((library, variant), []).append(reply["seconds"])
-        return {key: each for key, each in seconds.items() if key not in failed}, failed
+                        runs_of.setdefault((library, variant), []).append(reply | {"repeats": repeats})
+        return {key: each for key, each in runs_of.items() if key not in failed}, failed
+
+
+def seconds_of(runs_of):
+    """The seconds of each list of runs."""
+    return {key: [run["seconds"] for run in runs] for key, runs in runs_of.items()}
 
 
 def fastest(seconds, library):
@@ -130,19 +143,24 @@ SECTION = "Algorithms beside other libraries"
 NOTES = [
     "ours is the kernel on a snapshot of a database in a new process, theirs the call on a graph that is built",
     "where a library has several ways, the fastest counts",
+    "CPU / time: ours of the whole process, with opening and freezing; theirs of the call",
 ]
 
 
-def entries(comparison, threads, seconds):
+def entries(comparison, threads, runs_of):
     """What `results.json` gets of one algorithm: an entry a library, of its fastest variant."""
+    seconds = seconds_of(runs_of)
     for library in LIBRARIES:
         best = fastest(seconds, library)
         if best is not None:
             plural = "" if threads == 1 else "s"
+            both = runs_of["evergraph", ""], runs_of[best]
+            spent = [[run["spent"] for run in runs] for runs in both]
+            repeated = sum(run["repeats"] for runs in both for run in runs)
             yield results.entry(
                 SECTION, f"library.{comparison.name}.threads_{threads}",
                 f"{comparison.name}, {threads} thread{plural}", seconds["evergraph", ""], library, seconds[best],
-                {"graph": comparison.graph, "variant": best[1]})
+                {"graph": comparison.graph, "variant": best[1]}, spent, repeated)
 
 
 def main():
@@ -181,9 +199,10 @@ def main():
                     unlike.append(f"{comparison.name}, {library} {variant}: {note}")
                 report["answers"].append([comparison.name, library, variant, bool(same), note])
             for threads in map(int, chosen.threads.split(",")):
-                seconds, failed = race.times(comparison, threads)
+                runs_of, failed = race.times(comparison, threads)
+                seconds = seconds_of(runs_of)
                 rows.append(row(comparison, threads, seconds, failed))
-                figures += entries(comparison, threads, seconds)
+                figures += entries(comparison, threads, runs_of)
                 print(*rows[-1], sep="  ", file=sys.stderr)
                 report["runs"].append({
                     "algorithm": comparison.name, "graph": comparison.graph, "threads": threads,

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy
 import pyarrow.parquet
 
+import measured_child
+
 #: What the program writes for a vertex that a search by whole steps did not reach.
 UNREACHED = numpy.iinfo(numpy.int64).max
 
@@ -34,12 +36,20 @@ class Evergraph:
         return subprocess.run([self.program, "--version"], check=True, capture_output=True,
                               text=True).stdout.strip()
 
-    def kernel_seconds(self, database, arguments, threads):
-        """Seconds of one run of an algorithm on a snapshot that is frozen already.
+    def run(self, database, arguments, threads):
+        """One run of an algorithm, in a process of its own: its memory is fresh, its page faults are in the times.
 
-        A process of its own: its memory is fresh, so that its page faults are in the time.
+        Returns
+        -------
+        dict
+            `seconds`, a dict with what `open`, `freeze` and `kernel` took, and `spent`, `wall` and `cpu` seconds
+            of the whole process.
         """
-        return self.call("run", database, *arguments, "--threads", threads)["seconds"]["kernel"]
+        command = [self.program, "run", database, *arguments, "--threads", threads, "--json", "--no-config"]
+        done = measured_child.run(command)
+        if "error" in done:
+            raise RuntimeError(f"{' '.join(map(str, command))}\n{done['error']}")
+        return {"seconds": done["said"]["seconds"], "spent": done["spent"]}
 
     def answer(self, database, arguments, vertices):
         """The whole answer of an algorithm, read from the file that it writes.

@@ -74,7 +74,8 @@ class Loads:
         load = run(command, limit)
         if "error" in load:
             return load
-        return {"seconds": load["wall"], "peak": load["peak"], "edges": load["said"]["edges_count"]}
+        return {"seconds": load["spent"]["wall"], "spent": load["spent"], "peak": load["peak"],
+                "edges": load["said"]["edges_count"]}
 
     def theirs(self, library, name):
         """One load of another's."""
@@ -82,7 +83,7 @@ class Loads:
         command = [sys.executable, HERE / f"{library}_load.py", FORMS[name][1], *self.files(name),
                    self.folder / "loaded.db", self.threads]
         load = run(command)
-        return load if "error" in load else load["said"] | {"peak": load["peak"]}
+        return load if "error" in load else load["said"] | {"peak": load["peak"], "spent": load["spent"]}
 
     def in_turn(self, name, rounds):
         """The loads of each, a list of one a round, or the first error of who can't."""
@@ -132,6 +133,7 @@ SECTION = "Imports beside other databases"
 NOTES = [
     "the same files into a new database, two threads each, until it is closed; files are in the system's cache",
     "ours and Ladybug's look up both ends of every edge and keep sorted lists of both directions; DuckDB keeps pairs",
+    "CPU / time is of whole processes, the start of Python included",
 ]
 
 
@@ -141,7 +143,9 @@ def entries(name, loads):
     for who in ("duckdb", "ladybug"):
         if not isinstance(ours, str) and not isinstance(loads[who], str):
             figure = "import." + name.lower().replace(", ", "_").replace(" ", "_")
-            yield results.entry(SECTION, figure, f"import of {name}", seconds(ours), who, seconds(loads[who]), {})
+            spent = [[load["spent"] for load in each] for each in (ours, loads[who])]
+            yield results.entry(
+                SECTION, figure, f"import of {name}", seconds(ours), who, seconds(loads[who]), {}, spent)
 
 
 def within_limit(loads, rounds):

@@ -1,4 +1,4 @@
-"""A child process whose wall time and peak memory are its own: read by `wait4` when it ends."""
+"""A child process whose wall time, CPU time and peak memory are its own: read by `wait4` when it ends."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def run(command, address_space_max=None):
     Returns
     -------
     dict
-        `wall` in seconds and `peak` in bytes (the most resident at once), and `said`, the document; or
+        `spent` (`wall` and `cpu` in seconds), `peak` in bytes (the most resident at once), and `said`, the document; or
         `error`, the last lines of what it wrote on standard error, or the signal that ended it.
     """
     def limit():
@@ -39,4 +39,5 @@ def run(command, address_space_max=None):
             return {"error": errors.read().strip()[-300:] or f"ended with code {child.returncode}"}
         output.seek(0)
         # Linux counts the peak in KiB.
-        return {"wall": wall, "peak": usage.ru_maxrss * 1024, "said": json.load(output)}
+        spent = {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime}
+        return {"spent": spent, "peak": usage.ru_maxrss * 1024, "said": json.load(output)}

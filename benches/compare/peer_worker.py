@@ -3,14 +3,15 @@
     python peer_worker.py LIBRARY FOLDER
 
 A request is a line of JSON on standard input: comparison, variant, threads, graph, vertices, source,
-target, and a file for the answer or none. The reply is a line too: seconds, or what went wrong. Graphs
-are read from FOLDER/NAME.npy once; the last one asked for is kept.
+target, and a file for the answer or none. The reply is a line too: seconds, and what the whole call spent
+(`wall` and `cpu`); or what went wrong. Graphs are read from FOLDER/NAME.npy once; the last one asked for is kept.
 """
 
 import importlib
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import numpy
@@ -28,11 +29,13 @@ def serve(library, folder, requests, replies):
                 name, graph = request["graph"], None
                 graph = runs.graph(name, request["vertices"], numpy.load(folder / f"{name}.npy"))
             run = runs.RUNS[request["comparison"]][request["variant"]]
+            began, worked = time.perf_counter(), time.process_time()
             seconds, answer = run(graph, source=request["source"], target=request["target"])
+            spent = {"wall": time.perf_counter() - began, "cpu": time.process_time() - worked}
             saved = request["answer"] is not None and answer is not None
             if saved:
                 numpy.save(request["answer"], answer())
-            reply = {"seconds": seconds, "answered": saved}
+            reply = {"seconds": seconds, "answered": saved, "spent": spent}
         except Exception as error:
             reply = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(reply), file=replies, flush=True)

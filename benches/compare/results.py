@@ -15,7 +15,7 @@ def median(values):
     return {"median": statistics.median(values), "low": min(values), "high": max(values)}
 
 
-def entry(section, name, title, ours, peer, theirs, settings):
+def entry(section, name, title, ours, peer, theirs, settings, spent=((), ()), repeated=0):
     """One figure in seconds, ours beside a library's.
 
     Parameters
@@ -25,6 +25,10 @@ def entry(section, name, title, ours, peer, theirs, settings):
     ours, theirs : list of float
         Seconds, one value a round; those of the same round belong together.
     settings : dict of str to str
+    spent : pair of lists of dict
+        What each of our runs and of theirs took, `wall` and `cpu` seconds of the whole run; empty where nobody knows.
+    repeated : int
+        How many runs were disturbed and repeated.
 
     Returns
     -------
@@ -34,6 +38,7 @@ def entry(section, name, title, ours, peer, theirs, settings):
         "name": name, "section": section, "title": title, "unit": "s", "ours": median(ours), "peer": peer,
         "theirs": median(theirs), "ratio": ratio(ours, theirs), "goal": None, "met": None, "claim": None,
         "runs": len(ours), "settings": settings,
+        "ours_spent": list(spent[0]), "theirs_spent": list(spent[1]), "repeated": repeated,
     }
 
 

@@ -65,24 +65,45 @@ impl Order {
 }
 
 /// The edges of an R-MAT graph as they are drawn, some more than once.
-///
-/// # Errors
-/// `invalid` for a scale out of range.
-pub fn rmat(plan: &Plan, degree: u32) -> Result<Vec<Edge>> {
+fn rmat(plan: &Plan, degree: u32) -> Result<Vec<Edge>> {
     let options = RmatOptions { edge_factor: degree, ..RmatOptions::new(plan.scale, plan.seed) };
     let (sources, targets) = edges(&options)?;
     Ok(sources.into_iter().zip(targets).collect())
 }
 
-/// The same, ascending, each once.
+/// The edges of the plan's graph, each once, in the order in which they are drawn: R-MAT's with so many edges a
+/// vertex, or those of files, which have their own degree.
 ///
 /// # Errors
-/// As [`rmat`].
-pub fn sorted_rmat(plan: &Plan, degree: u32) -> Result<Vec<Edge>> {
+/// `invalid` for a scale out of range.
+pub fn distinct(plan: &Plan, degree: u32) -> Result<Vec<Edge>> {
+    if let Some(graph) = &plan.file_graph {
+        return Ok(graph.edges.clone());
+    }
     let mut edges = rmat(plan, degree)?;
+    let mut seen = HashSet::with_capacity(edges.len());
+    edges.retain(|edge| seen.insert(*edge));
+    Ok(edges)
+}
+
+/// The same, ascending.
+///
+/// # Errors
+/// As [`distinct`].
+pub fn sorted(plan: &Plan, degree: u32) -> Result<Vec<Edge>> {
+    let mut edges = match &plan.file_graph {
+        Some(graph) => graph.edges.clone(),
+        None => rmat(plan, degree)?,
+    };
     edges.sort_unstable();
     edges.dedup();
     Ok(edges)
+}
+
+/// Average degrees that reads are measured at: two of R-MAT, or that of the files.
+#[must_use]
+pub fn degrees(plan: &Plan) -> Vec<u32> {
+    plan.file_graph.as_ref().map_or(vec![4, 16], |graph| vec![graph.degree()])
 }
 
 /// A set of edges in two numbers: different sets have different ones, but for a chance of 1 in 2^64.
@@ -138,6 +159,8 @@ impl Contents {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph_file::FileGraph;
+    use std::sync::Arc;
 
     #[test]
     fn edges_are_distinct_and_as_many_as_asked_for() {
@@ -148,6 +171,20 @@ mod tests {
             assert_eq!(edges, order.edges(&plan, 2000).unwrap(), "the seed says which");
         }
         assert!(Order::Skewed.edges(&plan, 10_000_000).is_err());
+    }
+
+    #[test]
+    fn a_graph_of_files_takes_the_place_of_rmat() {
+        let plan = Plan::smoke();
+        let mut drawn = distinct(&plan, 16).unwrap();
+        assert!(!drawn.is_sorted());
+        drawn.sort_unstable();
+        assert_eq!(drawn, sorted(&plan, 16).unwrap());
+        let edges = vec![(2, 0), (0, 1)];
+        let graph = FileGraph { name: "tiny".to_owned(), vertices: 3, edges: edges.clone() };
+        let plan = Plan { file_graph: Some(Arc::new(graph)), ..plan };
+        assert_eq!((distinct(&plan, 16).unwrap(), plan.vertices()), (edges, 3));
+        assert_eq!((sorted(&plan, 4).unwrap(), degrees(&plan)), (vec![(0, 1), (2, 0)], vec![1]));
     }
 
     #[test]

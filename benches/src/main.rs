@@ -4,6 +4,7 @@
 //! plan       how much is measured              engine/    what each store can do, and how it is set up
 //! edges      which edges, in which order       workload/  what is measured, a file a part
 //! race       who runs when; ratios             goals      what should be reached, in one table
+//! stopwatch  wall and CPU time of a run         graph_file  edges of files in place of R-MAT
 //! results    results.json                      table, plot   the same for people
 //! ```
 //!
@@ -12,14 +13,17 @@
 mod edges;
 mod engine;
 mod goals;
+mod graph_file;
 mod plan;
 mod plot;
 mod race;
 mod results;
+mod stopwatch;
 mod table;
 mod workload;
 
 use crate::engine::kind::Kind;
+use crate::graph_file::{FileGraph, GraphPath};
 use crate::plan::{Part, Plan, Work};
 use crate::results::Results;
 use crate::workload::parts;
@@ -27,9 +31,11 @@ use clap::{Parser, ValueEnum};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::machine::Machine;
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Measures Evergraph beside other engines.
 #[derive(Parser)]
@@ -43,6 +49,12 @@ struct Arguments {
     /// These parts only.
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
+    /// A graph of files too, for the parts `reads`, `live`, `in-place` and `static`: anything that `evergraph import` reads.
+    #[arg(long = "graph", value_name = "NAME=PATH,PATH")]
+    graphs: Vec<GraphPath>,
+    /// Only the graphs of files, not R-MAT.
+    #[arg(long, requires = "graphs")]
+    files_only: bool,
     /// A small graph and short runs: whether everything works, not how fast.
     #[arg(long)]
     smoke: bool,
@@ -94,19 +106,33 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
         plan.rounds = arguments.rounds.max(1);
     }
     plan.distributions.clone_from(&arguments.linkbench);
+    plan.gapbs = env::var_os("GAPBS_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     describe(results, &plan);
     let all = Part::value_variants();
     let chosen = if arguments.only.is_empty() { all } else { &arguments.only };
-    for part in chosen {
-        let section = parts::section(*part);
+    let mut runs: Vec<(Part, Plan)> = Vec::new();
+    if !arguments.files_only {
+        runs.extend(chosen.iter().map(|part| (*part, plan.clone())));
+    }
+    for graph in &arguments.graphs {
+        let read = FileGraph::read(graph, plan.seed)?;
+        let (vertices, edges) = (read.vertices, read.edges.len());
+        results.plan.insert(format!("graph {}", graph.name), format!("{vertices} vertices, {edges} edges"));
+        let plan = Plan { file_graph: Some(Arc::new(read)), ..plan.clone() };
+        let parts = chosen.iter().filter(|part| parts::takes_file_graphs(**part));
+        runs.extend(parts.map(|part| (*part, plan.clone())));
+    }
+    for (part, plan) in runs {
+        let of_graph = plan.file_graph.as_ref().map(|graph| format!(", {}", graph.name));
+        let section = parts::section(part).to_owned() + &of_graph.unwrap_or_default();
         results.entries.retain(|entry| entry.section != section);
-        results.notes.remove(section);
+        results.notes.remove(&section);
         // A folder for each part, so that what was measured leaves the disk.
         let parent = arguments.folder.as_ref().unwrap_or(&arguments.output);
         let folder = tempfile::Builder::new().prefix("stores-").tempdir_in(parent);
         let folder = folder.map_err(|error| failed(parent, &error))?;
         eprintln!("== {section}");
-        parts::measure(*part, &mut Work { plan: &plan, folder: folder.path(), results, section })?;
+        parts::measure(part, &mut Work { plan: &plan, folder: folder.path(), results, section: &section })?;
         let load = Machine::now().load.map_or_else(|| "unknown".to_owned(), |load| load.to_string());
         results.machine.insert("load after".to_owned(), load);
         // After each part: what was measured is kept if a later one fails.

@@ -1,10 +1,12 @@
 //! Plan: how much is measured, and what every workload is given.
 
+use crate::graph_file::FileGraph;
 use crate::race::Race;
 use crate::results::{Heading, Results};
 use clap::ValueEnum;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A part of the benchmark.
@@ -22,6 +24,12 @@ pub enum Part {
     Storage,
     /// LinkBench's mixes.
     Linkbench,
+    /// Analysis in place beside export, load and run.
+    InPlace,
+    /// One to four properties, as columns beside rows.
+    Properties,
+    /// Kernels on a static array beside GAPBS.
+    Static,
 }
 
 /// How much is measured.
@@ -29,6 +37,8 @@ pub enum Part {
 pub struct Plan {
     /// Graphs have 2^scale vertices (R-MAT).
     pub scale: u32,
+    /// What stands in place of R-MAT, in parts that need edges only.
+    pub file_graph: Option<Arc<FileGraph>>,
     /// Runs of everything.
     pub rounds: usize,
     /// Transactions of one edge in a run.
@@ -45,6 +55,8 @@ pub struct Plan {
     pub threads: Vec<usize>,
     /// LinkBench's measured distributions, if they are at hand.
     pub distributions: Option<PathBuf>,
+    /// The folder of GAPBS' built programs, if there is one.
+    pub gapbs: Option<PathBuf>,
     /// What everything random follows from.
     pub seed: u64,
 }
@@ -55,6 +67,7 @@ impl Plan {
     pub fn full(scale: u32) -> Self {
         Self {
             scale,
+            file_graph: None,
             rounds: 5,
             commits: 50_000,
             batches: 200,
@@ -63,6 +76,7 @@ impl Plan {
             nodes: 200_000,
             threads: vec![1, 2],
             distributions: None,
+            gapbs: None,
             seed: 1,
         }
     }
@@ -84,7 +98,7 @@ impl Plan {
     /// Its vertices.
     #[must_use]
     pub fn vertices(&self) -> u32 {
-        1 << self.scale
+        self.file_graph.as_ref().map_or(1 << self.scale, |graph| graph.vertices)
     }
 }
 
@@ -97,27 +111,36 @@ pub struct Work<'a> {
     /// What was measured so far.
     pub results: &'a mut Results,
     /// The heading of what is measured now.
-    pub section: &'static str,
+    pub section: &'a str,
 }
 
 impl Work<'_> {
     /// Keeps the figures of a race, and tells them.
     pub fn add_race(&mut self, heading: &Heading, race: &Race) {
         let before = self.results.entries.len();
-        self.results.add_race(self.section, heading, race);
+        self.results.add_race(self.section, &self.of_graph(heading), race);
         self.tell(before);
     }
 
     /// Keeps a figure of ours, and tells it.
     pub fn add(&mut self, heading: &Heading, samples: &[f64]) {
         let before = self.results.entries.len();
-        self.results.add(self.section, heading, samples);
+        self.results.add(self.section, &self.of_graph(heading), samples);
         self.tell(before);
     }
 
     /// Keeps what one must know to read the figures.
     pub fn note(&mut self, note: impl Into<String>) {
         self.results.note(self.section, note);
+    }
+
+    /// The same, with the name of a graph of files behind the figure's: goals of beginnings hold for it too.
+    fn of_graph(&self, heading: &Heading) -> Heading {
+        let mut heading = heading.clone();
+        if let Some(graph) = &self.plan.file_graph {
+            heading.name = format!("{}.{}", heading.name, graph.name);
+        }
+        heading
     }
 
     fn tell(&self, first: usize) {

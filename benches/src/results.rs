@@ -3,7 +3,8 @@
 //! Scripts in `compare/` add entries of the same form to the same file, so that one table shows all.
 
 use crate::goals::goal;
-use crate::race::Race;
+use crate::race::{Race, Runs};
+use crate::stopwatch::Spent;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::figure::{Unit, median_and_spread};
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,16 @@ pub struct Entry {
     pub claim: Option<String>,
     /// How many runs each had.
     pub runs: usize,
+    /// What each of our runs took, whole: a figure may be of one of its thousand operations. Empty for what
+    /// isn't timed, and where a script doesn't know.
+    #[serde(default)]
+    pub ours_spent: Vec<Spent>,
+    /// Theirs.
+    #[serde(default)]
+    pub theirs_spent: Vec<Spent>,
+    /// Runs of both that were disturbed and repeated.
+    #[serde(default)]
+    pub repeated: usize,
     /// Under which settings.
     pub settings: BTreeMap<String, String>,
 }
@@ -106,21 +117,24 @@ impl Heading {
 }
 
 impl Results {
-    /// Adds our figure alone, of `samples`.
+    /// Adds our figure alone, of `samples` that were not timed.
     pub fn add(&mut self, section: &str, heading: &Heading, samples: &[f64]) {
-        self.entries.push(Entry::of(section, heading, samples).judged());
+        let runs = Runs { values: samples.to_vec(), ..Runs::default() };
+        self.entries.push(Entry::of(section, heading, &runs).judged());
     }
 
     /// Adds an entry for each peer of `race`; one of ours alone if there is none, or a goal for that.
     pub fn add_race(&mut self, section: &str, heading: &Heading, race: &Race) {
         if race.peers().next().is_none() || goal(&heading.name, None).is_some() {
-            self.add(section, heading, race.ours());
+            self.entries.push(Entry::of(section, heading, race.ours()).judged());
         }
         for (peer, theirs, ratios) in race.peers() {
             let entry = Entry {
                 peer: Some(peer.to_owned()),
-                theirs: Some(Median::of(theirs)),
+                theirs: Some(Median::of(&theirs.values)),
                 ratio: Some(Median::of(&ratios)),
+                theirs_spent: theirs.spent.clone(),
+                repeated: race.ours().repeated + theirs.repeated,
                 ..Entry::of(section, heading, race.ours())
             };
             self.entries.push(entry.judged());
@@ -159,20 +173,23 @@ impl Results {
 
 impl Entry {
     /// Ours alone, not yet held against a goal.
-    fn of(section: &str, heading: &Heading, samples: &[f64]) -> Self {
+    fn of(section: &str, heading: &Heading, runs: &Runs) -> Self {
         Self {
             name: heading.name.clone(),
             section: section.to_owned(),
             title: heading.title.clone(),
             unit: heading.unit,
-            ours: Median::of(samples),
+            ours: Median::of(&runs.values),
             peer: None,
             theirs: None,
             ratio: None,
             goal: None,
             met: None,
             claim: None,
-            runs: samples.len(),
+            runs: runs.values.len(),
+            ours_spent: runs.spent.clone(),
+            theirs_spent: Vec::new(),
+            repeated: runs.repeated,
             settings: heading.settings.clone(),
         }
     }
@@ -202,6 +219,7 @@ fn failed(path: &Path, error: &dyn std::fmt::Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::race::Sample;
 
     fn results() -> Results {
         let mut race = Race::new(["evergraph", "lmdb", "redb"]);
@@ -217,7 +235,8 @@ mod tests {
     #[test]
     fn a_race_is_an_entry_a_peer_with_its_ratio_and_goal() {
         let results = results();
-        let [lmdb, redb] = results.entries.as_slice() else { panic!("two peers") };
+        let [alone, lmdb, redb] = results.entries.as_slice() else { panic!("a goal of ours, two peers") };
+        assert_eq!((alone.peer.as_deref(), alone.goal.as_deref()), (None, Some("at least 500,000/s")));
         assert_eq!(lmdb.ratio, Some(Median { median: 3.0, low: 1.25, high: 4.0 }), "round by round");
         assert_eq!((lmdb.ours.median, lmdb.theirs.unwrap().median), (800.0, 300.0));
         assert_eq!((lmdb.met, lmdb.goal.as_deref()), (Some(true), Some("at least 2.00 x")));
@@ -225,9 +244,26 @@ mod tests {
     }
 
     #[test]
+    fn each_run_keeps_what_it_took_and_older_entries_know_nothing_of_it() {
+        let mut race = Race::new(["evergraph", "lmdb"]);
+        let spent = [Spent { wall: 2.0, cpu: 2.0 }, Spent { wall: 3.0, cpu: 4.5 }];
+        race.note_samples(&spent.map(|spent| Sample::timed(spent.wall, spent)), 1);
+        let mut results = Results::default();
+        results.add_race("Reads", &Heading::new("scan", "a scan", Unit::Seconds), &race);
+        let entry = &results.entries[0];
+        assert_eq!((entry.ours_spent[0], entry.theirs_spent[0], entry.repeated), (spent[0], spent[1], 2));
+        let mut json = serde_json::to_value(entry).unwrap();
+        for field in ["ours_spent", "theirs_spent", "repeated"] {
+            assert!(json.as_object_mut().unwrap().remove(field).is_some());
+        }
+        let older: Entry = serde_json::from_value(json).unwrap();
+        assert_eq!((older.ours_spent.len(), older.repeated), (0, 0));
+    }
+
+    #[test]
     fn what_a_script_added_is_held_against_its_goal() {
         let mut results = results();
-        let mut entry = results.entries[0].clone();
+        let mut entry = results.entries[1].clone();
         entry.name = "import.csv".to_owned();
         entry.peer = Some("duckdb".to_owned());
         results.entries = vec![entry];

@@ -1,9 +1,13 @@
 //! Workloads: what is measured, a file a part; each checks the answers that it got.
 
 pub mod durable;
+pub mod gapbs;
+pub mod in_place;
 pub mod linkbench;
 pub mod live;
 pub mod parts;
+pub mod pool;
+pub mod properties;
 pub mod reads;
 pub mod storage;
 pub mod stores;

@@ -1,7 +1,7 @@
 //! Parts: the heading and the workload of each part of the benchmark.
 
 use crate::plan::{Part, Work};
-use crate::workload::{durable, linkbench, live, reads, storage, writes};
+use crate::workload::{durable, gapbs, in_place, linkbench, live, properties, reads, storage, writes};
 use evergraph_graph::error::Result;
 
 /// The heading of a part.
@@ -14,7 +14,16 @@ pub const fn section(part: Part) -> &'static str {
         Part::Live => "Algorithms on live data",
         Part::Storage => "Memory, disk, restart",
         Part::Linkbench => "LinkBench",
+        Part::InPlace => "In place, or exported",
+        Part::Properties => "Properties as columns",
+        Part::Static => "Kernels on a static array",
     }
+}
+
+/// Whether a part needs nothing but edges, so that a graph of files will do.
+#[must_use]
+pub const fn takes_file_graphs(part: Part) -> bool {
+    matches!(part, Part::Reads | Part::Live | Part::InPlace | Part::Static)
 }
 
 /// Measures `part`.
@@ -29,5 +38,8 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::Live => live::measure(work),
         Part::Storage => storage::measure(work),
         Part::Linkbench => linkbench::measure(work),
+        Part::InPlace => in_place::measure(work),
+        Part::Properties => properties::measure(work),
+        Part::Static => gapbs::measure(work),
     }
 }

@@ -1,64 +1,71 @@
 //! Storage: bytes an edge in memory and on disk; how long opening takes; what checkpoints and a snapshot that
 //! stays open cost those who write.
 
-use crate::edges::{Contents, Order, sorted_rmat};
+use crate::edges::{Contents, Order, sorted};
 use crate::engine::evergraph::EvergraphStore;
 use crate::engine::kind::Kind;
 use crate::engine::store::{Commit, Edge, Store};
 use crate::goals::baseline;
 use crate::plan::Work;
-use crate::race::Race;
+use crate::race::{Race, Sample};
 use crate::results::Heading;
+use crate::stopwatch::{Spent, Stopwatch};
 use crate::workload::stores::{names, open_all};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::figure::Unit;
+use std::collections::HashSet;
 use std::fs;
 use std::hint::black_box;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Measures all of it.
 ///
 /// # Errors
 /// `corrupt` if a store has other edges after it was opened again; what engines say.
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
-    let edges = sorted_rmat(work.plan, 16)?;
+    let edges = sorted(work.plan, 16)?;
     files_and_restart(work, &edges)?;
     memory(work, &edges)?;
-    disturbed(
-        work,
-        "checkpoint.commits",
-        "commits/s while checkpoints are made on and on",
-        |store, done| {
-            while !done.load(Ordering::Relaxed) {
-                store.database().checkpoint()?;
-                thread::sleep(Duration::from_millis(10));
-            }
-            Ok(())
-        },
-    )?;
-    disturbed(
-        work,
+    let checkpoints =
+        Heading::new("checkpoint.commits", "commits/s while checkpoints are made on and on", Unit::PerSecond);
+    disturbed(work, &edges, &checkpoints, None, |store, done| {
+        while !done.load(Ordering::Relaxed) {
+            store.database().checkpoint()?;
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    })?;
+    let held = Heading::new(
         "held_snapshot.commits",
         "commits/s while a snapshot from before is held",
-        |store, done| {
-            let snapshot = store.database().snapshot();
-            while !done.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_millis(1));
-            }
-            drop(black_box(snapshot));
-            Ok(())
-        },
-    )?;
+        Unit::PerSecond,
+    );
+    let held_memory = Heading::new(
+        "held_snapshot.memory",
+        "bytes of the graph while a snapshot from before is held",
+        Unit::Bytes,
+    );
+    disturbed(work, &edges, &held, Some(&held_memory), |store, done| {
+        let snapshot = store.database().snapshot();
+        while !done.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        drop(black_box(snapshot));
+        Ok(())
+    })?;
     work.note("memory: lists of both directions as the engine counts them, without properties; the process has more");
     work.note("disk: blocks that the files have, after a clean end; ours has both directions, checksums and the log");
     work.note(
         "opening: files are in the system's cache; after a crash of the machine, add the time to read them",
     );
-    work.note("commits of one edge, not synced, one thread; runs with and without the disturbance take turns on one database");
+    work.note(
+        "commits of one edge into the loaded graph, not synced, one thread; runs with and without the \
+               disturbance take turns on one database",
+    );
     Ok(())
 }
 
@@ -81,17 +88,18 @@ fn files_and_restart(work: &mut Work<'_>, edges: &[Edge]) -> Result<()> {
     let mut race = Race::new(names().chain([baseline::BYTES]));
     for round in 0..rounds {
         race.round(round, |place| {
-            let began = Instant::now();
+            let watch = Stopwatch::start();
+            let sample = |spent: Spent| Sample::timed(spent.wall, spent);
             let Some(kind) = Kind::ALL.get(place) else {
                 // Our files, as those are what is opened.
                 read_files(&folders[0])?;
-                return Ok(began.elapsed().as_secs_f64());
+                return Ok(sample(watch.stop()));
             };
             let store = kind.open(&folders[place], vertices, Commit::Unsynced)?;
-            let seconds = began.elapsed().as_secs_f64();
+            let sample = sample(watch.stop());
             expected.check(kind.name(), &*store)?;
             store.close()?;
-            Ok(seconds)
+            Ok(sample)
         })?;
     }
     let heading = Heading::new("restart.open", "opening a database from its files", Unit::Seconds);
@@ -126,38 +134,54 @@ fn memory(work: &mut Work<'_>, edges: &[Edge]) -> Result<()> {
     Ok(())
 }
 
-/// Commits with `disturb` on another thread and without, in turn, on one database.
+/// Commits with `disturb` on another thread and without, in turn, on one database that has `loaded` already;
+/// and what it takes in memory after each stretch, still disturbed.
 fn disturbed(
     work: &mut Work<'_>,
-    name: &str,
-    title: &str,
+    loaded: &[Edge],
+    commits: &Heading,
+    memory: Option<&Heading>,
     disturb: impl Fn(&EvergraphStore, &AtomicBool) -> Result<()> + Sync,
 ) -> Result<()> {
     let edges = Order::Random.edges(work.plan, 2 * work.plan.rounds * work.plan.commits)?;
-    let store = open(&work.place(name), work.plan.vertices())?;
-    let mut race = Race::new(["evergraph", baseline::WITHOUT]);
+    let store = open(&work.place(&commits.name), work.plan.vertices())?;
+    store.load(loaded)?;
+    let [mut rates, mut bytes] = [(); 2].map(|()| Race::new(["evergraph", baseline::WITHOUT]));
     let mut stretches = edges.chunks(work.plan.commits);
     for round in 0..work.plan.rounds {
-        race.round(round, |place| {
+        let mut taken = [0.0; 2];
+        rates.round(round, |place| {
             let edges = stretches.next().expect("there are two stretches a round");
             // Relaxed: it publishes nothing but itself.
             let done = AtomicBool::new(false);
             thread::scope(|scope| {
                 let other = (place == 0).then(|| scope.spawn(|| disturb(&store, &done)));
-                let began = Instant::now();
+                let watch = Stopwatch::start();
                 let written = edges.iter().try_for_each(|edge| store.put(&[*edge]));
-                let seconds = began.elapsed().as_secs_f64();
+                let spent = watch.stop();
+                taken[place] = graph_bytes(&store);
                 done.store(true, Ordering::Relaxed);
                 let other =
                     other.map_or(Ok(()), |other| other.join().expect("a panic was printed by its thread"));
-                written.and(other).map(|()| edges.len() as f64 / seconds)
+                written.and(other).map(|()| Sample::timed(edges.len() as f64 / spent.wall, spent))
             })
         })?;
+        bytes.note(&taken);
     }
-    Contents::of(&edges).check("evergraph", &store)?;
+    let all: HashSet<Edge> = loaded.iter().chain(&edges).copied().collect();
+    Contents::of(&all).check("evergraph", &store)?;
     Box::new(store).close()?;
-    work.add_race(&Heading::new(name, title, Unit::PerSecond), &race);
+    work.add_race(commits, &rates);
+    if let Some(memory) = memory {
+        work.add_race(memory, &bytes);
+    }
     Ok(())
+}
+
+/// What the graph takes in memory: lists, records that no merge has taken in, and what old snapshots still need.
+fn graph_bytes(store: &EvergraphStore) -> f64 {
+    let engine = store.database().store().statistics().engine;
+    (engine.topology_bytes + engine.record_bytes + engine.retained_bytes) as f64
 }
 
 fn open(folder: &Path, vertices: u32) -> Result<EvergraphStore> {

@@ -1,0 +1,156 @@
+//! Graph file: a graph of files instead of R-MAT, for the parts that only need edges.
+//!
+//! ```text
+//! --graph twitter-ego=twitter.e.gz                  anything that `evergraph import` reads: lists, CSV, Parquet,
+//! --graph snb=snb-interactive-mini/graph            packed or not; a folder of LDBC's generator
+//! --graph knows=person_0_0.csv,person_knows_person_0_0.csv    several files
+//! ```
+//!
+//! Our own importer reads them, so that no form is known in two places. What an engine gets is the pairs of
+//! vertex numbers, each once and in an order drawn by the plan's seed: edges that are inserted last should not
+//! be those of the last vertices.
+
+use crate::engine::store::Edge;
+use evergraph::Database;
+use evergraph::generate::random::Random;
+use evergraph::import::options::{ImportOptions, InputFile};
+use evergraph::import::policy::OnDuplicate;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::Direction;
+use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
+use evergraph_graph::view::Freeze;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+const PURPOSE: u64 = 405;
+
+/// Where a graph is, and what it is called: `NAME=PATH,PATH`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GraphPath {
+    /// Its name in results.
+    pub name: String,
+    /// Files, or folders of files.
+    pub paths: Vec<PathBuf>,
+}
+
+impl FromStr for GraphPath {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (name, paths) = text.split_once('=').ok_or("expected NAME=PATH or NAME=PATH,PATH")?;
+        // Names of figures have dots between their parts.
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(format!("a name has letters, digits, - and _ only, not {name:?}"));
+        }
+        Ok(Self { name: name.to_owned(), paths: paths.split(',').map(PathBuf::from).collect() })
+    }
+}
+
+/// A graph that was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileGraph {
+    /// Its name in results.
+    pub name: String,
+    /// Vertices are numbered below this; some may have no edges.
+    pub vertices: u32,
+    /// Pairs of numbers, each once, in an order drawn by the seed.
+    pub edges: Vec<Edge>,
+}
+
+impl FileGraph {
+    /// Reads the files at `from`. Cost: an import into memory, and 8 bytes an edge.
+    ///
+    /// # Errors
+    /// What importing meets; `invalid` if there is no edge.
+    pub fn read(from: &GraphPath, seed: u64) -> Result<Self> {
+        let database = Database::in_memory()?;
+        let mut options = ImportOptions::new(from.paths.iter().map(InputFile::new));
+        options.on_duplicate = OnDuplicate::First;
+        database.import(&options, &|_| ())?;
+        let topology = database.snapshot().freeze(&Projection::all(Direction::Out))?;
+        // Vertices of a database are numbered in groups of one label: here without the gaps between.
+        let mut numbers = vec![0; topology.bound() as usize];
+        for (number, vertex) in (0..).zip(topology.vertices().iter()) {
+            numbers[vertex as usize] = number;
+        }
+        let number = |vertex: u32| numbers[vertex as usize];
+        let mut edges = Vec::new();
+        topology.visit(
+            Direction::Out,
+            0..topology.bound(),
+            &mut PieceBuffer::default(),
+            |source, piece| {
+                edges.extend(piece.neighbors.iter().map(|target| (number(source), number(*target))));
+                Visit::Continue
+            },
+        )?;
+        edges.sort_unstable();
+        edges.dedup();
+        if edges.is_empty() {
+            return Err(Error::invalid(format!("the graph {} has no edge", from.name)));
+        }
+        // Fisher and Yates' shuffle.
+        let mut random = Random::new(seed, PURPOSE, 0);
+        for last in (1..edges.len()).rev() {
+            edges.swap(last, random.below(last as u64 + 1) as usize);
+        }
+        Ok(Self { name: from.name.clone(), vertices: topology.vertices().len() as u32, edges })
+    }
+
+    /// Edges a vertex, rounded.
+    #[must_use]
+    pub fn degree(&self) -> u32 {
+        (self.edges.len() as f64 / f64::from(self.vertices.max(1))).round() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_list_of_edges_becomes_pairs_of_small_numbers_each_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("graph.e");
+        fs::write(&path, "10 700\n700 10\n10 700\n5000000000 10\n").unwrap();
+        let from = GraphPath { name: "tiny".to_owned(), paths: vec![path.clone()] };
+        let graph = FileGraph::read(&from, 1).unwrap();
+        assert_eq!((graph.vertices, graph.edges.len(), graph.degree()), (3, 3, 1));
+        let ends = |edge: &Edge| [edge.0, edge.1];
+        let mut degrees = [0; 3];
+        graph.edges.iter().flat_map(ends).for_each(|end| degrees[end as usize] += 1);
+        degrees.sort_unstable();
+        assert_eq!(degrees, [1, 2, 3], "10 is in three edges, 700 in two, 5000000000 in one");
+        assert_eq!(FileGraph::read(&from, 1).unwrap(), graph, "the seed says in which order");
+        fs::write(&path, "").unwrap();
+        assert!(FileGraph::read(&from, 1).is_err());
+    }
+
+    /// SNB's vertices of a second label began at 4,096 times its group, behind the last number.
+    #[test]
+    fn vertices_of_several_labels_are_numbered_without_gaps() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        file("Person.csv", "id:ID(Person)\n1\n2\n");
+        file("Post.csv", "id:ID(Post)\n1\n");
+        file("likes.csv", ":START_ID(Person),:END_ID(Post),:TYPE\n1,1,LIKES\n2,1,LIKES\n");
+        let from = GraphPath { name: "likes".to_owned(), paths: vec![folder.path().to_owned()] };
+        let mut graph = FileGraph::read(&from, 1).unwrap();
+        graph.edges.sort_unstable();
+        assert_eq!(graph.vertices, 3);
+        let [(one, post), (other, same)] = graph.edges[..] else { panic!("two edges: {graph:?}") };
+        let mut ends = [one, other, post];
+        ends.sort_unstable();
+        assert_eq!((ends, post), ([0, 1, 2], same));
+    }
+
+    #[test]
+    fn a_graph_is_named_where_it_is_asked_for() {
+        let snb: GraphPath = "snb=a/b=c,d".parse().unwrap();
+        assert_eq!((snb.name.as_str(), snb.paths), ("snb", vec![PathBuf::from("a/b=c"), PathBuf::from("d")]));
+        assert!("a/b".parse::<GraphPath>().is_err() && "a.b=c".parse::<GraphPath>().is_err());
+        assert!("=c".parse::<GraphPath>().is_err());
+    }
+}

@@ -14,6 +14,7 @@
 
 use crate::segment::body::{Body, BodyBytes};
 use crate::segment::net::{Effect, Net};
+use crate::segment::newest::Orders;
 use crate::segment::record::RecordKey;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
@@ -35,6 +36,8 @@ pub struct EdgeBody {
     pub(crate) discriminators: Box<[u16]>,
     /// Ascending by key.
     pub(crate) columns: Vec<(KeyId, Arc<PackedColumn>)>,
+    /// Lists by value, as far as somebody read them so.
+    pub(crate) orders: Orders,
 }
 
 /// Where the list of each row lies.
@@ -122,7 +125,8 @@ impl EdgeBody {
         debug_assert_eq!(degrees.iter().map(|degree| *degree as usize).sum::<usize>(), neighbors.len());
         let zero = discriminators.iter().all(|discriminator| *discriminator == 0);
         let discriminators = if zero { Box::default() } else { discriminators };
-        Self { rows: Rows::from_degrees(degrees), neighbors, discriminators, columns }
+        let rows = Rows::from_degrees(degrees);
+        Self { rows, neighbors, discriminators, columns, orders: Orders::default() }
     }
 
     /// Where the list of `row` lies in [`EdgeBody::neighbors`].
@@ -254,6 +258,7 @@ impl Body for EdgeBody {
             neighbors: Box::default(),
             discriminators: Box::default(),
             columns: Vec::new(),
+            orders: Orders::default(),
         }
     }
 
@@ -331,7 +336,11 @@ impl Body for EdgeBody {
                 Some((key, Arc::new(merged_column(key, old, &steps)?)))
             })
             .collect();
-        Self::new(&degrees, neighbors.into(), discriminators.into(), columns)
+        let mut merged = Self::new(&degrees, neighbors.into(), discriminators.into(), columns);
+        let first_from = |row| nets.partition_point(|net| net.key.row() < row);
+        let changed = |row| nets.get(first_from(row)).is_some_and(|net| net.key.row() == row);
+        merged.orders = Orders::carried(self, &merged, changed);
+        merged
     }
 
     fn items(&self) -> usize {
@@ -341,7 +350,7 @@ impl Body for EdgeBody {
     fn bytes(&self) -> BodyBytes {
         let topology = self.rows.heap_bytes() + self.neighbors.len() * 4 + self.discriminators.len() * 2;
         let properties = self.columns.iter().map(|(_, column)| column.heap_bytes() + 32).sum();
-        BodyBytes { topology, properties }
+        BodyBytes { topology, properties, orders: self.orders.heap_bytes() }
     }
 
     fn split_hubs(self) -> (Self, Vec<(u16, Self)>) {
@@ -380,7 +389,9 @@ impl EdgeBody {
                 ranges.iter().for_each(|range| builder.copy(Some(column), range.clone()));
                 Some((*key, Arc::new(builder.finish()?)))
             });
-            Self::new(degrees, neighbors, discriminators, columns.collect())
+            let mut part = Self::new(degrees, neighbors, discriminators, columns.collect());
+            part.orders = Orders::carried(self, &part, |_| false);
+            part
         };
         let mut degrees = Vec::new();
         let mut stretches: Vec<Range<usize>> = Vec::new();

@@ -239,3 +239,70 @@ impl EdgeBody {
         Some(edges.take_while(|(value, _)| !asked.range.begins_after(value)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::body::Body;
+    use crate::segment::net::{Effect, Net};
+    use crate::segment::record::RecordKey;
+    use evergraph_graph::id::TypeId;
+    use evergraph_graph::properties::Properties;
+    use evergraph_graph::value::Value;
+
+    const KEY: KeyId = KeyId(3);
+
+    fn net(row: u16, neighbor: u32, effect: Effect) -> Net {
+        Net { key: RecordKey::edge(row, neighbor, 0), effect, difference: 0 }
+    }
+
+    fn at(value: i64) -> Properties {
+        Properties::new(vec![(KEY, Some(Value::I64(value)))])
+    }
+
+    fn question(row: u16) -> NewestEdges {
+        NewestEdges::new(VertexId(u32::from(row)), TypeId(0), KEY)
+    }
+
+    fn values(body: &EdgeBody, row: u16) -> Vec<Option<i64>> {
+        body.newest(&question(row), None).unwrap().map(|(value, _)| value.as_i64()).collect()
+    }
+
+    fn places(body: &EdgeBody, row: u16) -> Option<Arc<Places>> {
+        body.orders.0.get()?.of_row(row)?.get().cloned()
+    }
+
+    #[test]
+    fn places_are_made_by_a_read_and_carried_by_merges_and_splits() {
+        let lists: [(u16, u32); 3] = [(0, 100), (1, 100), (2, 5)];
+        let edges = lists.into_iter().flat_map(|(row, edges)| (0..edges).map(move |target| (row, target)));
+        let present = |(row, target)| net(row, 10 * target, Effect::Present(at(i64::from(target * 7 % 101))));
+        let body = EdgeBody::empty().merged(&edges.map(present).collect::<Vec<_>>());
+        assert!(body.orders.heap_bytes() == 0 && places(&body, 0).is_none());
+        for row in [0, 1, 2] {
+            assert!(values(&body, row).is_sorted_by(|one, next| one >= next));
+        }
+        assert!(places(&body, 0).is_some() && places(&body, 2).is_none(), "a short list has none");
+
+        let changes = [
+            net(1, 0, Effect::Absent),
+            net(1, 5, Effect::Present(at(1000))),
+            net(1, 10, Effect::Changed(at(-1))),
+            net(1, 20, Effect::Changed(Properties::new(vec![(KEY, None)]))),
+            net(1, 9999, Effect::Present(Properties::EMPTY)),
+        ];
+        let merged = body.merged(&changes);
+        let same = |one: &EdgeBody, other: &EdgeBody, row| {
+            Arc::ptr_eq(&places(one, row).unwrap(), &places(other, row).unwrap())
+        };
+        assert!(same(&body, &merged, 0) && !same(&body, &merged, 1), "only lists that changed are sorted");
+        let found = values(&merged, 1);
+        assert!(found.is_sorted_by(|one, next| one >= next));
+        assert_eq!((found.len(), found[0], found[98]), (99, Some(1000), Some(-1)));
+
+        let (rest, parts) = merged.split(vec![(1, merged.range(1))]);
+        assert!(same(&merged, &rest, 0) && same(&merged, &parts[0].1, 1));
+        assert_eq!(values(&parts[0].1, 1), found);
+        assert!(rest.newest(&NewestEdges { key: KeyId(4), ..question(0) }, None).unwrap().next().is_none());
+    }
+}

@@ -103,7 +103,9 @@ fn check(view: &impl GraphView, model: &Model, names: &Names, random: u32) {
         let wanted = wanted(model, &asked);
         let limit = (random / 13) as usize % 30;
         assert_eq!(pages(view, &asked, usize::MAX, limit), wanted[..limit.min(wanted.len())], "{asked:?}");
-        assert_eq!(pages(view, &asked, 1 + random as usize % 40, usize::MAX), wanted, "{asked:?}");
+        // Without an order each page sorts the list.
+        let page = 1 + random as usize % 40 + wanted.len() / 6;
+        assert_eq!(pages(view, &asked, page, usize::MAX), wanted, "{asked:?}");
         let unset = NewestEdges { key: names.other, ..asked };
         assert!(pages(view, &unset, 5, 5).is_empty());
     }
@@ -251,10 +253,16 @@ fn any_type() -> impl Strategy<Value = ValueType> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
     #[test]
     fn the_newest_come_first(program in any_program(), declared in any::<bool>(), value_type in any_type()) {
         run::<MemoryEngine>(&program, declared, value_type);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
     fn the_newest_come_first_where_an_engine_keeps_no_order(program in any_program()) {
@@ -295,6 +303,10 @@ fn hubs_are_read_newest_first_as_they_become_hubs_grow_and_shrink() {
     let store = empty::<MemoryEngine>();
     let names = prepare(&store, ValueType::I64);
     declare(&store, &names);
+    // A list that has a body to itself isn't taken out of it.
+    store
+        .transact(|transaction| transaction.add_edge(VertexId(5), names.edge_type, VertexId(6), &[]))
+        .unwrap();
     let (mut model, mut kept) = (Model::new(), Vec::new());
     for count in [HUB_DEGREE as u32 / 2, HUB_DEGREE as u32, 50_000, 60] {
         add_many(&store, &names, &mut model, count);

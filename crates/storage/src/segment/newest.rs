@@ -17,8 +17,7 @@
 //! Concurrency: bodies are shared and immutable; whoever asks first sorts, others who ask for the same list
 //! meanwhile wait for him.
 //!
-//! Source: LiveGraph (VLDB 2020), section 4, whose lists lie in the order of time; differs: see
-//! [`evergraph_graph::newest`].
+//! Source and differences: [`evergraph_graph::newest`].
 
 use crate::segment::edge_body::EdgeBody;
 use evergraph_graph::id::{KeyId, VertexId};

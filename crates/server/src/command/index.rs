@@ -54,6 +54,9 @@ What it does:
   64 edges is sorted when it is first read so, at two bytes an edge. An edge
   type stays newest-first, and is by one property only.";
 
+/// What helps beside another name, where names may be new.
+const NEW_HINT: &str = " (--new declares a name before there is anything of it)";
+
 const LIST_HELP: &str = "\
 Examples:
   evergraph index list social.eg
@@ -169,7 +172,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
             let options = if *ordered { options.ordered() } else { options };
             let database = context.open(path)?;
             if !new {
-                refuse_unknown(&database.snapshot().catalogue(), owner, key)?;
+                refuse_unknown(&database.snapshot().catalogue(), owner, key, NEW_HINT)?;
             }
             let created = database.create_index_with(
                 &options,
@@ -207,9 +210,10 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
         Action::NewestFirst { database: path, edge_type, key } => {
             let database = context.open(path)?;
             let catalogue = database.snapshot().catalogue();
-            refuse_unknown(&catalogue, OwnerName::EdgeType(edge_type), key)?;
+            refuse_unknown(&catalogue, OwnerName::EdgeType(edge_type), key, "")?;
             let ids = catalogue.edge_type(edge_type).zip(catalogue.key(key));
-            let (of, by) = ids.expect("names that were refused if they were unknown");
+            let (of, by) =
+                ids.ok_or_else(|| Error::invalid("name the property whose greatest value is the newest"))?;
             database.transact(|tx| tx.by_id().declare_newest_first(of, by))?;
             database.close()?;
             drop(meter);
@@ -244,17 +248,18 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
 }
 
 /// Refuses names that the graph doesn't have: once in the catalogue, a misspelt one stays for good.
-fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str) -> Result<()> {
+/// `hint` says what helps beside another name.
+fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str, hint: &str) -> Result<()> {
     let with = |error: Error, more: String| Error::new(error.kind(), format!("{error}{more}"));
-    let new = || " (--new declares a name before there is anything of it)".to_owned();
     let id = match owner {
         OwnerName::Label(name) => scope::label(catalogue, name).map(Owner::Label).map_err(|error| {
             let is_type = catalogue.edge_type(name).is_some();
-            with(error, if is_type { format!("; {name} is an edge type: --edge {name}") } else { new() })
+            let flag = || format!("; {name} is an edge type: --edge {name}");
+            with(error, if is_type { flag() } else { hint.to_owned() })
         })?,
-        OwnerName::EdgeType(name) => {
-            scope::edge_type(catalogue, name).map(Owner::EdgeType).map_err(|error| with(error, new()))?
-        }
+        OwnerName::EdgeType(name) => scope::edge_type(catalogue, name)
+            .map(Owner::EdgeType)
+            .map_err(|error| with(error, hint.to_owned()))?,
     };
     let keys: Vec<_> = catalogue.properties_of(id).map(|(key, _)| catalogue.key_name(key)).collect();
     // Without a key the index itself says what is wrong.
@@ -262,7 +267,7 @@ fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str) -> Res
         return Ok(());
     }
     let property = format!("{owner}.{key}");
-    Err(with(scope::unknown("property", &property, key, keys.iter().map(AsRef::as_ref)), new()))
+    Err(with(scope::unknown("property", &property, key, keys.iter().map(AsRef::as_ref)), hint.to_owned()))
 }
 
 fn is(index: &IndexInfo, owner: OwnerName<'_>, key: &str) -> bool {

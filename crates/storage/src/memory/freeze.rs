@@ -76,7 +76,7 @@ impl Freezer<'_> {
             self.reservations
                 .lock()
                 .push(self.budget.reserve("lists without what was left out", bytes as u64)?);
-            let body = Arc::new(self.filtered(&layer.body.merged(&nets), group));
+            let body = Arc::new(self.filtered(&layer.body.copied(&nets), group));
             let weights = self.weights(&body, group, subject)?;
             return Ok(FrozenList { body, weights, fresh: None });
         }

@@ -206,7 +206,7 @@ impl EdgeBody {
                 nets.push(Net { key, effect: Effect::Absent, difference: -1 });
             }
         });
-        self.merged(&nets)
+        self.copied(&nets)
     }
 
     /// Where the list of `row` lies; where it would begin if the row has no edges.
@@ -263,6 +263,46 @@ impl Body for EdgeBody {
     }
 
     fn merged(&self, nets: &[Net]) -> Self {
+        let mut merged = self.copied(nets);
+        let first_from = |row| nets.partition_point(|net| net.key.row() < row);
+        let changed = |row| nets.get(first_from(row)).is_some_and(|net| net.key.row() == row);
+        merged.orders = Orders::carried(self, &merged, changed);
+        merged
+    }
+
+    fn items(&self) -> usize {
+        self.neighbors.len()
+    }
+
+    fn bytes(&self) -> BodyBytes {
+        let topology = self.rows.heap_bytes() + self.neighbors.len() * 4 + self.discriminators.len() * 2;
+        let properties = self.columns.iter().map(|(_, column)| column.heap_bytes() + 32).sum();
+        BodyBytes { topology, properties, orders: self.orders.heap_bytes() }
+    }
+
+    fn split_hubs(self) -> (Self, Vec<(u16, Self)>) {
+        let mut hubs: Vec<(u16, Range<usize>)> = Vec::new();
+        if self.neighbors.len() > HUB_DEGREE {
+            self.for_each_row(|row, range| {
+                if range.len() > HUB_DEGREE {
+                    hubs.push((row, range));
+                }
+            });
+        }
+        // A list that has the body to itself stays: it is a hub's own, which a merge must not split off
+        // once more, where no reader would look for it.
+        let alone = |(_, range): &(u16, Range<usize>)| range.len() == self.neighbors.len();
+        if hubs.is_empty() || hubs.iter().any(alone) {
+            return (self, Vec::new());
+        }
+        self.split(hubs)
+    }
+}
+
+impl EdgeBody {
+    /// As [`Body::merged`], without orders by value: nobody reads a copy so.
+    #[must_use]
+    pub fn copied(&self, nets: &[Net]) -> Self {
         let last_row = nets.last().map_or(0, |net| usize::from(net.key.row()) + 1);
         let mut degrees = vec![0u32; last_row];
         self.for_each_row(|row, range| {
@@ -336,43 +376,9 @@ impl Body for EdgeBody {
                 Some((key, Arc::new(merged_column(key, old, &steps)?)))
             })
             .collect();
-        let mut merged = Self::new(&degrees, neighbors.into(), discriminators.into(), columns);
-        let first_from = |row| nets.partition_point(|net| net.key.row() < row);
-        let changed = |row| nets.get(first_from(row)).is_some_and(|net| net.key.row() == row);
-        merged.orders = Orders::carried(self, &merged, changed);
-        merged
+        Self::new(&degrees, neighbors.into(), discriminators.into(), columns)
     }
 
-    fn items(&self) -> usize {
-        self.neighbors.len()
-    }
-
-    fn bytes(&self) -> BodyBytes {
-        let topology = self.rows.heap_bytes() + self.neighbors.len() * 4 + self.discriminators.len() * 2;
-        let properties = self.columns.iter().map(|(_, column)| column.heap_bytes() + 32).sum();
-        BodyBytes { topology, properties, orders: self.orders.heap_bytes() }
-    }
-
-    fn split_hubs(self) -> (Self, Vec<(u16, Self)>) {
-        let mut hubs: Vec<(u16, Range<usize>)> = Vec::new();
-        if self.neighbors.len() > HUB_DEGREE {
-            self.for_each_row(|row, range| {
-                if range.len() > HUB_DEGREE {
-                    hubs.push((row, range));
-                }
-            });
-        }
-        // A list that has the body to itself stays: it is a hub's own, which a merge must not split off
-        // once more, where no reader would look for it.
-        let alone = |(_, range): &(u16, Range<usize>)| range.len() == self.neighbors.len();
-        if hubs.is_empty() || hubs.iter().any(alone) {
-            return (self, Vec::new());
-        }
-        self.split(hubs)
-    }
-}
-
-impl EdgeBody {
     /// Takes `rows` out, which are some of those with edges, ascending, and where their lists lie.
     #[must_use]
     pub fn split(&self, rows: Vec<(u16, Range<usize>)>) -> (Self, Vec<(u16, Self)>) {

@@ -114,7 +114,10 @@ impl<V: View> View for Watched<'_, V> {
         limit: usize,
         ranked: &mut Ranked<EdgeId>,
     ) -> Result<bool> {
-        self.note(|| Key::ListProperty(asked.source, asked.edge_type, asked.key));
+        self.note(|| match planted(Bug::NewestNotNoted) {
+            true => Key::List(asked.source, asked.edge_type, Direction::Out),
+            false => Key::ListProperty(asked.source, asked.edge_type, asked.key),
+        });
         self.view.newest(asked, after, limit, ranked)
     }
 

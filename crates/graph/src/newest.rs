@@ -98,8 +98,11 @@ pub fn by_sorting<V: GraphView + ?Sized>(
         }
     }
     found.retain(|(value, edge)| asked.asks_for(value, *edge, cursor.after.as_ref()));
+    if limit < found.len() {
+        found.select_nth_unstable_by(limit, |one, other| other.cmp(one));
+        found.truncate(limit);
+    }
     found.sort_unstable_by(|one, other| other.cmp(one));
-    found.truncate(limit);
     let before = ranked.items.len();
     for (value, edge) in found {
         ranked.values.push(value);
@@ -166,6 +169,10 @@ impl<'a> Overlay<'a> {
         limit: usize,
         ranked: &mut Ranked<EdgeId>,
     ) {
+        if limit < self.found.len() {
+            self.found.select_nth_unstable_by(limit, |one, other| other.cmp(one));
+            self.found.truncate(limit);
+        }
         self.found.sort_unstable_by(|one, other| other.cmp(one));
         let mut list = list.filter(|(_, edge)| self.changed.binary_search(edge).is_err()).peekable();
         let mut found = self.found.into_iter().peekable();

@@ -4,7 +4,6 @@
 use crate::memory::engine::MemoryEngine;
 use crate::memory::frozen_list::{Fresh, FrozenList, Weights};
 use crate::memory::group::{EdgeSubject, Group};
-use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, Net, nets};
 use crate::segment::version::Layer;

@@ -2,7 +2,7 @@
 
 use crate::engine::GroupBits;
 use crate::segment::edge_body::EdgeBody;
-use crate::segment::net::{Effect, effect_of, nets};
+use crate::segment::net::{Effect, effect_of, nets, values};
 use crate::segment::record::RecordKey;
 use crate::segment::version::Layer;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
@@ -77,17 +77,9 @@ pub fn append_newest(
 ) -> bool {
     let Some(stored) = layer.body.newest(asked, after) else { return false };
     let mut overlay = Overlay::new(asked, after);
-    for net in nets(layer.records(&RecordKey::whole_row(asked.source.row()), timestamp).into_iter()) {
-        let edge = asked.edge(VertexId(net.key.neighbor()), net.key.discriminator());
-        match &net.effect {
-            Effect::Absent => overlay.change(edge, None),
-            Effect::Present(all) => overlay.change(edge, all.get(asked.key).flatten()),
-            Effect::Changed(changes) => {
-                if let Some(value) = changes.get(asked.key) {
-                    overlay.change(edge, value);
-                }
-            }
-        }
+    let records = layer.records(&RecordKey::whole_row(asked.source.row()), timestamp);
+    for (key, value) in values(records.into_iter(), asked.key) {
+        overlay.change(asked.edge(VertexId(key.neighbor()), key.discriminator()), value);
     }
     overlay.lay_over(stored, limit, ranked);
     true

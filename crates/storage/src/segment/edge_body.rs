@@ -264,9 +264,7 @@ impl Body for EdgeBody {
 
     fn merged(&self, nets: &[Net]) -> Self {
         let mut merged = self.copied(nets);
-        let first_from = |row| nets.partition_point(|net| net.key.row() < row);
-        let changed = |row| nets.get(first_from(row)).is_some_and(|net| net.key.row() == row);
-        merged.orders = Orders::carried(self, &merged, changed);
+        merged.orders = Orders::carried(self, &merged, nets);
         merged
     }
 
@@ -396,7 +394,7 @@ impl EdgeBody {
                 Some((*key, Arc::new(builder.finish()?)))
             });
             let mut part = Self::new(degrees, neighbors, discriminators, columns.collect());
-            part.orders = Orders::carried(self, &part, |_| false);
+            part.orders = Orders::carried(self, &part, &[]);
             part
         };
         let mut degrees = Vec::new();

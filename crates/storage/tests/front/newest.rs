@@ -189,7 +189,7 @@ fn write<E: TestEngine>(transaction: &mut Transaction<E>, model: &mut Model, nam
                 let drawn = random.next_u64() as u32;
                 // A vertex that was deleted takes no edges.
                 let target = VertexId(drawn % VERTICES);
-                let value = (drawn % 17 > 0).then(|| names.value(drawn / 256));
+                let value = (!drawn.is_multiple_of(17)).then(|| names.value(drawn / 256));
                 let properties: Vec<_> = value.clone().map(|value| (names.at, value)).into_iter().collect();
                 if let Ok(edge) = transaction.add_edge(source(at), names.edge_type, target, &properties) {
                     model.insert(edge, value);

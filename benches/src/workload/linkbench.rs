@@ -12,8 +12,9 @@
 //! l source type target   -> time version data      a list is a prefix; it is sorted by time when it was read
 //! ```
 //!
-//! Lists are short (four links on average), so that sorting what was read is cheaper for every engine than a
-//! second index by time, which each write would have to keep.
+//! A list is asked for with the newest first, and at most [`LIST_MAX`] of it. Ours declares links newest-first. A
+//! peer reads the whole list, since its newest links lie anywhere in it, and sorts: lists are short (four links on
+//! average), so that this is cheaper for it than a second index by time, which each write would have to keep.
 
 use crate::engine::key_value::KeyValue;
 use crate::engine::kind::Kind;
@@ -290,11 +291,12 @@ fn perform_pairs(
             let mut links: Vec<(Result<i64>, Vec<u8>, Vec<u8>)> = Vec::new();
             store.prefix(&list_key(network.id(*node), *link_type), &mut |key, value| {
                 links.push((time_of(value), key.to_vec(), value.to_vec()));
-                links.len() < LIST_MAX
+                true
             })?;
             let times = links.into_iter().map(|(time, key, value)| time.map(|time| (time, key, value)));
             let mut links: Vec<(i64, Vec<u8>, Vec<u8>)> = times.collect::<Result<_>>()?;
             links.sort_unstable_by_key(|link| Reverse(link.0));
+            links.truncate(LIST_MAX);
             seen = seen_of_list(links.iter().map(|link| link.0));
         }
         Operation::AddNode(data) => {

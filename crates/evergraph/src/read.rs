@@ -8,6 +8,7 @@ use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, VertexCursor};
 
@@ -164,6 +165,33 @@ pub trait ReadByName: GraphView {
             return Ok(Vec::new());
         };
         first(limit, |cursor, limit, found| self.range_edges(edge_type, key, range, cursor, limit, found))
+    }
+
+    /// The newest `limit` edges of a type from a vertex: those whose `key` lies in `range`, the greatest value first,
+    /// with their values. Edges without a value are left out.
+    ///
+    /// Cost: what is given, if the type was declared so
+    /// ([`Transaction::declare_newest_first`](crate::transaction::Transaction::declare_newest_first)); otherwise
+    /// all edges of the type from the vertex are read and sorted. See [`GraphView::newest`].
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn newest_edges(
+        &self,
+        vertex: VertexId,
+        edge_type: &str,
+        key: &str,
+        range: &ValueRange,
+        limit: usize,
+    ) -> Result<Vec<(Value, EdgeId)>> {
+        let catalogue = self.catalogue();
+        let (Some(edge_type), Some(key)) = (catalogue.edge_type(edge_type), catalogue.key(key)) else {
+            return Ok(Vec::new());
+        };
+        let asked = NewestEdges::new(vertex, edge_type, key).within(range.clone());
+        let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+        GraphView::newest(self, &asked, &mut cursor, limit, &mut found)?;
+        Ok(found.values.into_iter().zip(found.items).collect())
     }
 
     /// The edges of a vertex over `types` (all if empty), with the vertex at the other end.

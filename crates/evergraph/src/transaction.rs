@@ -5,7 +5,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
 use evergraph_graph::look_up::ValueRange;
 use evergraph_graph::transaction::{Committed, Transaction as _};
-use evergraph_graph::value::Value;
+use evergraph_graph::value::{Value, ValueType};
 use evergraph_storage::memory::engine::MemoryEngine;
 
 /// What a [`Transaction`] writes through: the same by number, in batches, for programs that write much.
@@ -37,6 +37,39 @@ impl Transaction {
 
     fn keys(&mut self, properties: &[(&str, Value)]) -> Result<Vec<(KeyId, Value)>> {
         properties.iter().map(|(key, value)| Ok((self.0.key(key)?, value.clone()))).collect()
+    }
+
+    /// Declares that edges of a type are read newest first by `key`, which takes values of `value_type`: the
+    /// newest edges of a vertex, and those in a range of time, are then found without touching its other edges
+    /// ([`ReadByName::newest_edges`]). For a new type or one that has edges; it is never taken back.
+    ///
+    /// ```
+    /// use evergraph::graph::value::ValueType;
+    /// use evergraph::{Database, ReadByName, ValueRange};
+    ///
+    /// let db = Database::in_memory()?;
+    /// let ada = db.transact(|tx| {
+    ///     tx.declare_newest_first("POSTED", "at", ValueType::I64)?;
+    ///     let ada = tx.add_vertex("Person", &[])?;
+    ///     for year in 1833..1843 {
+    ///         let post = tx.add_vertex("Post", &[])?;
+    ///         tx.add_edge(ada, "POSTED", post, &[("at", year.into())])?;
+    ///     }
+    ///     Ok(ada)
+    /// })?;
+    /// let latest = db.snapshot().newest_edges(ada, "POSTED", "at", &ValueRange::ALL, 3)?;
+    /// let years: Vec<_> = latest.iter().map(|(at, _)| at.as_i64()).collect();
+    /// assert_eq!(years, [Some(1842), Some(1841), Some(1840)]);
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `invalid` if the type is ordered by another property, or the property has another type or one that isn't
+    /// a whole number, a date or a datetime.
+    pub fn declare_newest_first(&mut self, edge_type: &str, key: &str, value_type: ValueType) -> Result<()> {
+        let (edge_type, key) = (self.0.edge_type(edge_type)?, self.0.key(key)?);
+        self.0.declare_edge_property(edge_type, key, value_type)?;
+        self.0.declare_newest_first(edge_type, key)
     }
 
     /// Adds a vertex.
@@ -170,6 +203,21 @@ impl Transaction {
         limit: usize,
     ) -> Result<Vec<(Value, VertexId)>> {
         ReadByName::range(&self.0, label, key, range, limit)
+    }
+
+    /// The newest `limit` edges of a type from a vertex whose `key` lies in `range`, own writes included.
+    ///
+    /// # Errors
+    /// As [`ReadByName::newest_edges`].
+    pub fn newest_edges(
+        &self,
+        vertex: VertexId,
+        edge_type: &str,
+        key: &str,
+        range: &ValueRange,
+        limit: usize,
+    ) -> Result<Vec<(Value, EdgeId)>> {
+        ReadByName::newest_edges(&self.0, vertex, edge_type, key, range, limit)
     }
 
     /// The edges of a vertex over `types` (all if empty) with their other ends, own writes included.

@@ -1,6 +1,6 @@
 //! The catalogue: names and numbers of labels, edge types and property keys, and what they promise.
 //!
-//! Names, types and joins are only added in format version 1: an older snapshot may read a newer
+//! Names, types, orders and joins are only added in format version 1: an older snapshot may read a newer
 //! catalogue, in which some names have no vertices yet. Indexes come and go. Changes travel as [`SchemaChange`] inside ordinary
 //! transactions, with their ids; applying an identical change again does nothing.
 //!
@@ -70,6 +70,13 @@ pub enum SchemaChange {
     AddIndex(IndexDefinition),
     /// An index isn't there any more.
     DropIndex(IndexId),
+    /// The out-edges of a type are read newest first by this property. Never taken back.
+    OrderNewestFirst {
+        /// The edge type.
+        edge_type: TypeId,
+        /// The property whose greatest value is the newest.
+        key: KeyId,
+    },
     /// An edge type joins vertices of these labels: learned from its first such edge, never taken
     /// back, so that a projection knows which edges can leave its labels.
     Join {
@@ -94,6 +101,7 @@ pub struct Catalogue {
     properties: BTreeMap<(Owner, KeyId), ValueType>,
     /// Whether each index is unique.
     indexes: BTreeMap<IndexId, bool>,
+    newest_first: BTreeMap<TypeId, KeyId>,
     joins: BTreeSet<(TypeId, LabelId, LabelId)>,
 }
 
@@ -260,6 +268,12 @@ impl Catalogue {
         }
     }
 
+    /// The property by which edges of `edge_type` are kept newest first, if the type was declared so.
+    #[must_use]
+    pub fn newest_first(&self, edge_type: TypeId) -> Option<KeyId> {
+        self.newest_first.get(&edge_type).copied()
+    }
+
     /// The pairs of labels that edges of `edge_type` were ever seen to join.
     pub fn joins(&self, edge_type: TypeId) -> impl Iterator<Item = (LabelId, LabelId)> {
         let range = (edge_type, LabelId(0), LabelId(0))..=(edge_type, LabelId(u16::MAX), LabelId(u16::MAX));
@@ -316,6 +330,14 @@ impl Catalogue {
                 known => Ok(known.is_none()),
             },
             SchemaChange::DropIndex(id) => Ok(self.indexes.contains_key(id)),
+            SchemaChange::OrderNewestFirst { edge_type, key } => match self.newest_first(*edge_type) {
+                Some(known) if known != *key => Err(Error::conflict(format!(
+                    "another transaction declared {} newest-first by {}",
+                    self.edge_type_name(*edge_type),
+                    self.key_name(known),
+                ))),
+                known => Ok(known.is_none()),
+            },
             SchemaChange::Join { edge_type, source, target } => {
                 Ok(!self.has_join(*edge_type, *source, *target))
             }
@@ -358,6 +380,9 @@ impl Catalogue {
             SchemaChange::DropIndex(id) => {
                 self.indexes.remove(id);
             }
+            SchemaChange::OrderNewestFirst { edge_type, key } => {
+                self.newest_first.insert(*edge_type, *key);
+            }
             SchemaChange::Join { edge_type, source, target } => {
                 self.joins.insert((*edge_type, *source, *target));
             }
@@ -378,12 +403,15 @@ impl Catalogue {
             SchemaChange::DefineProperty { owner: *owner, key: *key, value_type: *value_type }
         });
         let indexes = self.indexes().map(SchemaChange::AddIndex);
+        let orders = self.newest_first.iter();
+        let orders = orders
+            .map(|(edge_type, key)| SchemaChange::OrderNewestFirst { edge_type: *edge_type, key: *key });
         let joins = self.joins.iter().map(|(edge_type, source, target)| SchemaChange::Join {
             edge_type: *edge_type,
             source: *source,
             target: *target,
         });
-        labels.chain(types).chain(keys).chain(properties).chain(indexes).chain(joins).collect()
+        labels.chain(types).chain(keys).chain(properties).chain(indexes).chain(orders).chain(joins).collect()
     }
 }
 
@@ -407,6 +435,7 @@ mod tests {
             },
             SchemaChange::AddIndex(on(Owner::Label(LabelId(0)), true)),
             SchemaChange::AddIndex(on(Owner::EdgeType(TypeId(2)), false)),
+            SchemaChange::OrderNewestFirst { edge_type: TypeId(2), key: KeyId(1) },
             SchemaChange::Join { edge_type: TypeId(2), source: LabelId(0), target: LabelId(0) },
         ]
     }
@@ -446,6 +475,9 @@ mod tests {
         ] {
             assert!(catalogue.would_change(&second_name).unwrap_err().is_conflict(), "{second_name:?}");
         }
+        let other_order = SchemaChange::OrderNewestFirst { edge_type: TypeId(2), key: KeyId(9) };
+        let error = catalogue.would_change(&other_order).unwrap_err();
+        assert!(error.is_conflict() && error.to_string().contains("KNOWS newest-first by since"), "{error}");
         let loose = SchemaChange::AddIndex(on(Owner::Label(LabelId(0)), false));
         let error = catalogue.would_change(&loose).unwrap_err();
         assert!(

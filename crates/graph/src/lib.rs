@@ -17,6 +17,7 @@ pub mod index;
 pub mod load;
 pub mod look_up;
 pub mod mutation;
+pub mod newest;
 pub mod packed_column;
 pub mod properties;
 pub mod timestamp;

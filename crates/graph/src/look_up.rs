@@ -98,17 +98,27 @@ impl ValueRange {
     /// Whether `value` lies in it.
     #[must_use]
     pub fn contains(&self, value: &Value) -> bool {
-        let above = match &self.from {
-            Bound::Unbounded => true,
-            Bound::Included(from) => value.compare_content(from).is_ge(),
-            Bound::Excluded(from) => value.compare_content(from).is_gt(),
-        };
-        above
-            && match &self.to {
-                Bound::Unbounded => true,
-                Bound::Included(to) => value.compare_content(to).is_le(),
-                Bound::Excluded(to) => value.compare_content(to).is_lt(),
-            }
+        !self.ends_before(value) && !self.begins_after(value)
+    }
+
+    /// Whether `value` lies above all that it holds.
+    #[must_use]
+    pub fn ends_before(&self, value: &Value) -> bool {
+        match &self.to {
+            Bound::Unbounded => false,
+            Bound::Included(to) => value.compare_content(to).is_gt(),
+            Bound::Excluded(to) => value.compare_content(to).is_ge(),
+        }
+    }
+
+    /// Whether `value` lies below all that it holds.
+    #[must_use]
+    pub fn begins_after(&self, value: &Value) -> bool {
+        match &self.from {
+            Bound::Unbounded => false,
+            Bound::Included(from) => value.compare_content(from).is_lt(),
+            Bound::Excluded(from) => value.compare_content(from).is_le(),
+        }
     }
 }
 

@@ -22,6 +22,7 @@
 //!   21  join                   edge_type:u16 source:u16 target:u16
 //!   22  add index              index unique:u8
 //!   23  drop index             index
+//!   24  order newest first     edge_type:u16 key:u16
 //!
 //! edge        source:u32 edge_type:u16 target:u32 discriminator:varint
 //! index       owner:u8 (0 label, 1 edge type) id:u16 key:u16 kind:u8 (0 hash, 1 ordered)
@@ -110,6 +111,7 @@ mod code {
     pub const JOIN: u8 = 21;
     pub const ADD_INDEX: u8 = 22;
     pub const DROP_INDEX: u8 = 23;
+    pub const ORDER_NEWEST_FIRST: u8 = 24;
 }
 
 /// In place of a value's type code: the property is removed.
@@ -179,7 +181,7 @@ impl Mutation {
             code::SET_EDGE => {
                 Self::SetEdgeProperties { edge: take_edge(reader)?, properties: take_properties(reader)? }
             }
-            code::ADD_LABEL..=code::DROP_INDEX => Self::Schema(take_schema(found, reader)?),
+            code::ADD_LABEL..=code::ORDER_NEWEST_FIRST => Self::Schema(take_schema(found, reader)?),
             _ => return Err(start.error(format!("a kind of change expected, found {found}"))),
         })
     }
@@ -269,6 +271,9 @@ fn put_schema(out: &mut Vec<u8>, change: &SchemaChange) {
             out.push(u8::from(*unique));
         }
         SchemaChange::DropIndex(id) => put_index(out, code::DROP_INDEX, id),
+        SchemaChange::OrderNewestFirst { edge_type, key } => {
+            head(code::ORDER_NEWEST_FIRST, &[edge_type.0, key.0]);
+        }
         SchemaChange::Join { edge_type, source, target } => {
             head(code::JOIN, &[edge_type.0, source.0, target.0]);
         }
@@ -306,6 +311,9 @@ fn take_schema(found: u8, reader: &mut Reader<'_>) -> Decoded<SchemaChange> {
             SchemaChange::AddIndex(IndexDefinition { id, unique })
         }
         code::DROP_INDEX => SchemaChange::DropIndex(take_index(reader)?),
+        code::ORDER_NEWEST_FIRST => {
+            SchemaChange::OrderNewestFirst { edge_type: TypeId(reader.u16()?), key: KeyId(reader.u16()?) }
+        }
         code::JOIN => SchemaChange::Join {
             edge_type: TypeId(reader.u16()?),
             source: LabelId(reader.u16()?),
@@ -403,6 +411,10 @@ mod tests {
                 let value_type = ValueType::I64;
                 Mutation::Schema(SchemaChange::DefineProperty { owner, key: KeyId(key), value_type })
             }),
+            any::<(u16, u16)>().prop_map(|(edge_type, key)| {
+                let (edge_type, key) = (TypeId(edge_type), KeyId(key));
+                Mutation::Schema(SchemaChange::OrderNewestFirst { edge_type, key })
+            }),
             (any::<(u16, u16)>(), any::<(bool, bool, bool, bool)>()).prop_map(
                 |((id, key), (of_edges, ordered, unique, dropped))| {
                     let owner =
@@ -458,6 +470,7 @@ mod tests {
             (add(label, IndexKind::Hash, false), &[22, 0, 5, 0, 7, 0, 0, 0]),
             (add(edge_type, IndexKind::Ordered, true), &[22, 1, 5, 0, 7, 0, 1, 1]),
             (SchemaChange::DropIndex(on(label, IndexKind::Hash)), &[23, 0, 5, 0, 7, 0, 0]),
+            (SchemaChange::OrderNewestFirst { edge_type: TypeId(5), key: KeyId(0x0107) }, &[24, 5, 0, 7, 1]),
         ] {
             bytes.clear();
             Mutation::Schema(change).encode(&mut bytes);

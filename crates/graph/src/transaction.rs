@@ -115,6 +115,15 @@ pub trait Transaction: GraphView {
     /// `invalid` if it has another type already.
     fn declare_edge_property(&mut self, edge_type: TypeId, key: KeyId, value_type: ValueType) -> Result<()>;
 
+    /// Declares that the out-edges of `edge_type` are read newest first by `key`, the greatest value first:
+    /// [`GraphView::newest`] then touches what it gives and little else. Edges that are there already count.
+    /// Declaring it again does nothing; it is never taken back. Cost: none here; see [`GraphView::newest`].
+    ///
+    /// # Errors
+    /// `invalid` if the type is ordered by another property already, or the property has no type yet or one that
+    /// isn't a whole number, a date or a datetime.
+    fn declare_newest_first(&mut self, edge_type: TypeId, key: KeyId) -> Result<()>;
+
     /// Adds a vertex.
     ///
     /// # Errors

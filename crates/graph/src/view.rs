@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
 use crate::index::IndexStatistics;
 use crate::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use crate::newest::{self, NewestEdges};
 use crate::timestamp::Timestamp;
 use crate::topology::{Projection, Topology};
 use crate::value::Value;
@@ -189,6 +190,26 @@ pub trait GraphView: Send + Sync {
         direction: Direction,
         degrees: &mut Vec<u64>,
     ) -> Result<()>;
+
+    /// Appends up to `limit` of the out-edges that are `asked` for with their values, the greatest value first,
+    /// of one value the greatest id; moves `cursor`. Edges without a value are left out.
+    ///
+    /// Cost where the type was declared newest-first by this property
+    /// ([`declare_newest_first`](crate::transaction::Transaction::declare_newest_first)): what is appended, and the
+    /// changes to this list since the last merge; a list that is read so for the first time since the
+    /// database was opened is sorted once. Otherwise the list is read and sorted in every call.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn newest(
+        &self,
+        asked: &NewestEdges,
+        cursor: &mut RangeCursor<EdgeId>,
+        limit: usize,
+        ranked: &mut Ranked<EdgeId>,
+    ) -> Result<()> {
+        newest::by_sorting(self, asked, cursor, limit, ranked)
+    }
 
     /// For each pair, how many edges of `edge_type` go from the first vertex to the second.
     ///

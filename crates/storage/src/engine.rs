@@ -20,7 +20,9 @@
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::look_up::Ranked;
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Projection, Topology};
 use evergraph_graph::value::Value;
@@ -54,6 +56,9 @@ pub enum Key {
     Vertices(GroupId),
     /// One list of a vertex: an edge of the type on the plain side was added or deleted.
     List(VertexId, TypeId, Direction),
+    /// One property of the out-edges of a vertex: of one of the type it was set, or one was added, replaced or
+    /// deleted.
+    ListProperty(VertexId, TypeId, KeyId),
     /// How many edges of the type go from the first vertex to the second: one was added or deleted.
     Between(VertexId, TypeId, VertexId),
     /// Anything in the lists of the group's vertices, of the type on the plain side; on the out side also
@@ -72,6 +77,9 @@ impl fmt::Display for Key {
             Self::Members(group) | Self::Vertices(group) => write!(f, "vertices of group {}", group.0),
             Self::List(vertex, edge_type, side) => {
                 write!(f, "the {side:?} edges of type {} of vertex {vertex}", edge_type.0)
+            }
+            Self::ListProperty(vertex, edge_type, key) => {
+                write!(f, "property {} of the edges of type {} of vertex {vertex}", key.0, edge_type.0)
             }
             Self::Between(source, edge_type, target) => {
                 write!(f, "the edges of type {} from {source} to {target}", edge_type.0)
@@ -115,6 +123,8 @@ pub struct EngineStatistics {
     pub topology_bytes: u64,
     /// Bytes of property columns.
     pub property_bytes: u64,
+    /// Bytes of the orders by value that newest-first edge types are read in.
+    pub order_bytes: u64,
     /// Bytes of runs, tails and history.
     pub record_bytes: u64,
     /// Old versions kept for open snapshots.
@@ -218,6 +228,23 @@ pub trait View: Send + Sync {
         list.drain(start..start + skip);
         list.truncate(start.saturating_add(limit));
         Ok(())
+    }
+
+    /// Appends the first `limit` edges behind `after` that are `asked` for, the newest first, as
+    /// [`evergraph_graph::view::GraphView::newest`] has them; whether it did: an engine without orders by value says
+    /// no and appends nothing. Asked for the properties that edge types are declared newest-first by.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn newest(
+        &self,
+        asked: &NewestEdges,
+        after: Option<&Stamped>,
+        limit: usize,
+        ranked: &mut Ranked<EdgeId>,
+    ) -> Result<bool> {
+        let _ = (asked, after, limit, ranked);
+        Ok(false)
     }
 
     /// The number of edges of a vertex on a plain side.

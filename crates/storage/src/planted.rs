@@ -129,6 +129,8 @@ bugs! {
     NoHistory = "no-history";
     /// A merge keeps its own records for writers, and none of earlier merges.
     LastMergesHistory = "last-merges-history";
+    /// A merge carries the order of a list along as if nothing in it had changed.
+    StaleOrder = "stale-order";
     /// A merge keeps no layer for open snapshots.
     AlwaysPrune = "always-prune";
     /// Two merges of one segment, and neither looks whether the other came first.
@@ -156,6 +158,8 @@ bugs! {
     Phantom = "phantom";
     /// Look-ups in indexes aren't noted.
     LookUpsNotChecked = "look-ups-not-checked";
+    /// A read of a vertex' newest edges notes its list, and not the property that orders it.
+    NewestNotNoted = "newest-not-noted";
 
     // Indexes.
 

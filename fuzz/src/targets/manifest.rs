@@ -33,6 +33,7 @@ fn seeds() -> Vec<Vec<u8>> {
         SchemaChange::AddKey { id: KeyId(0), name: "name".into() },
         SchemaChange::DefineProperty { owner: index.owner, key: KeyId(0), value_type: ValueType::String },
         SchemaChange::AddIndex(IndexDefinition { id: index, unique: true }),
+        SchemaChange::OrderNewestFirst { edge_type: TypeId(1), key: KeyId(0) },
         SchemaChange::Join { edge_type: TypeId(1), source: LabelId(3), target: LabelId(3) },
     ] {
         whole.catalogue.apply(&change);

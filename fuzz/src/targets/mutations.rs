@@ -41,6 +41,7 @@ fn seeds() -> Vec<Vec<u8>> {
         }),
         Mutation::Schema(SchemaChange::AddIndex(IndexDefinition { id: index, unique: false })),
         Mutation::Schema(SchemaChange::DropIndex(index)),
+        Mutation::Schema(SchemaChange::OrderNewestFirst { edge_type: TypeId(2), key: KeyId(0) }),
         Mutation::Schema(SchemaChange::Join { edge_type: TypeId(2), source: LabelId(1), target: LabelId(1) }),
     ];
     mutations.chunks(1).chain([&mutations[..]]).map(encode).collect()

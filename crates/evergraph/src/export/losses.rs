@@ -80,6 +80,10 @@ fn names_without_elements(survey: &Survey, scope: &ExportScope, losses: &mut Vec
         } else if catalogue.edge_type_definition(*edge_type).is_some_and(|found| found.simple) {
             losses.push(format!("that the edge type `{name}` is simple: one edge from a vertex to another"));
         }
+        if let Some(key) = catalogue.newest_first(*edge_type) {
+            let key = catalogue.key_name(key);
+            losses.push(format!("that the edge type `{name}` is newest-first by `{key}`"));
+        }
     }
 }
 

@@ -17,7 +17,10 @@ fn what_is_not_carried_is_told() {
         let (person, age, unused) = (tx.label("Person")?, tx.key("age")?, tx.key("unused")?);
         tx.declare_vertex_property(person, age, ValueType::Any)?;
         tx.declare_vertex_property(person, unused, ValueType::String)?;
-        tx.declare_simple_type("KNOWS")?;
+        let knows = tx.declare_simple_type("KNOWS")?;
+        let since = tx.key("since")?;
+        tx.declare_edge_property(knows, since, ValueType::I64)?;
+        tx.declare_newest_first(knows, since)?;
         tx.edge_type("LIKES")?;
         tx.label("City")?;
         Ok(())
@@ -26,7 +29,7 @@ fn what_is_not_carried_is_told() {
     db.transact(|tx| {
         let ada = tx.add_vertex("Person", &[("id", 1_i64.into()), ("age", 36_i32.into())])?;
         let bob = tx.add_vertex("Person", &[("id", 2_i64.into()), ("email", "b@x".into())])?;
-        tx.add_edge(ada, "KNOWS", bob, &[])
+        tx.add_edge(ada, "KNOWS", bob, &[("since", 1833_i64.into())])
     })
     .unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -39,6 +42,7 @@ fn what_is_not_carried_is_told() {
             "the unique hash index on `Person.email`: create it again",
             "the label `City`: it has no vertices",
             "that the edge type `KNOWS` is simple: one edge from a vertex to another",
+            "that the edge type `KNOWS` is newest-first by `since`",
             "the edge type `LIKES`: no edges of it are among what is written",
             "that `age` of `Person` may be any: all of its values are int",
             "the property `unused` of `Person`: it has no values",

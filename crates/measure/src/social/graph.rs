@@ -8,6 +8,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::PackedColumnBuilder;
+use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 
 const NODE: &str = "Node";
@@ -39,7 +40,7 @@ pub struct SocialGraph {
 }
 
 impl SocialGraph {
-    /// Loads `network` into an empty database.
+    /// Loads `network` into an empty database. Links are newest-first by their time.
     ///
     /// # Errors
     /// What loading meets.
@@ -54,12 +55,13 @@ impl SocialGraph {
         let missing = || Error::new(ErrorKind::Corrupt, "a name of the social graph was not loaded");
         let [time, version, data] = KEYS.map(|key| catalogue.key(key).ok_or_else(missing));
         let [one, other] = LINKS.map(|name| catalogue.edge_type(name).ok_or_else(missing));
-        Ok(Self {
-            label: catalogue.label(NODE).ok_or_else(missing)?,
-            types: [one?, other?],
-            keys: Keys { time: time?, version: version?, data: data? },
-            network,
-        })
+        let label = catalogue.label(NODE).ok_or_else(missing)?;
+        let keys = Keys { time: time?, version: version?, data: data? };
+        let types = [one?, other?];
+        database.transact(|tx| {
+            types.iter().try_for_each(|edge_type| tx.by_id().declare_newest_first(*edge_type, keys.time))
+        })?;
+        Ok(Self { label, types, keys, network })
     }
 
     /// The vertex that is node `node` now.

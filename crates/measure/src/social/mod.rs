@@ -14,8 +14,8 @@
 //!
 //! - A node is a vertex and a link is an edge, so deleting a node deletes its links; there, they stay.
 //!   A node that was deleted is replaced by one that was added, so that the graph stays as large.
-//! - Link lists lie in the order of their ends here, not newest first: who wants them by time, as this
-//!   does, reads the times and sorts.
+//! - Link lists lie in the order of their ends here; links are declared newest-first by their time, so that the newest
+//!   of a list are read without its others.
 //! - All data has the median's size, and lists are never longer than what is asked for: no page of older
 //!   links is read after the first.
 

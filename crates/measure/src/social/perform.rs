@@ -9,10 +9,11 @@ use evergraph::transaction::TransactionById;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
+use evergraph_graph::look_up::{RangeCursor, Ranked};
+use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
-use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor};
-use std::cmp::Reverse;
+use evergraph_graph::view::GraphView;
 
 /// A link as lists have it: time, end, version, data.
 type ListedLink = (i64, VertexId, Option<Value>, Option<Value>);
@@ -77,35 +78,26 @@ pub fn perform(
     Ok(Performed::default())
 }
 
-/// The links of a node, the newest first, with times, versions and data.
+/// The links of a node, the newest first and at most [`LIST_MAX`], with times, versions and data.
 fn link_list(
     tx: &TransactionById,
     graph: &SocialGraph,
     node: u32,
     link_type: usize,
 ) -> Result<Vec<ListedLink>> {
-    let mut batch = NeighborBatch::default();
-    let (types, mut cursor) = ([graph.types[link_type]], NeighborCursor::default());
-    let vertex = [graph.vertex(node)];
-    tx.neighbors(&vertex, Some(&types), Direction::Out, &mut cursor, LIST_MAX, &mut batch)?;
+    let asked = NewestEdges::new(graph.vertex(node), graph.types[link_type], graph.keys.time);
+    let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+    tx.newest(&asked, &mut cursor, LIST_MAX, &mut found)?;
     let column = |key: KeyId, value_type| {
         let mut column = Column::new(value_type);
-        tx.edge_properties(&batch.edges, key, &mut column).map(|()| column)
+        tx.edge_properties(&found.items, key, &mut column).map(|()| column)
     };
-    let times = column(graph.keys.time, ValueType::I64)?;
     let versions = column(graph.keys.version, ValueType::I64)?;
     let data = column(graph.keys.data, ValueType::Bytes)?;
-    let mut links: Vec<_> = batch
-        .neighbors
-        .iter()
-        .enumerate()
-        .map(|(row, target)| {
-            let time = times.get(row).and_then(|time| time.as_i64()).unwrap_or(0);
-            (time, *target, versions.get(row), data.get(row))
-        })
-        .collect();
-    links.sort_unstable_by_key(|link| Reverse(link.0));
-    Ok(links)
+    let listed = |(row, time): (usize, &Value)| {
+        (time.as_i64().unwrap_or(0), found.items[row].target, versions.get(row), data.get(row))
+    };
+    Ok(found.values.iter().enumerate().map(listed).collect())
 }
 
 fn edge(graph: &SocialGraph, link: Link) -> EdgeId {

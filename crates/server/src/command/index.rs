@@ -1,4 +1,4 @@
-//! `evergraph index`: indexes and uniqueness, created, dropped and listed.
+//! `evergraph index`: indexes and uniqueness, created, dropped and listed; edge types that are newest-first.
 
 use crate::command::run::scope;
 use crate::context::Context;
@@ -10,6 +10,7 @@ use evergraph::index::IndexInfo;
 use evergraph::{IndexKind, IndexOptions, OwnerName};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::view::GraphView;
 use serde::Serialize;
 use std::fmt;
@@ -23,6 +24,7 @@ Examples:
   evergraph index create social.eg --edge KNOWS since --ordered
   evergraph index list social.eg
   evergraph index drop social.eg Person born
+  evergraph index newest-first social.eg KNOWS since
 
 Which index:
   A hash index finds equal values; an ordered one also ranges and prefixes, in
@@ -40,6 +42,20 @@ const DROP_HELP: &str = "\
 Examples:
   evergraph index drop social.eg Person name
   evergraph index drop social.eg --edge KNOWS since --kind hash";
+
+const NEWEST_FIRST_HELP: &str = "\
+Examples:
+  evergraph index newest-first social.eg KNOWS since
+
+What it does:
+  The newest edges of a vertex, by the greatest value of the property, and
+  those in a range of time are read without its other edges. The property is a
+  whole number, a date or a datetime. Nothing is built now: a list of more than
+  64 edges is sorted when it is first read so, at two bytes an edge. An edge
+  type stays newest-first, and is by one property only.";
+
+/// What helps beside another name, where names may be new.
+const NEW_HINT: &str = " (--new declares a name before there is anything of it)";
 
 const LIST_HELP: &str = "\
 Examples:
@@ -88,7 +104,17 @@ pub enum Action {
         #[arg(long)]
         kind: Option<IndexKind>,
     },
-    /// List indexes with their sizes.
+    /// Declare that edges of a type are read newest first.
+    #[command(after_help = NEWEST_FIRST_HELP)]
+    NewestFirst {
+        /// The database.
+        database: PathBuf,
+        /// The edge type.
+        edge_type: String,
+        /// The property whose greatest value is the newest.
+        key: String,
+    },
+    /// List indexes with their sizes, and edge types that are newest-first.
     #[command(after_help = LIST_HELP)]
     List {
         /// The database.
@@ -146,7 +172,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
             let options = if *ordered { options.ordered() } else { options };
             let database = context.open(path)?;
             if !new {
-                refuse_unknown(&database.snapshot().catalogue(), owner, key)?;
+                refuse_unknown(&database.snapshot().catalogue(), owner, key, NEW_HINT)?;
             }
             let created = database.create_index_with(
                 &options,
@@ -181,6 +207,23 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
             let (property, database) = (format!("{owner}.{key}"), path.display().to_string());
             context.console.summary(&Dropped { database, property, dropped })
         }
+        Action::NewestFirst { database: path, edge_type, key } => {
+            let database = context.open(path)?;
+            let catalogue = database.snapshot().catalogue();
+            refuse_unknown(&catalogue, OwnerName::EdgeType(edge_type), key, "")?;
+            let ids = catalogue.edge_type(edge_type).zip(catalogue.key(key));
+            let (of, by) =
+                ids.ok_or_else(|| Error::invalid("name the property whose greatest value is the newest"))?;
+            database.transact(|tx| tx.by_id().declare_newest_first(of, by))?;
+            database.close()?;
+            drop(meter);
+            context.console.summary(&Ordered {
+                database: path.display().to_string(),
+                edge_type: edge_type.clone(),
+                key: key.clone(),
+                declared: catalogue.newest_first(of).is_none(),
+            })
+        }
         Action::List { database: path } => {
             let database = context.open(path)?;
             let mut indexes: Vec<Entry> = database.indexes().iter().map(Entry::new).collect();
@@ -188,9 +231,15 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
             let catalogue = database.snapshot().catalogue();
             database.close()?;
             drop(meter);
+            let newest_first = catalogue.edge_types().filter_map(|(id, kind)| {
+                let key = catalogue.newest_first(id)?;
+                let (edge_type, key) = (kind.name.to_string(), catalogue.key_name(key).to_string());
+                Some(NewestFirst { edge_type, key })
+            });
             context.console.result(&Listed {
                 database: path.display().to_string(),
                 indexes,
+                newest_first: newest_first.collect(),
                 scanned_labels: catalogue.labels().map(|(_, name)| name.to_string()).collect(),
                 scanned_edge_types: catalogue.edge_types().map(|(_, kind)| kind.name.to_string()).collect(),
             })
@@ -199,17 +248,18 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
 }
 
 /// Refuses names that the graph doesn't have: once in the catalogue, a misspelt one stays for good.
-fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str) -> Result<()> {
+/// `hint` says what helps beside another name.
+fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str, hint: &str) -> Result<()> {
     let with = |error: Error, more: String| Error::new(error.kind(), format!("{error}{more}"));
-    let new = || " (--new declares a name before there is anything of it)".to_owned();
     let id = match owner {
         OwnerName::Label(name) => scope::label(catalogue, name).map(Owner::Label).map_err(|error| {
             let is_type = catalogue.edge_type(name).is_some();
-            with(error, if is_type { format!("; {name} is an edge type: --edge {name}") } else { new() })
+            let flag = || format!("; {name} is an edge type: --edge {name}");
+            with(error, if is_type { flag() } else { hint.to_owned() })
         })?,
-        OwnerName::EdgeType(name) => {
-            scope::edge_type(catalogue, name).map(Owner::EdgeType).map_err(|error| with(error, new()))?
-        }
+        OwnerName::EdgeType(name) => scope::edge_type(catalogue, name)
+            .map(Owner::EdgeType)
+            .map_err(|error| with(error, hint.to_owned()))?,
     };
     let keys: Vec<_> = catalogue.properties_of(id).map(|(key, _)| catalogue.key_name(key)).collect();
     // Without a key the index itself says what is wrong.
@@ -217,7 +267,7 @@ fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str) -> Res
         return Ok(());
     }
     let property = format!("{owner}.{key}");
-    Err(with(scope::unknown("property", &property, key, keys.iter().map(AsRef::as_ref)), new()))
+    Err(with(scope::unknown("property", &property, key, keys.iter().map(AsRef::as_ref)), hint.to_owned()))
 }
 
 fn is(index: &IndexInfo, owner: OwnerName<'_>, key: &str) -> bool {
@@ -313,11 +363,40 @@ impl fmt::Display for Dropped {
     }
 }
 
+/// What was declared newest-first.
+#[derive(Debug, Serialize)]
+struct Ordered {
+    database: String,
+    #[serde(rename = "type")]
+    edge_type: String,
+    key: String,
+    /// Whether it wasn't so before.
+    declared: bool,
+}
+
+impl fmt::Display for Ordered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (database, edge_type, key) =
+            (visible(&self.database), visible(&self.edge_type), visible(&self.key));
+        let now = if self.declared { "is newest-first" } else { "was newest-first" };
+        writeln!(f, "{database}: {edge_type} {now} by {key}")
+    }
+}
+
+/// An edge type, and the property that it is newest-first by.
+#[derive(Debug, Serialize)]
+struct NewestFirst {
+    #[serde(rename = "type")]
+    edge_type: String,
+    key: String,
+}
+
 /// What there is.
 #[derive(Debug, Serialize)]
 struct Listed {
     database: String,
     indexes: Vec<Entry>,
+    newest_first: Vec<NewestFirst>,
     /// Labels: found by a scan that visits nothing else.
     scanned_labels: Vec<String>,
     /// Edge types: the same.
@@ -349,10 +428,13 @@ impl fmt::Display for Listed {
                 size(index.bytes),
             ]);
         }
-        write!(f, "{table}")?;
+        writeln!(f, "{table}")?;
+        for NewestFirst { edge_type, key } in &self.newest_first {
+            writeln!(f, "{} is newest-first by {}.", visible(edge_type), visible(key))?;
+        }
         writeln!(
             f,
-            "\nLabels and edge types need no index: vertices lie by label and edges by type, so a scan of one \
+            "Labels and edge types need no index: vertices lie by label and edges by type, so a scan of one \
              visits nothing else."
         )
     }

@@ -84,3 +84,22 @@ fn what_cannot_be_an_index_is_said() {
     folder.run(&["index", "drop", "twins.eg", "P", "born"]).failed(3, &["there is no index on P.born"]);
     folder.run(&["index", "list", "nothing.eg"]).failed(3, &["nothing.eg"]);
 }
+
+#[test]
+fn an_edge_type_is_declared_newest_first_and_listed() {
+    let folder = Folder::with_social();
+    let declare = |rest: &[&str]| folder.run(&[&["index", "newest-first", "social.eg"], rest].concat());
+    declare(&["KNWS", "since"]).failed(3, &["is KNOWS meant?"]);
+    declare(&["KNOWS", "name"]).failed(3, &["\"KNOWS.name\"", "it has since"]);
+    declare(&["KNOWS", ""]).failed(2, &["name the property"]);
+    assert_eq!(declare(&["KNOWS", "since"]).succeeded().out, "social.eg: KNOWS is newest-first by since\n");
+    let again = folder.json(&["index", "newest-first", "social.eg", "KNOWS", "since"]);
+    assert_eq!(again, json!({"database": "social.eg", "type": "KNOWS", "key": "since", "declared": false}));
+    let listed = folder.json(&["index", "list", "social.eg"]);
+    assert_eq!(listed["newest_first"], json!([{"type": "KNOWS", "key": "since"}]));
+    let text = folder.run(&["index", "list", "social.eg"]).succeeded().out;
+    assert!(text.contains("\nKNOWS is newest-first by since.\n"), "{text}");
+    assert_eq!(folder.json(&["stats", "social.eg"])["edge_types"][0]["newest_first"], "since");
+    let text = folder.run(&["stats", "social.eg"]).succeeded().out;
+    assert!(text.contains("newest first"), "{text}");
+}

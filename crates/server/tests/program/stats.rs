@@ -48,7 +48,8 @@ fn what_it_takes_adds_up_and_fits_eighty_columns() {
     let report = folder.json(&["stats", "bank.eg"]);
     let memory = report["memory"].as_object().unwrap();
     let bytes = |name: &str| memory[name].as_u64().unwrap();
-    let parts = ["topology_bytes", "property_bytes", "record_bytes", "retained_bytes", "index_bytes"];
+    let parts =
+        ["topology_bytes", "property_bytes", "order_bytes", "record_bytes", "retained_bytes", "index_bytes"];
     assert_eq!(bytes("total_bytes"), parts.iter().map(|part| bytes(part)).sum::<u64>());
     let edges = report["edges_count"].as_u64().unwrap() as f64;
     assert_eq!(memory["total_bytes_per_edge"].as_f64().unwrap(), bytes("total_bytes") as f64 / edges);

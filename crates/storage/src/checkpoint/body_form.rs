@@ -28,6 +28,7 @@
 use crate::checkpoint::arrays::{put_array, take_array};
 use crate::checkpoint::column_form::{put_column, take_column};
 use crate::segment::edge_body::{EdgeBody, Rows};
+use crate::segment::newest::Orders;
 use crate::segment::vertex_body::VertexBody;
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::id::{GROUP_SIZE, KeyId};
@@ -117,7 +118,7 @@ impl StableForm for EdgeBody {
         let discriminators =
             if flags & DISCRIMINATORS == 0 { Box::default() } else { take_array(reader, edges)? };
         let columns = take_columns(reader, columns, |length| length == edges)?;
-        let body = Self { rows, neighbors, discriminators, columns };
+        let body = Self { rows, neighbors, discriminators, columns, orders: Orders::default() };
         take_end(reader)?;
         body.check().map_err(|problem| start.error(problem))?;
         Ok(body)
@@ -331,7 +332,8 @@ mod tests {
         };
         let (neighbors, discriminators) = (neighbors.into(), discriminators.into());
         let mut bytes = Vec::new();
-        EdgeBody { rows, neighbors, discriminators, columns: Vec::new() }.put(&mut bytes);
+        EdgeBody { rows, neighbors, discriminators, columns: Vec::new(), orders: Orders::default() }
+            .put(&mut bytes);
         bytes
     }
 

@@ -360,6 +360,11 @@ impl Engine for MemoryEngine {
                 let keys = RecordKey::whole_row(vertex.row());
                 self.newer_edges(vertex, EdgeSubject::new(edge_type, side), &keys, since, counts)
             }
+            Key::ListProperty(vertex, edge_type, key) => {
+                let keys = RecordKey::whole_row(vertex.row());
+                let subject = EdgeSubject::new(edge_type, Direction::Out);
+                self.newer_edges(vertex, subject, &keys, since, |record| mentions(record, key))
+            }
             Key::Between(source, edge_type, target) => {
                 let keys = RecordKey::parallel(source.row(), target.0);
                 let subject = EdgeSubject::new(edge_type, Direction::Out);
@@ -468,6 +473,7 @@ impl Engine for MemoryEngine {
                 sum.segments += side.segments;
                 sum.topology_bytes += side.topology_bytes;
                 sum.property_bytes += side.property_bytes;
+                sum.order_bytes += side.order_bytes;
                 sum.record_bytes += side.record_bytes;
                 sum.retained_versions += side.retained_versions;
                 sum.retained_bytes += side.retained_bytes;
@@ -491,13 +497,14 @@ fn add<B: Body>(sum: &mut EngineStatistics, segment: &Segment<B>) {
     sum.segments += 1;
     sum.topology_bytes += (bytes.topology + fixed) as u64;
     sum.property_bytes += bytes.properties as u64;
+    sum.order_bytes += bytes.orders as u64;
     let layer = &version.layer;
     let records = layer.run.heap_bytes() + layer.tail.heap_bytes() + version.history.heap_bytes();
     sum.record_bytes += records as u64;
     sum.retained_versions += version.older.len() as u64;
     for past in version.older.iter() {
         let bytes = past.layer.body.bytes();
-        sum.retained_bytes += (bytes.topology + bytes.properties) as u64;
+        sum.retained_bytes += (bytes.topology + bytes.properties + bytes.orders) as u64;
     }
 }
 

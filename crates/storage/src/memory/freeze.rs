@@ -5,7 +5,6 @@ use crate::memory::engine::MemoryEngine;
 use crate::memory::fresh::Fresh;
 use crate::memory::frozen_list::{FrozenList, Weights};
 use crate::memory::group::{EdgeSubject, Group};
-use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, Net, nets};
 use crate::segment::version::Layer;
@@ -83,7 +82,7 @@ impl Freezer<'_> {
             self.reservations
                 .lock()
                 .push(self.budget.reserve("lists without what was left out", bytes as u64)?);
-            let body = Arc::new(self.filtered(&layer.body.merged(&nets), group));
+            let body = Arc::new(self.filtered(&layer.body.copied(&nets), group));
             let weights = self.weights(&body, group, subject)?;
             return Ok(FrozenList { body, weights, fresh: None });
         }

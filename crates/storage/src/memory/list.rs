@@ -2,10 +2,12 @@
 
 use crate::engine::GroupBits;
 use crate::segment::edge_body::EdgeBody;
-use crate::segment::net::{Effect, effect_of, nets};
+use crate::segment::net::{Effect, effect_of, nets, values};
 use crate::segment::record::RecordKey;
 use crate::segment::version::Layer;
-use evergraph_graph::id::KeyId;
+use evergraph_graph::id::{EdgeId, KeyId, VertexId};
+use evergraph_graph::look_up::Ranked;
+use evergraph_graph::newest::{NewestEdges, Overlay, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::cmp::Ordering;
@@ -58,6 +60,29 @@ pub fn for_each_edge(
         }
     }
     (at..range.end).try_for_each(|at| give(body.neighbors()[at], body.discriminator(at)))
+}
+
+/// Appends the first `limit` edges that are `asked` for behind `after`, the newest first; false, and nothing is
+/// appended, if the body's orders are by another property.
+///
+/// Cost: what is appended, and a look at each record on top of the row; see [`EdgeBody::newest`] for the first
+/// read.
+pub fn append_newest(
+    layer: &Layer<EdgeBody>,
+    asked: &NewestEdges,
+    after: Option<&Stamped>,
+    timestamp: Timestamp,
+    limit: usize,
+    ranked: &mut Ranked<EdgeId>,
+) -> bool {
+    let Some(stored) = layer.body.newest(asked, after) else { return false };
+    let mut overlay = Overlay::new(asked, after);
+    let records = layer.records(&RecordKey::whole_row(asked.source.row()), timestamp);
+    for (key, value) in values(records.into_iter(), asked.key) {
+        overlay.change(asked.edge(VertexId(key.neighbor()), key.discriminator()), value);
+    }
+    overlay.lay_over(stored, limit, ranked);
+    true
 }
 
 /// How many edges `row` has.

@@ -13,6 +13,8 @@ use crate::segment::record::RecordKey;
 use crate::segment::version::Layer;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::look_up::Ranked;
+use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::ops::ControlFlow;
@@ -175,6 +177,20 @@ impl View for MemoryView<'_> {
             list::for_each_edge(layer, vertex.row(), self.timestamp, skip, &mut push)
         });
         Ok(())
+    }
+
+    fn newest(
+        &self,
+        asked: &NewestEdges,
+        after: Option<&Stamped>,
+        limit: usize,
+        ranked: &mut Ranked<EdgeId>,
+    ) -> Result<bool> {
+        let mut ordered = true;
+        self.edges(asked.source, asked.edge_type, Direction::Out, |layer| {
+            ordered = list::append_newest(layer, asked, after, self.timestamp, limit, ranked);
+        });
+        Ok(ordered)
     }
 
     fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64> {

@@ -9,6 +9,8 @@ pub struct BodyBytes {
     pub topology: usize,
     /// Property columns.
     pub properties: usize,
+    /// Orders of lists by the value of a property.
+    pub orders: usize,
 }
 
 /// What a kind of body must know. Two kinds: vertices and edges.

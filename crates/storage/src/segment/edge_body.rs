@@ -14,6 +14,7 @@
 
 use crate::segment::body::{Body, BodyBytes};
 use crate::segment::net::{Effect, Net};
+use crate::segment::newest::Orders;
 use crate::segment::record::RecordKey;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
@@ -35,6 +36,8 @@ pub struct EdgeBody {
     pub(crate) discriminators: Box<[u16]>,
     /// Ascending by key.
     pub(crate) columns: Vec<(KeyId, Arc<PackedColumn>)>,
+    /// Lists by value, as far as somebody read them so.
+    pub(crate) orders: Orders,
 }
 
 /// Where the list of each row lies.
@@ -130,7 +133,8 @@ impl EdgeBody {
         debug_assert_eq!(degrees.iter().map(|degree| *degree as usize).sum::<usize>(), neighbors.len());
         let zero = discriminators.iter().all(|discriminator| *discriminator == 0);
         let discriminators = if zero { Box::default() } else { discriminators };
-        Self { rows: Rows::from_degrees(degrees), neighbors, discriminators, columns }
+        let rows = Rows::from_degrees(degrees);
+        Self { rows, neighbors, discriminators, columns, orders: Orders::default() }
     }
 
     /// Where the list of `row` lies in [`EdgeBody::neighbors`].
@@ -216,7 +220,7 @@ impl EdgeBody {
                 nets.push(Net { key, effect: Effect::Absent, difference: -1 });
             }
         });
-        self.merged(&nets)
+        self.copied(&nets)
     }
 
     /// Where the list of `row` lies; where it would begin if the row has no edges.
@@ -273,10 +277,49 @@ impl Body for EdgeBody {
             neighbors: Box::default(),
             discriminators: Box::default(),
             columns: Vec::new(),
+            orders: Orders::default(),
         }
     }
 
     fn merged(&self, nets: &[Net]) -> Self {
+        let mut merged = self.copied(nets);
+        merged.orders = Orders::carried(self, &merged, nets);
+        merged
+    }
+
+    fn items(&self) -> usize {
+        self.neighbors.len()
+    }
+
+    fn bytes(&self) -> BodyBytes {
+        let topology = self.rows.heap_bytes() + self.neighbors.len() * 4 + self.discriminators.len() * 2;
+        let properties = self.columns.iter().map(|(_, column)| column.heap_bytes() + 32).sum();
+        BodyBytes { topology, properties, orders: self.orders.heap_bytes() }
+    }
+
+    fn split_hubs(self) -> (Self, Vec<(u16, Self)>) {
+        let mut hubs: Vec<(u16, Range<usize>)> = Vec::new();
+        if self.neighbors.len() > HUB_DEGREE {
+            self.for_each_row(|row, range| {
+                if range.len() > HUB_DEGREE {
+                    hubs.push((row, range));
+                }
+            });
+        }
+        // A list that has the body to itself stays: it is a hub's own, which a merge must not split off
+        // once more, where no reader would look for it.
+        let alone = |(_, range): &(u16, Range<usize>)| range.len() == self.neighbors.len();
+        if hubs.is_empty() || hubs.iter().any(alone) {
+            return (self, Vec::new());
+        }
+        self.split(hubs)
+    }
+}
+
+impl EdgeBody {
+    /// As [`Body::merged`], without orders by value: nobody reads a copy so.
+    #[must_use]
+    pub fn copied(&self, nets: &[Net]) -> Self {
         let last_row = nets.last().map_or(0, |net| usize::from(net.key.row()) + 1);
         let mut degrees = vec![0u32; last_row];
         self.for_each_row(|row, range| {
@@ -351,36 +394,6 @@ impl Body for EdgeBody {
         Self::new(&degrees, neighbors.into(), discriminators.into(), columns)
     }
 
-    fn items(&self) -> usize {
-        self.neighbors.len()
-    }
-
-    fn bytes(&self) -> BodyBytes {
-        let topology = self.rows.heap_bytes() + self.neighbors.len() * 4 + self.discriminators.len() * 2;
-        let properties = self.columns.iter().map(|(_, column)| column.heap_bytes() + 32).sum();
-        BodyBytes { topology, properties }
-    }
-
-    fn split_hubs(self) -> (Self, Vec<(u16, Self)>) {
-        let mut hubs: Vec<(u16, Range<usize>)> = Vec::new();
-        if self.neighbors.len() > HUB_DEGREE {
-            self.for_each_row(|row, range| {
-                if range.len() > HUB_DEGREE {
-                    hubs.push((row, range));
-                }
-            });
-        }
-        // A list that has the body to itself stays: it is a hub's own, which a merge must not split off
-        // once more, where no reader would look for it.
-        let alone = |(_, range): &(u16, Range<usize>)| range.len() == self.neighbors.len();
-        if hubs.is_empty() || hubs.iter().any(alone) {
-            return (self, Vec::new());
-        }
-        self.split(hubs)
-    }
-}
-
-impl EdgeBody {
     /// Takes `rows` out, which are some of those with edges, ascending, and where their lists lie.
     #[must_use]
     pub fn split(&self, rows: Vec<(u16, Range<usize>)>) -> (Self, Vec<(u16, Self)>) {
@@ -397,7 +410,9 @@ impl EdgeBody {
                 ranges.iter().for_each(|range| builder.copy(Some(column), range.clone()));
                 Some((*key, Arc::new(builder.finish()?)))
             });
-            Self::new(degrees, neighbors, discriminators, columns.collect())
+            let mut part = Self::new(degrees, neighbors, discriminators, columns.collect());
+            part.orders = Orders::carried(self, &part, &[]);
+            part
         };
         let mut degrees = Vec::new();
         let mut stretches: Vec<Range<usize>> = Vec::new();

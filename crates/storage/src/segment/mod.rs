@@ -4,6 +4,7 @@
 //! record, net       what changed, and what a sequence of changes comes to
 //! tail, run         where records wait: in commit order, then sorted
 //! body              exact and sorted, without stamps: vertex_body, edge_body; edge_union of two
+//! newest            where the edges of a body's long lists lie by value
 //! version, hand_over the present and the past of a segment, and the steps between them
 //! ```
 
@@ -12,6 +13,7 @@ pub mod edge_body;
 pub mod edge_union;
 pub mod hand_over;
 pub mod net;
+pub mod newest;
 pub mod record;
 pub mod run;
 pub mod tail;

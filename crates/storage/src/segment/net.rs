@@ -4,7 +4,9 @@
 //! records of a key in time order, up to the timestamp; what remains is one [`Effect`].
 
 use crate::segment::record::{Operation, RecordKey, RecordRef};
+use evergraph_graph::id::KeyId;
 use evergraph_graph::properties::Properties;
+use evergraph_graph::value::Value;
 
 /// What the records of one key come to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,6 +64,31 @@ pub fn nets<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> impl Iterator<I
     })
 }
 
+/// What records that are sorted by (key, stamp) say of one property: each key that they speak of, ascending, and
+/// its value now. No payload is copied.
+pub fn values<'a>(
+    records: impl Iterator<Item = RecordRef<'a>>,
+    property: KeyId,
+) -> impl Iterator<Item = (RecordKey, Option<&'a Value>)> {
+    let said = records.filter_map(move |record| {
+        let value = match record.stamp.operation() {
+            Operation::Insert | Operation::Replace => record.payload.get(property).flatten(),
+            Operation::Delete => None,
+            Operation::Set => record.payload.get(property)?,
+        };
+        Some((record.key, value))
+    });
+    // The last word counts.
+    let mut said = said.peekable();
+    std::iter::from_fn(move || {
+        let mut last = said.next()?;
+        while let Some(newer) = said.next_if(|newer| newer.0 == last.0) {
+            last = newer;
+        }
+        Some(last)
+    })
+}
+
 /// The effect of the records of one key, in time order; `None` if there are no records.
 #[must_use]
 pub fn effect_of<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> Option<Effect> {
@@ -72,9 +99,7 @@ pub fn effect_of<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> Option<Eff
 mod tests {
     use super::*;
     use crate::segment::record::{NO_PROPERTIES, Stamp};
-    use evergraph_graph::id::KeyId;
     use evergraph_graph::timestamp::Timestamp;
-    use evergraph_graph::value::Value;
 
     fn props(list: &[(u16, Option<i64>)]) -> Properties {
         list.iter().map(|(key, value)| (KeyId(*key), value.map(Value::I64))).collect()
@@ -117,5 +142,30 @@ mod tests {
         ];
         let found: Vec<_> = nets(list.into_iter()).map(|net| (net.key.0, net.difference)).collect();
         assert_eq!(found, [(1, 0), (2, 0), (3, -1)]);
+    }
+
+    #[test]
+    fn the_last_word_on_one_property_is_its_value() {
+        use Operation::*;
+        let (both, other, removed) =
+            (props(&[(1, Some(5)), (2, Some(6))]), props(&[(2, Some(7))]), props(&[(1, None)]));
+        let list: [(u64, Operation, &Properties); 8] = [
+            (1, Insert, &both),
+            (1, Set, &other),
+            (2, Set, &other),
+            (3, Set, &both),
+            (3, Set, &removed),
+            (4, Delete, &NO_PROPERTIES),
+            (4, Insert, &both),
+            (5, Replace, &other),
+        ];
+        let records = list.iter().enumerate().map(|(at, (key, operation, payload))| RecordRef {
+            key: RecordKey(*key),
+            stamp: Stamp::new(Timestamp(at as u64 + 1), *operation),
+            payload,
+        });
+        let found: Vec<_> = values(records, KeyId(1)).map(|(key, value)| (key.0, value.cloned())).collect();
+        let five = Some(Value::I64(5));
+        assert_eq!(found, [(1, five.clone()), (3, None), (4, five), (5, None)]);
     }
 }

@@ -135,7 +135,7 @@ impl Body for VertexBody {
 
     fn bytes(&self) -> BodyBytes {
         let properties = self.columns.iter().map(|(_, column)| column.heap_bytes() + 32).sum();
-        BodyBytes { topology: size_of::<GroupBits>(), properties }
+        BodyBytes { topology: size_of::<GroupBits>(), properties, orders: 0 }
     }
 
     fn split_hubs(self) -> (Self, Vec<(u16, Self)>) {

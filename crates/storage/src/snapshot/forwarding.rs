@@ -15,6 +15,7 @@ macro_rules! view_through_reader {
             use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
             use evergraph_graph::index::IndexStatistics;
             use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+            use evergraph_graph::newest::NewestEdges;
             use evergraph_graph::timestamp::Timestamp;
             use evergraph_graph::value::Value;
             use evergraph_graph::view::{
@@ -51,6 +52,12 @@ macro_rules! view_through_reader {
                     types: Option<&[TypeId]>,
                     direction: Direction,
                     degrees: &mut Vec<u64>
+                ) -> Result<()>);
+                forward!(newest(
+                    asked: &NewestEdges,
+                    cursor: &mut RangeCursor<EdgeId>,
+                    limit: usize,
+                    ranked: &mut Ranked<EdgeId>
                 ) -> Result<()>);
                 forward!(count_edges_between(
                     pairs: &[(VertexId, VertexId)],

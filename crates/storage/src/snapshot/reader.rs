@@ -21,6 +21,7 @@ use evergraph_graph::id::{
 };
 use evergraph_graph::index::IndexStatistics;
 use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -226,6 +227,16 @@ impl<V: View> GraphView for Reader<'_, V> {
         batch: &mut NeighborBatch,
     ) -> Result<()> {
         self.expand(vertices, types, direction, cursor, limit, batch)
+    }
+
+    fn newest(
+        &self,
+        asked: &NewestEdges,
+        cursor: &mut RangeCursor<EdgeId>,
+        limit: usize,
+        ranked: &mut Ranked<EdgeId>,
+    ) -> Result<()> {
+        self.newest_edges(asked, cursor, limit, ranked)
     }
 
     fn degrees(

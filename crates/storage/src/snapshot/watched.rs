@@ -8,6 +8,8 @@ use crate::planted::{Bug, planted};
 use crate::transaction::reads::Reads;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::look_up::Ranked;
+use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 
@@ -103,6 +105,20 @@ impl<V: View> View for Watched<'_, V> {
     ) -> Result<()> {
         self.note(|| Key::List(vertex, edge_type, side));
         self.view.neighbors_from(vertex, edge_type, side, skip, limit, list)
+    }
+
+    fn newest(
+        &self,
+        asked: &NewestEdges,
+        after: Option<&Stamped>,
+        limit: usize,
+        ranked: &mut Ranked<EdgeId>,
+    ) -> Result<bool> {
+        self.note(|| match planted(Bug::NewestNotNoted) {
+            true => Key::List(asked.source, asked.edge_type, Direction::Out),
+            false => Key::ListProperty(asked.source, asked.edge_type, asked.key),
+        });
+        self.view.newest(asked, after, limit, ranked)
     }
 
     fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64> {

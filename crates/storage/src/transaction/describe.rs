@@ -40,6 +40,10 @@ pub fn key<V: View>(view: &V, catalogue: &Catalogue, key: &Key) -> String {
         Key::List(id, edge_type, _) => {
             format!("the {} edges of {}", catalogue.edge_type_name(*edge_type), vertex(view, catalogue, *id))
         }
+        Key::ListProperty(id, edge_type, key) => {
+            let property = catalogue.property_name(Owner::EdgeType(*edge_type), *key);
+            format!("property {property} of the edges of {}", vertex(view, catalogue, *id))
+        }
         Key::Between(source, edge_type, target) => {
             let name = catalogue.edge_type_name(*edge_type);
             format!("the {name} edges from {} to {target}", vertex(view, catalogue, *source))

@@ -231,6 +231,10 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         self.schema.declare(Owner::EdgeType(edge_type), key, value_type)
     }
 
+    fn declare_newest_first(&mut self, edge_type: TypeId, key: KeyId) -> Result<()> {
+        self.schema.order_newest_first(edge_type, key)
+    }
+
     fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId> {
         self.check_time()?;
         let properties = self.schema.fit(Owner::Label(label), owned(properties))?;

@@ -79,6 +79,7 @@ impl Subject {
             Key::Edge(edge) | Key::EdgeMember(edge) | Key::EdgeProperty(edge, _) => {
                 Self::Edges(edge.source.group(), edge.edge_type, Direction::Out)
             }
+            Key::ListProperty(vertex, edge_type, _) => Self::Edges(vertex.group(), edge_type, Direction::Out),
             Key::Between(source, edge_type, _) => Self::Edges(source.group(), edge_type, Direction::Out),
             Key::List(vertex, edge_type, side) => Self::Edges(vertex.group(), edge_type, side),
             Key::Edges(group, edge_type, side) => Self::Edges(group, edge_type, side),

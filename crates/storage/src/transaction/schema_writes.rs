@@ -8,6 +8,7 @@ use crate::transaction::widening::widened;
 use evergraph_graph::catalogue::{Catalogue, Owner, SchemaChange};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, LabelId, TypeId};
+use evergraph_graph::newest::can_order;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
@@ -112,6 +113,41 @@ impl SchemaWrites {
                 return Err(Error::invalid(text));
             }
         }
+        Ok(())
+    }
+
+    /// Declares that edges of a type are read newest first by a property.
+    ///
+    /// # Errors
+    /// `invalid` if they are by another one, the property has no type or one without such an order, or edge
+    /// type or key don't exist.
+    pub fn order_newest_first(&mut self, edge_type: TypeId, key: KeyId) -> Result<()> {
+        let owner = Owner::EdgeType(edge_type);
+        self.check_owner(owner)?;
+        self.check_key(key)?;
+        let property = || self.current.property_name(owner, key);
+        match self.current.newest_first(edge_type) {
+            Some(known) if known == key => return Ok(()),
+            Some(known) => {
+                let (name, known) = (self.current.owner_name(owner), self.current.key_name(known));
+                let text =
+                    format!("{name} is newest-first by {known} already and cannot be by {}", property());
+                return Err(Error::invalid(text));
+            }
+            None => {}
+        }
+        let wanted = "an order by it takes a whole number of at most 64 bits, a date or a datetime";
+        match self.current.property_type(owner, key) {
+            Some(value_type) if can_order(value_type) => {}
+            Some(value_type) => {
+                return Err(Error::invalid(format!("property {} is {value_type}: {wanted}", property())));
+            }
+            None => {
+                let text = format!("property {} has no type yet: declare it; {wanted}", property());
+                return Err(Error::invalid(text));
+            }
+        }
+        self.make(SchemaChange::OrderNewestFirst { edge_type, key });
         Ok(())
     }
 
@@ -223,6 +259,33 @@ mod tests {
         for value in [Value::I8(1), Value::from("one")] {
             assert_eq!(schema.fit(owner, one(key, value.clone())).unwrap(), one(key, value));
         }
+    }
+
+    #[test]
+    fn an_order_is_declared_once_for_a_property_that_has_one() {
+        let names = Names::of(&Catalogue::default());
+        let mut schema = SchemaWrites::new(Arc::default());
+        let posted = schema.edge_type(&names, "POSTED", false).unwrap();
+        let [at, other, text] = ["at", "seen", "text"].map(|name| schema.key(&names, name).unwrap());
+        let refused = |schema: &mut SchemaWrites, key, why: &str| {
+            let error = schema.order_newest_first(posted, key).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert!(error.to_string().contains(why), "{error}");
+        };
+        refused(&mut schema, at, "POSTED.at has no type yet");
+        for (key, value_type) in
+            [(at, ValueType::DateTime), (other, ValueType::I64), (text, ValueType::String)]
+        {
+            schema.declare(Owner::EdgeType(posted), key, value_type).unwrap();
+        }
+        refused(&mut schema, text, "POSTED.text is string: an order by it takes");
+        schema.order_newest_first(posted, at).unwrap();
+        let changes = schema.changes().len();
+        schema.order_newest_first(posted, at).unwrap();
+        assert_eq!(schema.changes().len(), changes, "declared again, nothing changes");
+        refused(&mut schema, other, "POSTED is newest-first by at already and cannot be by POSTED.seen");
+        refused(&mut schema, KeyId(9), "there is no property key 9");
+        assert!(schema.order_newest_first(TypeId(9), at).is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! loads                 bulk loads into data, with snapshots and writers open over them
 //! indexes               indexes of all kinds against a scan, beside random transactions
 //! index_builds          builds at their edges, and beside writers
+//! newest                edges by descending value against a model, declared or not
 //! serializable          who commits has read what it would read alone
 //! threads               what must hold whoever is first
 //! ```
@@ -20,6 +21,7 @@ mod limits;
 mod loads;
 mod model;
 mod naive_engine;
+mod newest;
 mod oracle;
 mod random_transactions;
 mod rules;

@@ -159,6 +159,13 @@ fn touches(mutation: &Mutation, key: &Key) -> bool {
         (Key::List(id, edge_type, side), InsertEdge { edge, .. } | DeleteEdge { edge }) => {
             (end(edge, *side), edge.edge_type) == (*id, *edge_type)
         }
+        (
+            Key::ListProperty(source, edge_type, _),
+            InsertEdge { edge, .. } | ReplaceEdge { edge, .. } | DeleteEdge { edge },
+        ) => (edge.source, edge.edge_type) == (*source, *edge_type),
+        (Key::ListProperty(source, edge_type, key), SetEdgeProperties { edge, properties }) => {
+            (edge.source, edge.edge_type) == (*source, *edge_type) && properties.get(*key).is_some()
+        }
         (Key::Between(source, edge_type, target), InsertEdge { edge, .. } | DeleteEdge { edge }) => {
             (edge.source, edge.edge_type, edge.target) == (*source, *edge_type, *target)
         }

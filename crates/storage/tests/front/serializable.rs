@@ -12,6 +12,7 @@ use evergraph_graph::column::Column;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked};
+use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor, VertexCursor};
@@ -44,6 +45,7 @@ enum Question {
     EdgesOf(u8),
     Range(u8, bool),
     EdgeRange(u8),
+    Newest(u8, u8),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +98,7 @@ fn any_question() -> impl Strategy<Value = Question> {
         Just(Statistics),
         id.prop_map(EdgesOf),
         id.prop_map(EdgeRange),
+        two.prop_map(|(v, t)| Newest(v, t)),
     ];
     prop_oneof![of_vertices, of_edges]
 }
@@ -282,6 +285,13 @@ fn ask<G: GraphView>(view: &G, names: &Names, question: Question) -> String {
             view.range_edges(names.knows, names.weight, range, &mut cursor, 100, &mut found).unwrap();
             told((found.values, found.items))
         }
+        Question::Newest(at, which) => {
+            let asked = NewestEdges::new(vertex(at), names.edge_type(which), names.weight);
+            let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+            let limit = if which > 127 { 1 } else { 100 };
+            view.newest(&asked, &mut cursor, limit, &mut found).unwrap();
+            told((found.values, found.items))
+        }
     }
 }
 
@@ -316,6 +326,7 @@ fn prepared<E: TestEngine>() -> (Store<E>, Names) {
     let people =
         [0, 1].map(|at| setup.add_vertex(person, &[(age, value(at)), (name_key, name(at))]).unwrap());
     setup.add_edge(people[0], knows, people[1], &[(weight, value(2))]).unwrap();
+    setup.declare_newest_first(knows, weight).unwrap();
     setup.commit().unwrap();
     let (label, edge_type) = (OwnerName::Label("Person"), OwnerName::EdgeType("KNOWS"));
     let request = |owner, key, kind, unique| IndexRequest { owner, key, kind, unique };
@@ -482,6 +493,13 @@ fn reads_conflict_with_what_they_depend_on<E: TestEngine>() {
         (Between(0, 1), Rival::AddEdge(0, 1, false), false),
         (HasEdge(0, 1), Rival::Write(Write::DeleteEdge(0, 1)), false),
         (EdgeProperty(0, 1), put(0, 1, 3), false),
+        (Newest(0, 0), put(0, 1, 3), false),
+        (Newest(0, 0), Rival::Write(Write::SetEdge(0, 1, 3)), false),
+        (Newest(0, 0), Rival::Write(Write::DeleteEdge(0, 1)), false),
+        (Newest(0, 0), Rival::AddEdge(0, 0, false), false),
+        (Newest(0, 0), Rival::AddEdge(1, 0, false), true),
+        (Newest(0, 0), Rival::AddEdge(0, 0, true), true),
+        (Newest(0, 0), set(1, 3), true),
         (Vertices(false), set(0, 3), true),
         (Vertices(false), Rival::Insert(false, 0), false),
         (Holder(0), set(0, 3), true),

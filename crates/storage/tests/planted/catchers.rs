@@ -151,6 +151,7 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         NoHistory => ("schedules_engine", SLOW_WRITER, CONFLICT_LOST),
         LastMergesHistory => ("schedules_engine", SLOW_WRITER, CONFLICT_LOST),
         AlwaysPrune => ("schedules_engine", BEGIN, LAYER_LOST),
+        StaleOrder => ("front", NEWEST, &["assertion `left == right` failed", "index out of bounds"]),
         TwoMerges => ("schedules_engine", TWO_MERGES, STATE_LOST),
 
         BeginOutsideRegistry => ("schedules_engine", BEGIN, LAYER_LOST),
@@ -163,6 +164,7 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         ReadsCheckedEarly => ("schedules_commit", SERIALISABLE, &["each read what the other overwrote"]),
         Phantom => ("front", READS_CONFLICT, &["Vertices(false) beside Insert(false, 0)"]),
         LookUpsNotChecked => ("front", READS_CONFLICT, &["Holder(3) beside Insert(true, 12)"]),
+        NewestNotNoted => ("front", READS_CONFLICT, &["Newest(0, 0) beside Write(Put(0, 1, 3))"]),
 
         IndexAfterPublish => ("schedules_commit", INDEX_BESIDE_COMMIT, &["the index doesn't find"]),
         RemovalNotCalledOff => ("schedules_indexes", INDEX, &["nothing stale is left", "row "]),
@@ -190,6 +192,7 @@ const POWER_AT_FRONT: &str =
     "rules::what_was_acknowledged_is_there_after_a_power_cut_with_its_index_names_and_ids";
 
 const RANDOM: &str = "random_transactions::random_transactions_on_the_memory_engine_do_what_the_model_does";
+const NEWEST: &str = "newest::the_newest_come_first";
 const READS_CONFLICT: &str =
     "serializable::a_read_conflicts_with_what_its_answer_depends_on_and_with_nothing_else";
 

@@ -110,6 +110,7 @@ fn edge_types(catalogue: &Catalogue, counts: &Counts, degrees: Vec<Degrees>) -> 
             edge_type: definition.name.to_string(),
             edges: edges.get(&id).copied().unwrap_or(0),
             joins: catalogue.joins(id).map(join).collect(),
+            newest_first: catalogue.newest_first(id).map(|key| catalogue.key_name(key).to_string()),
             properties: properties(catalogue, Owner::EdgeType(id)),
             degrees: degrees.remove(&id).map_or(SideDegrees::default(), |degrees| SideDegrees {
                 out: degrees.out,
@@ -135,6 +136,7 @@ fn memory(statistics: &Statistics, edges_count: u64) -> Memory {
     let engine = &store.engine;
     let total_bytes = engine.topology_bytes
         + engine.property_bytes
+        + engine.order_bytes
         + engine.record_bytes
         + engine.retained_bytes
         + store.index_bytes;
@@ -142,6 +144,7 @@ fn memory(statistics: &Statistics, edges_count: u64) -> Memory {
     Memory {
         topology_bytes: engine.topology_bytes,
         property_bytes: engine.property_bytes,
+        order_bytes: engine.order_bytes,
         record_bytes: engine.record_bytes,
         retained_bytes: engine.retained_bytes,
         index_bytes: store.index_bytes,

@@ -61,6 +61,8 @@ pub struct TypeEntry {
     pub edges: u64,
     /// What they have joined.
     pub joins: Vec<Join>,
+    /// The property that it is newest-first by.
+    pub newest_first: Option<String>,
     /// Their properties.
     pub properties: Vec<Property>,
     /// How they are spread over vertices.
@@ -104,6 +106,8 @@ pub struct Memory {
     pub topology_bytes: u64,
     /// Properties.
     pub property_bytes: u64,
+    /// Orders by value of newest-first edge types, as far as they were read.
+    pub order_bytes: u64,
     /// Changes that no merge has taken in yet.
     pub record_bytes: u64,
     /// Older states that snapshots need.
@@ -253,12 +257,15 @@ impl StatsReport {
     fn properties_table(&self) -> Option<Table> {
         let mut table = Table::new(&[("property", Side::Left), ("type", Side::Left), ("", Side::Left)]);
         let labels = self.labels.iter().map(|entry| (&entry.label, &entry.properties));
-        let types = self.edge_types.iter().map(|entry| (&entry.edge_type, &entry.properties));
+        let types = self.edge_types.iter();
+        let types = types.map(|entry| (&entry.edge_type, &entry.properties, entry.newest_first.as_ref()));
+        let labels = labels.map(|(label, properties)| (label, properties, None));
         let mut is_empty = true;
-        for (owner, properties) in labels.chain(types) {
+        for (owner, properties, newest_first) in labels.chain(types) {
             for Property { key, value_type, unique } in properties {
-                let unique = if *unique { "unique" } else { "" };
-                table.row([format!("{owner}.{key}"), value_type.clone(), unique.to_owned()]);
+                let words = [("unique", *unique), ("newest first", newest_first == Some(key))];
+                let words: Vec<&str> = words.iter().filter(|word| word.1).map(|word| word.0).collect();
+                table.row([format!("{owner}.{key}"), value_type.clone(), words.join(", ")]);
                 is_empty = false;
             }
         }

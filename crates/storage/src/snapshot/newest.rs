@@ -1,0 +1,53 @@
+//! Newest edges of a reader: the engine's order with own writes laid over, or a list that is sorted.
+
+use crate::engine::View;
+use crate::snapshot::reader::Reader;
+use crate::transaction::writes::EdgeWrite;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, EdgeId};
+use evergraph_graph::look_up::{RangeCursor, Ranked};
+use evergraph_graph::newest::{NewestEdges, Overlay, by_sorting, moved};
+
+impl<V: View> Reader<'_, V> {
+    /// As [`evergraph_graph::view::GraphView::newest`].
+    pub(crate) fn newest_edges(
+        &self,
+        asked: &NewestEdges,
+        cursor: &mut RangeCursor<EdgeId>,
+        limit: usize,
+        ranked: &mut Ranked<EdgeId>,
+    ) -> Result<()> {
+        if self.catalogue.newest_first(asked.edge_type) != Some(asked.key) {
+            return by_sorting(self, asked, cursor, limit, ranked);
+        }
+        let after = cursor.after.as_ref();
+        let mut own = Overlay::new(asked, after);
+        for (edge, write) in self.writes.edges_of(asked.source, asked.edge_type, Direction::Out) {
+            use EdgeWrite::{Add, Delete, Insert, Replace, Set};
+            match write {
+                Add(all) | Insert(all) | Replace(all) => own.change(edge, all.get(asked.key).flatten()),
+                Delete => own.change(edge, None),
+                Set(changes) => {
+                    if let Some(value) = changes.get(asked.key) {
+                        own.change(edge, value);
+                    }
+                }
+            }
+        }
+        let before = ranked.items.len();
+        if own.is_empty() {
+            if !self.view.newest(asked, after, limit, ranked)? {
+                return by_sorting(self, asked, cursor, limit, ranked);
+            }
+        } else {
+            // As many as may drop out are read more.
+            let mut stored = Ranked::default();
+            if !self.view.newest(asked, after, limit.saturating_add(own.len()), &mut stored)? {
+                return by_sorting(self, asked, cursor, limit, ranked);
+            }
+            own.lay_over(stored.values.into_iter().zip(stored.items), limit, ranked);
+        }
+        moved(cursor, before, limit, ranked);
+        Ok(())
+    }
+}

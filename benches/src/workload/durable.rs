@@ -48,12 +48,16 @@ fn commits(work: &mut Work<'_>, disk: &mut DiskSync, count: u64, edges: usize) -
     let vertices = u64::from(work.plan.vertices());
     let client = |client| Client { random: Random::new(work.plan.seed, PURPOSE, client), put: Vec::new() };
     let mut all: Vec<Vec<Client>> = stores.iter().map(|_| (0..count).map(client).collect()).collect();
-    let mut race = Race::new(names().chain([baseline::DISK]));
+    let one_client = (count > 1).then_some(baseline::ONE_CLIENT);
+    let mut race = Race::new(names().chain([baseline::DISK]).chain(one_client));
     for round in 0..work.plan.rounds {
         race.round(round, |place| {
-            let (Some(store), Some(clients)) = (stores.get(place), all.get_mut(place)) else {
+            if place == stores.len() {
                 return Ok(disk.run(work.plan.run_time)?.rate());
-            };
+            }
+            // Behind the disk: ours again, with one of the clients.
+            let (place, running) = if place < stores.len() { (place, count as usize) } else { (0, 1) };
+            let (store, clients) = (&stores[place], &mut all[place][..running]);
             let step = |client: &mut Client| client.commit(&**store, edges, vertices).map(|()| 1);
             Ok(clients::run(clients, work.plan.run_time, step)?.rate())
         })?;

@@ -29,8 +29,6 @@ use std::time::Duration;
 
 /// How long a writer sleeps before it looks for room again, if no merge wakes it.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-/// Records that may always wait, however small the bodies are.
-const RECORDS_ALLOWED: u64 = 16 << 20;
 
 /// Segments in RAM.
 #[derive(Debug)]
@@ -206,11 +204,6 @@ impl MemoryEngine {
         }
     }
 
-    /// Records that may wait: a quarter of what is in bodies, or the least.
-    fn records_allowed(&self) -> u64 {
-        RECORDS_ALLOWED.max(self.merger.counters.body_edges.load(Ordering::Relaxed) / 4)
-    }
-
     /// Does overdue merges of the segments that a commit is about to change, or has changed.
     fn merge_overdue(&self, prepared: &Prepared) {
         for (target, _) in prepared.parts() {
@@ -232,14 +225,14 @@ impl MemoryEngine {
     fn make_room(&self, prepared: &Prepared, patience: Duration) -> Result<()> {
         self.merge_overdue(prepared);
         let waiting = || self.merger.counters.records.load(Ordering::Relaxed);
-        if waiting() <= self.records_allowed() {
+        if waiting() <= self.merger.records_allowed() {
             return Ok(());
         }
         let clock = self.timeline.clock();
         let began = clock.now();
         let waited = || clock.now().saturating_sub(began);
         let mut answer = Ok(());
-        while waiting() > self.records_allowed() {
+        while waiting() > self.merger.records_allowed() {
             let left = patience.saturating_sub(waited());
             if left.is_zero() {
                 answer = Err(self.no_room(waiting(), patience));
@@ -256,7 +249,7 @@ impl MemoryEngine {
         let text = format!(
             "{waiting} records wait to be merged, more than the {} that fit, and a wait of {patience:.1?} did \
              not help: merges cannot keep up with writes, or the log's sync takes too long; try again later",
-            self.records_allowed()
+            self.merger.records_allowed()
         );
         Error::new(ErrorKind::Limit, text)
     }
@@ -442,7 +435,7 @@ impl Engine for MemoryEngine {
                 }
             }
         }
-        if self.merger.counters.records.load(Ordering::Relaxed) > self.records_allowed() {
+        if self.merger.counters.records.load(Ordering::Relaxed) > self.merger.records_allowed() {
             self.merge_everything();
         }
         Ok(())
@@ -522,9 +515,10 @@ mod tests {
         let timeline = Timeline::new(Timestamp::ZERO, Readable::Published).with_clock(clock);
         let engine = MemoryEngine::new(Arc::new(timeline));
         let counters = &engine.merger().counters;
-        counters.records.store(RECORDS_ALLOWED, Ordering::Relaxed);
+        let allowed = engine.merger().records_allowed();
+        counters.records.store(allowed, Ordering::Relaxed);
         assert!(engine.prepare(&[], Duration::ZERO).is_ok());
-        counters.records.store(RECORDS_ALLOWED + 1, Ordering::Relaxed);
+        counters.records.store(allowed + 1, Ordering::Relaxed);
         let error = engine.prepare(&[], Duration::ZERO).map(drop).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
         assert!(error.to_string().contains("16777217 records wait to be merged"), "{error}");

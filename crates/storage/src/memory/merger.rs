@@ -1,7 +1,8 @@
 //! The merge queue: segments whose records wait to become part of a body, and who does it.
 //!
 //! ```text
-//! due       records > max(512, items / 64)         queued, first come first served
+//! due       records > max(512, items / 64)         queued, first come first served; 512 is less where
+//!                                                  many records wait
 //! overdue   records > 4 x that                     the next writer merges it before its latch
 //! idle      unchanged from one quiet time to the next   merged, so that tails give their memory back
 //! retained  has layers that an open snapshot needs trimmed when the oldest snapshot moves
@@ -28,8 +29,10 @@ use std::time::Duration;
 
 /// How long a segment that could not be merged yet, or that just changed, is left alone.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Records that never make a merge due, however small the body: a merge costs a body's rows at least, and
-/// with 64 of them a graph that had just begun to grow was merged all the time (a quarter more commits/s).
+/// Records that may always wait, however small the bodies are.
+const RECORDS_ALLOWED: u64 = 16 << 20;
+/// Records that make no merge due, however small the body: a merge costs a body's rows at least, and with 64
+/// of them a graph that had just begun to grow was merged all the time (a quarter more commits/s).
 const RECORDS_WORTH_A_MERGE: usize = 512;
 /// How long nothing must happen before segments that stay below the threshold are looked for.
 const IDLE: Duration = Duration::from_secs(2);
@@ -94,13 +97,27 @@ impl Rounds {
     }
 }
 
-/// Records that a segment may hold before a merge is due.
-fn threshold<B: Body>(segment: &Segment<B>) -> (usize, usize) {
-    let version = segment.load();
-    (version.layer.record_count(), (version.layer.body.items() / 64).max(RECORDS_WORTH_A_MERGE))
-}
-
 impl Merger {
+    /// Records that may wait: a quarter of what is in bodies, or the least.
+    pub fn records_allowed(&self) -> u64 {
+        RECORDS_ALLOWED.max(self.counters.body_edges.load(Ordering::Relaxed) / 4)
+    }
+
+    /// Records of a segment, and how many it may hold before a merge is due.
+    ///
+    /// In very many segments, few records each would add up to more than may wait: the more wait already, the
+    /// sooner a merge is due.
+    fn threshold<B: Body>(&self, segment: &Segment<B>) -> (usize, usize) {
+        let (waiting, allowed) = (self.counters.records.load(Ordering::Relaxed), self.records_allowed());
+        let worth = match waiting {
+            waiting if waiting < allowed / 4 => RECORDS_WORTH_A_MERGE,
+            waiting if waiting < allowed / 2 => RECORDS_WORTH_A_MERGE / 8,
+            _ => 1,
+        };
+        let version = segment.load();
+        (version.layer.record_count(), (version.layer.body.items() / 64).max(worth))
+    }
+
     /// Notes that `segment` got records; queues it if a merge is due. Called under the latch: a push
     /// to the queue is all it may cost.
     pub fn appended<B: Body>(&self, segment: &Arc<Segment<B>>, records: usize)
@@ -108,7 +125,7 @@ impl Merger {
         Job: for<'a> From<&'a Arc<Segment<B>>>,
     {
         self.counters.records.fetch_add(records as u64, Ordering::Relaxed);
-        let (waiting, due) = threshold(segment);
+        let (waiting, due) = self.threshold(segment);
         if waiting > due && segment.enqueue() {
             self.queue.lock().jobs.push_back(Job::from(segment));
             self.work.notify_one();
@@ -117,7 +134,7 @@ impl Merger {
 
     /// Whether records wait far longer than they should: a writer merges before its latch.
     pub fn is_overdue<B: Body>(&self, segment: &Segment<B>) -> bool {
-        let (waiting, due) = threshold(segment);
+        let (waiting, due) = self.threshold(segment);
         waiting > 4 * due
     }
 
@@ -273,8 +290,8 @@ impl Merger {
         dequeue();
         let merged = self.merge(timeline, &job);
         let (waiting, due) = match &job {
-            Job::Vertices(segment) => threshold(segment),
-            Job::Edges(segment) => threshold(segment),
+            Job::Vertices(segment) => self.threshold(segment),
+            Job::Edges(segment) => self.threshold(segment),
         };
         let enqueue = || match &job {
             Job::Vertices(segment) => segment.enqueue(),
@@ -291,8 +308,8 @@ impl Merger {
         }
         for_each_segment(groups, |job| {
             let (waiting, changed) = match &job {
-                Job::Vertices(segment) => (threshold(segment).0, segment.changed()),
-                Job::Edges(segment) => (threshold(segment).0, segment.changed()),
+                Job::Vertices(segment) => (self.threshold(segment).0, segment.changed()),
+                Job::Edges(segment) => (self.threshold(segment).0, segment.changed()),
             };
             if waiting > 0 && changed.visible_at(since) {
                 self.merge(timeline, &job);
@@ -333,6 +350,35 @@ pub fn for_each_segment(groups: &GroupTable, mut visit: impl FnMut(Job) -> bool)
             if !hubs.iter().all(|hub| visit(Job::from(&hub.segment))) {
                 return;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::record::{Operation, Record, RecordKey, Stamp};
+    use crate::timeline::clock::Readable;
+    use evergraph_graph::properties::Properties;
+
+    #[test]
+    fn a_merge_is_due_the_sooner_the_more_records_wait() {
+        for (waiting, due) in [(0, 512), (RECORDS_ALLOWED / 4, 64), (RECORDS_ALLOWED / 2, 1)] {
+            let (merger, timeline) = (Merger::default(), Timeline::new(Timestamp::ZERO, Readable::Published));
+            merger.counters.records.store(waiting, Ordering::Relaxed);
+            let segment = Arc::new(Segment::new(Timestamp::ZERO, EdgeBody::empty()));
+            for neighbor in 0..=due {
+                assert!(merger.queue.lock().jobs.is_empty(), "{neighbor} records, {waiting} wait");
+                let timestamp = Timestamp(u64::from(neighbor) + 1);
+                let stamp = Stamp::new(timestamp, Operation::Insert);
+                let key = RecordKey::edge(0, neighbor, 0);
+                segment.append(timestamp, &[Record { key, stamp, payload: Properties::EMPTY }]);
+                timeline.publish(timestamp, &mut timeline.latch());
+                merger.appended(&segment, 1);
+            }
+            assert_eq!(merger.queue.lock().jobs.len(), 1);
+            assert!(merger.merge(&timeline, &Job::from(&segment)));
+            assert_eq!(merger.counters.records.load(Ordering::Relaxed), waiting);
         }
     }
 }

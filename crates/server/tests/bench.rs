@@ -60,7 +60,8 @@ fn every_figure_has_a_name_a_value_a_unit_and_a_spread() {
         assert!(value(name) > 0.0, "{name}");
     }
     assert!(value("pagerank.difference") < 1e-12);
-    assert!(value("pagerank.threads_1.hot.fresh_after") <= 0.02);
+    // 1 % was just inserted, and on so small a graph 512 records, 3 % of it, wait before a merge is worth it.
+    assert!(value("pagerank.threads_1.hot.fresh_after") <= 0.05);
 }
 
 #[test]

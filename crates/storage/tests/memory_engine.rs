@@ -224,7 +224,8 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
             }
         }
         want.values_mut().for_each(|list| list.sort_unstable());
-        for middle in [0, 2, 4092, 4097] {
+        // In two ranges, and as vertices that were chosen.
+        for middle in [Some(0), Some(2), Some(4092), Some(4097), None] {
             let mut found = Lists::new();
             let mut last = None;
             let mut add = |vertex: u32, piece: Piece<'_>| {
@@ -238,14 +239,21 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
                 Visit::Continue
             };
             let mut buffer = PieceBuffer::default();
-            frozen.visit(side, 0..middle, &mut buffer, &mut add).unwrap();
-            frozen.visit(side, middle..frozen.bound(), &mut buffer, &mut add).unwrap();
+            if let Some(middle) = middle {
+                frozen.visit(side, 0..middle, &mut buffer, &mut add).unwrap();
+                frozen.visit(side, middle..frozen.bound(), &mut buffer, &mut add).unwrap();
+            } else {
+                let chosen: Vec<u32> = (0..frozen.bound()).collect();
+                frozen.visit_each(side, &chosen, &mut buffer, &mut add).unwrap();
+            }
             found.retain(|_, list| !list.is_empty());
             found.values_mut().for_each(|list| list.sort_unstable());
             assert_eq!(found, want, "{side:?} of {projection:?}");
         }
         let mut degrees = vec![0; frozen.bound() as usize];
-        frozen.degrees(side, 0..frozen.bound(), &mut degrees).unwrap();
+        let (before, behind) = degrees.split_at_mut(4093);
+        frozen.degrees(side, 0..4093, before).unwrap();
+        frozen.degrees(side, 4093..frozen.bound(), behind).unwrap();
         for (vertex, degree) in degrees.iter().enumerate() {
             assert_eq!(*degree as usize, want.get(&(vertex as u32)).map_or(0, Vec::len));
         }

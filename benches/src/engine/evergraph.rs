@@ -6,7 +6,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
-use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor};
 use std::path::Path;
 use std::thread;
@@ -76,12 +76,9 @@ impl EvergraphStore {
 
 impl Store for EvergraphStore {
     fn put(&self, edges: &[Edge]) -> Result<()> {
-        self.database.transact(|tx| {
-            let tx = tx.by_id();
-            edges.iter().try_for_each(|(source, target)| {
-                tx.put_edge(VertexId(*source), self.edge_type, VertexId(*target), &[]).map(drop)
-            })
-        })
+        let new = |(source, target): &Edge| NewEdge::bare(VertexId(*source), VertexId(*target));
+        let edges: Vec<NewEdge<'_>> = edges.iter().map(new).collect();
+        self.database.transact(|tx| tx.by_id().put_edges(self.edge_type, &edges))
     }
 
     fn delete(&self, edges: &[Edge]) -> Result<()> {

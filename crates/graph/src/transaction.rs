@@ -77,6 +77,25 @@ pub struct Committed {
     pub renamed: Vec<(EdgeId, EdgeId)>,
 }
 
+/// One edge to be put, of a type that is named beside it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct NewEdge<'a> {
+    /// Where it starts.
+    pub source: VertexId,
+    /// Where it ends.
+    pub target: VertexId,
+    /// Exactly the properties that it has.
+    pub properties: &'a [(KeyId, Value)],
+}
+
+impl NewEdge<'_> {
+    /// An edge without properties.
+    #[must_use]
+    pub const fn bare(source: VertexId, target: VertexId) -> Self {
+        Self { source, target, properties: &[] }
+    }
+}
+
 /// A buffered, atomic set of writes on top of a snapshot.
 pub trait Transaction: GraphView {
     /// The label called `name`; a new name is added with this transaction.
@@ -168,6 +187,13 @@ pub trait Transaction: GraphView {
         target: VertexId,
         properties: &[(KeyId, Value)],
     ) -> Result<EdgeId>;
+
+    /// [`Transaction::put_edge`] of many edges of one type, for programs that write them by the hundred: ends and
+    /// edges are looked up in order, a vertex group at a time. Of two for one edge the later counts.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_edge`], naming the edge; none of them is buffered then.
+    fn put_edges(&mut self, edge_type: TypeId, edges: &[NewEdge<'_>]) -> Result<()>;
 
     /// Deletes an edge.
     ///

@@ -170,6 +170,19 @@ pub trait View: Send + Sync {
     /// What reading may meet.
     fn is_alive(&self, vertex: VertexId) -> Result<bool>;
 
+    /// Appends [`View::is_alive`] of each of `vertices`, which ascend. An engine that finds its way to a group
+    /// once for all its vertices overrides this.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
+        debug_assert!(vertices.is_sorted_by(|a, b| a < b));
+        for vertex in vertices {
+            alive.push(self.is_alive(*vertex)?);
+        }
+        Ok(())
+    }
+
     /// One property of a vertex.
     ///
     /// # Errors
@@ -258,6 +271,19 @@ pub trait View: Send + Sync {
     /// # Errors
     /// What reading may meet.
     fn has_edge(&self, edge: EdgeId) -> Result<bool>;
+
+    /// Appends [`View::has_edge`] of each of `edges`, which ascend. An engine that finds its way to a segment
+    /// once for all its edges overrides this.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
+        debug_assert!(edges.is_sorted_by(|a, b| a < b));
+        for edge in edges {
+            found.push(self.has_edge(*edge)?);
+        }
+        Ok(())
+    }
 
     /// Appends the discriminators of the parallel edges of a type between two vertices, ascending.
     ///

@@ -3,7 +3,7 @@
 use crate::engine::GroupBits;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, effect_of, nets, values};
-use crate::segment::record::RecordKey;
+use crate::segment::record::{RecordKey, is_there};
 use crate::segment::version::Layer;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::look_up::Ranked;
@@ -116,10 +116,17 @@ pub fn mark_rows(layer: &Layer<EdgeBody>, rows: &mut GroupBits) {
 /// Whether an edge is there.
 #[must_use]
 pub fn has_edge(layer: &Layer<EdgeBody>, key: RecordKey, timestamp: Timestamp) -> bool {
-    match effect_of(layer.records(&key.only(), timestamp).into_iter()) {
-        None => layer.body.find(key).is_some(),
-        Some(effect) => effect != Effect::Absent,
-    }
+    let mut last = [None];
+    layer.last_operations(&[key], timestamp, &mut last);
+    is_there(last[0], || layer.body.find(key).is_some())
+}
+
+/// Appends whether each of some edges is there; `keys` ascend.
+pub fn has_edges(layer: &Layer<EdgeBody>, keys: &[RecordKey], timestamp: Timestamp, found: &mut Vec<bool>) {
+    let mut last = vec![None; keys.len()];
+    layer.last_operations(keys, timestamp, &mut last);
+    let last = keys.iter().zip(last);
+    found.extend(last.map(|(key, last)| is_there(last, || layer.body.find(*key).is_some())));
 }
 
 /// One property of an edge.

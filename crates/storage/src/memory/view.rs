@@ -9,7 +9,7 @@ use crate::memory::group::{EdgeSubject, Group};
 use crate::memory::list;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, effect_of, nets};
-use crate::segment::record::RecordKey;
+use crate::segment::record::{RecordKey, is_there};
 use crate::segment::version::Layer;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -100,11 +100,32 @@ impl View for MemoryView<'_> {
     }
 
     fn is_alive(&self, vertex: VertexId) -> Result<bool> {
-        let alive = self.vertex_effect(vertex, |effect, body| match effect {
-            None => body.is_alive(vertex.row()),
-            Some(effect) => effect != Effect::Absent,
-        });
-        Ok(alive.unwrap_or(false))
+        let Some(group) = self.group(vertex.group()) else { return Ok(false) };
+        let version = group.vertices.load();
+        let layer = version.layer_at(self.timestamp);
+        let mut last = [None];
+        layer.last_operations(&[RecordKey::vertex(vertex.row())], self.timestamp, &mut last);
+        Ok(is_there(last[0], || layer.body.is_alive(vertex.row())))
+    }
+
+    fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
+        let (mut keys, mut last) = (Vec::new(), Vec::new());
+        for vertices in vertices.chunk_by(|a, b| a.group() == b.group()) {
+            let Some(group) = self.group(vertices[0].group()) else {
+                alive.resize(alive.len() + vertices.len(), false);
+                continue;
+            };
+            let version = group.vertices.load();
+            let layer = version.layer_at(self.timestamp);
+            keys.clear();
+            keys.extend(vertices.iter().map(|vertex| RecordKey::vertex(vertex.row())));
+            last.clear();
+            last.resize(keys.len(), None);
+            layer.last_operations(&keys, self.timestamp, &mut last);
+            let last = vertices.iter().zip(&last);
+            alive.extend(last.map(|(vertex, last)| is_there(*last, || layer.body.is_alive(vertex.row()))));
+        }
+        Ok(())
     }
 
     fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
@@ -201,6 +222,36 @@ impl View for MemoryView<'_> {
     fn has_edge(&self, edge: EdgeId) -> Result<bool> {
         let found = |layer: &Layer<EdgeBody>| list::has_edge(layer, out_key(edge), self.timestamp);
         Ok(self.edges(edge.source, edge.edge_type, Direction::Out, found).unwrap_or(false))
+    }
+
+    fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
+        let mut keys = Vec::new();
+        let segment = |edge: &EdgeId| (edge.source.group(), edge.edge_type);
+        for edges in edges.chunk_by(|a, b| segment(a) == segment(b)) {
+            let (group, edge_type) = segment(&edges[0]);
+            let subject = EdgeSubject::new(edge_type, Direction::Out);
+            let Some(segment) = self.group(group).and_then(|group| group.edge_segment(subject)) else {
+                found.resize(found.len() + edges.len(), false);
+                continue;
+            };
+            keys.clear();
+            keys.extend(edges.iter().map(|edge| out_key(*edge)));
+            let version = segment.load();
+            let layer = version.layer_at(self.timestamp);
+            if layer.hubs.is_empty() {
+                list::has_edges(layer, &keys, self.timestamp, found);
+                continue;
+            }
+            for keys in keys.chunk_by(|a, b| a.row() == b.row()) {
+                match layer.hub(keys[0].row()) {
+                    Some(hub) => {
+                        list::has_edges(hub.load().layer_at(self.timestamp), keys, self.timestamp, found);
+                    }
+                    None => list::has_edges(layer, keys, self.timestamp, found),
+                }
+            }
+        }
+        Ok(())
     }
 
     fn edges_between(

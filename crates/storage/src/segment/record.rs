@@ -82,6 +82,11 @@ pub enum Operation {
     Set = 3,
 }
 
+/// Whether something is there: as the last record about it says, or else the body.
+pub fn is_there(last: Option<Operation>, in_body: impl FnOnce() -> bool) -> bool {
+    last.map_or_else(in_body, |operation| operation != Operation::Delete)
+}
+
 /// When, and what.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Stamp(pub u64);

@@ -117,6 +117,20 @@ impl Run {
         from..to
     }
 
+    /// Where the records of `key` lie, of which none lies before `from`. Cost: a binary search.
+    #[must_use]
+    pub fn places_of(&self, key: RecordKey, from: usize) -> Range<usize> {
+        let start = from + self.keys[from..].partition_point(|old| *old < key);
+        let count = self.keys[start..].iter().take_while(|old| **old == key).count();
+        start..start + count
+    }
+
+    /// What and when of the records at some places, by key, then time.
+    #[must_use]
+    pub fn stamps_at(&self, places: Range<usize>) -> &[Stamp] {
+        &self.stamps[places]
+    }
+
     /// The records of these keys.
     pub fn range(&self, keys: &RangeInclusive<RecordKey>) -> impl DoubleEndedIterator<Item = RecordRef<'_>> {
         self.places(keys).map(|at| self.get(at))

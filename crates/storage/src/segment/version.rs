@@ -16,7 +16,7 @@
 
 use crate::engine::Newer;
 use crate::segment::body::Body;
-use crate::segment::record::{RecordKey, RecordRef, Stamp};
+use crate::segment::record::{Operation, RecordKey, RecordRef, Stamp};
 use crate::segment::run::Run;
 use crate::segment::tail::Tail;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -146,6 +146,29 @@ impl<B> Layer<B> {
     /// All records that a snapshot at `timestamp` sees, by (key, time).
     pub fn all_records(&self, timestamp: Timestamp) -> Vec<RecordRef<'_>> {
         self.records(&(RecordKey(0)..=RecordKey(u64::MAX)), timestamp)
+    }
+
+    /// What the last record of each key that a snapshot at `timestamp` sees did; `keys` ascend. Cost: a binary
+    /// search in the run for each key, and one in `keys` for each record of the tail; payloads aren't read.
+    pub fn last_operations(&self, keys: &[RecordKey], timestamp: Timestamp, last: &mut [Option<Operation>]) {
+        debug_assert!(keys.is_sorted_by(|a, b| a < b) && keys.len() == last.len());
+        let visible = |stamp: &Stamp| stamp.timestamp().visible_at(timestamp);
+        let mut from = 0;
+        for (key, last) in keys.iter().zip(last.iter_mut()) {
+            let places = self.run.places_of(*key, from);
+            from = places.end;
+            *last = self
+                .run
+                .stamps_at(places)
+                .iter()
+                .rfind(|stamp| visible(stamp))
+                .map(|stamp| stamp.operation());
+        }
+        for (key, stamp) in self.tail.stamps().filter(|(_, stamp)| visible(stamp)) {
+            if let Ok(at) = keys.binary_search(&key) {
+                last[at] = Some(stamp.operation());
+            }
+        }
     }
 
     /// By how many the records that a snapshot at `timestamp` sees change the items of each key: 1 or -1,

@@ -72,6 +72,20 @@ impl<'a, V: View> Reader<'a, V> {
         }
     }
 
+    /// Whether each of some vertices is there; `vertices` ascend.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
+        if !self.writes.has_vertices() {
+            return self.view.are_alive(vertices, alive);
+        }
+        for vertex in vertices {
+            alive.push(self.label(*vertex)?.is_some());
+        }
+        Ok(())
+    }
+
     /// Whether an edge is there.
     ///
     /// # Errors
@@ -268,6 +282,9 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
+        if !self.writes.has_edges() && edges.is_sorted_by(|a, b| a < b) {
+            return self.view.has_edges(edges, found);
+        }
         for edge in edges {
             found.push(self.has_edge(*edge)?);
         }

@@ -65,6 +65,11 @@ impl<V: View> View for Watched<'_, V> {
         self.view.is_alive(vertex)
     }
 
+    fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
+        vertices.iter().for_each(|vertex| self.note(|| Key::Vertex(*vertex)));
+        self.view.are_alive(vertices, alive)
+    }
+
     fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
         self.note(|| Key::VertexProperty(vertex, key));
         self.view.vertex_property(vertex, key)
@@ -129,6 +134,11 @@ impl<V: View> View for Watched<'_, V> {
     fn has_edge(&self, edge: EdgeId) -> Result<bool> {
         self.note(|| Key::EdgeMember(edge));
         self.view.has_edge(edge)
+    }
+
+    fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
+        edges.iter().for_each(|edge| self.note(|| Key::EdgeMember(*edge)));
+        self.view.has_edges(edges, found)
     }
 
     fn edges_between(

@@ -16,13 +16,13 @@ use crate::transaction::front::Front;
 use crate::transaction::reads::Reads;
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::taken_ids::TakenIds;
-use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
+use crate::transaction::writes::{VertexWrite, Writes};
 use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
-use evergraph_graph::transaction::{Committed, Isolation};
+use evergraph_graph::transaction::{Committed, Isolation, NewEdge};
 use evergraph_graph::value::shortened::Shortened;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::BTreeSet;
@@ -37,14 +37,14 @@ const ITEM_BYTES: usize = 96;
 /// name or a type.
 pub struct Transaction<E: Engine> {
     session: Session<E>,
-    schema: SchemaWrites,
-    writes: Writes,
+    pub(super) schema: SchemaWrites,
+    pub(super) writes: Writes,
     /// If it is serialisable.
     reads: Option<Reads>,
     taken: TakenIds<E>,
     deadline: Deadline,
     /// Bytes of all writes so far, those included that later ones replaced.
-    written_bytes: u64,
+    pub(super) written_bytes: u64,
 }
 
 view_through_reader!(Transaction);
@@ -98,16 +98,16 @@ impl<E: Engine> Transaction<E> {
         }
     }
 
-    fn check_time(&self) -> Result<()> {
+    pub(super) fn check_time(&self) -> Result<()> {
         self.deadline.check()
     }
 
-    /// Refuses to buffer `items` more with these properties if they would be too many, or too late; else the
-    /// bytes that they count.
-    fn check_room(&self, items: usize, properties: &Properties) -> Result<u64> {
+    /// Refuses to buffer `items` more if they would be too many, or too late; else the bytes that they count,
+    /// with those of their properties.
+    pub(super) fn check_room(&self, items: usize, property_bytes: usize) -> Result<u64> {
         self.check_time()?;
         self.writes.check_room(items)?;
-        let bytes = (items * ITEM_BYTES + properties.heap_bytes()) as u64;
+        let bytes = (items * ITEM_BYTES + property_bytes) as u64;
         let most = self.session.front().write_bytes_max;
         if self.written_bytes + bytes > most {
             let text = format!(
@@ -122,11 +122,12 @@ impl<E: Engine> Transaction<E> {
     }
 
     fn label_of(&self, vertex: VertexId) -> Result<LabelId> {
-        self.reader().label(vertex)?.ok_or_else(|| {
-            let view = self.session.view();
-            let name = describe::vertex(&view, self.schema.current(), vertex);
-            Error::new(ErrorKind::NotFound, format!("{name} isn't there"))
-        })
+        self.reader().label(vertex)?.ok_or_else(|| self.missing_vertex(vertex))
+    }
+
+    pub(super) fn missing_vertex(&self, vertex: VertexId) -> Error {
+        let name = describe::vertex(&self.session.view(), self.schema.current(), vertex);
+        Error::new(ErrorKind::NotFound, format!("{name} isn't there"))
     }
 
     fn check_edge(&self, edge: EdgeId) -> Result<()> {
@@ -162,13 +163,24 @@ impl<E: Engine> Transaction<E> {
         for (key, value) in properties.as_slice() {
             let Some(value) = value.as_ref().filter(|_| catalogue.is_unique(owner, *key)) else { continue };
             if let Some(holder) = self.reader().holder((owner, *key), value, item)? {
-                let property = catalogue.property_name(owner, *key);
-                let (value, holder) = (Shortened::new(&value.to_string()), holder.name(catalogue));
-                let text = format!("{property} is unique, and {holder} exists with the value {value}");
-                return Err(Error::invalid(text));
+                return Err(self.taken_value(owner, *key, value, holder));
             }
         }
         Ok(())
+    }
+
+    /// Says who has a value of a unique key already.
+    pub(super) fn taken_value<I: ReadItem>(
+        &self,
+        owner: Owner,
+        key: KeyId,
+        value: &Value,
+        holder: I,
+    ) -> Error {
+        let catalogue = self.schema.current();
+        let property = catalogue.property_name(owner, key);
+        let (value, holder) = (Shortened::new(&value.to_string()), holder.name(catalogue));
+        Error::invalid(format!("{property} is unique, and {holder} exists with the value {value}"))
     }
 
     /// Notes which indexed values `vertex` got, so that this transaction's look-ups find it.
@@ -179,7 +191,7 @@ impl<E: Engine> Transaction<E> {
     }
 
     /// As [`Transaction::note_vertex`].
-    fn note_edge(&mut self, edge: EdgeId, properties: &Properties) {
+    pub(super) fn note_edge(&mut self, edge: EdgeId, properties: &Properties) {
         for (key, value) in indexed(self.schema.current(), Owner::EdgeType(edge.edge_type), properties) {
             self.writes.note_edge(key, value, edge);
         }
@@ -196,7 +208,8 @@ fn indexed(catalogue: &Catalogue, owner: Owner, properties: &Properties) -> Vec<
     values.filter(|(key, _)| is_indexed(*key)).collect()
 }
 
-fn owned(properties: &[(KeyId, Value)]) -> Properties {
+/// What an item has from now on.
+pub(super) fn owned(properties: &[(KeyId, Value)]) -> Properties {
     properties.iter().map(|(key, value)| (*key, Some(value.clone()))).collect()
 }
 
@@ -238,7 +251,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId> {
         self.check_time()?;
         let properties = self.schema.fit(Owner::Label(label), owned(properties))?;
-        let bytes = self.check_room(1, &properties)?;
+        let bytes = self.check_room(1, properties.heap_bytes())?;
         self.check_unique::<VertexId>(Owner::Label(label), &properties, None)?;
         let vertex = self.taken.take(self.session.front(), label)?;
         self.writes.insert_vertex(vertex, label, &properties);
@@ -253,7 +266,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         if !matches!(self.writes.vertex(vertex), Some(VertexWrite::Insert { .. })) {
             self.reader().stored_edges(vertex, &mut edges)?;
         }
-        self.written_bytes += self.check_room(1 + edges.len(), &Properties::EMPTY)?;
+        self.written_bytes += self.check_room(1 + edges.len(), 0)?;
         self.writes.delete_vertex(vertex, &edges);
         Ok(())
     }
@@ -261,7 +274,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()> {
         let label = self.label_of(vertex)?;
         let changes = self.schema.fit(Owner::Label(label), Properties::new(vec![(key, value)]))?;
-        let bytes = self.check_room(1, &changes)?;
+        let bytes = self.check_room(1, changes.heap_bytes())?;
         self.check_unique(Owner::Label(label), &changes, Some(vertex))?;
         self.writes.set_vertex(vertex, &changes);
         self.written_bytes += bytes;
@@ -277,7 +290,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         properties: &[(KeyId, Value)],
     ) -> Result<EdgeId> {
         let properties = self.check_new_edge(source, edge_type, target, properties)?;
-        let bytes = self.check_room(1, &properties)?;
+        let bytes = self.check_room(1, properties.heap_bytes())?;
         let simple = self.is_simple(edge_type);
         let mut edge = EdgeId { source, edge_type, target, discriminator: 0 };
         if !simple {
@@ -303,12 +316,11 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         properties: &[(KeyId, Value)],
     ) -> Result<EdgeId> {
         let properties = self.check_new_edge(source, edge_type, target, properties)?;
-        let bytes = self.check_room(1, &properties)?;
+        let bytes = self.check_room(1, properties.heap_bytes())?;
         let edge = EdgeId { source, edge_type, target, discriminator: 0 };
         self.check_unique(Owner::EdgeType(edge_type), &properties, Some(edge))?;
         let at_s = match self.writes.edge(edge) {
-            Some(EdgeWrite::Add(_) | EdgeWrite::Insert(_)) => false,
-            Some(EdgeWrite::Replace(_) | EdgeWrite::Set(_) | EdgeWrite::Delete) => true,
+            Some(write) => write.was_there(),
             None => self.reader().has_edge(edge)?,
         };
         self.writes.put_edge(edge, &properties, at_s);
@@ -317,9 +329,13 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         Ok(edge)
     }
 
+    fn put_edges(&mut self, edge_type: TypeId, edges: &[NewEdge<'_>]) -> Result<()> {
+        self.put_batch(edge_type, edges)
+    }
+
     fn delete_edge(&mut self, edge: EdgeId) -> Result<()> {
         self.check_edge(edge)?;
-        self.written_bytes += self.check_room(1, &Properties::EMPTY)?;
+        self.written_bytes += self.check_room(1, 0)?;
         self.writes.delete_edge(edge);
         Ok(())
     }
@@ -328,7 +344,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         self.check_edge(edge)?;
         let changes = Properties::new(vec![(key, value)]);
         let changes = self.schema.fit(Owner::EdgeType(edge.edge_type), changes)?;
-        let bytes = self.check_room(1, &changes)?;
+        let bytes = self.check_room(1, changes.heap_bytes())?;
         self.check_unique(Owner::EdgeType(edge.edge_type), &changes, Some(edge))?;
         self.writes.set_edge(edge, &changes);
         self.written_bytes += bytes;

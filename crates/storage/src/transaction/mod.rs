@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! handle      Transaction: checks each write, buffers it, reads it back through a reader
+//!   edge_batch        many edges put at once
 //!   writes            one coalesced write an item
 //!   schema_writes     names and types used first; names, widening
 //!   reads, look_ups  what a serialisable one has read
@@ -18,6 +19,7 @@ pub mod commit;
 pub mod deadline;
 pub mod describe;
 pub mod discriminators;
+pub mod edge_batch;
 pub mod front;
 pub mod handle;
 pub mod latch;

@@ -59,6 +59,18 @@ pub enum EdgeWrite {
 }
 
 impl EdgeWrite {
+    /// Of an edge that shall be there with exactly these properties. `at_s`: whether it was there at S.
+    fn put(properties: &Properties, at_s: bool) -> Self {
+        let properties = properties.without_removals();
+        if at_s { Self::Replace(properties) } else { Self::Insert(properties) }
+    }
+
+    /// Whether the edge was there at S.
+    #[must_use]
+    pub fn was_there(&self) -> bool {
+        matches!(self, Self::Replace(_) | Self::Set(_) | Self::Delete)
+    }
+
     /// By how many the edges between its ends change: 1, 0 or -1.
     #[must_use]
     pub fn balance(&self) -> i64 {
@@ -107,6 +119,18 @@ impl Writes {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.vertices.is_empty() && self.edges.is_empty()
+    }
+
+    /// Whether a vertex is written.
+    #[must_use]
+    pub fn has_vertices(&self) -> bool {
+        !self.vertices.is_empty()
+    }
+
+    /// Whether an edge is written.
+    #[must_use]
+    pub fn has_edges(&self) -> bool {
+        !self.edges.is_empty()
     }
 
     /// How many items are written.
@@ -286,9 +310,19 @@ impl Writes {
 
     /// Makes an edge be there with exactly these properties. `at_s`: whether it was there at S.
     pub fn put_edge(&mut self, edge: EdgeId, properties: &Properties, at_s: bool) {
-        let properties = properties.without_removals();
-        let write = if at_s { EdgeWrite::Replace(properties) } else { EdgeWrite::Insert(properties) };
-        self.write_edge(edge, write);
+        self.write_edge(edge, EdgeWrite::put(properties, at_s));
+    }
+
+    /// As [`Writes::put_edge`] of each of many: (edge, properties, whether it was there at S). They ascend by id.
+    /// Cost: linear if they are the first edges written.
+    pub fn put_edges(&mut self, edges: impl Iterator<Item = (EdgeId, Properties, bool)>) {
+        if self.has_edges() {
+            return edges.for_each(|(edge, properties, at_s)| self.put_edge(edge, &properties, at_s));
+        }
+        self.in_order = OnceLock::new();
+        let put = |(edge, properties, at_s)| (edge, EdgeWrite::put(&properties, at_s));
+        // A tree made of a sorted list is filled from left to right, without searches.
+        self.edges = edges.map(put).collect();
     }
 
     /// Changes properties of an edge that is there, at S or by this transaction.

@@ -9,7 +9,7 @@ use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind, IndexState};
 use evergraph_graph::look_up::ValueRange;
-use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
@@ -26,6 +26,7 @@ enum Step {
     DeleteVertex(u8),
     AddEdge(u8, u8, u8),
     PutEdge(u8, u8, u8),
+    PutEdges([(u8, u8, u8); 4]),
     SetEdge(u8, bool, u8),
     DeleteEdge(u8),
     Commit,
@@ -73,6 +74,7 @@ fn any_write() -> impl Strategy<Value = Step> {
         1 => any::<u8>().prop_map(Step::DeleteVertex),
         4 => any::<(u8, u8, u8)>().prop_map(|(s, t, x)| Step::AddEdge(s, t, x)),
         2 => any::<(u8, u8, u8)>().prop_map(|(s, t, x)| Step::PutEdge(s, t, x)),
+        1 => any::<[(u8, u8, u8); 4]>().prop_map(Step::PutEdges),
         4 => any::<(u8, bool, u8)>().prop_map(|(e, k, x)| Step::SetEdge(e, k, x)),
         1 => any::<u8>().prop_map(Step::DeleteEdge),
         6 => Just(Step::Commit),
@@ -265,6 +267,24 @@ impl<E: TestEngine> World<E> {
                     Step::AddEdge(..) => open.add_edge(source, edge_type, target, &properties),
                     _ => open.put_edge(source, edge_type, target, &properties),
                 });
+            }
+            Step::PutEdges(list) => {
+                let all = vertices(open);
+                let list: Vec<_> = list
+                    .iter()
+                    .filter_map(|(source, target, at)| {
+                        Some((pick(&all, *source)?, pick(&all, *target)?, names.both(*at)))
+                    })
+                    .collect();
+                let batch: Vec<_> = list
+                    .iter()
+                    .map(|(source, target, properties)| NewEdge {
+                        source: *source,
+                        target: *target,
+                        properties,
+                    })
+                    .collect();
+                explained(open.put_edges(names.edge_type, &batch));
             }
             Step::SetEdge(at, age, value) => {
                 let Some(edge) = pick(&edges(open), at) else { return };

@@ -6,7 +6,7 @@ use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
 use evergraph_storage::memory::engine::MemoryEngine;
@@ -17,11 +17,16 @@ use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    AddVertex { labelled: bool, value: u8 },
+    AddVertex {
+        labelled: bool,
+        value: u8,
+    },
     DeleteVertex(u8),
     SetVertex(u8, u8, u8),
     AddEdge(u8, u8, u8),
     PutEdge(u8, u8, u8),
+    /// Of the type that the first number chooses.
+    PutEdges(u8, [(u8, u8, u8); 5]),
     DeleteEdge(u8),
     SetEdge(u8, u8, u8),
     Commit,
@@ -38,6 +43,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         3 => any::<(u8, u8, u8)>().prop_map(|(v, k, x)| Step::SetVertex(v, k, x)),
         5 => any::<(u8, u8, u8)>().prop_map(|(s, t, kind)| Step::AddEdge(s, t, kind)),
         3 => any::<(u8, u8, u8)>().prop_map(|(s, t, kind)| Step::PutEdge(s, t, kind)),
+        2 => any::<(u8, [(u8, u8, u8); 5])>().prop_map(|(kind, edges)| Step::PutEdges(kind, edges)),
         2 => any::<u8>().prop_map(Step::DeleteEdge),
         3 => any::<(u8, u8, u8)>().prop_map(|(e, k, x)| Step::SetEdge(e, k, x)),
         6 => Just(Step::Commit),
@@ -231,6 +237,28 @@ impl<E: TestEngine> Open<E> {
                         assert!(simple && model.now.edges.contains_key(&lowest), "{error}");
                         assert_eq!(error.kind(), ErrorKind::Invalid);
                     }
+                }
+            }
+            Step::PutEdges(kind, edges) => {
+                let edge_type = names.types[usize::from(kind % 2)];
+                let edges = edges.iter().filter_map(|(source, target, value)| {
+                    let properties: Vec<_> =
+                        (*value > 100).then(|| (names.keys[1], small(*value))).into_iter().collect();
+                    Some((vertex(model, *source)?, vertex(model, *target)?, properties))
+                });
+                let edges: Vec<_> = edges.collect();
+                let batch: Vec<_> = edges
+                    .iter()
+                    .map(|(source, target, properties)| NewEdge {
+                        source: *source,
+                        target: *target,
+                        properties,
+                    })
+                    .collect();
+                transaction.put_edges(edge_type, &batch).unwrap();
+                for (source, target, properties) in edges {
+                    let edge = EdgeId { source, edge_type, target, discriminator: 0 };
+                    model.put_edge(edge, properties.into_iter().collect());
                 }
             }
             Step::DeleteEdge(at) => {

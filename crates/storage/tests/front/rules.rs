@@ -7,11 +7,13 @@ use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::filter::{Comparison, Condition, Filter};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexKind;
 use evergraph_graph::topology::{Projection, Topology};
-use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::{Freeze, GraphView};
+use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
@@ -170,6 +172,34 @@ on_both_engines! {
         let before = store.timeline().published();
         assert_eq!(transaction.commit().unwrap().timestamp, before, "nothing was written");
         assert_eq!(store.timeline().published(), before);
+    }
+
+    fn a_batch_of_edges_is_put_whole_or_not_at_all<E: TestEngine>() {
+        let (store, _, knows, key, [ada, bob]) = people::<E>();
+        let request = IndexRequest { owner: OwnerName::EdgeType("KNOWS"), key: "name", kind: IndexKind::Hash, unique: true };
+        store.create_index(&request, &mut |_| Ok(())).unwrap();
+        let names = ["a", "b", "c"].map(|name| [(key, Value::from(name))]);
+        let mut transaction = store.begin();
+        let new = |source, target, properties| NewEdge { source, target, properties };
+        // The edge from Ada to herself takes the name that the other one had.
+        transaction.put_edges(knows, &[new(ada, ada, &names[0]), new(ada, bob, &names[1])]).unwrap();
+        transaction.put_edges(knows, &[new(ada, bob, &names[2]), new(ada, ada, &names[1])]).unwrap();
+        let before = dump(&transaction, 3);
+        let refused = [
+            transaction.put_edges(knows, &[new(bob, ada, &names[0]), new(bob, VertexId(4000), &[])]),
+            transaction.put_edges(knows, &[new(bob, ada, &names[0]), new(bob, bob, &[(key, Value::I32(1))])]),
+            transaction.put_edges(knows, &[new(bob, ada, &names[0]), new(bob, bob, &names[0])]),
+            transaction.put_edges(knows, &[new(bob, ada, &names[0]), new(bob, bob, &names[2])]),
+            transaction.put_edges(TypeId(99), &[new(bob, ada, &[])]),
+        ]
+        .map(|result| result.unwrap_err().to_string());
+        assert_eq!(refused[0], "Person v4000 isn't there");
+        assert!(refused[1].contains("takes string, found"), "{}", refused[1]);
+        assert!(refused[2].contains("is unique, and v1-[KNOWS]->v0 exists with the value \"a\""), "{}", refused[2]);
+        assert!(refused[3].contains("is unique, and v0-[KNOWS]->v1 exists with the value \"c\""), "{}", refused[3]);
+        assert!(refused[4].contains("no edge type 99"), "{}", refused[4]);
+        assert_eq!(dump(&transaction, 3), before);
+        transaction.commit().unwrap();
     }
 
     fn a_simple_type_takes_one_edge_and_two_transactions_conflict<E: TestEngine>() {

@@ -31,12 +31,12 @@ impl Order {
         }
     }
 
-    /// `count` edges, no two alike.
+    /// `count` edges, no two alike, none of which is `there` already.
     ///
     /// # Errors
     /// `invalid` if the plan's graph doesn't have so many.
-    pub fn edges(self, plan: &Plan, count: usize) -> Result<Vec<Edge>> {
-        let mut seen = HashSet::with_capacity(count);
+    pub fn edges(self, plan: &Plan, count: usize, there: &[Edge]) -> Result<Vec<Edge>> {
+        let mut seen: HashSet<Edge> = there.iter().copied().collect();
         let mut distinct = Vec::with_capacity(count);
         let mut add = |edge: Edge| {
             if distinct.len() < count && seen.insert(edge) {
@@ -69,6 +69,15 @@ fn rmat(plan: &Plan, degree: u32) -> Result<Vec<Edge>> {
     let options = RmatOptions { edge_factor: degree, ..RmatOptions::new(plan.scale, plan.seed) };
     let (sources, targets) = edges(&options)?;
     Ok(sources.into_iter().zip(targets).collect())
+}
+
+/// The edges of a graph of the same size and kind as the plan's, each once, ascending: what is there before others
+/// are written.
+///
+/// # Errors
+/// `invalid` for a scale out of range.
+pub fn there_before(plan: &Plan) -> Result<Vec<Edge>> {
+    sorted(&Plan { seed: plan.seed ^ 1 << 32, file_graph: None, ..plan.clone() }, 16)
 }
 
 /// The edges of the plan's graph, each once, in the order in which they are drawn: R-MAT's with so many edges a
@@ -166,11 +175,12 @@ mod tests {
     fn edges_are_distinct_and_as_many_as_asked_for() {
         let plan = Plan::smoke();
         for order in Order::ALL {
-            let edges = order.edges(&plan, 2000).unwrap();
-            assert_eq!(edges.iter().collect::<HashSet<_>>().len(), 2000);
-            assert_eq!(edges, order.edges(&plan, 2000).unwrap(), "the seed says which");
+            let there = there_before(&plan).unwrap();
+            let edges = order.edges(&plan, 2000, &there).unwrap();
+            assert_eq!(edges.iter().chain(&there).collect::<HashSet<_>>().len(), 2000 + there.len());
+            assert_eq!(edges, order.edges(&plan, 2000, &there).unwrap(), "the seed says which");
         }
-        assert!(Order::Skewed.edges(&plan, 10_000_000).is_err());
+        assert!(Order::Skewed.edges(&plan, 10_000_000, &[]).is_err());
     }
 
     #[test]

@@ -246,6 +246,7 @@ impl Chart {
 fn proper_name(name: &str) -> &str {
     match name {
         "lmdb" => "LMDB",
+        "lmdb_writemap" => "LMDB, WRITEMAP",
         "rocksdb" => "RocksDB",
         name => name,
     }

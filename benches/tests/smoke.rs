@@ -39,7 +39,8 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
     let entries = results["entries"].as_array().expect("entries are a list");
     let texts =
         |name: &str| -> BTreeSet<&str> { entries.iter().filter_map(|entry| entry[name].as_str()).collect() };
-    let mut peers = vec!["bytes", "disk", "fjall", "lmdb", "one client", "redb", "static", "without"];
+    let mut peers =
+        vec!["bytes", "disk", "fjall", "lmdb", "lmdb_writemap", "one client", "redb", "static", "without"];
     if cfg!(feature = "rocksdb") {
         peers.push("rocksdb");
     }

@@ -76,6 +76,11 @@ impl EvergraphStore {
 
 impl Store for EvergraphStore {
     fn put(&self, edges: &[Edge]) -> Result<()> {
+        if let [(source, target)] = *edges {
+            return self.database.transact(|tx| {
+                tx.by_id().put_edge(VertexId(source), self.edge_type, VertexId(target), &[]).map(drop)
+            });
+        }
         let new = |(source, target): &Edge| NewEdge::bare(VertexId(*source), VertexId(*target));
         let edges: Vec<NewEdge<'_>> = edges.iter().map(new).collect();
         self.database.transact(|tx| tx.by_id().put_edges(self.edge_type, &edges))

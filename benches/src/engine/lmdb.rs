@@ -21,11 +21,20 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("directions", "out only"),
     ("duplicates", "checked by the tree: MDB_DUPSORT"),
     ("flags of the table", "MDB_DUPSORT, MDB_DUPFIXED, MDB_INTEGERKEY, MDB_INTEGERDUP (lmdb.h)"),
-    ("map", "16 GiB, MDB_WRITEMAP: faster for data that fits the memory (lmdb.h, mdb_env_open)"),
-    ("unsynced", "MDB_NOSYNC"),
-    ("durable", "the default: data and meta page synced at each commit"),
+    ("map", "16 GiB"),
+    ("unsynced", "MDB_NOSYNC: a power failure loses the last commits, as with ours (lmdb.h, mdb_env_open)"),
+    (
+        "durable",
+        "data and meta page synced at each commit; MDB_WRITEMAP: faster for data that fits the memory (lmdb.h)",
+    ),
     ("reads", "MDB_GET_MULTIPLE and MDB_NEXT_MULTIPLE: up to a page of targets at once"),
     ("loading", "MDB_APPEND and MDB_APPENDDUP: ascending, no search"),
+];
+
+/// How it is set up where a power failure may ruin all of it.
+pub const MAP_SETTINGS: &[(&str, &str)] = &[
+    ("as", "lmdb, but for"),
+    ("unsynced", "MDB_NOSYNC with MDB_WRITEMAP: a power failure can corrupt the whole database (lmdb.h)"),
 ];
 
 const NAME: &str = "LMDB";
@@ -46,10 +55,24 @@ impl LmdbStore {
     /// # Errors
     /// What LMDB says.
     pub fn open(folder: &Path, commit: Commit) -> Result<Self> {
-        let mut flags = EnvironmentFlags::WRITE_MAP;
-        if commit == Commit::Unsynced {
-            flags |= EnvironmentFlags::NO_SYNC;
-        }
+        Self::open_with(
+            folder,
+            match commit {
+                Commit::Unsynced => EnvironmentFlags::NO_SYNC,
+                Commit::Durable => EnvironmentFlags::WRITE_MAP,
+            },
+        )
+    }
+
+    /// Opens the environment in `folder` so that nothing is synced and pages are written where they lie.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn open_map(folder: &Path) -> Result<Self> {
+        Self::open_with(folder, EnvironmentFlags::NO_SYNC | EnvironmentFlags::WRITE_MAP)
+    }
+
+    fn open_with(folder: &Path, flags: EnvironmentFlags) -> Result<Self> {
         let fail = failed(NAME);
         let environment = Environment::new()
             .set_flags(flags)

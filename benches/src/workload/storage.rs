@@ -143,7 +143,7 @@ fn disturbed(
     memory: Option<&Heading>,
     disturb: impl Fn(&EvergraphStore, &AtomicBool) -> Result<()> + Sync,
 ) -> Result<()> {
-    let edges = Order::Random.edges(work.plan, 2 * work.plan.rounds * work.plan.commits)?;
+    let edges = Order::Random.edges(work.plan, 2 * work.plan.rounds * work.plan.commits, &[])?;
     let store = open(&work.place(&commits.name), work.plan.vertices())?;
     store.load(loaded)?;
     let [mut rates, mut bytes] = [(); 2].map(|()| Race::new(["evergraph", baseline::WITHOUT]));

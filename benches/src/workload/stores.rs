@@ -10,11 +10,24 @@ use evergraph_graph::error::Result;
 /// # Errors
 /// What the engines say.
 pub fn open_all(work: &Work<'_>, name: &str, commit: Commit) -> Result<Vec<Box<dyn Store>>> {
+    open_each(work, Kind::ALL, name, commit)
+}
+
+/// As [`open_all`], of some engines.
+///
+/// # Errors
+/// What the engines say.
+pub fn open_each(work: &Work<'_>, kinds: &[Kind], name: &str, commit: Commit) -> Result<Vec<Box<dyn Store>>> {
     let open = |kind: &Kind| kind.open(&work.place(name).join(kind.name()), work.plan.vertices(), commit);
-    Kind::ALL.iter().map(open).collect()
+    kinds.iter().map(open).collect()
 }
 
 /// The names of all engines, ours first.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    Kind::ALL.iter().map(|kind| kind.name())
+    names_of(Kind::ALL)
+}
+
+/// The names of some engines.
+pub fn names_of(kinds: &[Kind]) -> impl Iterator<Item = &'static str> {
+    kinds.iter().map(|kind| kind.name())
 }

@@ -38,6 +38,18 @@ impl EdgeSubject {
         Self(u32::from(edge_type.0) << 1 | side)
     }
 
+    /// Its number, below 2^17: subjects are in the order of their numbers.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The subject with a number that [`EdgeSubject::number`] gave.
+    #[must_use]
+    pub const fn numbered(number: u32) -> Self {
+        Self(number)
+    }
+
     /// The edge type.
     #[must_use]
     pub const fn edge_type(self) -> TypeId {

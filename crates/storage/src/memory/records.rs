@@ -7,10 +7,10 @@
 use crate::memory::group::{EdgeSubject, Group, GroupTable};
 use crate::planted::{Bug, planted};
 use crate::segment::edge_body::EdgeBody;
-use crate::segment::record::{Operation, Record, RecordKey, Stamp};
+use crate::segment::record::{NO_PROPERTIES, Operation, Record, RecordKey, Stamp};
 use crate::segment::version::Segment;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, EdgeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, GroupId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -33,13 +33,47 @@ pub struct Prepared {
     parts: Vec<(Target, Range<usize>)>,
 }
 
-/// Sorts records by where they go: `group | vertices, or type and side`.
-fn place(vertex: VertexId, subject: Option<EdgeSubject>) -> u64 {
-    let low = subject.map_or(0, |subject| {
-        let side = u64::from(subject.side() == Direction::In);
-        1 + (u64::from(subject.edge_type().0) << 1 | side)
-    });
-    u64::from(vertex.group().0) << 20 | low
+/// Where a record goes, and its key: what records are sorted by.
+///
+/// ```text
+/// group:32 | vertices: 0, or 1 + (type and side):20 | key:64
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(u128);
+
+impl Place {
+    const SUBJECT_BITS: u32 = 20;
+
+    fn new(vertex: VertexId, subject: Option<EdgeSubject>, key: RecordKey) -> Self {
+        let subject = subject.map_or(0, |subject| 1 + subject.number());
+        let segment = u64::from(vertex.group().0) << Self::SUBJECT_BITS | u64::from(subject);
+        Self(u128::from(segment) << 64 | u128::from(key.0))
+    }
+
+    /// The segment: of its group, and what it is about if not vertices.
+    fn segment(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    fn key(self) -> RecordKey {
+        RecordKey(self.0 as u64)
+    }
+
+    fn group(self) -> GroupId {
+        GroupId((self.segment() >> Self::SUBJECT_BITS) as u32)
+    }
+
+    fn subject(self) -> Option<EdgeSubject> {
+        let low = self.segment() as u32 & ((1 << Self::SUBJECT_BITS) - 1);
+        low.checked_sub(1).map(EdgeSubject::numbered)
+    }
+}
+
+/// A record that waits to be sorted; what it carries stays with its mutation meanwhile.
+struct Entry<'a> {
+    place: Place,
+    stamp: Stamp,
+    payload: &'a Properties,
 }
 
 /// What a mutation does to an edge, if it is about one.
@@ -76,69 +110,69 @@ impl Prepared {
         groups: &GroupTable,
         mutations: impl ExactSizeIterator<Item = (Timestamp, &'a Mutation)> + Clone,
     ) -> Result<Self> {
-        let mut entries: Vec<(u64, VertexId, Option<EdgeSubject>, Record)> =
-            Vec::with_capacity(mutations.len() * 2);
-        let mut push = |vertex: VertexId, subject, key, stamp, payload: Properties| {
-            entries.push((place(vertex, subject), vertex, subject, Record { key, stamp, payload }));
-        };
-        // Out sides first: writes come by edge, so that these are sorted already, type by type.
-        for (timestamp, mutation) in mutations.clone() {
-            let Some((edge, operation, payload)) = of_edge(mutation) else { continue };
-            let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
-            let key = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator);
-            push(edge.source, Some(subject), key, Stamp::new(timestamp, operation), payload.clone());
-        }
+        // Out sides apart: writes come by edge, so that these are sorted already, type by type.
+        let mut out = Vec::with_capacity(mutations.len());
+        let mut rest = Vec::with_capacity(mutations.len());
         for (timestamp, mutation) in mutations {
-            let (vertex, operation, payload) = match mutation {
-                Mutation::InsertVertex { vertex, properties, .. } => (*vertex, Operation::Insert, properties),
-                Mutation::DeleteVertex { vertex } => (*vertex, Operation::Delete, &Properties::EMPTY),
-                Mutation::SetVertexProperties { vertex, properties } => (*vertex, Operation::Set, properties),
-                _ => {
-                    // The in side keeps no properties: it finds them by a search in the out list.
-                    let moves = |operation| matches!(operation, Operation::Insert | Operation::Delete);
-                    let edge = of_edge(mutation).filter(|(_, operation, _)| moves(*operation));
-                    if let Some((edge, operation, _)) = edge.filter(|_| !planted(Bug::ForgetInEdge)) {
-                        let subject = EdgeSubject::new(edge.edge_type, Direction::In);
-                        let key = RecordKey::edge(edge.target.row(), edge.source.0, edge.discriminator);
-                        let stamp = Stamp::new(timestamp, operation);
-                        push(edge.target, Some(subject), key, stamp, Properties::EMPTY);
-                    }
-                    continue;
-                }
-            };
-            let stamp = Stamp::new(timestamp, operation);
-            push(vertex, None, RecordKey::vertex(vertex.row()), stamp, payload.clone());
-        }
-        if entries.len() > 1 {
-            // Stable: it makes use of what is sorted already.
-            entries.sort_by_key(|(place, _, _, record)| (*place, record.key, record.stamp));
-        }
-        let mut records = Vec::with_capacity(entries.len());
-        let mut parts: Vec<(Target, Range<usize>)> = Vec::new();
-        let mut last = None;
-        for (place, vertex, subject, record) in entries {
-            let member = matches!(record.stamp.operation(), Operation::Insert | Operation::Delete);
-            let at = records.len();
-            records.push(record);
-            if last == Some(place) {
-                let (target, range) = parts.last_mut().expect("a last place has a part");
-                range.end = at + 1;
-                if let Target::Vertices(_, members) = target {
-                    *members |= member;
+            if let Some((edge, operation, payload)) = of_edge(mutation) {
+                let stamp = Stamp::new(timestamp, operation);
+                let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
+                let key = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator);
+                out.push(Entry { place: Place::new(edge.source, Some(subject), key), stamp, payload });
+                // The in side keeps no properties: it finds them by a search in the out list.
+                if matches!(operation, Operation::Insert | Operation::Delete) && !planted(Bug::ForgetInEdge) {
+                    let subject = EdgeSubject::new(edge.edge_type, Direction::In);
+                    let key = RecordKey::edge(edge.target.row(), edge.source.0, edge.discriminator);
+                    let place = Place::new(edge.target, Some(subject), key);
+                    rest.push(Entry { place, stamp, payload: &NO_PROPERTIES });
                 }
                 continue;
             }
-            last = Some(place);
-            let group = groups.get(vertex.group()).ok_or_else(|| {
-                Error::new(ErrorKind::Corrupt, format!("vertex {vertex} is in a group that was never opened"))
-            })?;
-            let target = match subject {
-                None => Target::Vertices(Arc::clone(group), member),
-                Some(subject) => Target::Edges(group.edge_segment_or_new(subject)),
+            let (vertex, operation, payload) = match mutation {
+                Mutation::InsertVertex { vertex, properties, .. } => (*vertex, Operation::Insert, properties),
+                Mutation::DeleteVertex { vertex } => (*vertex, Operation::Delete, &NO_PROPERTIES),
+                Mutation::SetVertexProperties { vertex, properties } => (*vertex, Operation::Set, properties),
+                _ => continue,
             };
-            parts.push((target, at..at + 1));
+            let place = Place::new(vertex, None, RecordKey::vertex(vertex.row()));
+            rest.push(Entry { place, stamp: Stamp::new(timestamp, operation), payload });
         }
-        Ok(Self { records, parts })
+        let mut prepared =
+            Self { records: Vec::with_capacity(out.len() + rest.len()), parts: Vec::new() };
+        for entries in [&mut out, &mut rest] {
+            let order = |entry: &Entry<'_>| (entry.place, entry.stamp);
+            if !entries.is_sorted_by_key(order) {
+                entries.sort_unstable_by_key(order);
+            }
+            for entries in entries.chunk_by(|a, b| a.place.segment() == b.place.segment()) {
+                prepared.add_part(groups, entries)?;
+            }
+        }
+        Ok(prepared)
+    }
+
+    /// Adds the records of one segment.
+    fn add_part(&mut self, groups: &GroupTable, entries: &[Entry<'_>]) -> Result<()> {
+        let place = entries[0].place;
+        let group = groups.get(place.group()).ok_or_else(|| {
+            let vertex = VertexId::new(place.group(), place.key().row());
+            Error::new(ErrorKind::Corrupt, format!("vertex {vertex} is in a group that was never opened"))
+        })?;
+        let target = match place.subject() {
+            None => {
+                let member = |entry: &Entry<'_>| entry.stamp.difference() != 0;
+                Target::Vertices(Arc::clone(group), entries.iter().any(member))
+            }
+            Some(subject) => Target::Edges(group.edge_segment_or_new(subject)),
+        };
+        let first = self.records.len();
+        self.records.extend(entries.iter().map(|entry| Record {
+            key: entry.place.key(),
+            stamp: entry.stamp,
+            payload: entry.payload.clone(),
+        }));
+        self.parts.push((target, first..self.records.len()));
+        Ok(())
     }
 
     /// Gives every record the commit's timestamp.

@@ -1,7 +1,9 @@
 //! Columns: batches of optional values of one type, as views hand them out.
 
+use crate::packed_column::{PackedColumn, PackedData};
 use crate::value::Value;
 use crate::value::ValueType;
+use std::ops::Range;
 
 /// A batch of optional values.
 ///
@@ -76,6 +78,24 @@ impl Column {
         }
     }
 
+    /// Appends the items at `range` of `stored`; rows without a value where it has none, ends before, or isn't
+    /// there. Cost: of numbers of the column's type a copy.
+    pub fn extend(&mut self, stored: Option<&PackedColumn>, range: Range<usize>) {
+        let value_type = self.value_type;
+        let same = stored.filter(|stored| stored.value_type() == value_type);
+        match (&mut self.data, same.map(PackedColumn::data)) {
+            (ColumnData::Integers(rows), Some(PackedData::Integers(values))) => {
+                let has = |at| same.is_some_and(|stored| stored.has(at));
+                extend_numbers(rows, values, has, range);
+            }
+            (ColumnData::Floats(rows), Some(PackedData::Floats(values))) => {
+                let has = |at| same.is_some_and(|stored| stored.has(at));
+                extend_numbers(rows, values, has, range);
+            }
+            _ => range.for_each(|at| self.push(stored.and_then(|stored| stored.get(at)))),
+        }
+    }
+
     /// The value of `row`, if it has one.
     ///
     /// # Panics
@@ -98,9 +118,42 @@ impl Column {
     }
 }
 
+fn extend_numbers<T: Copy>(
+    rows: &mut Vec<Option<T>>,
+    values: &[T],
+    has: impl Fn(usize) -> bool,
+    range: Range<usize>,
+) {
+    let stored = range.start.min(values.len())..range.end.min(values.len());
+    let missing = range.len() - stored.len();
+    rows.extend(stored.map(|at| has(at).then_some(values[at])));
+    rows.resize(rows.len() + missing, None);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_stored_is_copied_as_if_pushed_item_by_item() {
+        let texts = [Some(Value::from("a")), None, Some(Value::from("b"))];
+        let longs = [Some(Value::I64(5)), None, Some(Value::I64(-7))];
+        let floats = [None, Some(Value::F32(0.5)), Some(Value::F32(2.0))];
+        let full = [Some(Value::I64(1)), Some(Value::I64(2)), Some(Value::I64(3))];
+        for values in [texts, longs, floats, full] {
+            let stored = PackedColumn::from_values(values.iter().map(Option::as_ref)).unwrap();
+            for value_type in [stored.value_type(), ValueType::I32, ValueType::String] {
+                for range in [0..3, 1..2, 2..5, 7..9] {
+                    let (mut copied, mut pushed) = (Column::new(value_type), Column::new(value_type));
+                    copied.extend(Some(&stored), range.clone());
+                    range.clone().for_each(|at| pushed.push(stored.get(at)));
+                    copied.extend(None, 0..2);
+                    (0..2).for_each(|_| pushed.push(None));
+                    assert_eq!(copied, pushed, "{range:?} of {stored:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn widths_are_kept_and_a_stranger_turns_the_column_into_any() {

@@ -18,6 +18,7 @@
 //! Source: core-protocol section 12.
 
 use evergraph_graph::budget::Budget;
+use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::Ranked;
@@ -189,6 +190,17 @@ pub trait View: Send + Sync {
     /// What reading may meet.
     fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>>;
 
+    /// Appends [`View::vertex_property`] of each of `vertices`. An engine that has columns overrides this.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn vertex_column(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
+        for vertex in vertices {
+            column.push(self.vertex_property(*vertex, key)?);
+        }
+        Ok(())
+    }
+
     /// All properties of a vertex, by key.
     ///
     /// # Errors
@@ -316,6 +328,17 @@ pub trait View: Send + Sync {
     /// # Errors
     /// What reading may meet.
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>>;
+
+    /// Appends [`View::edge_property`] of each of `edges`. An engine that has columns overrides this.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn edge_column(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
+        for edge in edges {
+            column.push(self.edge_property(*edge, key)?);
+        }
+        Ok(())
+    }
 
     /// All properties of an edge, by key.
     ///

@@ -4,13 +4,14 @@
 
 use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::column::Column;
 use evergraph_graph::filter::{Comparison, Condition, Filter};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit, Weight};
-use evergraph_graph::value::Value;
+use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_storage::engine::{Engine, Key, Newer, View};
 use evergraph_storage::memory::engine::MemoryEngine;
@@ -150,9 +151,50 @@ fn check_vertex(view: &impl View, model: &Model, vertex: u32) {
     }
 }
 
+/// What is asked of many at once is what each of them says, whether they are there or not, in any order.
+fn check_batches(view: &impl View, model: &Model) {
+    let vertices: Vec<VertexId> = (0..5).chain(4088..4101).chain([9000]).map(VertexId).collect();
+    let mut alive = Vec::new();
+    view.are_alive(&vertices, &mut alive).unwrap();
+    assert!(vertices.iter().map(|vertex| model.vertices.contains_key(&vertex.0)).eq(alive));
+    // Every edge that any model can have from a vertex to two others, and one from nowhere.
+    let some = |vertex: &VertexId| vertex.0 % 3 < 2;
+    let edges = vertices.iter().flat_map(|source| vertices.iter().map(|target| (source.0, 0, target.0, 0)));
+    let mut edges: Vec<EdgeKey> = edges.filter(|key| some(&VertexId(key.2))).collect();
+    edges.extend(model.edges.keys());
+    edges.sort_unstable();
+    edges.dedup();
+    let ids: Vec<EdgeId> = edges.iter().copied().map(id).collect();
+    let mut found = Vec::new();
+    view.has_edges(&ids, &mut found).unwrap();
+    assert!(edges.iter().map(|key| model.edges.contains_key(key)).eq(found));
+    let value = |vertex: &VertexId| model.vertices.get(&vertex.0).copied().flatten().map(Value::I64);
+    let weight = |key: &EdgeKey| model.edges.get(key).copied().flatten().map(Value::F64);
+    for few in [1, 4, usize::MAX] {
+        let (vertices, edges) =
+            (vertices.chunks(few.min(vertices.len())), edges.chunks(few.min(edges.len())));
+        let (vertices, edges) = (vertices.last().unwrap(), edges.last().unwrap());
+        for reversed in [false, true] {
+            let (mut vertices, mut edges) = (vertices.to_vec(), edges.to_vec());
+            if reversed {
+                vertices.reverse();
+                edges.reverse();
+            }
+            let mut column = Column::new(ValueType::I64);
+            view.vertex_column(&vertices, KEY, &mut column).unwrap();
+            assert!(vertices.iter().map(value).eq((0..column.len()).map(|row| column.get(row))));
+            let mut column = Column::new(ValueType::F64);
+            let ids: Vec<EdgeId> = edges.iter().copied().map(id).collect();
+            view.edge_column(&ids, KEY, &mut column).unwrap();
+            assert!(edges.iter().map(weight).eq((0..column.len()).map(|row| column.get(row))));
+        }
+    }
+}
+
 fn check(engine: &MemoryEngine, timestamp: Timestamp, model: &Model) {
     let view = engine.view(&(), timestamp);
     (0..5).chain(4088..4101).for_each(|vertex| check_vertex(&view, model, vertex));
+    check_batches(&view, model);
     for (&key, weight) in &model.edges {
         let edge = id(key);
         assert!(view.has_edge(edge).unwrap());

@@ -6,6 +6,7 @@
 //! merger    the queue of overdue segments and the thread that works it off
 //! counters  what merging has done, has before it, and costs
 //! view      reading at one timestamp; list: one vertex' edges out of body and records
+//! values    one property of many vertices or edges
 //! freeze    from segments and records to the lists of one moment: frozen_list, and fresh on top of it
 //! frozen    the topology that algorithms read: those lists, visited
 //! engine    all of it behind `Engine`
@@ -21,4 +22,5 @@ pub mod group;
 pub mod list;
 pub mod merger;
 pub mod records;
+pub mod values;
 pub mod view;

@@ -137,8 +137,7 @@ impl Prepared {
             let place = Place::new(vertex, None, RecordKey::vertex(vertex.row()));
             rest.push(Entry { place, stamp: Stamp::new(timestamp, operation), payload });
         }
-        let mut prepared =
-            Self { records: Vec::with_capacity(out.len() + rest.len()), parts: Vec::new() };
+        let mut prepared = Self { records: Vec::with_capacity(out.len() + rest.len()), parts: Vec::new() };
         for entries in [&mut out, &mut rest] {
             let order = |entry: &Entry<'_>| (entry.place, entry.stamp);
             if !entries.is_sorted_by_key(order) {

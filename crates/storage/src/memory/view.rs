@@ -6,11 +6,12 @@
 use crate::engine::{Engine, GroupBits, View};
 use crate::memory::engine::MemoryEngine;
 use crate::memory::group::{EdgeSubject, Group};
-use crate::memory::list;
+use crate::memory::{list, values};
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, effect_of, nets};
 use crate::segment::record::{RecordKey, is_there};
-use crate::segment::version::Layer;
+use crate::segment::version::{Layer, Segment};
+use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::Ranked;
@@ -31,6 +32,11 @@ fn out_key(edge: EdgeId) -> RecordKey {
     RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator)
 }
 
+/// Whether the out sides of two edges lie in one segment, or in hubs of one.
+fn in_one_segment(a: &EdgeId, b: &EdgeId) -> bool {
+    (a.source.group(), a.edge_type) == (b.source.group(), b.edge_type)
+}
+
 impl<'a> MemoryView<'a> {
     /// Reads `engine` at `timestamp`, which the caller has registered.
     pub(super) fn new(engine: &'a MemoryEngine, timestamp: Timestamp) -> Self {
@@ -39,6 +45,11 @@ impl<'a> MemoryView<'a> {
 
     fn group(&self, group: GroupId) -> Option<&'a Arc<Group>> {
         self.engine.groups().get(group)
+    }
+
+    /// The segment of an edge's out side.
+    fn out_segment(&self, edge: &EdgeId) -> Option<Arc<Segment<EdgeBody>>> {
+        self.group(edge.source.group())?.edge_segment(EdgeSubject::new(edge.edge_type, Direction::Out))
     }
 
     /// Calls `read` with the layer that has the edges of `vertex`.
@@ -129,16 +140,22 @@ impl View for MemoryView<'_> {
     }
 
     fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
-        let value = self.vertex_effect(vertex, |effect, body| match effect {
-            None => body.property(vertex.row(), key),
-            Some(Effect::Absent) => None,
-            Some(Effect::Present(all)) => all.get(key).flatten().cloned(),
-            Some(Effect::Changed(changes)) => match changes.get(key) {
-                Some(value) => value.cloned(),
-                None => body.property(vertex.row(), key),
-            },
-        });
-        Ok(value.flatten())
+        let Some(group) = self.group(vertex.group()) else { return Ok(None) };
+        let version = group.vertices.load();
+        Ok(values::of_vertex(version.layer_at(self.timestamp), vertex, key, self.timestamp))
+    }
+
+    fn vertex_column(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
+        for vertices in vertices.chunk_by(|a, b| a.group() == b.group()) {
+            let Some(group) = self.group(vertices[0].group()) else {
+                column.extend(None, 0..vertices.len());
+                continue;
+            };
+            let version = group.vertices.load();
+            let layer = version.layer_at(self.timestamp);
+            values::of_vertices(layer, vertices, key, self.timestamp, column);
+        }
+        Ok(())
     }
 
     fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
@@ -226,11 +243,8 @@ impl View for MemoryView<'_> {
 
     fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
         let mut keys = Vec::new();
-        let segment = |edge: &EdgeId| (edge.source.group(), edge.edge_type);
-        for edges in edges.chunk_by(|a, b| segment(a) == segment(b)) {
-            let (group, edge_type) = segment(&edges[0]);
-            let subject = EdgeSubject::new(edge_type, Direction::Out);
-            let Some(segment) = self.group(group).and_then(|group| group.edge_segment(subject)) else {
+        for edges in edges.chunk_by(in_one_segment) {
+            let Some(segment) = self.out_segment(&edges[0]) else {
                 found.resize(found.len() + edges.len(), false);
                 continue;
             };
@@ -315,6 +329,20 @@ impl View for MemoryView<'_> {
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
         let read = |layer: &Layer<EdgeBody>| list::property(layer, out_key(edge), key, self.timestamp);
         Ok(self.edges(edge.source, edge.edge_type, Direction::Out, read).flatten())
+    }
+
+    fn edge_column(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
+        for edges in edges.chunk_by(in_one_segment) {
+            match self.out_segment(&edges[0]) {
+                None => column.extend(None, 0..edges.len()),
+                Some(segment) => {
+                    let version = segment.load();
+                    let layer = version.layer_at(self.timestamp);
+                    values::of_edges(layer, edges, key, self.timestamp, column);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {

@@ -292,6 +292,9 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
+        if !self.writes.has_vertices() {
+            return self.view.vertex_column(vertices, key, column);
+        }
         for vertex in vertices {
             column.push(self.vertex_property(*vertex, key)?);
         }
@@ -308,6 +311,9 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
+        if !self.writes.has_edges() {
+            return self.view.edge_column(edges, key, column);
+        }
         for edge in edges {
             column.push(self.edge_property(*edge, key)?);
         }

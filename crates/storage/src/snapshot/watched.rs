@@ -6,6 +6,7 @@
 use crate::engine::{GroupBits, Key, View};
 use crate::planted::{Bug, planted};
 use crate::transaction::reads::Reads;
+use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::Ranked;
@@ -73,6 +74,11 @@ impl<V: View> View for Watched<'_, V> {
     fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
         self.note(|| Key::VertexProperty(vertex, key));
         self.view.vertex_property(vertex, key)
+    }
+
+    fn vertex_column(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
+        vertices.iter().for_each(|vertex| self.note(|| Key::VertexProperty(*vertex, key)));
+        self.view.vertex_column(vertices, key, column)
     }
 
     fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
@@ -166,6 +172,11 @@ impl<V: View> View for Watched<'_, V> {
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
         self.note(|| Key::EdgeProperty(edge, key));
         self.view.edge_property(edge, key)
+    }
+
+    fn edge_column(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
+        edges.iter().for_each(|edge| self.note(|| Key::EdgeProperty(*edge, key)));
+        self.view.edge_column(edges, key, column)
     }
 
     fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {

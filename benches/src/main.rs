@@ -30,17 +30,12 @@ use crate::workload::parts;
 use clap::{Parser, ValueEnum};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::machine::Machine;
-use mimalloc::MiMalloc;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-
-/// As in the program: what is measured is what users run. The engines in Rust beside us have it, too.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Measures Evergraph beside other engines.
 #[derive(Parser)]

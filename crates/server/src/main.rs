@@ -34,16 +34,10 @@ use clap::error::ErrorKind as UsageKind;
 use clap::{ArgMatches, ColorChoice, FromArgMatches};
 use evergraph::Options;
 use evergraph_graph::error::{Error, ErrorKind};
-use mimalloc::MiMalloc;
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// Bulk writes and merges make and drop large arrays on several threads: 1.33 million edges/s in batches with the
-/// system's allocator, 1.78 million with this one (docs/benchmarks.md).
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let said = without_switches_of_help(env::args_os().collect());

@@ -25,7 +25,7 @@ fn record(timestamp: u64) -> Record {
 }
 
 fn empty_tail() -> Arc<Tail> {
-    Arc::new(Tail::none().grown().expect("the smallest tail grows"))
+    Arc::new(Tail::none().grown(1).expect("the smallest tail grows"))
 }
 
 #[test]

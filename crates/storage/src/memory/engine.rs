@@ -207,15 +207,21 @@ impl MemoryEngine {
     /// Does overdue merges of the segments that a commit is about to change, or has changed.
     fn merge_overdue(&self, prepared: &Prepared) {
         for (target, _) in prepared.parts() {
-            let job = match target {
-                Target::Vertices(group, _) if self.merger.is_overdue(&group.vertices) => {
-                    Job::from(&group.vertices)
-                }
-                Target::Edges(segment) if self.merger.is_overdue(segment) => Job::from(segment),
-                _ => continue,
-            };
+            match target {
+                Target::Vertices(group, _) => self.help(&group.vertices),
+                Target::Edges(segment) => self.help(segment),
+            }
+        }
+    }
+
+    /// Merges a segment that is overdue before its writer goes on.
+    fn help<B: Body>(&self, segment: &Arc<Segment<B>>)
+    where
+        Job: for<'a> From<&'a Arc<Segment<B>>>,
+    {
+        if self.merger.is_overdue(segment) {
             let began = self.timeline.clock().now();
-            self.merger.merge(&self.timeline, &job);
+            self.merger.help(&self.timeline, segment);
             self.merger.counters.stalled(self.timeline.clock().now().saturating_sub(began));
         }
     }

@@ -65,12 +65,28 @@ pub struct Merger {
     work: Condvar,
     /// Told after each merge: a writer that waits for room looks again.
     progress: Condvar,
+    /// Held by writers that merge.
+    helping: Helping,
     /// Counts for statistics and limits.
     pub counters: Counters,
     /// Whether the oldest snapshot moved since layers were last trimmed.
     trim: AtomicBool,
     /// Whether any segment is listed as keeping layers; changed with the queue locked.
     has_retained: AtomicBool,
+}
+
+/// Places for writers that merge, as many as there are processors: with 64 writers on two of them, all merging at
+/// once, each commit waited for all the others' merges (a third as many commits/s).
+///
+/// Concurrency: the locks are outermost; who has one merges as the merge thread does.
+#[derive(Debug)]
+struct Helping(Box<[Mutex<()>]>);
+
+impl Default for Helping {
+    fn default() -> Self {
+        let places = std::thread::available_parallelism().map_or(1, |count| count.get());
+        Self((0..places).map(|_| Mutex::default()).collect())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -136,6 +152,17 @@ impl Merger {
     pub fn is_overdue<B: Body>(&self, segment: &Segment<B>) -> bool {
         let (waiting, due) = self.threshold(segment);
         waiting > 4 * due
+    }
+
+    /// Merges `segment` for a writer if it is overdue still when the writer's turn comes; whether it did.
+    pub fn help<B: Body>(&self, timeline: &Timeline, segment: &Arc<Segment<B>>) -> bool
+    where
+        Job: for<'a> From<&'a Arc<Segment<B>>>,
+    {
+        let Helping(places) = &self.helping;
+        // Writers of one segment wait for one place: one merges, the others find it done.
+        let _place = places[Arc::as_ptr(segment).addr() / size_of::<Segment<B>>() % places.len()].lock();
+        self.is_overdue(segment) && self.merge(timeline, &Job::from(segment))
     }
 
     /// Merges one segment now, if what it holds is readable; whether it did.

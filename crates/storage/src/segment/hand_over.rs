@@ -20,7 +20,7 @@ use crate::segment::body::Body;
 use crate::segment::net::{Effect, Net, nets};
 use crate::segment::record::{Record, RecordRef};
 use crate::segment::run::Run;
-use crate::segment::tail::{TAIL_CAPACITY, Tail};
+use crate::segment::tail::Tail;
 use crate::segment::version::{Hub, Layer, Past, Segment, Version};
 use crate::sync::atomic::Ordering;
 use crate::timeline::clock::Timeline;
@@ -71,15 +71,13 @@ impl<B: Body> Segment<B> {
             if at == records.len() {
                 break;
             }
-            let layer = match tail.grown() {
-                Some(larger) if tail.len() + records.len() - at <= TAIL_CAPACITY => {
-                    Layer { tail: Arc::new(larger), ..version.layer.clone() }
-                }
-                _ => {
+            let layer = match tail.grown(records.len() - at) {
+                Some(larger) => Layer { tail: Arc::new(larger), ..version.layer.clone() },
+                None => {
                     let all = tail.iter().chain(refs(&records[at..]));
                     at = records.len();
                     let run = Arc::new(version.layer.run.from_parts(all));
-                    Layer { run, tail: Arc::new(Tail::none()), ..version.layer.clone() }
+                    Layer { run, tail: Arc::new(tail.successor()), ..version.layer.clone() }
                 }
             };
             let next =

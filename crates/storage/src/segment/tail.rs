@@ -1,7 +1,7 @@
 //! Tail: the newest records of one segment, in commit order; at most 64.
 //!
 //! ```text
-//! slots     [ key stamp | key stamp | ... ]   16 bytes a record, grown 4 -> 16 -> 64
+//! slots     [ key stamp | key stamp | ... ]   16 bytes a record, grown 4 -> 16 -> 64; 64 after a full one
 //! payloads  [ properties | - | ... ]          only once a record of this tail carries properties
 //! length    how many slots are readable
 //! ```
@@ -51,19 +51,30 @@ impl Tail {
         Self::with_capacity(0)
     }
 
+    /// The tail that follows this one when its records go into the run: as large at once if this one was full,
+    /// since who writes here so much will again, and each step of growth is a version more.
+    #[must_use]
+    pub fn successor(&self) -> Self {
+        if self.slots.len() == TAIL_CAPACITY { Self::with_capacity(TAIL_CAPACITY) } else { Self::none() }
+    }
+
     fn with_capacity(capacity: usize) -> Self {
         let slots = (0..capacity).map(|_| Slot::default()).collect();
         Self { slots, payloads: OnceLock::new(), length: AtomicUsize::new(0) }
     }
 
-    /// A tail with the same records and more room, or `None` if this one is as large as tails get.
+    /// A tail with the same records and room for `more`, or `None` if no tail is so large.
     #[must_use]
-    pub fn grown(&self) -> Option<Self> {
-        let capacity = self.slots.len();
-        if capacity >= TAIL_CAPACITY {
+    pub fn grown(&self, more: usize) -> Option<Self> {
+        let needed = self.len() + more;
+        if needed > TAIL_CAPACITY {
             return None;
         }
-        let larger = Self::with_capacity((capacity * 4).clamp(SMALLEST, TAIL_CAPACITY));
+        let mut capacity = SMALLEST;
+        while capacity < needed {
+            capacity = (capacity * 4).min(TAIL_CAPACITY);
+        }
+        let larger = Self::with_capacity(capacity);
         for record in self.iter() {
             larger.push(record.to_record());
         }
@@ -157,12 +168,15 @@ mod tests {
         let payload = Properties::new(vec![(KeyId(1), Some(Value::from("x")))]);
         for ts in 0..TAIL_CAPACITY as u64 {
             if tail.room() == 0 {
-                tail = tail.grown().expect("not yet full");
+                tail = tail.grown(1).expect("not yet full");
             }
             tail.push(record(ts, if ts % 3 == 0 { payload.clone() } else { Properties::EMPTY }));
         }
         assert_eq!(tail.len(), TAIL_CAPACITY);
-        assert!(tail.room() == 0 && tail.grown().is_none());
+        assert!(tail.room() == 0 && tail.grown(1).is_none());
+        assert_eq!(tail.successor().room(), TAIL_CAPACITY);
+        let few = Tail::none().grown(2).unwrap();
+        assert!(few.room() < TAIL_CAPACITY && few.successor().room() == 0);
         for (at, found) in tail.iter().enumerate() {
             assert_eq!(found.stamp.timestamp(), Timestamp(at as u64));
             assert_eq!(found.payload.is_empty(), at % 3 != 0);

@@ -1,7 +1,6 @@
 //! Table: results as Markdown, a table a section, ready for `docs/benchmarks.md`.
 
 use crate::results::{Entry, Median, Results};
-use crate::stopwatch::Spent;
 use evergraph_measure::figure::Unit;
 use std::fmt::Write as _;
 
@@ -20,15 +19,12 @@ pub fn markdown(results: &Results) -> String {
     }
     for section in sections {
         line(&mut text, &format!("\n## {section}\n"));
-        line(&mut text, "| figure | ours | beside | theirs | ours / theirs | goal | | CPU / time |");
-        line(&mut text, "|---|---:|---|---:|---:|---|---|---|");
-        for entry in results.entries.iter().filter(|entry| entry.section == section) {
-            line(&mut text, &row(entry));
-        }
+        let entries: Vec<&Entry> = results.entries.iter().filter(|entry| entry.section == section).collect();
+        table(&mut text, &entries);
         line(&mut text, "");
         let notes = results.notes.get(section).into_iter().flatten();
         notes.for_each(|note| line(&mut text, &format!("- {note}")));
-        if results.entries.iter().filter(|entry| entry.section == section).any(|entry| entry.repeated > 0) {
+        if entries.iter().any(|entry| entry.repeated > 0) {
             line(&mut text, "- repeated: runs whose CPU and wall time were more than 10 % apart");
         }
     }
@@ -53,39 +49,51 @@ pub fn markdown(results: &Results) -> String {
     text
 }
 
-fn row(entry: &Entry) -> String {
-    let range = |unit: Unit, value: Option<Median>| {
-        value.map_or(String::new(), |Median { median, low, high }| {
-            format!("{} ({} to {})", unit.show(median), unit.show(low), unit.show(high))
-        })
-    };
-    let met = match entry.met {
-        Some(true) => "reached",
-        Some(false) => "not reached",
-        None => "",
-    };
-    format!(
-        "| {} | {} | {} | {} | {} | {} | {met} | {} |",
-        entry.title,
-        range(entry.unit, Some(entry.ours)),
-        entry.peer.as_deref().unwrap_or(""),
-        range(entry.unit, entry.theirs),
-        range(Unit::Times, entry.ratio),
-        entry.goal.as_deref().unwrap_or(""),
-        busy(entry),
-    )
+/// A row a figure, a column a peer: what it had, and ours divided by that.
+fn table(text: &mut String, entries: &[&Entry]) {
+    let mut peers: Vec<&str> = Vec::new();
+    for peer in entries.iter().filter_map(|entry| entry.peer.as_deref()) {
+        if !peers.contains(&peer) {
+            peers.push(peer);
+        }
+    }
+    let heads: String = peers.iter().map(|peer| format!(" {peer}, and ours by it |")).collect();
+    line(text, &format!("| figure | ours |{heads} CPU / time |"));
+    line(text, &format!("|---|---:|{}---|", "---:|".repeat(peers.len())));
+    for figure in entries.chunk_by(|a, b| a.name == b.name) {
+        let first = figure[0];
+        let alone = figure.iter().find(|entry| entry.peer.is_none());
+        let ours = range(first.unit, first.ours) + &alone.map(|entry| judgement(entry)).unwrap_or_default();
+        let beside = |peer: &&str| {
+            let entry = figure.iter().find(|entry| entry.peer.as_deref() == Some(*peer));
+            let both = entry.and_then(|entry| Some((entry, entry.theirs?, entry.ratio?)));
+            let cell = both.map(|(entry, theirs, ratio)| {
+                let theirs = entry.unit.show(theirs.median);
+                format!("{theirs}; {}{}", range(Unit::Times, ratio), judgement(entry))
+            });
+            format!(" {} |", cell.unwrap_or_default())
+        };
+        let cells: String = peers.iter().map(beside).collect();
+        line(text, &format!("| {} | {ours} |{cells} {} |", first.title, busy(figure)));
+    }
 }
 
-/// Processors that were busy in our runs and in theirs, and how many runs were repeated.
-fn busy(entry: &Entry) -> String {
-    let median = |runs: &[Spent]| {
-        let busy: Vec<f64> = runs.iter().map(|spent| spent.busy()).collect();
-        (!busy.is_empty()).then(|| format!("{:.2}", Median::of(&busy).median))
-    };
-    let both: Vec<String> =
-        median(&entry.ours_spent).into_iter().chain(median(&entry.theirs_spent)).collect();
-    let repeated = if entry.repeated > 0 { format!(" ({} repeated)", entry.repeated) } else { String::new() };
-    both.join(", ") + &repeated
+fn range(unit: Unit, Median { median, low, high }: Median) -> String {
+    format!("{} ({} to {})", unit.show(median), unit.show(low), unit.show(high))
+}
+
+/// The goal of an entry that has one, and whether it was reached.
+fn judgement(entry: &Entry) -> String {
+    let (Some(goal), Some(met)) = (&entry.goal, entry.met) else { return String::new() };
+    if met { format!(" **reached** ({goal})") } else { format!(" **not reached** ({goal})") }
+}
+
+/// Processors that were busy in our runs of a figure, and how many runs were repeated, those of peers included.
+fn busy(figure: &[&Entry]) -> String {
+    let busy: Vec<f64> = figure[0].ours_spent.iter().map(|spent| spent.busy()).collect();
+    let busy = if busy.is_empty() { String::new() } else { format!("{:.2}", Median::of(&busy).median) };
+    let repeated = figure.iter().map(|entry| entry.repeated).max().unwrap_or(0);
+    if repeated > 0 { format!("{busy} ({repeated} repeated)") } else { busy }
 }
 
 fn line(text: &mut String, line: &str) {
@@ -97,6 +105,7 @@ mod tests {
     use super::*;
     use crate::race::{Race, Sample};
     use crate::results::Heading;
+    use crate::stopwatch::Spent;
 
     #[test]
     fn a_table_has_a_row_a_peer_and_missed_goals_are_listed() {
@@ -109,8 +118,8 @@ mod tests {
         results.add_race("Inserts", &Heading::new("insert.one.skewed", "one", Unit::PerSecond), &race);
         results.note("Inserts", "no other load");
         let text = markdown(&results);
-        let row = "| one | 100/s (100/s to 100/s) | lmdb | 200/s (200/s to 200/s) | 0.50 x (0.50 x to 0.50 x) \
-                   | at least 2.00 x | not reached | 1.50, 1.00 (2 repeated) |";
+        let row = "| one | 100/s (100/s to 100/s) **not reached** (at least 500,000/s) \
+                   | 200/s; 0.50 x (0.50 x to 0.50 x) **not reached** (at least 2.00 x) | 1.50 (2 repeated) |";
         assert!(text.contains(row), "{text}");
         assert!(
             text.contains("0 of 2 reached") && text.contains("- not reached: one, beside lmdb: 0.50 x, "),

@@ -36,7 +36,7 @@ from evergraph.errors import (
     SnapshotClosed,
     TransactionClosed,
 )
-from evergraph.snapshot import CompactCsr, Snapshot
+from evergraph.snapshot import CompactCsr, CsrPiece, Snapshot
 from evergraph.transaction import Transaction
 from evergraph.values import Duration, EdgeId
 
@@ -48,6 +48,7 @@ __all__ = [
     "Condition",
     "ConflictError",
     "CorruptionError",
+    "CsrPiece",
     "Database",
     "DatabaseClosed",
     "Duration",

@@ -56,6 +56,9 @@ def _of_array(data: np.ndarray[Any, Any], columns: tuple[str, ...]) -> pa.Table:
     if data.dtype.names is not None:
         return pa.table({name: pa.array(np.ascontiguousarray(data[name])) for name in data.dtype.names})
     if data.ndim == 2 and columns and data.shape[1] == len(columns):
+        if data.dtype.kind == "f" and np.all(data == np.floor(data)) and np.all(np.abs(data) < 2**53):
+            # What NumPy makes of numbers of vertices (uint64) beside Python's (int64).
+            data = data.astype(np.int64)
         return pa.table({name: pa.array(np.ascontiguousarray(data[:, at])) for at, name in enumerate(columns)})
     wanted = f", or one of shape (rows, {len(columns)})" if columns else ""
     raise InvalidError(f"a structured array is wanted{wanted}, not one of {data.dtype} and shape {data.shape}")

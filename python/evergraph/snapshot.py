@@ -12,6 +12,7 @@ import numpy.typing as npt
 from evergraph import convert
 from evergraph._tables import ids_of
 from evergraph.algorithms import Algorithms, Condition, native_scope, native_weight
+from evergraph.errors import InvalidError
 from evergraph.progress import Progress, shown
 from evergraph.reader import names, of_edges
 from evergraph.values import Direction
@@ -19,7 +20,7 @@ from evergraph.values import Direction
 if TYPE_CHECKING:
     from evergraph._native import Snapshot as NativeSnapshot
 
-__all__ = ["CompactCsr", "Snapshot"]
+__all__ = ["CompactCsr", "CsrPiece", "Snapshot"]
 
 
 class CompactCsr(NamedTuple):
@@ -41,6 +42,27 @@ class CompactCsr(NamedTuple):
     offsets: npt.NDArray[np.int64]
     neighbors: npt.NDArray[np.uint32]
     weights: npt.NDArray[np.float64] | None
+
+
+class CsrPiece(NamedTuple):
+    """The lists of some vertices over one edge type.
+
+    Attributes
+    ----------
+    vertices : numpy.ndarray of shape (n,) and uint64
+        Vertices with edges, ascending.
+    offsets : numpy.ndarray of shape (n + 1,) and int64
+        ``neighbors[offsets[row]:offsets[row + 1]]`` are those of ``vertices[row]``.
+    neighbors : numpy.ndarray of shape (m,) and uint32, read-only
+        Numbers of vertices, ascending within each list.
+    shared : bool
+        Whether they are the database's own array: nothing was copied.
+    """
+
+    vertices: npt.NDArray[np.uint64]
+    offsets: npt.NDArray[np.int64]
+    neighbors: npt.NDArray[np.uint32]
+    shared: bool
 
 
 class Snapshot(Algorithms):
@@ -309,6 +331,7 @@ class Snapshot(Algorithms):
         See Also
         --------
         compact_csr : rows numbered from 0 without gaps, with weights.
+        csr_pieces : the database's own arrays, without a copy.
 
         Examples
         --------
@@ -320,6 +343,42 @@ class Snapshot(Algorithms):
         with shown(progress) as told:
             offsets, neighbors, _ = self._native.csr(scope, direction, None, told)
         return offsets, neighbors
+
+    def csr_pieces(self, edge_type: str, *, direction: Direction = "out") -> list[CsrPiece]:
+        """All lists of one edge type in the pieces that they lie in, without a copy.
+
+        A piece is a segment: up to 4,096 vertices, or one with very many edges. Its neighbours are the database's
+        own array, unless edges were added or deleted since its last merge. Pieces live as long as they are held.
+
+        Parameters
+        ----------
+        edge_type : str
+            The type.
+        direction : {"out", "in"}
+            Lists of those that leave a vertex, or that reach it.
+
+        Returns
+        -------
+        list of CsrPiece
+            Each vertex with edges is in one of them.
+
+        Raises
+        ------
+        InvalidError
+            For "both".
+
+        Examples
+        --------
+        >>> [piece] = snapshot.csr_pieces("KNOWS")
+        >>> piece.vertices.tolist(), piece.offsets.tolist(), piece.neighbors.tolist()
+        ([0, 1, 2], [0, 1, 2, 3], [1, 2, 0])
+        """
+        if direction == "both":
+            raise InvalidError('direction="both": the two sides lie apart; take "out" and "in"')
+        return [
+            CsrPiece(vertices, offsets, neighbors.to_numpy(zero_copy_only=True), shared)
+            for vertices, offsets, neighbors, shared in self._native.csr_pieces(edge_type, direction)
+        ]
 
     def compact_csr(
         self,

@@ -28,6 +28,8 @@ import decimal
 import uuid
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 __all__ = ["Direction", "Duration", "EdgeId", "Item", "Value"]
 
 
@@ -76,6 +78,7 @@ Value: TypeAlias = (
     | decimal.Decimal
     | str
     | bytes
+    | bytearray
     | datetime.date
     | datetime.timedelta
     | Duration
@@ -85,8 +88,9 @@ Value: TypeAlias = (
     | set[Any]
     | frozenset[Any]
     | dict[Any, Any]
+    | np.generic
 )
-"""What a property can hold; NumPy's scalars can be given too."""
+"""What a property can hold, as it is given; NumPy's scalars are never what is read."""
 
 Item: TypeAlias = int | EdgeId
 """A vertex by its number, or an edge."""

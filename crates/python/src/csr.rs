@@ -7,9 +7,16 @@
 //!
 //! The copy is made by all threads, part by part of about as many edges, each list with one or two `memcpy`.
 //! Where a list comes in two pieces (a body and what is fresh), its row is sorted after that.
+//!
+//! The pieces are the database's own arrays: Arrow holds a share of each, and nothing is copied where nothing is
+//! fresh.
 
 use crate::work::{Watch, fraction};
+use arrow_array::UInt32Array;
+use arrow_buffer::{Buffer, ScalarBuffer, ToByteSlice};
+use bytes::Bytes;
 use evergraph::graph::topology::{PieceBuffer, Topology, Visit};
+use evergraph::storage::memory::shared_list::SharedList;
 use evergraph::{Direction, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -115,6 +122,41 @@ impl Part<'_> {
             sort(&mut neighbors[row.clone()], weights.get_mut(row).unwrap_or_default());
         }
         Ok(())
+    }
+}
+
+/// The lists of some vertices.
+pub struct CsrPiece {
+    /// The vertices, ascending.
+    pub vertices: Vec<u64>,
+    /// One more than vertices.
+    pub offsets: Vec<i64>,
+    /// Vertex ids: the database's own array, if nothing is fresh.
+    pub neighbors: UInt32Array,
+    /// Whether they are.
+    pub shared: bool,
+}
+
+/// A share of a list, as the bytes that it is.
+struct Share(SharedList);
+
+impl AsRef<[u8]> for Share {
+    fn as_ref(&self) -> &[u8] {
+        self.0.neighbors().to_byte_slice()
+    }
+}
+
+impl CsrPiece {
+    /// `list`, without a copy of its neighbours.
+    #[must_use]
+    pub fn new(list: SharedList) -> Self {
+        let vertices = list.vertices().iter().map(|vertex| u64::from(vertex.0)).collect();
+        let ends = list.ends().iter().map(|end| i64::from(*end));
+        let offsets = std::iter::once(0).chain(ends).collect();
+        let (shared, length) = (list.is_shared(), list.neighbors().len());
+        let bytes = Buffer::from(Bytes::from_owner(Share(list)));
+        let neighbors = UInt32Array::new(ScalarBuffer::new(bytes, 0, length), None);
+        Self { vertices, offsets, neighbors, shared }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::algorithms::{self, Algorithm};
 use crate::arrow_out::into_pyarrow;
-use crate::csr::csr;
+use crate::csr::{CsrPiece, csr};
 use crate::error::{OrRaise, exception};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
@@ -10,10 +10,12 @@ use crate::read::{self, ItemName};
 use crate::tables;
 use crate::work;
 use evergraph::algorithms::control::Control;
-use evergraph::{GraphView, ReadByName, VertexId};
+use evergraph::graph::topology::Projection;
+use evergraph::{Freeze, GraphView, ReadByName, VertexId};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use pyo3_arrow::PyArray;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A snapshot and the database that it keeps open.
@@ -34,6 +36,9 @@ pub struct Snapshot {
 /// Offsets, neighbours and, if asked for, weights.
 type CsrArrays<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<f64>>>);
+
+/// Vertices, offsets, neighbours as an Arrow array, and whether it is shared.
+type CsrPieceArrays<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>, bool);
 
 impl Snapshot {
     /// Takes one.
@@ -284,13 +289,37 @@ impl Snapshot {
             let snapshot = &taken.snapshot;
             let catalogue = snapshot.catalogue();
             let weight = weight(&catalogue, weight_name.as_ref())?;
-            let control = Control::new(evergraph::Freeze::budget(snapshot)).with_cancel(&watch.cancel);
+            let control = Control::new(snapshot.budget()).with_cancel(&watch.cancel);
             let weighted = weight.is_some();
             let topology = scope.scope(&catalogue)?.freeze(snapshot, side, weight, &control)?;
             csr(&topology, side, weighted, watch)
         })?;
         let weights = weight_name.map(|_| found.weights.into_pyarray(py));
         Ok((found.offsets.into_pyarray(py), found.neighbors.into_pyarray(py), weights))
+    }
+
+    /// The pieces: vertices, offsets, neighbours, and whether the last are the database's own array.
+    fn csr_pieces<'py>(
+        &self,
+        py: Python<'py>,
+        edge_type: &str,
+        side: &str,
+    ) -> PyResult<Vec<CsrPieceArrays<'py>>> {
+        let taken = self.share(py)?;
+        let side = direction(py, side)?;
+        let pieces = work::run(py, None, |_| {
+            let snapshot = &taken.snapshot;
+            let types = Some(vec![crate::names::edge_type(&snapshot.catalogue(), edge_type)?]);
+            let topology = snapshot.freeze(&Projection { types, ..Projection::all(side) })?;
+            let lists = topology.shared_lists(side)?;
+            Ok(lists.into_iter().map(CsrPiece::new).collect::<Vec<_>>())
+        })?;
+        let arrays = pieces.into_iter().map(|piece| {
+            let neighbors = PyArray::from_array_ref(Arc::new(piece.neighbors)).to_pyarrow(py)?;
+            let (vertices, offsets) = (piece.vertices.into_pyarray(py), piece.offsets.into_pyarray(py));
+            Ok((vertices, offsets, neighbors, piece.shared))
+        });
+        arrays.collect()
     }
 
     #[expect(clippy::too_many_arguments, reason = "an algorithm, its part of the graph, and who watches")]

@@ -7,7 +7,7 @@
 //! counters  what merging has done, has before it, and costs
 //! view      reading at one timestamp; list: one vertex' edges out of body and records
 //! freeze    from segments and records to the lists of one moment: frozen_list, and fresh on top of it
-//! frozen    the topology that algorithms read: those lists, visited
+//! frozen    the topology that algorithms read: those lists, visited; shared_list: handed out as they lie
 //! engine    all of it behind `Engine`
 //! ```
 
@@ -21,4 +21,5 @@ pub mod group;
 pub mod list;
 pub mod merger;
 pub mod records;
+pub mod shared_list;
 pub mod view;

@@ -120,7 +120,9 @@ class Snapshot(_Reader):
     def csr(
         self, scope: _Scope, side: str, weight: _Weight, progress: _Progress
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float64] | None]: ...
-    def csr_pieces(self, edge_type: str, side: str) -> list[tuple[_Ids, npt.NDArray[np.int64], Any, bool]]: ...
+    def csr_pieces(
+        self, edge_type: str, side: str
+    ) -> list[tuple[_Ids, npt.NDArray[np.int64], pa.Table, bool]]: ...
     def algorithm(
         self,
         name: str,

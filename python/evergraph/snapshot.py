@@ -376,8 +376,8 @@ class Snapshot(Algorithms):
         if direction == "both":
             raise InvalidError('direction="both": the two sides lie apart; take "out" and "in"')
         return [
-            CsrPiece(vertices, offsets, neighbors.to_numpy(zero_copy_only=True), shared)
-            for vertices, offsets, neighbors, shared in self._native.csr_pieces(edge_type, direction)
+            CsrPiece(vertices, offsets, table["neighbor"].chunk(0).to_numpy(zero_copy_only=True), shared)
+            for vertices, offsets, table, shared in self._native.csr_pieces(edge_type, direction)
         ]
 
     def compact_csr(

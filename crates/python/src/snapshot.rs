@@ -1,7 +1,7 @@
 //! `Snapshot`: a view of one moment, shared between threads, gone when it is closed or collected.
 
 use crate::algorithms::{self, Algorithm};
-use crate::arrow_out::into_pyarrow;
+use crate::arrow_out::{TableBuilder, into_pyarrow};
 use crate::csr::{CsrPiece, csr};
 use crate::error::{OrRaise, exception};
 use crate::handle::{Held, Open};
@@ -15,7 +15,6 @@ use evergraph::{Freeze, GraphView, ReadByName, VertexId};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use pyo3_arrow::PyArray;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A snapshot and the database that it keeps open.
@@ -37,7 +36,7 @@ pub struct Snapshot {
 type CsrArrays<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<f64>>>);
 
-/// Vertices, offsets, neighbours as an Arrow array, and whether it is shared.
+/// Vertices, offsets, neighbours as a table of one column, and whether they are shared.
 type CsrPieceArrays<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>, bool);
 
 impl Snapshot {
@@ -315,7 +314,9 @@ impl Snapshot {
             Ok(lists.into_iter().map(CsrPiece::new).collect::<Vec<_>>())
         })?;
         let arrays = pieces.into_iter().map(|piece| {
-            let neighbors = PyArray::from_array_ref(Arc::new(piece.neighbors)).to_pyarrow(py)?;
+            let mut table = TableBuilder::default();
+            table.push("neighbor", piece.neighbors);
+            let neighbors = into_pyarrow(py, table.finish().or_raise(py)?)?;
             let (vertices, offsets) = (piece.vertices.into_pyarray(py), piece.offsets.into_pyarray(py));
             Ok((vertices, offsets, neighbors, piece.shared))
         });

@@ -93,6 +93,8 @@ def ids_of(vertices: Any) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Give numbers of vertices as a plain array."""
     if isinstance(vertices, pa.Array | pa.ChunkedArray):
         vertices = vertices.to_numpy()
+    elif isinstance(vertices, Iterable) and not isinstance(vertices, np.ndarray):
+        vertices = list(vertices)
     array = np.asarray(vertices)
     if array.ndim == 0:
         array = array.reshape(1)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
-import numpy as np
 import pyarrow as pa
 
 from evergraph._tables import ids_of
@@ -432,9 +431,7 @@ class Algorithms(Reader):
         [0, 1]
         """
         parameters = {
-            "sources": ids_of(
-                sources if not isinstance(sources, Iterable) else np.fromiter(sources, np.int64)
-            ).tolist(),
+            "sources": ids_of(sources).tolist(),
             "depth": depth,
             "direction": direction,
             "limit": limit,

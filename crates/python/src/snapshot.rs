@@ -36,6 +36,9 @@ pub struct Snapshot {
 type CsrArrays<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<f64>>>);
 
+/// Names with how many there are.
+type Counts = Vec<(String, u64)>;
+
 /// Vertices, offsets, neighbours as a table of one column, and whether they are shared.
 type CsrPieceArrays<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>, bool);
 
@@ -86,7 +89,7 @@ impl Snapshot {
     }
 
     /// Labels with counts, edge types with counts.
-    fn counts(&self, py: Python<'_>) -> PyResult<(Vec<(String, u64)>, Vec<(String, u64)>)> {
+    fn counts(&self, py: Python<'_>) -> PyResult<(Counts, Counts)> {
         let taken = self.share(py)?;
         let catalogue = taken.snapshot.catalogue();
         let counts = py.detach(|| taken.snapshot.statistics()).or_raise(py)?;
@@ -323,7 +326,6 @@ impl Snapshot {
         arrays.collect()
     }
 
-    #[expect(clippy::too_many_arguments, reason = "an algorithm, its part of the graph, and who watches")]
     fn algorithm<'py>(
         &self,
         py: Python<'py>,

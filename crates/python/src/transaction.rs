@@ -72,12 +72,15 @@ fn ended(py: Python<'_>) -> PyErr {
     exception(py, "TransactionClosed", "the transaction was committed or rolled back: begin another one")
 }
 
+/// What a vertex or an edge is to have.
+type Properties = Vec<(KeyId, Value)>;
+
 /// Keys and values to write to an item of `owner`; those that are `None` are left out, or in `removed`.
 fn changes(
     transaction: &mut evergraph::Transaction,
     owner: Owner,
     properties: &Bound<'_, PyDict>,
-) -> PyResult<(Vec<(KeyId, Value)>, Vec<KeyId>)> {
+) -> PyResult<(Properties, Vec<KeyId>)> {
     let py = properties.py();
     let (mut set, mut removed) = (Vec::with_capacity(properties.len()), Vec::new());
     for (name, value) in properties {

@@ -509,6 +509,62 @@ class Algorithms(Reader):
         }
         return self._run("cycles", parameters, choices)
 
+    def flow_rings(
+        self,
+        *,
+        amount: str,
+        time: str,
+        pause_max: float,
+        length_min: int = 3,
+        length_max: int = 6,
+        kept_min: float = 0.96,
+        since: float = -math.inf,
+        **choices: Unpack[Choices],
+    ) -> Any:
+        """Rings of payments: cycles along which about the same amount passes on within a short time.
+
+        Parameters
+        ----------
+        amount, time : str
+            The edge properties that are the amount and the time, both numbers.
+        pause_max : float
+            The longest time from one edge to the next, in the unit of `time`.
+        length_min, length_max : int
+            The fewest edges, at least 2, and the most, at most 16.
+        kept_min : float
+            The least share of an amount that is passed on: above 0, at most 1.
+        since : float
+            Only edges at or after this time.
+        **choices
+            As all algorithms.
+
+        Returns
+        -------
+        pyarrow.Table
+            With columns ring (uint64), position (uint32), vertex (uint64), amount and time (float64): one row for
+            each vertex of each ring, from the source of its earliest edge on, with the edge that leaves it.
+
+        Examples
+        --------
+        >>> payments = [(ada, mary, 100, 9), (mary, charles, 99, 10), (charles, ada, 97, 12)]
+        >>> with db.begin() as tx:
+        ...     for source, target, amount, hour in payments:
+        ...         edge = tx.add_edge(source, "PAID", target, amount=amount, hour=hour)
+        >>> rings = db.snapshot().flow_rings(amount="amount", time="hour", pause_max=3, types="PAID", keys="name")
+        >>> rings["name"].to_pylist(), rings["amount"].to_pylist()
+        (['Ada', 'Mary', 'Charles'], [100.0, 99.0, 97.0])
+        """
+        parameters = {
+            "amount": amount,
+            "time": time,
+            "pause_max": pause_max,
+            "length_min": length_min,
+            "length_max": length_max,
+            "kept_min": kept_min,
+            "since": since,
+        }
+        return self._run("flow_rings", parameters, choices)
+
     def topological_order(self, *, direction: Direction = "out", **choices: Unpack[Choices]) -> Any:
         """Every vertex after those that it depends on.
 

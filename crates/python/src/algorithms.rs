@@ -5,6 +5,7 @@
 //! | scores, counts, distances | vertex, and a number |
 //! | groups | vertex, and the number of its group: 0 for the largest, then 1 and so on |
 //! | a neighbourhood, an order | vertex and its distance or place, in that order |
+//! | rings of flows | the number of the ring, position, vertex, and the amount and time of the edge that leaves it |
 //! | a path; cycles | vertex and its position, from 0; for cycles the number of the cycle before it |
 
 use crate::arrow_out::TableBuilder;
@@ -21,6 +22,7 @@ use evergraph::algorithms::closeness::{ClosenessParameters, closeness};
 use evergraph::algorithms::control::{Control, Progress};
 use evergraph::algorithms::cycles::{CyclesParameters, cycles, through};
 use evergraph::algorithms::eigenvector::{EigenvectorParameters, eigenvector};
+use evergraph::algorithms::flow_rings::{FlowRingParameters, flow_rings};
 use evergraph::algorithms::k_hop::{KHopParameters, k_hop};
 use evergraph::algorithms::kcore::kcore;
 use evergraph::algorithms::lcc::{LccParameters, lcc};
@@ -73,6 +75,8 @@ pub enum Algorithm {
     Scc,
     /// Simple cycles.
     Cycles(CyclesParameters, Option<VertexId>),
+    /// Rings of payments, with the properties that are amount and time.
+    FlowRings(FlowRingParameters, WeightName, WeightName),
     /// An order along the edges.
     TopologicalOrder(Direction),
     /// Label propagation.
@@ -186,6 +190,17 @@ impl Algorithm {
                 };
                 let through: Option<u64> = given.take("through")?;
                 Self::Cycles(parameters, through.map(|number| vertex(py, number)).transpose()?)
+            }
+            "flow_rings" => {
+                let parameters = FlowRingParameters {
+                    length_min: given.take("length_min")?,
+                    length_max: given.take("length_max")?,
+                    pause_max: given.take("pause_max")?,
+                    kept_min: given.take("kept_min")?,
+                    since: given.take("since")?,
+                };
+                let property = |name| Ok::<_, PyErr>(WeightName(given.take(name)?, None));
+                Self::FlowRings(parameters, property("amount")?, property("time")?)
             }
             "topological_order" => Self::TopologicalOrder(given.direction()?),
             "cdlp" => Self::Cdlp(CdlpParameters { iterations: given.take("iterations")?, labels: None }),
@@ -394,6 +409,29 @@ fn answer(setting: &Setting<'_>, algorithm: &Algorithm) -> Result<Answer> {
                 ("position", Arc::new(UInt32Array::from(positions))),
             ];
             Answer { before, vertices, ..Answer::default() }.note("complete", found.is_complete())
+        }
+        Algorithm::FlowRings(parameters, amount, time) => {
+            let frozen = |name| setting.freeze(Direction::Out, setting.weight(Some(name))?);
+            let found = flow_rings(&frozen(amount)?, &frozen(time)?, parameters, control)?;
+            let (mut which, mut positions, mut vertices) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut amounts, mut times) = (Vec::new(), Vec::new());
+            for (number, ring) in (0_u64..).zip(found) {
+                let length = ring.vertices.len() as u32;
+                which.extend((0..length).map(|_| number));
+                positions.extend(0..length);
+                vertices.extend(ring.vertices.into_iter().map(VertexId));
+                amounts.extend(ring.amounts);
+                times.extend(ring.times);
+            }
+            let before: Vec<(&'static str, ArrayRef)> = vec![
+                ("ring", Arc::new(UInt64Array::from(which))),
+                ("position", Arc::new(UInt32Array::from(positions))),
+            ];
+            let after: Vec<(&'static str, ArrayRef)> = vec![
+                ("amount", Arc::new(Float64Array::from(amounts))),
+                ("time", Arc::new(Float64Array::from(times))),
+            ];
+            Answer { before, vertices, after, ..Answer::default() }
         }
         Algorithm::TopologicalOrder(direction) => {
             let topology = setting.freeze(*direction, None)?;

@@ -44,8 +44,8 @@ def open(  # noqa: A001 - as the standard library's modules do
 ) -> Database:
     """Open the database at a path, or a new one in memory.
 
-    A path that this process has open gives the same database again; it closes with its last handle. One process
-    opens a database at a time.
+    A path that this process has open gives the same database again, if no setting is asked for that it wasn't
+    opened with; it closes with its last handle. One process opens a database at a time.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 use crate::bulk;
 use crate::error::{OrRaise, exception, invalid, raised};
-use crate::handle::{Held, Open};
+use crate::handle::{Held, Open, Setting};
 use crate::import;
 use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
@@ -94,6 +94,20 @@ impl OpenSettings {
     }
 }
 
+impl OpenSettings {
+    fn in_words(&self) -> Vec<Setting> {
+        let words = |number: Option<f64>| number.map(|number| number.to_string());
+        let setting = |name, asked, default| Setting { name, asked, default };
+        vec![
+            setting("durability", self.durability.clone(), "sync"),
+            setting("sync_interval", words(self.sync_interval), "0.1"),
+            setting("isolation", self.isolation.clone(), "snapshot"),
+            setting("timeout", words(self.timeout), "none"),
+            setting("memory_limit", self.memory_limit.map(|bytes| bytes.to_string()), "none"),
+        ]
+    }
+}
+
 impl Database {
     fn open(&self, py: Python<'_>) -> PyResult<Arc<Open>> {
         let open = self.open.get(py)?.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,11 +127,11 @@ pub fn open(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Database> {
     let options = settings.options(py)?;
-    let durability = settings.durability.clone();
+    let settings = settings.in_words();
     let open = work::run(py, progress, |watch| {
         let Some(path) = path else { return Open::in_memory() };
         watch.tell("open", None, String::new);
-        Open::at(&path, &options, durability.as_deref())
+        Open::at(&path, &options, settings)
     })?;
     Ok(Database { open: Held::new(Mutex::new(Some(open))) })
 }
@@ -168,7 +182,7 @@ impl Database {
 
     #[getter]
     fn durability(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.open(py)?.durability.clone())
+        Ok(self.open(py)?.setting("durability").to_owned())
     }
 
     #[getter]

@@ -61,12 +61,31 @@ impl<T> Drop for Held<T> {
     }
 }
 
+/// A choice of who opens a database, in words.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What it is about.
+    pub name: &'static str,
+    /// What was chosen, if anything was.
+    pub asked: Option<String>,
+    /// What it is otherwise.
+    pub default: &'static str,
+}
+
+impl Setting {
+    /// What it is.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        self.asked.as_deref().unwrap_or(self.default)
+    }
+}
+
 /// An open database, shared by its handles.
 pub struct Open {
     /// Taken when dropped, and only then.
     database: Option<Database>,
-    /// The durability that it was opened with.
-    pub durability: String,
+    /// How it was opened.
+    settings: Vec<Setting>,
     place: Option<PathBuf>,
 }
 
@@ -76,46 +95,58 @@ impl Open {
         self.database.as_ref().expect("taken when dropped only")
     }
 
+    /// What the setting `name` is; nothing for one that there isn't.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> &str {
+        self.settings.iter().find(|setting| setting.name == name).map_or("", Setting::value)
+    }
+
     /// Opens a database that lives in memory.
     ///
     /// # Errors
     /// Those of [`Database::in_memory`].
     pub fn in_memory() -> Result<Arc<Self>> {
         let database = Some(Database::in_memory()?);
-        Ok(Arc::new(Self { database, durability: "none".to_owned(), place: None }))
+        let durability = Setting { name: "durability", asked: None, default: "none" };
+        Ok(Arc::new(Self { database, settings: vec![durability], place: None }))
     }
 
-    /// The database at `path`: the one that this process has open, or opened now. `durability` is the name of
-    /// that in `options`, `None` if it doesn't matter.
+    /// The database at `path`: the one that this process has open, or opened now with `options`, which are
+    /// `settings` in words.
     ///
     /// # Errors
-    /// Those of [`Database::open_with`]; `invalid` if it is open with another durability.
-    pub fn at(path: &Path, options: &Options, durability: Option<&str>) -> Result<Arc<Self>> {
+    /// Those of [`Database::open_with`]; `invalid` if it is open with another of the settings that were chosen.
+    pub fn at(path: &Path, options: &Options, settings: Vec<Setting>) -> Result<Arc<Self>> {
         let place = place(path)?;
         loop {
             match PLACES.claim(&place) {
-                Claim::Open(open) if durability.is_none_or(|asked| asked == open.durability) => {
-                    return Ok(open);
-                }
-                Claim::Open(open) => {
-                    let (path, has) = (place.display(), &open.durability);
-                    let text = format!(
-                        "{path} is open in this process with durability {has:?}, which cannot be changed while \
-                         it is"
-                    );
-                    return Err(Error::invalid(text));
-                }
+                Claim::Open(open) => return open.with(&settings),
                 Claim::Wait => {}
                 Claim::Yours => break,
             }
         }
         let opened = Database::open_with(&place, options);
         let open = opened.map(|database| {
-            let durability = durability.unwrap_or("sync").to_owned();
-            Arc::new(Self { database: Some(database), durability, place: Some(place.clone()) })
+            Arc::new(Self { database: Some(database), settings, place: Some(place.clone()) })
         });
         PLACES.settle(&place, open.as_ref().ok());
         open
+    }
+
+    /// This one, if it is open with all of `settings` that were chosen.
+    fn with(self: Arc<Self>, settings: &[Setting]) -> Result<Arc<Self>> {
+        let chosen = settings.iter().filter(|setting| setting.asked.is_some());
+        match chosen.into_iter().find(|setting| self.setting(setting.name) != setting.value()) {
+            None => Ok(self),
+            Some(Setting { name, .. }) => {
+                let path = self.place.as_deref().unwrap_or(Path::new("in memory")).display();
+                let has = self.setting(name);
+                let text = format!(
+                    "{path} is open in this process with {name} {has}, which stays so until it closes"
+                );
+                Err(Error::invalid(text))
+            }
+        }
     }
 
     /// Lets go of this handle; if it is the last one, closes the database.

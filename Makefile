@@ -43,9 +43,15 @@ QUIET := --quiet
 SUMMARY := tools/summarise-tests
 endif
 
+# The Python package's: it builds into ours, too.
+PACKAGE := $(abspath $(BUILT))/python-package
+PYTHON_PACKAGE := CARGO_TARGET_DIR="$(abspath $(BUILT))" CARGO_FLAGS="$(CARGO_FLAGS)" tools/python-package
+NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
+
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
-    bench-machine bench-transactions build install clean toolchain linters python
+    bench-machine bench-transactions build install clean toolchain linters python \
+    python-package wheel
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -57,7 +63,7 @@ help: ## List the targets
 demo: build ## See Evergraph at work (builds it first)
 	$(Q)"$(BUILT)/release/evergraph" demo
 
-test: toolchain python ## Run every test: unit, behaviour, doc, schedules
+test: toolchain python python-package ## Run every test: unit, behaviour, doc, schedules, Python
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace 2>&1 | $(SUMMARY)
 ifneq ($(SCHEDULES),)
@@ -70,6 +76,8 @@ ifneq ($(SCHEDULES),)
 	@echo "== planted bugs, of which each makes a test fail"
 	$(Q)$(PLANTED) --quiet
 endif
+	@echo "== the Python package, in an environment of its own"
+	$(Q)$(PYTHON_PACKAGE) test "$(PACKAGE)"
 	@echo "All tests passed."
 
 planted-bugs: toolchain ## Plant bugs, one at a time, and demand that a test catches each; BUGS=word for some
@@ -78,13 +86,16 @@ planted-bugs: toolchain ## Plant bugs, one at a time, and demand that a test cat
 sanitizers: toolchain ## Run the tests with threads under two sanitizers; SANITIZER=thread or address for one
 	$(Q)CARGO="$(CARGO)" SANITIZER="$(SANITIZER)" tools/sanitizers
 
-check: toolchain linters ## Check format, lints, documentation and the tree's own rules
+check: toolchain linters python-package ## Check format, lints, documentation and the tree's own rules
 	@echo "== format"
 	$(Q)$(CARGO) fmt --all --check
 	$(Q)$(CARGO) fmt --manifest-path fuzz/libfuzzer/Cargo.toml --check
 	$(Q)$(CARGO) fmt --manifest-path benches/Cargo.toml --check
+	$(Q)$(CARGO) fmt --manifest-path crates/python/Cargo.toml --check
 	@echo "== lints"
 	$(Q)$(CARGO) clippy $(CARGO_FLAGS) $(QUIET) --workspace --all-targets -- -D warnings
+	$(Q)$(CARGO) clippy $(CARGO_FLAGS) $(QUIET) $(NATIVE_AT) --all-targets -- -D warnings
+	$(Q)$(PYTHON_PACKAGE) check "$(PACKAGE)"
 	$(Q)$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/libfuzzer/Cargo.toml >/dev/null
 	$(Q)$(CARGO) metadata --locked --format-version 1 --manifest-path benches/Cargo.toml >/dev/null
 	@echo "== documentation"
@@ -139,12 +150,16 @@ compare: build compare-python ## Algorithms, imports, exports for analysis besid
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
 compare-python: toolchain
-	$(Q)test -x "$(BUILT)/compare/bin/python" || python3 -m venv "$(BUILT)/compare"
-	$(Q)"$(BUILT)/compare/bin/pip" install --quiet --disable-pip-version-check -r benches/compare/requirements.txt
+	$(Q)tools/make-python "$(BUILT)/compare" benches/compare/requirements.txt
+	@test -e "$(BUILT)/compare/requirements.txt" || { \
+	    echo "What stands beside Evergraph needs the Python environment $(BUILT)/compare: see above."; exit 1; } >&2
 
 build: toolchain ## Build target/release/evergraph
 	@test -x "$(BUILT)/release/evergraph" || echo "Building Evergraph; the first time takes a few minutes."
 	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --release -p evergraph-server
+
+wheel: toolchain python-package ## Build the Python package into target/wheels; `pip install .` does both at once
+	$(Q)$(PYTHON_PACKAGE) wheel "$(PACKAGE)"
 
 install: toolchain ## Install the program, its manual and completions; PREFIX=DIR puts all into DIR
 	$(Q)$(CARGO) install $(QUIET) --locked --path crates/server $(if $(PREFIX),--root "$(PREFIX)")
@@ -180,6 +195,10 @@ toolchain:
 # What computes independent answers in tests. Without it they say that they are skipped; in CI they fail.
 python:
 	$(Q)tools/make-python "$(BUILT)/python" tests/requirements.txt
+
+# The same for the Python package: what builds it, what tests it, what it converts from and to.
+python-package:
+	$(Q)tools/make-python "$(PACKAGE)" python/requirements.txt
 
 linters:
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || { \

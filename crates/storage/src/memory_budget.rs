@@ -60,6 +60,10 @@ impl Budget for MemoryBudget {
             let purpose = purpose.to_owned();
             return Err(OverBudget { purpose, wanted_bytes: bytes, used_bytes, limit_bytes }.into());
         };
+        if bytes == 0 {
+            // Not counted: the first of two to end would take the purpose's entry with it.
+            return Ok(Reservation::new(0, |_| {}));
+        }
         held.total_bytes = total;
         let purpose: Arc<str> = purpose.into();
         *held.by_purpose.entry(Arc::clone(&purpose)).or_default() += bytes;
@@ -96,6 +100,16 @@ mod tests {
         drop(scores);
         assert!(budget.reserve("queue", 100).is_ok());
         assert_eq!(budget.used_bytes(), 0);
+    }
+
+    /// Found by a search for rings in a graph whose edges were all fresh: the weights of its two projections took
+    /// nothing, and the second to be dropped panicked.
+    #[test]
+    fn two_reservations_of_nothing_end_one_after_the_other() {
+        let budget = MemoryBudget::new(0);
+        let (a, b) = (budget.reserve("weights", 0).unwrap(), budget.reserve("weights", 0).unwrap());
+        drop((a, b));
+        assert_eq!(budget.reservations(), []);
     }
 
     #[test]

@@ -12,12 +12,14 @@ use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
+use evergraph_graph::topology::Projection;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
-use evergraph_graph::view::GraphView;
+use evergraph_graph::view::{Freeze, GraphView};
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory::shared_list::SharedList;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -83,6 +85,33 @@ fn a_deleted_hub_leaves_no_edge_behind() {
     let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
     assert!(report.is_healthy(), "commit said {outcome:?}: {report:?}");
     assert_eq!(outcome, Err(ErrorKind::Conflict));
+}
+
+#[test]
+fn lists_are_handed_out_as_they_lie_and_copied_where_something_is_fresh() {
+    let open = loaded_star();
+    let store = open.store();
+    let lists = || {
+        let topology = store.snapshot().freeze(&Projection::all(Direction::Out)).unwrap();
+        assert!(topology.shared_lists(Direction::In).is_err(), "that side was not frozen");
+        topology.shared_lists(Direction::Out).unwrap()
+    };
+    let before = lists();
+    assert!(before.iter().all(SharedList::is_shared));
+    let mut tx = store.begin();
+    let edge_type = tx.edge_type("E").unwrap();
+    tx.add_edge(VertexId(1), edge_type, VertexId(1), &[]).unwrap();
+    tx.commit().unwrap();
+    let after = lists();
+    assert_eq!(after.iter().filter(|list| !list.is_shared()).count(), 1);
+    let of = |lists: &[SharedList], vertex| {
+        let list = lists.iter().find(|list| list.vertices() == [VertexId(vertex)]).unwrap();
+        assert_eq!(list.ends(), [list.neighbors().len() as u32]);
+        list.neighbors().to_vec()
+    };
+    let all: Vec<u32> = (1..=20_000).collect();
+    assert_eq!([of(&before, 0), of(&after, 0)], [all.clone(), all]);
+    assert_eq!([of(&before, 1), of(&after, 1)], [vec![2], vec![1, 2]]);
 }
 
 #[test]

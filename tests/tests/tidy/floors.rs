@@ -18,7 +18,7 @@ pub const CRATES: Floors = &[
     &["evergraph-storage", "evergraph-algorithms", "evergraph-formats"],
     &["evergraph"],
     &["evergraph-measure"],
-    &["evergraph-server"],
+    &["evergraph-server", "evergraph-python"],
     &["evergraph-tests", "evergraph-benches", "evergraph-fuzz"],
     &["evergraph-libfuzzer"],
 ];

@@ -20,6 +20,7 @@ use crate::engine::View;
 use crate::memory::engine::MemoryEngine;
 use crate::memory::freeze::{Freezer, FrozenSide};
 use crate::memory::frozen_list::{FrozenList, visit_pieces};
+use crate::memory::shared_list::SharedList;
 use crate::memory::view::MemoryView;
 use crate::sync::Mutex;
 use evergraph_graph::budget::{Budget, Reservation};
@@ -125,6 +126,20 @@ impl FrozenTopology {
         let fresh: usize = lists().filter_map(|list| list.fresh.as_ref()).map(|f| f.neighbors.len()).sum();
         let total: u64 = lists().map(FrozenList::edge_count).sum();
         if total == 0 { 0.0 } else { fresh as f64 / total as f64 }
+    }
+
+    /// The lists of one side, a segment after the other, without a copy where nothing is fresh. They stay as they are
+    /// when this is dropped. A vertex may be in several: one an edge type.
+    ///
+    /// Cost: a look at each row that has edges.
+    ///
+    /// # Errors
+    /// `invalid` if that side was not frozen, or for both at once.
+    pub fn shared_lists(&self, side: Direction) -> Result<Vec<SharedList>> {
+        let groups = (0..).map(GroupId).zip(self.side(side)?);
+        let lists =
+            groups.flat_map(|(group, lists)| lists.iter().map(move |list| SharedList::of(group, list)));
+        Ok(lists.filter(|list| !list.vertices().is_empty()).collect())
     }
 
     fn side(&self, side: Direction) -> Result<&[Box<[FrozenList]>]> {

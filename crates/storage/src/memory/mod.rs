@@ -8,7 +8,7 @@
 //! view      reading at one timestamp; list: one vertex' edges out of body and records
 //! values    one property of many vertices or edges
 //! freeze    from segments and records to the lists of one moment: frozen_list, and fresh on top of it
-//! frozen    the topology that algorithms read: those lists, visited
+//! frozen    the topology that algorithms read: those lists, visited; shared_list: handed out as they lie
 //! engine    all of it behind `Engine`
 //! ```
 
@@ -22,5 +22,6 @@ pub mod group;
 pub mod list;
 pub mod merger;
 pub mod records;
+pub mod shared_list;
 pub mod values;
 pub mod view;

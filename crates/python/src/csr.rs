@@ -1,0 +1,173 @@
+//! CSR: all lists of a frozen graph in two arrays, or in the pieces that they lie in.
+//!
+//! ```text
+//! offsets    int64, one more than the bound    neighbors[offsets[v]..offsets[v + 1]] are those of vertex v
+//! neighbors  uint32, ascending in each row     weights, if wanted: one beside each
+//! ```
+//!
+//! The copy is made by all threads, part by part of about as many edges, each list with one or two `memcpy`.
+//! Where a list comes in two pieces (a body and what is fresh), its row is sorted after that.
+//!
+//! The pieces are the database's own arrays: Arrow holds a share of each, and nothing is copied where nothing is
+//! fresh.
+
+use crate::work::{Watch, fraction};
+use arrow_array::UInt32Array;
+use arrow_buffer::{Buffer, ScalarBuffer, ToByteSlice};
+use bytes::Bytes;
+use evergraph::graph::topology::{PieceBuffer, Topology, Visit};
+use evergraph::storage::memory::shared_list::SharedList;
+use evergraph::{Direction, Result};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Parts for each thread: so that a slow one does not keep the others waiting.
+const PARTS_A_THREAD: usize = 16;
+
+/// All lists in one direction.
+#[derive(Debug)]
+pub struct Csr {
+    /// Where the list of each vertex begins, and where the last one ends.
+    pub offsets: Vec<i64>,
+    /// Vertex ids.
+    pub neighbors: Vec<u32>,
+    /// One for each neighbour, if the topology was frozen with weights; else empty.
+    pub weights: Vec<f64>,
+}
+
+/// What a part of the vertices fills in.
+struct Part<'a> {
+    vertices: Range<u32>,
+    /// Of all vertices.
+    offsets: &'a [i64],
+    neighbors: &'a mut [u32],
+    weights: &'a mut [f64],
+}
+
+/// Copies the lists of `topology`.
+///
+/// # Errors
+/// `invalid` if the side was not frozen; `cancelled`; what reading may meet.
+pub fn csr(topology: &impl Topology, direction: Direction, weighted: bool, watch: &Watch) -> Result<Csr> {
+    let offsets = offsets(topology, direction)?;
+    let edges = *offsets.last().expect("one more than the bound") as usize;
+    let mut neighbors = vec![0_u32; edges];
+    let mut weights = vec![0_f64; if weighted { edges } else { 0 }];
+    let cuts = topology.cuts(rayon::current_num_threads() * PARTS_A_THREAD);
+    let done = AtomicU64::new(0);
+    let mut parts = Vec::with_capacity(cuts.len());
+    let (mut left, mut weights_left) = (&mut neighbors[..], &mut weights[..]);
+    for cut in cuts.windows(2) {
+        let length = (offsets[cut[1] as usize] - offsets[cut[0] as usize]) as usize;
+        let (of_part, rest) = left.split_at_mut(length);
+        let (weights_of_part, weights_rest) = weights_left.split_at_mut(if weighted { length } else { 0 });
+        (left, weights_left) = (rest, weights_rest);
+        let vertices = cut[0]..cut[1];
+        parts.push(Part { vertices, offsets: &offsets, neighbors: of_part, weights: weights_of_part });
+    }
+    parts.into_par_iter().try_for_each(|part| -> Result<()> {
+        watch.cancel.check()?;
+        let copied = part.neighbors.len() as u64;
+        part.fill(topology, direction)?;
+        let copied = done.fetch_add(copied, Ordering::Relaxed) + copied;
+        watch.tell("copy", fraction(copied, edges as u64), String::new);
+        Ok(())
+    })?;
+    Ok(Csr { offsets, neighbors, weights })
+}
+
+fn offsets(topology: &impl Topology, direction: Direction) -> Result<Vec<i64>> {
+    let bound = topology.bound();
+    let mut degrees = vec![0_u32; bound as usize];
+    topology.degrees(direction, 0..bound, &mut degrees)?;
+    let mut offsets = Vec::with_capacity(degrees.len() + 1);
+    let mut end = 0;
+    offsets.push(0);
+    offsets.extend(degrees.iter().map(|degree| {
+        end += i64::from(*degree);
+        end
+    }));
+    Ok(offsets)
+}
+
+impl Part<'_> {
+    fn fill(self, topology: &impl Topology, direction: Direction) -> Result<()> {
+        let Self { vertices, offsets, neighbors, weights } = self;
+        let base = offsets[vertices.start as usize];
+        let (mut at, mut last) = (0, None);
+        // Rows that came in more than one piece.
+        let mut mixed: Vec<Range<usize>> = Vec::new();
+        let mut buffer = PieceBuffer::default();
+        topology.visit(direction, vertices, &mut buffer, |vertex, piece| {
+            let start = (offsets[vertex as usize] - base) as usize;
+            if last != Some(vertex) {
+                (at, last) = (start, Some(vertex));
+            }
+            let to = at + piece.neighbors.len();
+            neighbors[at..to].copy_from_slice(piece.neighbors);
+            if !weights.is_empty() {
+                weights[at..to].copy_from_slice(piece.weights);
+            }
+            if at > start || !piece.sorted {
+                match mixed.last_mut().filter(|row| row.start == start) {
+                    Some(row) => row.end = to,
+                    None => mixed.push(start..to),
+                }
+            }
+            at = to;
+            Visit::Continue
+        })?;
+        for row in mixed {
+            sort(&mut neighbors[row.clone()], weights.get_mut(row).unwrap_or_default());
+        }
+        Ok(())
+    }
+}
+
+/// The lists of some vertices.
+pub struct CsrPiece {
+    /// The vertices, ascending.
+    pub vertices: Vec<u64>,
+    /// One more than vertices.
+    pub offsets: Vec<i64>,
+    /// Vertex ids: the database's own array, if nothing is fresh.
+    pub neighbors: UInt32Array,
+    /// Whether they are.
+    pub shared: bool,
+}
+
+/// A share of a list, as the bytes that it is.
+struct Share(SharedList);
+
+impl AsRef<[u8]> for Share {
+    fn as_ref(&self) -> &[u8] {
+        self.0.neighbors().to_byte_slice()
+    }
+}
+
+impl CsrPiece {
+    /// `list`, without a copy of its neighbours.
+    #[must_use]
+    pub fn new(list: SharedList) -> Self {
+        let vertices = list.vertices().iter().map(|vertex| u64::from(vertex.0)).collect();
+        let ends = list.ends().iter().map(|end| i64::from(*end));
+        let offsets = std::iter::once(0).chain(ends).collect();
+        let (shared, length) = (list.is_shared(), list.neighbors().len());
+        let bytes = Buffer::from(Bytes::from_owner(Share(list)));
+        let neighbors = UInt32Array::new(ScalarBuffer::new(bytes, 0, length), None);
+        Self { vertices, offsets, neighbors, shared }
+    }
+}
+
+/// Sorts a row by neighbour, and its weights along with it.
+fn sort(neighbors: &mut [u32], weights: &mut [f64]) {
+    if weights.is_empty() {
+        return neighbors.sort_unstable();
+    }
+    let mut row: Vec<(u32, f64)> = neighbors.iter().copied().zip(weights.iter().copied()).collect();
+    row.sort_by_key(|entry| entry.0);
+    for ((neighbor, weight), sorted) in neighbors.iter_mut().zip(weights.iter_mut()).zip(row) {
+        (*neighbor, *weight) = sorted;
+    }
+}

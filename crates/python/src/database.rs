@@ -1,0 +1,395 @@
+//! `Database`: opening, transactions, snapshots, indexes, imports and upkeep.
+
+use crate::bulk;
+use crate::error::{OrRaise, exception, invalid, raised};
+use crate::handle::{Held, Open, Setting};
+use crate::import;
+use crate::snapshot::Snapshot;
+use crate::transaction::Transaction;
+use crate::work::{self, fraction};
+use evergraph::graph::index::IndexState;
+use evergraph::{
+    Durability, Error, ErrorKind, IndexKind, IndexOptions, Isolation, Options, OwnerName, TransactionOptions,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A handle of an open database.
+#[pyclass(frozen, module = "evergraph._native")]
+pub struct Database {
+    open: Held<Mutex<Option<Arc<Open>>>>,
+}
+
+/// How a database is opened: what is `None` is as it is by default.
+#[derive(FromPyObject)]
+pub struct OpenSettings {
+    #[pyo3(item)]
+    create: bool,
+    #[pyo3(item)]
+    durability: Option<String>,
+    #[pyo3(item)]
+    sync_interval: Option<f64>,
+    #[pyo3(item)]
+    isolation: Option<String>,
+    #[pyo3(item)]
+    timeout: Option<f64>,
+    #[pyo3(item)]
+    memory_limit: Option<u64>,
+}
+
+fn seconds(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {
+    let duration = Duration::try_from_secs_f64(seconds);
+    duration.map_err(|error| invalid(py, format!("{name}: {seconds} seconds: {error}")))
+}
+
+fn isolation(py: Python<'_>, name: &str) -> PyResult<Isolation> {
+    match name {
+        "snapshot" => Ok(Isolation::Snapshot),
+        "serializable" => Ok(Isolation::Serializable),
+        _ => Err(invalid(py, format!("isolation {name:?}: \"snapshot\" or \"serializable\" is wanted"))),
+    }
+}
+
+fn transaction_options(
+    py: Python<'_>,
+    level: Option<&str>,
+    timeout: Option<f64>,
+) -> PyResult<TransactionOptions> {
+    let mut options = TransactionOptions::default();
+    options.isolation = level.map(|name| isolation(py, name)).transpose()?;
+    options.timeout = timeout.map(|timeout| seconds(py, "timeout", timeout)).transpose()?;
+    Ok(options)
+}
+
+impl OpenSettings {
+    fn options(&self, py: Python<'_>) -> PyResult<Options> {
+        let mut options = Options { create: self.create, ..Options::default() };
+        match (self.durability.as_deref(), self.sync_interval) {
+            (None | Some("sync"), None) => {}
+            (Some("none"), None) => options.durability = Durability::None,
+            (Some("interval"), interval) => {
+                let interval = seconds(py, "sync_interval", interval.unwrap_or(0.1))?;
+                options.durability = Durability::Interval(interval);
+            }
+            (_, Some(_)) => return Err(invalid(py, "sync_interval goes with durability=\"interval\"")),
+            (Some(name), None) => {
+                let text = format!("durability {name:?}: \"sync\", \"interval\" or \"none\" is wanted");
+                return Err(invalid(py, text));
+            }
+        }
+        if let Some(name) = &self.isolation {
+            options.isolation = isolation(py, name)?;
+        }
+        if let Some(timeout) = self.timeout {
+            options.transaction_timeout = seconds(py, "timeout", timeout)?;
+        }
+        if let Some(bytes) = self.memory_limit {
+            options.memory_limit_bytes = bytes;
+        }
+        Ok(options)
+    }
+}
+
+impl OpenSettings {
+    fn in_words(&self) -> Vec<Setting> {
+        let words = |number: Option<f64>| number.map(|number| number.to_string());
+        let setting = |name, asked, default| Setting { name, asked, default };
+        vec![
+            setting("durability", self.durability.clone(), "sync"),
+            setting("sync_interval", words(self.sync_interval), "0.1"),
+            setting("isolation", self.isolation.clone(), "snapshot"),
+            setting("timeout", words(self.timeout), "none"),
+            setting("memory_limit", self.memory_limit.map(|bytes| bytes.to_string()), "none"),
+        ]
+    }
+}
+
+impl Database {
+    fn open(&self, py: Python<'_>) -> PyResult<Arc<Open>> {
+        let open = self.open.get(py)?.lock().unwrap_or_else(PoisonError::into_inner);
+        open.clone().ok_or_else(|| exception(py, "DatabaseClosed", "this handle of the database was closed"))
+    }
+}
+
+/// A new database in memory, or the one at a path.
+///
+/// # Errors
+/// Those of opening.
+#[pyfunction]
+pub fn open(
+    py: Python<'_>,
+    path: Option<PathBuf>,
+    settings: OpenSettings,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Database> {
+    let options = settings.options(py)?;
+    let settings = settings.in_words();
+    let open = work::run(py, progress, |watch| {
+        let Some(path) = path else { return Open::in_memory() };
+        watch.tell("open", None, String::new);
+        Open::at(&path, &options, settings)
+    })?;
+    Ok(Database { open: Held::new(Mutex::new(Some(open))) })
+}
+
+/// Checks the files of a database that nobody has open, then its graph.
+///
+/// # Errors
+/// Those of opening. Damage is a finding.
+#[pyfunction]
+pub fn check_files<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = work::run(py, progress, |watch| {
+        evergraph::Database::check_files(&path, &mut |what, done, total| told(watch, what, done, total))
+    })?;
+    report(py, &found)
+}
+
+fn told(watch: &work::Watch, what: &str, done: u64, total: u64) -> ControlFlow<()> {
+    watch.tell(what, fraction(done, total), String::new);
+    if watch.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+fn report<'py>(
+    py: Python<'py>,
+    found: &evergraph::storage::checkpoint::check::Report,
+) -> PyResult<Bound<'py, PyDict>> {
+    let report = PyDict::new(py);
+    let findings: Vec<String> =
+        found.findings.iter().map(|finding| format!("{}: {}", finding.place, finding.problem)).collect();
+    report.set_item("findings", findings)?;
+    report.set_item("findings_count", found.findings_count)?;
+    report.set_item("vertices", found.vertices_count)?;
+    report.set_item("edges", found.edges_count)?;
+    report.set_item("bytes_read", found.bytes_count)?;
+    report.set_item("indexed_values", found.indexed_values_count)?;
+    Ok(report)
+}
+
+#[pymethods]
+impl Database {
+    #[getter]
+    fn path(&self, py: Python<'_>) -> PyResult<Option<PathBuf>> {
+        Ok(self.open(py)?.database().path().map(ToOwned::to_owned))
+    }
+
+    #[getter]
+    fn durability(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.open(py)?.setting("durability").to_owned())
+    }
+
+    #[getter]
+    fn is_open(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.open.get(py)?.lock().unwrap_or_else(PoisonError::into_inner).is_some())
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let open = self.open.get(py)?.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(open) = open else { return Ok(()) };
+        py.detach(|| Open::let_go(open)).or_raise(py)
+    }
+
+    fn begin(&self, py: Python<'_>, isolation: Option<&str>, timeout: Option<f64>) -> PyResult<Transaction> {
+        let options = transaction_options(py, isolation, timeout)?;
+        let open = self.open(py)?;
+        Ok(py.detach(|| Transaction::begin(open, options)))
+    }
+
+    /// Calls `attempt(transaction)`, which commits it, again and again until it doesn't raise `ConflictError`.
+    fn transact(
+        &self,
+        py: Python<'_>,
+        attempt: Py<PyAny>,
+        isolation: Option<&str>,
+        timeout: Option<f64>,
+    ) -> PyResult<Py<PyAny>> {
+        let options = transaction_options(py, isolation, timeout)?;
+        let open = self.open(py)?;
+        let conflict = py.import("evergraph.errors")?.getattr("ConflictError")?.unbind();
+        let mut said = None;
+        let done = py.detach(|| {
+            open.database().retrying(options, |transaction| {
+                Python::attach(|py| {
+                    let transaction = Transaction::of(Arc::clone(&open), transaction);
+                    let outcome =
+                        Py::new(py, transaction).and_then(|transaction| attempt.call1(py, (transaction,)));
+                    outcome.map_err(|error| {
+                        let again = error.is_instance(py, conflict.bind(py));
+                        said = Some(error);
+                        let kind = if again { ErrorKind::Conflict } else { ErrorKind::Invalid };
+                        Error::new(kind, "what was raised says more")
+                    })
+                })
+            })
+        });
+        done.map_err(|error| said.unwrap_or_else(|| raised(py, &error)))
+    }
+
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
+        let open = self.open(py)?;
+        Ok(py.detach(|| Snapshot::take(open)))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what an index is, and who watches")]
+    fn create_index(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        of_edges: bool,
+        key: &str,
+        ordered: bool,
+        unique: bool,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let open = self.open(py)?;
+        let mut options =
+            if of_edges { IndexOptions::on_edges(name, key) } else { IndexOptions::on_label(name, key) };
+        options = if ordered { options.ordered() } else { options };
+        options = if unique { options.unique() } else { options };
+        work::run(py, progress, |watch| {
+            let told = |now: evergraph::storage::indexing::IndexProgress| {
+                let part = fraction(now.groups_done.into(), now.groups_count.into());
+                watch.tell("index", part, || format!("{} entries", now.entries));
+            };
+            open.database().create_index_with(&options, &told, &watch.cancel)
+        })
+    }
+
+    fn drop_index(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        of_edges: bool,
+        key: &str,
+        ordered: Option<bool>,
+    ) -> PyResult<()> {
+        let open = self.open(py)?;
+        let owner = if of_edges { OwnerName::EdgeType(name) } else { OwnerName::Label(name) };
+        let kind = ordered.map(|ordered| if ordered { IndexKind::Ordered } else { IndexKind::Hash });
+        work::run(py, None, |_| open.database().drop_index(owner, key, kind))
+    }
+
+    fn indexes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let open = self.open(py)?;
+        let each = open.database().indexes().into_iter().map(|index| {
+            let entry = PyDict::new(py);
+            entry.set_item("name", index.owner)?;
+            entry.set_item("of", if index.of_edges { "edges" } else { "vertices" })?;
+            entry.set_item("key", index.key)?;
+            entry.set_item("kind", if index.kind == IndexKind::Ordered { "ordered" } else { "hash" })?;
+            entry.set_item("unique", index.unique)?;
+            entry.set_item("ready", index.state == IndexState::Ready)?;
+            entry.set_item("entries", index.entries)?;
+            entry.set_item("bytes", index.bytes)?;
+            Ok(entry)
+        });
+        each.collect()
+    }
+
+    fn add_vertices(
+        &self,
+        py: Python<'_>,
+        label: &str,
+        table: bulk::Table,
+        unique_key: Option<String>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(u64, u64)> {
+        let open = self.open(py)?;
+        work::run(py, progress, |watch| {
+            bulk::load_vertices(open.database(), label, &table, unique_key, watch)
+        })
+    }
+
+    fn add_edges(
+        &self,
+        py: Python<'_>,
+        edge_type: &str,
+        edges: bulk::EdgeColumns,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let open = self.open(py)?;
+        work::run(py, progress, |watch| bulk::load_edges(open.database(), edge_type, &edges, watch))
+    }
+
+    fn import_files<'py>(
+        &self,
+        py: Python<'py>,
+        files: Vec<import::FileName>,
+        settings: &Bound<'py, PyDict>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let open = self.open(py)?;
+        let wanted = import::Wanted::new(py, files, settings)?;
+        let report = work::run(py, progress, |watch| wanted.import(open.database(), watch))?;
+        import::report(py, &report)
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let open = self.open(py)?;
+        let found = work::run(py, None, |_| open.database().statistics())?;
+        let stats = PyDict::new(py);
+        let counts = |rows: &[(String, u64)]| -> PyResult<Bound<'py, PyDict>> {
+            let counts = PyDict::new(py);
+            rows.iter().try_for_each(|(name, count)| counts.set_item(name, count))?;
+            Ok(counts)
+        };
+        stats.set_item("vertices", counts(&found.vertices)?)?;
+        stats.set_item("edges", counts(&found.edges)?)?;
+        let (store, engine) = (&found.store, &found.store.engine);
+        stats.set_item("commits", store.commits)?;
+        stats.set_item("conflicts", store.conflicts)?;
+        stats.set_item("open_snapshots", store.readers)?;
+        stats.set_item("open_transactions", store.writers)?;
+        stats.set_item("topology_bytes", engine.topology_bytes)?;
+        stats.set_item("property_bytes", engine.property_bytes)?;
+        stats.set_item("index_bytes", store.index_bytes)?;
+        stats.set_item("retained_bytes", engine.retained_bytes)?;
+        stats.set_item("merges", engine.merges)?;
+        stats.set_item("log_bytes", store.log.disk_bytes)?;
+        stats.set_item("log_syncs", store.log.syncs_count)?;
+        stats.set_item("checkpoints", found.checkpoints.checkpoints)?;
+        stats.set_item("checkpoint_failure", found.checkpoints.failure)?;
+        Ok(stats)
+    }
+
+    fn check<'py>(
+        &self,
+        py: Python<'py>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let open = self.open(py)?;
+        let found = work::run(py, progress, |watch| {
+            open.database().check(&mut |what, done, total| told(watch, what, done, total))
+        })?;
+        report(py, &found)
+    }
+
+    fn backup<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let open = self.open(py)?;
+        let made = work::run(py, progress, |watch| {
+            open.database().backup(&path, &mut |now| told(watch, "copy", now.bytes_done, now.bytes_total))
+        })?;
+        let report = PyDict::new(py);
+        report.set_item("vertices", made.vertices_count)?;
+        report.set_item("edges", made.edges_count)?;
+        report.set_item("bytes_written", made.bytes_written)?;
+        Ok(report)
+    }
+
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<u64> {
+        let open = self.open(py)?;
+        Ok(work::run(py, None, |_| open.database().checkpoint())?.bytes_written)
+    }
+}

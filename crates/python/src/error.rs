@@ -1,0 +1,78 @@
+//! Errors: a kind of the library, one to one as an exception of `evergraph.errors`.
+//!
+//! | kind | exception | is also a |
+//! |---|---|---|
+//! | `invalid` | `InvalidError` | `ValueError` |
+//! | `not_found` | `NotFoundError` | `LookupError` |
+//! | `conflict` | `ConflictError` | |
+//! | `corrupt` | `CorruptionError` | |
+//! | `limit` | `LimitError` | |
+//! | `io` | `IoError` | `OSError` |
+//! | `busy` | `BusyError` | |
+//! | `cancelled` | `CancelledError` | |
+//!
+//! The classes are Python's: two bases are one line there.
+
+use evergraph::{Error, ErrorKind};
+use pyo3::prelude::*;
+use std::error::Error as _;
+
+/// The module that defines the exceptions.
+const MODULE: &str = "evergraph.errors";
+
+fn class_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Invalid => "InvalidError",
+        ErrorKind::NotFound => "NotFoundError",
+        ErrorKind::Conflict => "ConflictError",
+        ErrorKind::Corrupt => "CorruptionError",
+        ErrorKind::Limit => "LimitError",
+        ErrorKind::Io => "IoError",
+        ErrorKind::Busy => "BusyError",
+        ErrorKind::Cancelled => "CancelledError",
+        _ => "EvergraphError",
+    }
+}
+
+/// The exception called `class`, saying `text`.
+pub fn exception(py: Python<'_>, class: &str, text: &str) -> PyErr {
+    let made = || py.import(MODULE)?.getattr(class)?.call1((text,));
+    match made() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// `error` as an exception: its text, and those of its causes that say something new.
+pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        let more = source.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = source.source();
+    }
+    exception(py, class_name(error.kind()), &text)
+}
+
+/// The request is wrong: `text` says how.
+pub fn invalid(py: Python<'_>, text: impl AsRef<str>) -> PyErr {
+    exception(py, class_name(ErrorKind::Invalid), text.as_ref())
+}
+
+/// A result of the library as Python's.
+pub trait OrRaise<T> {
+    /// The value, or the exception.
+    ///
+    /// # Errors
+    /// What the result holds.
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for evergraph::Result<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| raised(py, &error))
+    }
+}

@@ -1,0 +1,261 @@
+//! Handles: one open database a path and process, which closes with its last handle, and never in a fork.
+//!
+//! ```text
+//! Database ────┐
+//! Snapshot ────┼─> Open, one a path ─> evergraph::Database
+//! Transaction ─┘
+//! ```
+//!
+//! A fork copies memory, not threads: whatever a child did to its parent's database could wait for ever for a
+//! lock that a thread holds which isn't there. So everything is [`Held`] by the process that made it: a child
+//! gets an error from each use, and drops nothing.
+
+use crate::error::exception;
+use evergraph::{Database, Error, ErrorKind, Options, Result};
+use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+/// How long to wait before looking again whether somebody who opens or closes a path is done.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Something that only the process that made it uses or drops.
+pub struct Held<T> {
+    /// Taken when dropped, and only then.
+    thing: Option<T>,
+    process: u32,
+}
+
+impl<T> Held<T> {
+    /// Held by this process.
+    pub fn new(thing: T) -> Self {
+        Self { thing: Some(thing), process: process::id() }
+    }
+
+    /// It, unless this process is a fork of the one that made it.
+    ///
+    /// # Errors
+    /// `ForkError`.
+    pub fn get(&self, py: Python<'_>) -> PyResult<&T> {
+        let now = process::id();
+        if now == self.process {
+            return Ok(self.thing.as_ref().expect("taken when dropped only"));
+        }
+        let text = format!(
+            "process {} opened this database, and process {now} is a fork of it: open databases after the \
+             fork, or start processes by `spawn`",
+            self.process
+        );
+        Err(exception(py, "ForkError", &text))
+    }
+}
+
+impl<T> Drop for Held<T> {
+    fn drop(&mut self) {
+        if process::id() != self.process {
+            std::mem::forget(self.thing.take());
+        }
+    }
+}
+
+/// A choice of who opens a database, in words.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What it is about.
+    pub name: &'static str,
+    /// What was chosen, if anything was.
+    pub asked: Option<String>,
+    /// What it is otherwise.
+    pub default: &'static str,
+}
+
+impl Setting {
+    /// What it is.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        self.asked.as_deref().unwrap_or(self.default)
+    }
+}
+
+/// An open database, shared by its handles.
+pub struct Open {
+    /// Taken when dropped, and only then.
+    database: Option<Database>,
+    /// How it was opened.
+    settings: Vec<Setting>,
+    place: Option<PathBuf>,
+}
+
+impl Open {
+    /// The database.
+    pub fn database(&self) -> &Database {
+        self.database.as_ref().expect("taken when dropped only")
+    }
+
+    /// What the setting `name` is; nothing for one that there isn't.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> &str {
+        self.settings.iter().find(|setting| setting.name == name).map_or("", Setting::value)
+    }
+
+    /// Opens a database that lives in memory.
+    ///
+    /// # Errors
+    /// Those of [`Database::in_memory`].
+    pub fn in_memory() -> Result<Arc<Self>> {
+        let database = Some(Database::in_memory()?);
+        let durability = Setting { name: "durability", asked: None, default: "none" };
+        Ok(Arc::new(Self { database, settings: vec![durability], place: None }))
+    }
+
+    /// The database at `path`: the one that this process has open, or opened now with `options`, which are
+    /// `settings` in words.
+    ///
+    /// # Errors
+    /// Those of [`Database::open_with`]; `invalid` if it is open with another of the settings that were chosen.
+    pub fn at(path: &Path, options: &Options, settings: Vec<Setting>) -> Result<Arc<Self>> {
+        let place = place(path)?;
+        loop {
+            match PLACES.claim(&place) {
+                Claim::Open(open) => return open.with(&settings),
+                Claim::Wait => {}
+                Claim::Yours => break,
+            }
+        }
+        let opened = Database::open_with(&place, options);
+        let open = opened.map(|database| {
+            Arc::new(Self { database: Some(database), settings, place: Some(place.clone()) })
+        });
+        PLACES.settle(&place, open.as_ref().ok());
+        open
+    }
+
+    /// This one, if it is open with all of `settings` that were chosen.
+    fn with(self: Arc<Self>, settings: &[Setting]) -> Result<Arc<Self>> {
+        let chosen = settings.iter().filter(|setting| setting.asked.is_some());
+        match chosen.into_iter().find(|setting| self.setting(setting.name) != setting.value()) {
+            None => Ok(self),
+            Some(Setting { name, .. }) => {
+                let path = self.place.as_deref().unwrap_or(Path::new("in memory")).display();
+                let has = self.setting(name);
+                let text = format!(
+                    "{path} is open in this process with {name} {has}, which stays so until it closes"
+                );
+                Err(Error::invalid(text))
+            }
+        }
+    }
+
+    /// Lets go of this handle; if it is the last one, closes the database.
+    ///
+    /// # Errors
+    /// What the log says when it is synced for the last time.
+    pub fn let_go(open: Arc<Self>) -> Result<()> {
+        match Arc::into_inner(open) {
+            // Its drop forgets the place.
+            Some(last) => last.database().close(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let database = self.database.take();
+        let Some(place) = &self.place else { return };
+        PLACES.closing(place);
+        drop(database);
+        PLACES.settle(place, None);
+    }
+}
+
+/// The path by which a database is known, whether it is there yet or not.
+fn place(path: &Path) -> Result<PathBuf> {
+    if let Ok(place) = path.canonicalize() {
+        return Ok(place);
+    }
+    let parent = match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return Ok(path.to_owned()),
+    };
+    let name = path.file_name().ok_or_else(|| Error::invalid(format!("{} names no file", path.display())))?;
+    let parent = match parent.canonicalize() {
+        Ok(parent) => parent,
+        // Opening makes it.
+        Err(_) => std::path::absolute(parent).map_err(|error| {
+            Error::new(ErrorKind::Io, format!("the folder of {}", path.display())).because(error)
+        })?,
+    };
+    Ok(parent.join(name))
+}
+
+/// What is known of the databases of one process, by path.
+struct Places {
+    known: Mutex<(u32, HashMap<PathBuf, State>)>,
+    settled: Condvar,
+}
+
+enum State {
+    /// Somebody opens or closes it.
+    Busy,
+    Open(Weak<Open>),
+}
+
+/// What asking for a path comes to.
+enum Claim {
+    /// It is open.
+    Open(Arc<Open>),
+    /// Somebody was busy with it: ask again.
+    Wait,
+    /// It isn't open: who asked must open it, and say so by [`Places::settle`].
+    Yours,
+}
+
+/// The lock is held for a look or an entry only, and never while a database is opened.
+static PLACES: LazyLock<Places> =
+    LazyLock::new(|| Places { known: Mutex::new((process::id(), HashMap::new())), settled: Condvar::new() });
+
+impl Places {
+    /// Does `work` with what this process knows: what a parent knew before a fork is its own business.
+    fn with<T>(&self, work: impl FnOnce(&mut HashMap<PathBuf, State>) -> T) -> T {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0 != process::id() {
+            std::mem::forget(std::mem::take(&mut known.1));
+            known.0 = process::id();
+        }
+        work(&mut known.1)
+    }
+
+    fn claim(&self, place: &Path) -> Claim {
+        let claim = self.with(|known| match known.get(place) {
+            Some(State::Open(open)) => open.upgrade().map_or(Claim::Wait, Claim::Open),
+            Some(State::Busy) => Claim::Wait,
+            None => {
+                known.insert(place.to_owned(), State::Busy);
+                Claim::Yours
+            }
+        });
+        if matches!(claim, Claim::Wait) {
+            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            // Woken, or not: whoever asked looks again.
+            drop(self.settled.wait_timeout(known, LOOK_AGAIN));
+        }
+        claim
+    }
+
+    fn closing(&self, place: &Path) {
+        self.with(|known| known.insert(place.to_owned(), State::Busy));
+    }
+
+    fn settle(&self, place: &Path, open: Option<&Arc<Open>>) {
+        self.with(|known| match open {
+            Some(open) => known.insert(place.to_owned(), State::Open(Arc::downgrade(open))),
+            None => known.remove(place),
+        });
+        self.settled.notify_all();
+    }
+}

@@ -1,0 +1,43 @@
+//! `evergraph._native`: what the Python package calls, with names and tuples where it has classes.
+//!
+//! ```text
+//! database, transaction, snapshot   the three classes; everything long runs by work, without the GIL
+//! handle                            one open database a path; closes with its last handle; forks
+//! names, value, error               names to numbers, values to values, errors to exceptions
+//! read                              one item at a time        tables, csr   in bulk
+//! bulk, arrow_in, arrow_out         tables in and out         import        files in
+//! algorithms                        all of them, by name
+//! ```
+//!
+//! Nothing here is unsafe: Arrow's C interface is pyo3-arrow's business, NumPy's arrays are rust-numpy's.
+
+mod algorithms;
+mod arrow_in;
+mod arrow_out;
+mod bulk;
+mod csr;
+mod database;
+mod error;
+mod handle;
+mod import;
+mod names;
+mod read;
+mod snapshot;
+mod tables;
+mod transaction;
+mod value;
+mod work;
+
+use pyo3::prelude::*;
+
+/// The native half of `evergraph`.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<database::Database>()?;
+    module.add_class::<transaction::Transaction>()?;
+    module.add_class::<snapshot::Snapshot>()?;
+    module.add_function(wrap_pyfunction!(database::open, module)?)?;
+    module.add_function(wrap_pyfunction!(database::check_files, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,249 @@
+//! Reading by name, one item at a time: what snapshots and transactions have in common.
+
+use crate::error::OrRaise;
+use crate::names::{self, EdgeTuple, edge_tuple, vertex};
+use crate::value::{from_python, to_python};
+use evergraph::{Direction, EdgeId, GraphView, ReadByName, Value, ValueRange, VertexId};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt};
+use std::ops::Bound as End;
+
+/// A vertex by its number, or an edge by its tuple.
+#[derive(Clone, Debug)]
+pub enum ItemName {
+    /// A vertex.
+    Vertex(u64),
+    /// An edge.
+    Edge(EdgeTuple),
+}
+
+impl<'py> FromPyObject<'_, 'py> for ItemName {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.cast::<PyInt>().is_ok() {
+            return object.extract().map(Self::Vertex).or(Ok(Self::Vertex(u64::MAX)));
+        }
+        if let Ok(edge) = object.extract() {
+            return Ok(Self::Edge(edge));
+        }
+        // NumPy's integers say that they are one.
+        let index = object.call_method0("__index__").and_then(|index| index.extract());
+        index.map(Self::Vertex).map_err(|_| {
+            let shown = object.repr().map(|text| text.to_string()).unwrap_or_default();
+            let text = format!("{shown} is neither a vertex (an int) nor an edge (an EdgeId)");
+            crate::error::invalid(object.py(), text)
+        })
+    }
+}
+
+/// A vertex or an edge.
+#[derive(Clone, Copy, Debug)]
+pub enum Item {
+    /// A vertex.
+    Vertex(VertexId),
+    /// An edge.
+    Edge(EdgeId),
+}
+
+impl ItemName {
+    /// What it names in `view`.
+    ///
+    /// # Errors
+    /// `NotFoundError` for numbers and names that there aren't.
+    pub fn item(&self, py: Python<'_>, view: &impl GraphView) -> PyResult<Item> {
+        match self {
+            Self::Vertex(number) => Ok(Item::Vertex(vertex(py, *number)?)),
+            Self::Edge(tuple) => Ok(Item::Edge(names::edge(py, &view.catalogue(), tuple)?)),
+        }
+    }
+}
+
+/// One property, or `None`.
+///
+/// # Errors
+/// What reading may meet.
+pub fn get<'py>(
+    py: Python<'py>,
+    view: &impl GraphView,
+    item: &ItemName,
+    key: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let value = match item.item(py, view)? {
+        Item::Vertex(vertex) => ReadByName::get(view, vertex, key),
+        Item::Edge(edge) => ReadByName::get_edge(view, edge, key),
+    };
+    value.or_raise(py)?.map(|value| to_python(py, &value)).transpose()
+}
+
+/// All properties by name.
+///
+/// # Errors
+/// What reading may meet.
+pub fn properties<'py>(
+    py: Python<'py>,
+    view: &impl GraphView,
+    item: &ItemName,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = match item.item(py, view)? {
+        Item::Vertex(vertex) => view.properties(vertex),
+        Item::Edge(edge) => view.edge_property_list(edge),
+    };
+    let properties = PyDict::new(py);
+    for (key, value) in found.or_raise(py)? {
+        properties.set_item(key, to_python(py, &value)?)?;
+    }
+    Ok(properties)
+}
+
+/// Whether the vertex or edge is there.
+///
+/// # Errors
+/// What reading may meet.
+pub fn has(py: Python<'_>, view: &impl GraphView, item: &ItemName) -> PyResult<bool> {
+    match item {
+        ItemName::Vertex(number) if *number > u64::from(u32::MAX) => return Ok(false),
+        ItemName::Edge(tuple) if view.catalogue().edge_type(&tuple.1).is_none() => return Ok(false),
+        _ => {}
+    }
+    match item.item(py, view)? {
+        Item::Vertex(vertex) => {
+            let mut labels = Vec::with_capacity(1);
+            view.labels(&[vertex], &mut labels).or_raise(py)?;
+            Ok(labels[0].is_some())
+        }
+        Item::Edge(edge) => {
+            let mut found = Vec::with_capacity(1);
+            view.has_edges(&[edge], &mut found).or_raise(py)?;
+            Ok(found[0])
+        }
+    }
+}
+
+/// The vertex of `label` whose unique `key` is `value`.
+///
+/// # Errors
+/// `InvalidError` without a unique index.
+pub fn find(
+    py: Python<'_>,
+    view: &impl GraphView,
+    label: &str,
+    key: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Option<u64>> {
+    let found = view.find(label, key, from_python(value)?).or_raise(py)?;
+    Ok(found.map(|vertex| vertex.0.into()))
+}
+
+/// The vertices of `label` whose `key` is `value`.
+///
+/// # Errors
+/// `InvalidError` without an index.
+pub fn find_all(
+    py: Python<'_>,
+    view: &impl GraphView,
+    label: &str,
+    key: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Vec<u64>> {
+    let value = from_python(value)?;
+    let found = py.detach(|| view.find_all(label, key, value)).or_raise(py)?;
+    Ok(found.into_iter().map(|vertex| vertex.0.into()).collect())
+}
+
+/// From `start` on, below `stop`.
+///
+/// # Errors
+/// `InvalidError` for what is no value.
+pub fn value_range(
+    start: Option<&Bound<'_, PyAny>>,
+    stop: Option<&Bound<'_, PyAny>>,
+    descending: bool,
+) -> PyResult<ValueRange> {
+    let from = start.map_or(Ok(End::Unbounded), |start| from_python(start).map(End::Included))?;
+    let to = stop.map_or(Ok(End::Unbounded), |stop| from_python(stop).map(End::Excluded))?;
+    let range = ValueRange::new(from, to);
+    Ok(if descending { range.descending() } else { range })
+}
+
+/// Values with what has them.
+type Ranked<'py, T> = Vec<(Bound<'py, PyAny>, T)>;
+
+fn ranked<'py, T, U>(
+    py: Python<'py>,
+    found: Vec<(Value, T)>,
+    shown: impl Fn(T) -> U,
+) -> PyResult<Ranked<'py, U>> {
+    found.into_iter().map(|(value, item)| Ok((to_python(py, &value)?, shown(item)))).collect()
+}
+
+/// The vertices of `label` whose `key` lies in `range`, with their values.
+///
+/// # Errors
+/// `InvalidError` without an ordered index.
+pub fn range<'py>(
+    py: Python<'py>,
+    view: &impl GraphView,
+    label: &str,
+    key: &str,
+    range: &ValueRange,
+    limit: usize,
+) -> PyResult<Ranked<'py, u64>> {
+    let found = py.detach(|| view.range(label, key, range, limit)).or_raise(py)?;
+    ranked(py, found, |vertex| vertex.0.into())
+}
+
+/// The newest edges of a type from a vertex, with their values.
+///
+/// # Errors
+/// What reading may meet.
+pub fn newest_edges<'py>(
+    py: Python<'py>,
+    view: &impl GraphView,
+    from: u64,
+    edge_type: &str,
+    key: &str,
+    range: &ValueRange,
+    limit: usize,
+) -> PyResult<Ranked<'py, EdgeTuple>> {
+    let from = vertex(py, from)?;
+    let found = py.detach(|| view.newest_edges(from, edge_type, key, range, limit)).or_raise(py)?;
+    let catalogue = view.catalogue();
+    ranked(py, found, |edge| edge_tuple(&catalogue, edge))
+}
+
+/// The edges of a vertex with their other ends.
+///
+/// # Errors
+/// `NotFoundError` for unknown types.
+pub fn edges_of(
+    py: Python<'_>,
+    view: &impl GraphView,
+    of: u64,
+    types: &[String],
+    direction: Direction,
+) -> PyResult<Vec<(EdgeTuple, u64)>> {
+    let of = vertex(py, of)?;
+    let types: Vec<&str> = types.iter().map(String::as_str).collect();
+    let found = py.detach(|| view.edges(of, direction, &types)).or_raise(py)?;
+    let catalogue = view.catalogue();
+    Ok(found.into_iter().map(|(edge, other)| (edge_tuple(&catalogue, edge), other.0.into())).collect())
+}
+
+/// The number of edges of a vertex.
+///
+/// # Errors
+/// `NotFoundError` for unknown types.
+pub fn degree(
+    py: Python<'_>,
+    view: &impl GraphView,
+    of: u64,
+    types: &[String],
+    direction: Direction,
+) -> PyResult<u64> {
+    let of = vertex(py, of)?;
+    let types = names::edge_types(&view.catalogue(), types).or_raise(py)?;
+    let mut degrees = Vec::with_capacity(1);
+    view.degrees(&[of], types.as_deref(), direction, &mut degrees).or_raise(py)?;
+    Ok(degrees[0])
+}

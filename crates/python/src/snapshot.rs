@@ -1,0 +1,343 @@
+//! `Snapshot`: a view of one moment, shared between threads, gone when it is closed or collected.
+
+use crate::algorithms::{self, Algorithm};
+use crate::arrow_out::{TableBuilder, into_pyarrow};
+use crate::csr::{CsrPiece, csr};
+use crate::error::{OrRaise, exception};
+use crate::handle::{Held, Open};
+use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
+use crate::read::{self, ItemName};
+use crate::tables;
+use crate::work;
+use evergraph::algorithms::control::Control;
+use evergraph::graph::topology::Projection;
+use evergraph::{Freeze, GraphView, ReadByName, VertexId};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// A snapshot and the database that it keeps open.
+struct Taken {
+    // First: it is dropped before the database may close.
+    snapshot: evergraph::Snapshot,
+    open: Arc<Open>,
+}
+
+/// A read-only view of one moment.
+///
+/// Concurrency: whoever reads has a share of it, so that closing never takes it away under a reader.
+#[pyclass(frozen, module = "evergraph._native")]
+pub struct Snapshot {
+    taken: Held<RwLock<Option<Arc<Taken>>>>,
+}
+
+/// Offsets, neighbours and, if asked for, weights.
+type CsrArrays<'py> =
+    (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<f64>>>);
+
+/// Names with how many there are.
+type Counts = Vec<(String, u64)>;
+
+/// Vertices, offsets, neighbours as a table of one column, and whether they are shared.
+type CsrPieceArrays<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>, bool);
+
+impl Snapshot {
+    /// Takes one.
+    #[must_use]
+    pub fn take(open: Arc<Open>) -> Self {
+        let snapshot = open.database().snapshot();
+        Self { taken: Held::new(RwLock::new(Some(Arc::new(Taken { snapshot, open })))) }
+    }
+
+    fn share(&self, py: Python<'_>) -> PyResult<Arc<Taken>> {
+        let taken = self.taken.get(py)?.read().unwrap_or_else(PoisonError::into_inner);
+        taken
+            .clone()
+            .ok_or_else(|| exception(py, "SnapshotClosed", "the snapshot was closed: take another one"))
+    }
+}
+
+fn ids(py: Python<'_>, vertices: &PyReadonlyArray1<'_, u64>) -> PyResult<Vec<VertexId>> {
+    vertices.as_array().iter().map(|number| vertex(py, *number)).collect()
+}
+
+#[pymethods]
+impl Snapshot {
+    #[getter]
+    fn timestamp(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.share(py)?.snapshot.timestamp().0)
+    }
+
+    #[getter]
+    fn is_open(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.taken.get(py)?.read().unwrap_or_else(PoisonError::into_inner).is_some())
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let taken = self.taken.get(py)?.write().unwrap_or_else(PoisonError::into_inner).take();
+        // Perhaps the last handle: closing may wait for the disk.
+        if let Some(Taken { snapshot, open }) = taken.and_then(Arc::into_inner) {
+            return py
+                .detach(|| {
+                    drop(snapshot);
+                    Open::let_go(open)
+                })
+                .or_raise(py);
+        }
+        Ok(())
+    }
+
+    /// Labels with counts, edge types with counts.
+    fn counts(&self, py: Python<'_>) -> PyResult<(Counts, Counts)> {
+        let taken = self.share(py)?;
+        let catalogue = taken.snapshot.catalogue();
+        let counts = py.detach(|| taken.snapshot.statistics()).or_raise(py)?;
+        let vertices =
+            counts.vertices.iter().map(|(id, count)| (catalogue.label_name(*id).to_string(), *count));
+        let edges =
+            counts.edges.iter().map(|(id, count)| (catalogue.edge_type_name(*id).to_string(), *count));
+        Ok((vertices.collect(), edges.collect()))
+    }
+
+    /// Names of the properties, with their types, of a label or an edge type.
+    fn schema(&self, py: Python<'_>, name: &str, of_edges: bool) -> PyResult<Vec<(String, String)>> {
+        let taken = self.share(py)?;
+        let catalogue = taken.snapshot.catalogue();
+        let owner = match of_edges {
+            true => evergraph::graph::catalogue::Owner::EdgeType(
+                crate::names::edge_type(&catalogue, name).or_raise(py)?,
+            ),
+            false => {
+                evergraph::graph::catalogue::Owner::Label(crate::names::label(&catalogue, name).or_raise(py)?)
+            }
+        };
+        let properties = catalogue.properties_of(owner);
+        Ok(properties
+            .map(|(key, kind)| (catalogue.key_name(key).to_string(), kind.name().to_owned()))
+            .collect())
+    }
+
+    fn get<'py>(&self, py: Python<'py>, item: ItemName, key: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        read::get(py, &self.share(py)?.snapshot, &item, key)
+    }
+
+    fn properties<'py>(&self, py: Python<'py>, item: ItemName) -> PyResult<Bound<'py, PyDict>> {
+        read::properties(py, &self.share(py)?.snapshot, &item)
+    }
+
+    fn has(&self, py: Python<'_>, item: ItemName) -> PyResult<bool> {
+        read::has(py, &self.share(py)?.snapshot, &item)
+    }
+
+    fn label(&self, py: Python<'_>, number: u64) -> PyResult<Option<String>> {
+        self.share(py)?.snapshot.label_of(vertex(py, number)?).or_raise(py)
+    }
+
+    fn find(
+        &self,
+        py: Python<'_>,
+        label: &str,
+        key: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<u64>> {
+        read::find(py, &self.share(py)?.snapshot, label, key, value)
+    }
+
+    fn find_all(
+        &self,
+        py: Python<'_>,
+        label: &str,
+        key: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<u64>> {
+        read::find_all(py, &self.share(py)?.snapshot, label, key, value)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
+    fn range<'py>(
+        &self,
+        py: Python<'py>,
+        label: &str,
+        key: &str,
+        start: Option<&Bound<'py, PyAny>>,
+        stop: Option<&Bound<'py, PyAny>>,
+        limit: usize,
+        descending: bool,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, u64)>> {
+        let range = read::value_range(start, stop, descending)?;
+        read::range(py, &self.share(py)?.snapshot, label, key, &range, limit)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
+    fn newest_edges<'py>(
+        &self,
+        py: Python<'py>,
+        number: u64,
+        edge_type: &str,
+        key: &str,
+        start: Option<&Bound<'py, PyAny>>,
+        stop: Option<&Bound<'py, PyAny>>,
+        limit: usize,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, EdgeTuple)>> {
+        let range = read::value_range(start, stop, false)?;
+        read::newest_edges(py, &self.share(py)?.snapshot, number, edge_type, key, &range, limit)
+    }
+
+    fn edges_of(
+        &self,
+        py: Python<'_>,
+        number: u64,
+        types: Vec<String>,
+        side: &str,
+    ) -> PyResult<Vec<(EdgeTuple, u64)>> {
+        read::edges_of(py, &self.share(py)?.snapshot, number, &types, direction(py, side)?)
+    }
+
+    fn degree(&self, py: Python<'_>, number: u64, types: Vec<String>, side: &str) -> PyResult<u64> {
+        read::degree(py, &self.share(py)?.snapshot, number, &types, direction(py, side)?)
+    }
+
+    fn vertices<'py>(
+        &self,
+        py: Python<'py>,
+        labels: Vec<String>,
+        properties: Option<Vec<String>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let taken = self.share(py)?;
+        let read =
+            |watch: &work::Watch| tables::vertices(&taken.snapshot, &labels, properties.as_deref(), watch);
+        into_pyarrow(py, work::run(py, progress, read)?)
+    }
+
+    fn properties_of<'py>(
+        &self,
+        py: Python<'py>,
+        vertices: PyReadonlyArray1<'py, u64>,
+        properties: Option<Vec<String>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let taken = self.share(py)?;
+        let vertices = ids(py, &vertices)?;
+        let owners = tables::label_owners(&taken.snapshot.catalogue(), &[]).or_raise(py)?;
+        let read = |watch: &work::Watch| {
+            tables::of_vertices(&taken.snapshot, &vertices, &owners, properties.as_deref(), watch)
+        };
+        into_pyarrow(py, work::run(py, progress, read)?)
+    }
+
+    fn edges<'py>(
+        &self,
+        py: Python<'py>,
+        types: Vec<String>,
+        properties: Option<Vec<String>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let taken = self.share(py)?;
+        let read = |watch: &work::Watch| tables::edges(&taken.snapshot, &types, properties.as_deref(), watch);
+        into_pyarrow(py, work::run(py, progress, read)?)
+    }
+
+    fn neighbors<'py>(
+        &self,
+        py: Python<'py>,
+        vertices: PyReadonlyArray1<'py, u64>,
+        types: Vec<String>,
+        side: &str,
+        properties: Option<Vec<String>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let taken = self.share(py)?;
+        let (of, side) = (ids(py, &vertices)?, direction(py, side)?);
+        let read = |watch: &work::Watch| {
+            tables::neighbors(&taken.snapshot, &of, &types, side, properties.as_deref(), watch)
+        };
+        into_pyarrow(py, work::run(py, progress, read)?)
+    }
+
+    fn degrees<'py>(
+        &self,
+        py: Python<'py>,
+        vertices: PyReadonlyArray1<'py, u64>,
+        types: Vec<String>,
+        side: &str,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let taken = self.share(py)?;
+        let (of, side) = (ids(py, &vertices)?, direction(py, side)?);
+        let found = work::run(py, None, |watch| {
+            let types = crate::names::edge_types(&taken.snapshot.catalogue(), &types)?;
+            let mut degrees = Vec::with_capacity(of.len());
+            for batch in of.chunks(tables::BATCH) {
+                watch.cancel.check()?;
+                taken.snapshot.degrees(batch, types.as_deref(), side, &mut degrees)?;
+            }
+            Ok(degrees)
+        })?;
+        Ok(found.into_pyarray(py))
+    }
+
+    fn csr<'py>(
+        &self,
+        py: Python<'py>,
+        scope: ScopeNames,
+        side: &str,
+        weight_name: Option<WeightName>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<CsrArrays<'py>> {
+        let taken = self.share(py)?;
+        let side = direction(py, side)?;
+        let found = work::run(py, progress, |watch| {
+            let snapshot = &taken.snapshot;
+            let catalogue = snapshot.catalogue();
+            let weight = weight(&catalogue, weight_name.as_ref())?;
+            let control = Control::new(snapshot.budget()).with_cancel(&watch.cancel);
+            let weighted = weight.is_some();
+            let topology = scope.scope(&catalogue)?.freeze(snapshot, side, weight, &control)?;
+            csr(&topology, side, weighted, watch)
+        })?;
+        let weights = weight_name.map(|_| found.weights.into_pyarray(py));
+        Ok((found.offsets.into_pyarray(py), found.neighbors.into_pyarray(py), weights))
+    }
+
+    /// The pieces: vertices, offsets, neighbours, and whether the last are the database's own array.
+    fn csr_pieces<'py>(
+        &self,
+        py: Python<'py>,
+        edge_type: &str,
+        side: &str,
+    ) -> PyResult<Vec<CsrPieceArrays<'py>>> {
+        let taken = self.share(py)?;
+        let side = direction(py, side)?;
+        let pieces = work::run(py, None, |_| {
+            let snapshot = &taken.snapshot;
+            let types = Some(vec![crate::names::edge_type(&snapshot.catalogue(), edge_type)?]);
+            let topology = snapshot.freeze(&Projection { types, ..Projection::all(side) })?;
+            let lists = topology.shared_lists(side)?;
+            Ok(lists.into_iter().map(CsrPiece::new).collect::<Vec<_>>())
+        })?;
+        let arrays = pieces.into_iter().map(|piece| {
+            let mut table = TableBuilder::default();
+            table.push("neighbor", piece.neighbors);
+            let neighbors = into_pyarrow(py, table.finish().or_raise(py)?)?;
+            let (vertices, offsets) = (piece.vertices.into_pyarray(py), piece.offsets.into_pyarray(py));
+            Ok((vertices, offsets, neighbors, piece.shared))
+        });
+        arrays.collect()
+    }
+
+    fn algorithm<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        parameters: &Bound<'py, PyDict>,
+        scope: ScopeNames,
+        keys: Vec<String>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let taken = self.share(py)?;
+        let algorithm = Algorithm::chosen(py, name, parameters)?;
+        let run = |watch: &work::Watch| algorithms::run(&taken.snapshot, &algorithm, &scope, &keys, watch);
+        into_pyarrow(py, work::run(py, progress, run)?)
+    }
+}

@@ -1,0 +1,382 @@
+//! `Transaction`: buffered writes and reads of them, used by one thread at a time.
+
+use crate::bulk;
+use crate::error::{OrRaise, exception, invalid};
+use crate::handle::{Held, Open};
+use crate::names::{EdgeTuple, direction, edge_tuple, vertex};
+use crate::read::{self, Item, ItemName};
+use crate::value::{fitted, from_python};
+use crate::work;
+use evergraph::graph::catalogue::Owner;
+use evergraph::graph::id::{KeyId, LabelId};
+use evergraph::graph::transaction::Transaction as _;
+use evergraph::graph::value::ValueType;
+use evergraph::{GraphView, ReadByName, TransactionOptions, Value};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Arc, Mutex, TryLockError};
+
+/// A transaction and the database that it keeps open.
+struct Begun {
+    transaction: evergraph::Transaction,
+    open: Arc<Open>,
+}
+
+/// A read-write transaction.
+///
+/// Concurrency: the lock is only tried, so that a second thread gets an error instead of waiting with the GIL.
+#[pyclass(frozen, module = "evergraph._native")]
+pub struct Transaction {
+    begun: Held<Mutex<Option<Begun>>>,
+}
+
+impl Transaction {
+    /// Begins one.
+    #[must_use]
+    pub fn begin(open: Arc<Open>, options: TransactionOptions) -> Self {
+        let transaction = open.database().begin_with(options);
+        Self { begun: Held::new(Mutex::new(Some(Begun { transaction, open }))) }
+    }
+
+    /// The same for one that a retry began.
+    pub fn of(open: Arc<Open>, transaction: evergraph::Transaction) -> Self {
+        Self { begun: Held::new(Mutex::new(Some(Begun { transaction, open }))) }
+    }
+
+    fn slot<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Option<Begun>) -> PyResult<T>) -> PyResult<T> {
+        match self.begun.get(py)?.try_lock() {
+            Ok(mut slot) => work(&mut slot),
+            Err(TryLockError::Poisoned(_)) => {
+                Err(exception(py, "TransactionClosed", "a bug ended this transaction: its writes are gone"))
+            }
+            Err(TryLockError::WouldBlock) => {
+                let text = "another thread is using this transaction: one belongs to one thread at a time";
+                Err(exception(py, "BusyError", text))
+            }
+        }
+    }
+
+    fn with<T>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut evergraph::Transaction) -> PyResult<T>,
+    ) -> PyResult<T> {
+        self.slot(py, |slot| match slot {
+            Some(begun) => work(&mut begun.transaction),
+            None => Err(ended(py)),
+        })
+    }
+}
+
+fn ended(py: Python<'_>) -> PyErr {
+    exception(py, "TransactionClosed", "the transaction was committed or rolled back: begin another one")
+}
+
+/// What a vertex or an edge is to have.
+type Properties = Vec<(KeyId, Value)>;
+
+/// Keys and values to write to an item of `owner`; those that are `None` are left out, or in `removed`.
+fn changes(
+    transaction: &mut evergraph::Transaction,
+    owner: Owner,
+    properties: &Bound<'_, PyDict>,
+) -> PyResult<(Properties, Vec<KeyId>)> {
+    let py = properties.py();
+    let (mut set, mut removed) = (Vec::with_capacity(properties.len()), Vec::new());
+    for (name, value) in properties {
+        let name: String = name.extract()?;
+        let key = transaction.by_id().key(&name).or_raise(py)?;
+        if value.is_none() {
+            removed.push(key);
+            continue;
+        }
+        let value = from_python(&value)?;
+        let wanted = match value {
+            // Only a whole number may have to change.
+            Value::I64(_) => transaction.by_id_ref().catalogue().property_type(owner, key),
+            _ => None,
+        };
+        set.push((key, fitted(value, wanted)));
+    }
+    Ok((set, removed))
+}
+
+fn label_of(py: Python<'_>, transaction: &evergraph::Transaction, number: u64) -> PyResult<LabelId> {
+    let mut labels = Vec::with_capacity(1);
+    transaction.by_id_ref().labels(&[vertex(py, number)?], &mut labels).or_raise(py)?;
+    labels[0].ok_or_else(|| exception(py, "NotFoundError", &format!("vertex {number} isn't there")))
+}
+
+#[pymethods]
+impl Transaction {
+    fn add_vertex(&self, py: Python<'_>, label: &str, properties: &Bound<'_, PyDict>) -> PyResult<u64> {
+        self.with(py, |transaction| {
+            let label = transaction.by_id().label(label).or_raise(py)?;
+            let (set, _) = changes(transaction, Owner::Label(label), properties)?;
+            Ok(transaction.by_id().add_vertex(label, &set).or_raise(py)?.0.into())
+        })
+    }
+
+    fn put_vertex(
+        &self,
+        py: Python<'_>,
+        label: &str,
+        key: &str,
+        value: &Bound<'_, PyAny>,
+        properties: &Bound<'_, PyDict>,
+    ) -> PyResult<u64> {
+        self.with(py, |transaction| {
+            let value = from_python(value)?;
+            let (name, label) = (label, transaction.by_id().label(label).or_raise(py)?);
+            let unique = transaction.by_id().key(key).or_raise(py)?;
+            let owner = Owner::Label(label);
+            let catalogue = transaction.by_id_ref().catalogue();
+            if !catalogue.is_unique(owner, unique) {
+                let text = format!("put_vertex finds the vertex by a unique key, and {name}.{key} is none");
+                return Err(invalid(py, text));
+            }
+            let value = fitted(value, catalogue.property_type(owner, unique));
+            let (mut set, _) = changes(transaction, owner, properties)?;
+            set.retain(|(other, _)| *other != unique);
+            let Some(found) = transaction.find(name, key, value.clone()).or_raise(py)? else {
+                set.push((unique, value));
+                return Ok(transaction.by_id().add_vertex(label, &set).or_raise(py)?.0.into());
+            };
+            let old = transaction.by_id_ref().vertex_property_map(found).or_raise(py)?;
+            for (other, _) in old {
+                if other != unique && set.iter().all(|(key, _)| *key != other) {
+                    transaction.by_id().set_vertex_property(found, other, None).or_raise(py)?;
+                }
+            }
+            for (key, value) in set {
+                transaction.by_id().set_vertex_property(found, key, Some(value)).or_raise(py)?;
+            }
+            Ok(found.0.into())
+        })
+    }
+
+    fn add_edge(
+        &self,
+        py: Python<'_>,
+        source: u64,
+        edge_type: &str,
+        target: u64,
+        properties: &Bound<'_, PyDict>,
+        put: bool,
+    ) -> PyResult<EdgeTuple> {
+        self.with(py, |transaction| {
+            let (source, target) = (vertex(py, source)?, vertex(py, target)?);
+            let edge_type = transaction.by_id().edge_type(edge_type).or_raise(py)?;
+            let (set, _) = changes(transaction, Owner::EdgeType(edge_type), properties)?;
+            let by_id = transaction.by_id();
+            let edge = match put {
+                true => by_id.put_edge(source, edge_type, target, &set),
+                false => by_id.add_edge(source, edge_type, target, &set),
+            };
+            Ok(edge_tuple(&transaction.by_id_ref().catalogue(), edge.or_raise(py)?))
+        })
+    }
+
+    fn set(&self, py: Python<'_>, item: ItemName, properties: &Bound<'_, PyDict>) -> PyResult<()> {
+        self.with(py, |transaction| {
+            let found = item.item(py, transaction.by_id_ref())?;
+            let owner = match (&item, found) {
+                (ItemName::Vertex(number), _) => Owner::Label(label_of(py, transaction, *number)?),
+                (_, Item::Edge(edge)) => Owner::EdgeType(edge.edge_type),
+                (ItemName::Edge(_), Item::Vertex(vertex)) => {
+                    Owner::Label(label_of(py, transaction, vertex.0.into())?)
+                }
+            };
+            let (set, removed) = changes(transaction, owner, properties)?;
+            let set = set.into_iter().map(|(key, value)| (key, Some(value)));
+            for (key, value) in set.chain(removed.into_iter().map(|key| (key, None))) {
+                match found {
+                    Item::Vertex(vertex) => transaction.by_id().set_vertex_property(vertex, key, value),
+                    Item::Edge(edge) => transaction.by_id().set_edge_property(edge, key, value),
+                }
+                .or_raise(py)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn delete(&self, py: Python<'_>, item: ItemName) -> PyResult<()> {
+        self.with(py, |transaction| match item.item(py, transaction.by_id_ref())? {
+            Item::Vertex(vertex) => transaction.delete_vertex(vertex).or_raise(py),
+            Item::Edge(edge) => transaction.delete_edge(edge).or_raise(py),
+        })
+    }
+
+    fn declare_property(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        of_edges: bool,
+        key: &str,
+        value_type: &str,
+    ) -> PyResult<()> {
+        let value_type = type_named(py, value_type)?;
+        self.with(py, |transaction| {
+            let by_id = transaction.by_id();
+            let key = by_id.key(key).or_raise(py)?;
+            if of_edges {
+                let edge_type = by_id.edge_type(name).or_raise(py)?;
+                return by_id.declare_edge_property(edge_type, key, value_type).or_raise(py);
+            }
+            let label = by_id.label(name).or_raise(py)?;
+            by_id.declare_vertex_property(label, key, value_type).or_raise(py)
+        })
+    }
+
+    fn declare_simple(&self, py: Python<'_>, edge_type: &str) -> PyResult<()> {
+        self.with(py, |transaction| transaction.by_id().declare_simple_type(edge_type).or_raise(py).map(drop))
+    }
+
+    fn declare_newest_first(
+        &self,
+        py: Python<'_>,
+        edge_type: &str,
+        key: &str,
+        value_type: &str,
+    ) -> PyResult<()> {
+        let value_type = type_named(py, value_type)?;
+        self.with(py, |transaction| transaction.declare_newest_first(edge_type, key, value_type).or_raise(py))
+    }
+
+    fn get<'py>(&self, py: Python<'py>, item: ItemName, key: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.with(py, |transaction| read::get(py, transaction.by_id_ref(), &item, key))
+    }
+
+    fn properties<'py>(&self, py: Python<'py>, item: ItemName) -> PyResult<Bound<'py, PyDict>> {
+        self.with(py, |transaction| read::properties(py, transaction.by_id_ref(), &item))
+    }
+
+    fn has(&self, py: Python<'_>, item: ItemName) -> PyResult<bool> {
+        self.with(py, |transaction| read::has(py, transaction.by_id_ref(), &item))
+    }
+
+    fn label(&self, py: Python<'_>, number: u64) -> PyResult<Option<String>> {
+        self.with(py, |transaction| transaction.by_id_ref().label_of(vertex(py, number)?).or_raise(py))
+    }
+
+    fn find(
+        &self,
+        py: Python<'_>,
+        label: &str,
+        key: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<u64>> {
+        self.with(py, |transaction| read::find(py, transaction.by_id_ref(), label, key, value))
+    }
+
+    fn find_all(
+        &self,
+        py: Python<'_>,
+        label: &str,
+        key: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<u64>> {
+        self.with(py, |transaction| read::find_all(py, transaction.by_id_ref(), label, key, value))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
+    fn range<'py>(
+        &self,
+        py: Python<'py>,
+        label: &str,
+        key: &str,
+        start: Option<&Bound<'py, PyAny>>,
+        stop: Option<&Bound<'py, PyAny>>,
+        limit: usize,
+        descending: bool,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, u64)>> {
+        let range = read::value_range(start, stop, descending)?;
+        self.with(py, |transaction| read::range(py, transaction.by_id_ref(), label, key, &range, limit))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
+    fn newest_edges<'py>(
+        &self,
+        py: Python<'py>,
+        number: u64,
+        edge_type: &str,
+        key: &str,
+        start: Option<&Bound<'py, PyAny>>,
+        stop: Option<&Bound<'py, PyAny>>,
+        limit: usize,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, EdgeTuple)>> {
+        let range = read::value_range(start, stop, false)?;
+        self.with(py, |transaction| {
+            read::newest_edges(py, transaction.by_id_ref(), number, edge_type, key, &range, limit)
+        })
+    }
+
+    fn edges_of(
+        &self,
+        py: Python<'_>,
+        number: u64,
+        types: Vec<String>,
+        side: &str,
+    ) -> PyResult<Vec<(EdgeTuple, u64)>> {
+        let side = direction(py, side)?;
+        self.with(py, |transaction| read::edges_of(py, transaction.by_id_ref(), number, &types, side))
+    }
+
+    fn degree(&self, py: Python<'_>, number: u64, types: Vec<String>, side: &str) -> PyResult<u64> {
+        let side = direction(py, side)?;
+        self.with(py, |transaction| read::degree(py, transaction.by_id_ref(), number, &types, side))
+    }
+
+    fn add_vertices(&self, py: Python<'_>, label: &str, table: bulk::Table) -> PyResult<Vec<u64>> {
+        self.with(py, |transaction| {
+            work::run(py, None, |watch| bulk::add_vertices(transaction, label, &table, watch))
+        })
+    }
+
+    fn write_edges(
+        &self,
+        py: Python<'_>,
+        edge_type: &str,
+        edges: bulk::EdgeColumns,
+        put: bool,
+    ) -> PyResult<u64> {
+        self.with(py, |transaction| {
+            work::run(py, None, |watch| bulk::write_edges(transaction, edge_type, &edges, put, watch))
+        })
+    }
+
+    /// The moment of the commit, and edges that got another discriminator: old, new.
+    fn commit(&self, py: Python<'_>) -> PyResult<(u64, Vec<(EdgeTuple, EdgeTuple)>)> {
+        self.slot(py, |slot| {
+            let Begun { transaction, open } = slot.take().ok_or_else(|| ended(py))?;
+            let committed = py.detach(|| transaction.commit()).or_raise(py)?;
+            let catalogue = open.database().store().catalogue();
+            let tuple = |edge| edge_tuple(&catalogue, edge);
+            let renamed = committed.renamed.into_iter().map(|(old, new)| (tuple(old), tuple(new))).collect();
+            // Perhaps the last handle: closing may wait for the disk.
+            py.detach(|| drop(open));
+            Ok((committed.timestamp.0, renamed))
+        })
+    }
+
+    fn rollback(&self, py: Python<'_>) -> PyResult<()> {
+        self.slot(py, |slot| {
+            let begun = slot.take();
+            py.detach(|| drop(begun));
+            Ok(())
+        })
+    }
+
+    #[getter]
+    fn is_open(&self, py: Python<'_>) -> PyResult<bool> {
+        self.slot(py, |slot| Ok(slot.is_some()))
+    }
+}
+
+/// The type that schemas call `name`.
+///
+/// # Errors
+/// `InvalidError`, with those that there are.
+pub fn type_named(py: Python<'_>, name: &str) -> PyResult<ValueType> {
+    name.parse().map_err(|error| invalid(py, format!("{error}")))
+}

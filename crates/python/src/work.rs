@@ -1,0 +1,137 @@
+//! Work that takes long: without the GIL, watched, and stopped by Ctrl-C.
+//!
+//! ```text
+//! Python's thread   releases the GIL, waits; every 50 ms takes it: signals? progress to tell?
+//! worker            does the work inside the pool of threads; never needs the GIL
+//! ```
+//!
+//! The pool belongs to a process: after a fork its threads are gone, so the child gets one of its own.
+
+use crate::error::{OrRaise, exception};
+use evergraph::Result;
+use evergraph::graph::cancel::CancelFlag;
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often signals are looked for and progress is told.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How far some work is.
+#[derive(Clone, Debug)]
+struct Told {
+    phase: String,
+    fraction: Option<f64>,
+    text: String,
+}
+
+/// What work is given: whom to tell, when to stop.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Set when the work shall stop.
+    pub cancel: CancelFlag,
+    latest: Mutex<Option<Told>>,
+}
+
+impl Watch {
+    /// Tells how far `phase` is, from 0 to 1 where that is known. Cheap enough for every step of a kernel.
+    pub fn tell(&self, phase: &str, fraction: Option<f64>, text: impl FnOnce() -> String) {
+        let told = Told { phase: phase.to_owned(), fraction, text: text() };
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+    }
+
+    fn take(&self) -> Option<Told> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// `done` of `total` as a fraction, if there is a total.
+pub fn fraction(done: u64, total: u64) -> Option<f64> {
+    (total > 0).then(|| done as f64 / total as f64)
+}
+
+/// Does `work` without the GIL. `progress(phase, fraction, text)` is called now and then, and stops it by
+/// answering `False` or by raising.
+///
+/// # Errors
+/// What `work` says, Ctrl-C (`KeyboardInterrupt`), what `progress` raises.
+pub fn run<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Watch) -> Result<T> + Send,
+) -> PyResult<T> {
+    let progress = progress.map(|callable| callable.clone().unbind());
+    let pool = pool(py)?;
+    let watch = Watch::default();
+    let (done, stopped) = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (finished, waiting) = channel::<()>();
+            let watch = &watch;
+            let worker = scope.spawn(move || {
+                // Dropped when the work ends, by a panic too.
+                let _finished = finished;
+                pool.install(|| work(watch))
+            });
+            let mut stopped = None;
+            while waiting.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                if stopped.is_none()
+                    && let Err(error) = Python::attach(|py| look_up(py, watch, progress.as_ref()))
+                {
+                    watch.cancel.cancel();
+                    stopped = Some(error);
+                }
+            }
+            let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (done, stopped)
+        })
+    });
+    match stopped {
+        Some(error) => Err(error),
+        None => {
+            if let Some(progress) = &progress
+                && let Some(told) = watch.take()
+            {
+                progress.call1(py, (told.phase, told.fraction, told.text))?;
+            }
+            done.or_raise(py)
+        }
+    }
+}
+
+/// Looks for signals, and tells what there is to tell.
+fn look_up(py: Python<'_>, watch: &Watch, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    py.check_signals()?;
+    let (Some(progress), Some(told)) = (progress, watch.take()) else { return Ok(()) };
+    let answer = progress.call1(py, (told.phase, told.fraction, told.text))?;
+    match answer.extract::<bool>(py) {
+        Ok(false) => Err(exception(py, "CancelledError", "cancelled: the progress callback answered False")),
+        _ => Ok(()),
+    }
+}
+
+/// The threads of one process.
+struct Pool {
+    process: u32,
+    threads: Arc<ThreadPool>,
+}
+
+static POOL: Mutex<Option<Pool>> = Mutex::new(None);
+
+/// The threads of this process.
+fn pool(py: Python<'_>) -> PyResult<Arc<ThreadPool>> {
+    let process = std::process::id();
+    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*pool {
+        Some(known) if known.process == process => return Ok(Arc::clone(&known.threads)),
+        // A parent's: dropping it would wait for threads that aren't there.
+        Some(_) => std::mem::forget(pool.take()),
+        None => {}
+    }
+    let threads = ThreadPoolBuilder::new().thread_name(|at| format!("evergraph-{at}")).build();
+    let threads = threads.map_err(|error| exception(py, "IoError", &format!("start threads: {error}")))?;
+    let threads = Arc::new(threads);
+    *pool = Some(Pool { process, threads: Arc::clone(&threads) });
+    Ok(threads)
+}

@@ -1,0 +1,69 @@
+"""Evergraph: a transactional property graph that is analysed where it lives.
+
+Open a database, change it in transactions, and run algorithms on a snapshot while others go on writing.
+
+>>> import evergraph as eg
+>>> db = eg.open()  # eg.open("social.eg") keeps it on disk
+>>> with db.begin() as tx:
+...     ada = tx.add_vertex("Person", name="Ada", born=1815)
+...     charles = tx.add_vertex("Person", name="Charles")
+...     edge = tx.add_edge(ada, "KNOWS", charles, since=1833)
+>>> with db.snapshot() as snapshot:
+...     ranks = snapshot.pagerank(keys="name")
+>>> ranks.column_names
+['vertex', 'score', 'name']
+
+``help(evergraph.Database)``, ``Transaction`` and ``Snapshot`` describe the rest; ``evergraph.values`` says what
+properties can hold, ``evergraph.errors`` what can go wrong, ``evergraph.progress`` how long work is watched.
+"""
+
+from evergraph._native import __version__
+from evergraph.algorithms import Condition
+from evergraph.database import Database, check_files, open  # noqa: A004 - eg.open is the name
+from evergraph.errors import (
+    BusyError,
+    CancelledError,
+    ClosedError,
+    ConflictError,
+    CorruptionError,
+    DatabaseClosed,
+    EvergraphError,
+    ForkError,
+    InvalidError,
+    IoError,
+    LimitError,
+    NotFoundError,
+    SnapshotClosed,
+    TransactionClosed,
+)
+from evergraph.snapshot import CompactCsr, CsrPiece, Snapshot
+from evergraph.transaction import Transaction
+from evergraph.values import Duration, EdgeId
+
+__all__ = [
+    "BusyError",
+    "CancelledError",
+    "ClosedError",
+    "CompactCsr",
+    "Condition",
+    "ConflictError",
+    "CorruptionError",
+    "CsrPiece",
+    "Database",
+    "DatabaseClosed",
+    "Duration",
+    "EdgeId",
+    "EvergraphError",
+    "ForkError",
+    "InvalidError",
+    "IoError",
+    "LimitError",
+    "NotFoundError",
+    "Snapshot",
+    "SnapshotClosed",
+    "Transaction",
+    "TransactionClosed",
+    "__version__",
+    "check_files",
+    "open",
+]

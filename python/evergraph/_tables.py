@@ -1,0 +1,107 @@
+"""Tables in: whatever people keep rows in, as one Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evergraph.errors import InvalidError
+
+__all__ = ["ids_of", "table_of"]
+
+
+def table_of(data: Any, columns: tuple[str, ...] = ()) -> pa.Table:
+    """Give ``data`` as a table.
+
+    Parameters
+    ----------
+    data
+        Anything with Arrow's C stream or C array interface (pyarrow, Polars, DuckDB, ...), a pandas data frame
+        (without its index), a structured NumPy array, a mapping of columns, or an iterable of mappings. With
+        `columns` also a NumPy array of shape (rows, columns).
+    columns
+        What the columns of such an array are called.
+
+    Raises
+    ------
+    InvalidError
+        For anything else, and for columns that Arrow can't have.
+    """
+    try:
+        return _table_of(data, columns)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise InvalidError(f"these rows can't be a table: {error}") from error
+
+
+def _table_of(data: Any, columns: tuple[str, ...]) -> pa.Table:
+    if isinstance(data, pa.Table):
+        return data
+    if type(data).__module__.partition(".")[0] == "pandas":
+        return pa.Table.from_pandas(data, preserve_index=False)
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        return pa.table(data)
+    if isinstance(data, np.ndarray):
+        return _of_array(data, columns)
+    if isinstance(data, Mapping):
+        return pa.table({name: _column(values) for name, values in data.items()})
+    if isinstance(data, Iterable) and not isinstance(data, str | bytes):
+        return _of_rows(data)
+    raise InvalidError(f"a table is wanted, or rows of one, not {type(data).__name__}")
+
+
+def _of_array(data: np.ndarray[Any, Any], columns: tuple[str, ...]) -> pa.Table:
+    if data.dtype.names is not None:
+        return pa.table({name: pa.array(np.ascontiguousarray(data[name])) for name in data.dtype.names})
+    if data.ndim == 2 and columns and data.shape[1] == len(columns):
+        if data.dtype.kind == "f" and np.all(data == np.floor(data)) and np.all(np.abs(data) < 2**53):
+            # What NumPy makes of numbers of vertices (uint64) beside Python's (int64).
+            data = data.astype(np.int64)
+        return pa.table({name: pa.array(np.ascontiguousarray(data[:, at])) for at, name in enumerate(columns)})
+    wanted = f", or one of shape (rows, {len(columns)})" if columns else ""
+    raise InvalidError(f"a structured array is wanted{wanted}, not one of {data.dtype} and shape {data.shape}")
+
+
+def _column(values: Any) -> Any:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if hasattr(values, "__arrow_c_stream__") and not isinstance(values, np.ndarray):
+        return pa.chunked_array(values)
+    return pa.array(values)
+
+
+def _of_rows(rows: Iterable[Any]) -> pa.Table:
+    """Columns are all keys that a row has, in the order of their first row; absent ones are nulls."""
+    gathered: dict[str, list[Any]] = {}
+    for count, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise InvalidError(f"row {count}: a mapping is wanted, not {type(row).__name__}")
+        for name, value in row.items():
+            column = gathered.setdefault(name, [])
+            column.extend([None] * (count - len(column)))
+            column.append(value)
+    length = max(map(len, gathered.values()), default=0)
+    for column in gathered.values():
+        column.extend([None] * (length - len(column)))
+    table: pa.Table = pa.table({name: pa.array(values) for name, values in gathered.items()})
+    return table
+
+
+def ids_of(vertices: Any) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Give numbers of vertices as a plain array."""
+    if isinstance(vertices, pa.Array | pa.ChunkedArray):
+        vertices = vertices.to_numpy()
+    elif isinstance(vertices, Iterable) and not isinstance(vertices, np.ndarray):
+        vertices = list(vertices)
+    array = np.asarray(vertices)
+    if array.ndim == 0:
+        array = array.reshape(1)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.uint64)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.dtype.kind == "i" and array.min() < 0):
+        raise InvalidError(
+            f"numbers of vertices are wanted, not an array of {array.dtype} and shape {array.shape}"
+        )
+    return np.ascontiguousarray(array, dtype=np.uint64)

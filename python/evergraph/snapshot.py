@@ -1,0 +1,554 @@
+"""Snapshot: the whole graph as it was at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from evergraph import convert
+from evergraph._tables import ids_of
+from evergraph.algorithms import Algorithms, Condition, native_scope, native_weight
+from evergraph.errors import InvalidError
+from evergraph.progress import Progress, shown
+from evergraph.reader import names, of_edges
+from evergraph.values import Direction
+
+if TYPE_CHECKING:
+    from evergraph._native import Snapshot as NativeSnapshot
+
+__all__ = ["CompactCsr", "CsrPiece", "Snapshot"]
+
+
+class CompactCsr(NamedTuple):
+    """Lists of neighbours whose rows are the vertices of a scope, numbered from 0.
+
+    Attributes
+    ----------
+    vertices : numpy.ndarray of shape (n,) and uint64
+        The vertex of each row, ascending.
+    offsets : numpy.ndarray of shape (n + 1,) and int64
+        ``neighbors[offsets[row]:offsets[row + 1]]`` are those of a row.
+    neighbors : numpy.ndarray of shape (m,) and uint32
+        Rows, ascending within each row.
+    weights : numpy.ndarray of shape (m,) and float64, or None
+        One for each neighbour, if a weight was asked for.
+    """
+
+    vertices: npt.NDArray[np.uint64]
+    offsets: npt.NDArray[np.int64]
+    neighbors: npt.NDArray[np.uint32]
+    weights: npt.NDArray[np.float64] | None
+
+
+class CsrPiece(NamedTuple):
+    """The lists of some vertices over one edge type.
+
+    Attributes
+    ----------
+    vertices : numpy.ndarray of shape (n,) and uint64
+        Vertices with edges, ascending.
+    offsets : numpy.ndarray of shape (n + 1,) and int64
+        ``neighbors[offsets[row]:offsets[row + 1]]`` are those of ``vertices[row]``.
+    neighbors : numpy.ndarray of shape (m,) and uint32, read-only
+        Numbers of vertices, ascending within each list.
+    shared : bool
+        Whether they are the database's own array: nothing was copied.
+    """
+
+    vertices: npt.NDArray[np.uint64]
+    offsets: npt.NDArray[np.int64]
+    neighbors: npt.NDArray[np.uint32]
+    shared: bool
+
+
+class Snapshot(Algorithms):
+    """A read-only view of one moment: fixed, whatever is written meanwhile, and never in a writer's way.
+
+    ``Database.snapshot`` takes one, in an instant. Any number of threads may read it. It keeps old versions of
+    what others change until it is closed: by ``close``, at the end of a ``with`` block, or when it is collected.
+
+    Tables are ``pyarrow.Table``, which pandas, Polars and NumPy read without a copy.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> with db.begin() as tx:
+    ...     ada = tx.add_vertex("Person", name="Ada")
+    >>> with db.snapshot() as snapshot:
+    ...     snapshot.vertices("Person", properties=["name"]).to_pylist()
+    [{'vertex': 0, 'label': 'Person', 'name': 'Ada'}]
+    """
+
+    __slots__ = ("__weakref__",)
+    _native: NativeSnapshot
+
+    def __init__(self, native: NativeSnapshot) -> None:
+        """Use ``Database.snapshot``."""
+        self._native = native
+
+    def __enter__(self) -> Snapshot:
+        """Begin a block that closes it at its end."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of it; calls that run go on. Does nothing if it is closed."""
+        self._native.close()
+
+    @property
+    def timestamp(self) -> int:
+        """The place in the order of commits that it shows: a count, not a time."""
+        return self._native.timestamp
+
+    def labels(self) -> dict[str, int]:
+        """How many vertices each label has.
+
+        Examples
+        --------
+        >>> snapshot.labels()
+        {'Person': 3}
+        """
+        return dict(self._native.counts()[0])
+
+    def edge_types(self) -> dict[str, int]:
+        """How many edges each type has.
+
+        Examples
+        --------
+        >>> snapshot.edge_types()
+        {'KNOWS': 3}
+        """
+        return dict(self._native.counts()[1])
+
+    def schema(self, name: str, *, of: str = "vertices") -> dict[str, str]:
+        """The properties of a label, or with ``of="edges"`` of an edge type, with their types.
+
+        Raises
+        ------
+        NotFoundError
+            For a name that isn't in the graph.
+
+        Examples
+        --------
+        >>> snapshot.schema("Person")
+        {'name': 'string', 'born': 'long'}
+        """
+        return dict(self._native.schema(name, of_edges(of)))
+
+    def vertices(
+        self,
+        *labels: str,
+        properties: Iterable[str] | None = None,
+        progress: Progress = None,
+    ) -> Any:
+        """All vertices as a table.
+
+        Parameters
+        ----------
+        *labels : str
+            Of these labels; of all if none is given.
+        properties : iterable of str, optional
+            Which properties; all by default.
+        progress
+            See ``evergraph.progress``.
+
+        Returns
+        -------
+        pyarrow.Table with columns vertex (uint64) and label (dictionary of string), and one a property
+            One row a vertex, ascending. A property that a vertex lacks is null. Strings are large_string,
+            datetimes timestamps in UTC and nanoseconds; bigint, decimal, map and mixed types are text.
+
+        Raises
+        ------
+        NotFoundError
+            For names that aren't in the graph.
+
+        Examples
+        --------
+        >>> snapshot.vertices("Person").column_names
+        ['vertex', 'label', 'name', 'born']
+        """
+        wanted = None if properties is None else names(properties)
+        with shown(progress) as told:
+            return self._native.vertices(list(labels), wanted, told)
+
+    def properties_of(self, vertices: Any, *properties: str, progress: Progress = None) -> Any:
+        """Properties of some vertices as a table.
+
+        Parameters
+        ----------
+        vertices : array of int
+            Their numbers: a NumPy array, a column of a table, or a list.
+        *properties : str
+            Which properties; all if none is given.
+        progress
+            See ``evergraph.progress``.
+
+        Returns
+        -------
+        pyarrow.Table
+            As of `vertices`, in the order asked for; nulls for a vertex that isn't there.
+
+        Examples
+        --------
+        >>> snapshot.properties_of([mary, ada], "name")["name"].to_pylist()
+        ['Mary', 'Ada']
+        """
+        wanted = list(properties) or None
+        with shown(progress) as told:
+            return self._native.properties_of(ids_of(vertices), wanted, told)
+
+    def edges(
+        self,
+        *types: str,
+        properties: Iterable[str] | None = None,
+        progress: Progress = None,
+    ) -> Any:
+        """All edges as a table.
+
+        Parameters
+        ----------
+        *types : str
+            Of these types; of all if none is given.
+        properties : iterable of str, optional
+            Which properties; all by default.
+        progress
+            See ``evergraph.progress``.
+
+        Returns
+        -------
+        pyarrow.Table with columns source, target (uint64), type (dictionary of string), discriminator (uint16)
+            One row an edge, by source, type, target, discriminator; and one column a property.
+
+        Raises
+        ------
+        NotFoundError
+            For names that aren't in the graph.
+
+        Examples
+        --------
+        >>> snapshot.edges("KNOWS").to_pylist()[0]
+        {'source': 0, 'target': 1, 'type': 'KNOWS', 'discriminator': 0, 'since': 1833}
+        """
+        wanted = None if properties is None else names(properties)
+        with shown(progress) as told:
+            return self._native.edges(list(types), wanted, told)
+
+    def neighbors(
+        self,
+        vertices: Any,
+        *types: str,
+        direction: Direction = "out",
+        properties: Iterable[str] | None = (),
+        progress: Progress = None,
+    ) -> Any:
+        """The neighbours of some vertices as a table.
+
+        Parameters
+        ----------
+        vertices : array of int
+            Their numbers.
+        *types : str
+            Over edges of these types; of all if none is given.
+        direction : {"out", "in", "both"}
+            Along which edges.
+        properties : iterable of str, optional
+            Which properties of the edges; none by default, all for ``None``.
+        progress
+            See ``evergraph.progress``.
+
+        Returns
+        -------
+        pyarrow.Table with columns vertex, neighbor (uint64), and those of `edges`
+            One row a neighbour, in the order asked for.
+
+        Examples
+        --------
+        >>> snapshot.neighbors([ada, mary], "KNOWS").select(["vertex", "neighbor"]).to_pylist()
+        [{'vertex': 0, 'neighbor': 1}, {'vertex': 2, 'neighbor': 0}]
+        """
+        wanted = None if properties is None else names(properties)
+        with shown(progress) as told:
+            return self._native.neighbors(ids_of(vertices), list(types), direction, wanted, told)
+
+    def degrees(self, vertices: Any, *types: str, direction: Direction = "out") -> npt.NDArray[np.uint64]:
+        """The number of edges of each of some vertices.
+
+        Returns
+        -------
+        numpy.ndarray of shape (len(vertices),) and uint64
+
+        Examples
+        --------
+        >>> snapshot.degrees([ada, mary], "KNOWS").tolist()
+        [1, 1]
+        """
+        return self._native.degrees(ids_of(vertices), list(types), direction)
+
+    def csr(
+        self,
+        *types: str,
+        direction: Direction = "out",
+        labels: str | Iterable[str] | None = None,
+        where: Iterable[Condition] | None = None,
+        where_edges: Iterable[Condition] | None = None,
+        progress: Progress = None,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+        """All lists of neighbours in two arrays, copied as fast as memory is.
+
+        Parameters
+        ----------
+        *types : str
+            Edges of these types; of all if none is given.
+        direction : {"out", "in", "both"}
+            Lists of those that leave a vertex, that reach it, or both.
+        labels, where, where_edges
+            Which vertices and edges: see ``Algorithms``.
+        progress
+            See ``evergraph.progress``.
+
+        Returns
+        -------
+        offsets : numpy.ndarray of shape (bound + 1,) and int64
+            ``neighbors[offsets[v]:offsets[v + 1]]`` are those of vertex ``v``. The bound is one more than the
+            highest number that a vertex could have; numbers that no vertex has, have empty lists.
+        neighbors : numpy.ndarray of shape (edges,) and uint32
+            Numbers of vertices, ascending in each list; parallel edges repeat one.
+
+        See Also
+        --------
+        compact_csr : rows numbered from 0 without gaps, with weights.
+        csr_pieces : the database's own arrays, without a copy.
+
+        Examples
+        --------
+        >>> offsets, neighbors = snapshot.csr("KNOWS")
+        >>> neighbors[offsets[mary]:offsets[mary + 1]].tolist() == [ada]
+        True
+        """
+        scope = native_scope(labels, types, where, where_edges)
+        with shown(progress) as told:
+            offsets, neighbors, _ = self._native.csr(scope, direction, None, told)
+        return offsets, neighbors
+
+    def csr_pieces(self, edge_type: str, *, direction: Direction = "out") -> list[CsrPiece]:
+        """All lists of one edge type in the pieces that they lie in, without a copy.
+
+        A piece is a segment: up to 4,096 vertices, or one with very many edges. Its neighbours are the database's
+        own array, unless edges were added or deleted since its last merge. Pieces live as long as they are held.
+
+        Parameters
+        ----------
+        edge_type : str
+            The type.
+        direction : {"out", "in"}
+            Lists of those that leave a vertex, or that reach it.
+
+        Returns
+        -------
+        list of CsrPiece
+            Each vertex with edges is in one of them.
+
+        Raises
+        ------
+        InvalidError
+            For "both".
+
+        Examples
+        --------
+        >>> [piece] = snapshot.csr_pieces("KNOWS")
+        >>> piece.vertices.tolist(), piece.offsets.tolist(), piece.neighbors.tolist()
+        ([0, 1, 2], [0, 1, 2, 3], [1, 2, 0])
+        """
+        if direction == "both":
+            raise InvalidError('direction="both": the two sides lie apart; take "out" and "in"')
+        return [
+            CsrPiece(vertices, offsets, table["neighbor"].chunk(0).to_numpy(zero_copy_only=True), shared)
+            for vertices, offsets, table, shared in self._native.csr_pieces(edge_type, direction)
+        ]
+
+    def compact_csr(
+        self,
+        *types: str,
+        direction: Direction = "out",
+        labels: str | Iterable[str] | None = None,
+        weight: str | None = None,
+        missing_weight: float | None = None,
+        where_edges: Iterable[Condition] | None = None,
+        progress: Progress = None,
+    ) -> CompactCsr:
+        """All lists of neighbours, with vertices numbered from 0 without gaps.
+
+        Parameters
+        ----------
+        *types, direction, labels, where_edges, progress
+            As of `csr`.
+        weight : str, optional
+            The edge property that is the weight.
+        missing_weight : float, optional
+            That of edges without the property; without it such an edge is an error.
+
+        Returns
+        -------
+        CompactCsr
+            Vertices, offsets, neighbors and weights.
+
+        Examples
+        --------
+        >>> compact = snapshot.compact_csr("KNOWS", weight="since")
+        >>> compact.vertices[compact.neighbors].tolist(), compact.weights.tolist()
+        ([1, 2, 0], [1833.0, 1827.0, 1840.0])
+        """
+        scope = native_scope(labels, types, None, where_edges)
+        with shown(progress) as told:
+            offsets, neighbors, weights = self._native.csr(
+                scope, direction, native_weight(weight, missing_weight), told
+            )
+            table = self._native.vertices(names(labels), [], told)
+        vertices: npt.NDArray[np.uint64] = table["vertex"].to_numpy()
+        count = len(vertices)
+        if count == 0 or int(vertices[-1]) == count - 1:
+            # Numbers have no gaps as they are.
+            return CompactCsr(vertices, offsets[: count + 1], neighbors, weights)
+        rows = np.zeros(len(offsets) - 1, dtype=np.uint32)
+        rows[vertices] = np.arange(count, dtype=np.uint32)
+        compact = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(offsets[vertices + 1] - offsets[vertices], out=compact[1:])
+        return CompactCsr(vertices, compact, rows[neighbors], weights)
+
+    def to_scipy(
+        self,
+        *types: str,
+        labels: str | Iterable[str] | None = None,
+        weight: str | None = None,
+        missing_weight: float | None = None,
+    ) -> tuple[Any, npt.NDArray[np.uint64]]:
+        """The adjacency matrix for SciPy.
+
+        Parameters
+        ----------
+        *types, labels, weight, missing_weight
+            As of `compact_csr`. Without a weight entries are 1; parallel edges are entries of their own,
+            which ``sum_duplicates`` adds up.
+
+        Returns
+        -------
+        matrix : scipy.sparse.csr_array of shape (n, n) and float64
+            Rows are sources.
+        vertices : numpy.ndarray of shape (n,) and uint64
+            The vertex of each row and column.
+
+        Examples
+        --------
+        >>> matrix, vertices = snapshot.to_scipy("KNOWS", weight="since")
+        >>> matrix.shape, float(matrix[0, 1])
+        ((3, 3), 1833.0)
+        """
+        return convert.to_scipy(self, types, labels, weight, missing_weight)
+
+    def to_networkx(
+        self,
+        *types: str,
+        labels: str | Iterable[str] | None = None,
+        key: str | None = None,
+        properties: bool = True,
+        multigraph: bool = True,
+    ) -> Any:
+        """A copy for NetworkX.
+
+        Parameters
+        ----------
+        *types : str
+            Edges of these types; of all if none is given.
+        labels : str or iterable of str, optional
+            Vertices of these labels only, and edges between them.
+        key : str, optional
+            The property that names nodes; their numbers by default. Every vertex must have one of its own.
+        properties : bool
+            Whether properties become attributes. The label and the type always do, as ``label`` and ``type``.
+        multigraph : bool
+            ``networkx.MultiDiGraph``; else a ``DiGraph``, where the last of parallel edges counts.
+
+        Returns
+        -------
+        networkx.MultiDiGraph or networkx.DiGraph
+
+        Examples
+        --------
+        >>> graph = snapshot.to_networkx(key="name", multigraph=False)
+        >>> graph.nodes["Ada"]["born"], graph.edges["Ada", "Charles"]["since"]
+        (1815, 1833)
+        """
+        return convert.to_networkx(self, types, labels, key, properties, multigraph)
+
+    def to_igraph(
+        self,
+        *types: str,
+        labels: str | Iterable[str] | None = None,
+        properties: bool = True,
+    ) -> Any:
+        """A copy for igraph, directed.
+
+        Parameters
+        ----------
+        *types, labels, properties
+            As of `to_networkx`.
+
+        Returns
+        -------
+        igraph.Graph
+            Vertices have the attributes ``vertex`` (their number) and ``label``, edges ``type``.
+
+        Examples
+        --------
+        >>> graph = snapshot.to_igraph()
+        >>> graph.vcount(), graph.es["since"]
+        (3, [1833, 1827, 1840])
+        """
+        return convert.to_igraph(self, types, labels, properties)
+
+    def to_torch_geometric(
+        self,
+        *,
+        features: dict[str, list[str]] | None = None,
+        edge_features: dict[str, list[str]] | None = None,
+    ) -> Any:
+        """A copy for PyTorch Geometric: a store a label, and one for each edge type and pair of labels.
+
+        Parameters
+        ----------
+        features : dict of str to list of str, optional
+            By label, the numeric properties that are the columns of ``x`` (float32).
+        edge_features : dict of str to list of str, optional
+            By edge type, those that are the columns of ``edge_attr``.
+
+        Returns
+        -------
+        torch_geometric.data.HeteroData
+            Each label's store has ``num_nodes`` and ``vertex``, the number of each of its vertices.
+
+        Raises
+        ------
+        InvalidError
+            If a feature is missing somewhere, or isn't a number.
+        """
+        return convert.to_torch_geometric(self, features or {}, edge_features or {})
+
+    def __repr__(self) -> str:
+        """Say what it is of."""
+        if not self.is_open:
+            return "<evergraph.Snapshot, closed>"
+        return f"<evergraph.Snapshot at commit {self.timestamp}>"

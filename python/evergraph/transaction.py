@@ -1,0 +1,366 @@
+"""Transaction: writes that happen together or not at all."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from evergraph._tables import table_of
+from evergraph.errors import InvalidError
+from evergraph.reader import Reader, of_edges
+from evergraph.values import EdgeId, Item, Value
+
+if TYPE_CHECKING:
+    from evergraph._native import Transaction as NativeTransaction
+
+__all__ = ["KeyOf", "Transaction", "ends_of"]
+
+KeyOf = tuple[str, str]
+"""A label and its unique key."""
+
+
+def ends_of(
+    data: Any, source: str, target: str, source_key: KeyOf | None, target_key: KeyOf | None
+) -> tuple[Any, tuple[str, KeyOf | None], tuple[str, KeyOf | None]]:
+    """Give edges as the native module wants them."""
+    return table_of(data, (source, target)), (source, source_key), (target, target_key)
+
+
+class Transaction(Reader):
+    """A read-write transaction: sees its own writes; nobody else does before it commits.
+
+    ``Database.begin`` makes one. As a context manager it commits at the end, or rolls back on an exception.
+    Labels, edge types and properties that don't exist yet come with it; a property's type is that of its first
+    value. It belongs to one thread at a time: a second one that uses it at once gets ``BusyError``.
+
+    Examples
+    --------
+    >>> import evergraph as eg
+    >>> db = eg.open()
+    >>> with db.begin() as tx:
+    ...     ada = tx.add_vertex("Person", name="Ada")
+    ...     charles = tx.add_vertex("Person", name="Charles")
+    ...     knows = tx.add_edge(ada, "KNOWS", charles, since=1833)
+    >>> db.snapshot().get(knows, "since")
+    1833
+    """
+
+    __slots__ = ()
+    _native: NativeTransaction
+
+    def __init__(self, native: NativeTransaction) -> None:
+        """Use ``Database.begin``."""
+        self._native = native
+
+    def __enter__(self) -> Transaction:
+        """Begin a block that commits at its end."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Commit, or roll back if there was an exception. Nothing happens if either was done."""
+        if not self._native.is_open:
+            return
+        if kind is None:
+            self.commit()
+        else:
+            self.rollback()
+
+    def add_vertex(self, label: str, /, **properties: Value | None) -> int:
+        """Add a vertex.
+
+        Parameters
+        ----------
+        label : str
+            Its label.
+        **properties
+            Its properties; one that is ``None`` is left out.
+
+        Returns
+        -------
+        int
+            Its number.
+
+        Raises
+        ------
+        InvalidError
+            For a value of another type than the property's, or a unique key that exists.
+
+        Examples
+        --------
+        >>> with db.begin() as tx:
+        ...     grace = tx.add_vertex("Person", name="Grace", born=1906)
+        """
+        return self._native.add_vertex(label, properties)
+
+    def put_vertex(self, label: str, key: str, /, **properties: Value | None) -> int:
+        """Make the vertex with a unique key be there with exactly these properties: the upsert.
+
+        Parameters
+        ----------
+        label : str
+            Its label.
+        key : str
+            The unique key that it is found by.
+        **properties
+            All properties that it has then, the key among them.
+
+        Returns
+        -------
+        int
+            Its number, new or known.
+
+        Raises
+        ------
+        InvalidError
+            If the label has no unique index on the key, or `properties` doesn't have the key.
+
+        Examples
+        --------
+        >>> with db.begin() as tx:
+        ...     tx.put_vertex("Person", "name", name="Ada", born=1815) == ada
+        True
+        """
+        rest = dict(properties)
+        value = rest.pop(key, None)
+        if value is None:
+            raise InvalidError(f"put_vertex finds the vertex by {key}, and its properties don't have it")
+        return self._native.put_vertex(label, key, value, rest)
+
+    def add_edge(self, source: int, edge_type: str, target: int, /, **properties: Value | None) -> EdgeId:
+        """Add an edge, beside parallel ones if there are any.
+
+        The discriminator of the id may change at commit if somebody else adds a parallel edge meanwhile:
+        ``commit`` says so.
+
+        Raises
+        ------
+        NotFoundError
+            If an end isn't there.
+        InvalidError
+            For a value that doesn't fit, or a second edge of a simple type.
+
+        Examples
+        --------
+        >>> with db.begin() as tx:
+        ...     tx.add_edge(ada, "ADMIRES", charles)
+        EdgeId(source=0, type='ADMIRES', target=1, discriminator=0)
+        """
+        return EdgeId(*self._native.add_edge(source, edge_type, target, properties, False))
+
+    def put_edge(self, source: int, edge_type: str, target: int, /, **properties: Value | None) -> EdgeId:
+        """Make the edge be there with exactly these properties: the upsert.
+
+        Raises
+        ------
+        NotFoundError
+            If an end isn't there.
+        InvalidError
+            For a value that doesn't fit.
+
+        Examples
+        --------
+        >>> with db.begin() as tx:
+        ...     edge = tx.put_edge(ada, "KNOWS", charles, since=1834)
+        """
+        return EdgeId(*self._native.add_edge(source, edge_type, target, properties, True))
+
+    def set(self, item: Item, /, **properties: Value | None) -> None:
+        """Set properties of a vertex or an edge; ``None`` removes one.
+
+        Raises
+        ------
+        NotFoundError
+            If the item isn't there.
+        InvalidError
+            For a value that doesn't fit, or a unique key that another has.
+
+        Examples
+        --------
+        >>> with db.begin() as tx:
+        ...     tx.set(ada, title="Countess", born=None)
+        ...     tx.get(ada, "born", "unknown")
+        'unknown'
+        """
+        self._native.set(item, properties)
+
+    def remove(self, item: Item, /, *keys: str) -> None:
+        """Remove properties of a vertex or an edge.
+
+        Examples
+        --------
+        >>> with db.begin() as tx:
+        ...     tx.remove(ada, "born")
+        """
+        self._native.set(item, dict.fromkeys(keys))
+
+    def delete_vertex(self, vertex: int) -> None:
+        """Delete a vertex with all its edges.
+
+        Raises
+        ------
+        NotFoundError
+            If it isn't there.
+        """
+        self._native.delete(int(vertex))
+
+    def delete_edge(self, edge: EdgeId) -> None:
+        """Delete an edge.
+
+        Raises
+        ------
+        NotFoundError
+            If it isn't there.
+        """
+        self._native.delete(EdgeId(*edge))
+
+    def add_vertices(self, label: str, data: Any) -> npt.NDArray[np.uint64]:
+        """Add many vertices within this transaction: up to a million; ``Database.add_vertices`` takes more.
+
+        Parameters
+        ----------
+        label : str
+            Their label.
+        data
+            A column a property, a row a vertex: a table or data frame with Arrow's interface, a mapping of
+            columns, or an iterable of mappings.
+
+        Returns
+        -------
+        numpy.ndarray of shape (rows,) and uint64
+            Their numbers.
+
+        Examples
+        --------
+        >>> with db.begin() as tx:
+        ...     people = tx.add_vertices("Person", [{"name": "Grace"}, {"name": "Alan", "born": 1912}])
+        """
+        return np.array(self._native.add_vertices(label, table_of(data)), dtype=np.uint64)
+
+    def add_edges(
+        self,
+        edge_type: str,
+        data: Any,
+        *,
+        source: str = "source",
+        target: str = "target",
+        source_key: KeyOf | None = None,
+        target_key: KeyOf | None = None,
+    ) -> int:
+        """Add many edges within this transaction, beside parallel ones: up to a million.
+
+        Parameters
+        ----------
+        edge_type : str
+            Their type.
+        data
+            As in `add_vertices`; also a NumPy array of shape (rows, 2).
+        source, target : str
+            The columns that name their ends. All others are properties.
+        source_key, target_key : (label, key), optional
+            The columns hold values of this unique key, instead of numbers of vertices.
+
+        Returns
+        -------
+        int
+            How many.
+
+        Raises
+        ------
+        NotFoundError
+            For an end that isn't there; the text names the row.
+
+        Examples
+        --------
+        >>> person = ("Person", "name")
+        >>> with db.begin() as tx:
+        ...     tx.add_edges(
+        ...         "KNOWS",
+        ...         [{"source": "Charles", "target": "Ada", "since": 1833}],
+        ...         source_key=person,
+        ...         target_key=person,
+        ...     )
+        1
+        """
+        edges = ends_of(data, source, target, source_key, target_key)
+        return self._native.write_edges(edge_type, edges, False)
+
+    def put_edges(
+        self,
+        edge_type: str,
+        data: Any,
+        *,
+        source: str = "source",
+        target: str = "target",
+        source_key: KeyOf | None = None,
+        target_key: KeyOf | None = None,
+    ) -> int:
+        """As `add_edges`, as `put_edge` does: each edge is there once then, with exactly its row's properties."""
+        edges = ends_of(data, source, target, source_key, target_key)
+        return self._native.write_edges(edge_type, edges, True)
+
+    def declare_property(
+        self, name: str, key: str, value_type: str, *, of: Literal["vertices", "edges"] = "vertices"
+    ) -> None:
+        """Declare the type of a property; otherwise it is learned from its first value.
+
+        Parameters
+        ----------
+        name : str
+            The label, or with ``of="edges"`` the edge type.
+        key : str
+            The property.
+        value_type : str
+            ``"bool"``, ``"byte"``, ``"short"``, ``"int"``, ``"long"``, ``"float"``, ``"double"``, ``"bigint"``,
+            ``"decimal"``, ``"char"``, ``"string"``, ``"bytes"``, ``"date"``, ``"datetime"``, ``"duration"``,
+            ``"uuid"``, ``"list"``, ``"set"``, ``"map"`` or ``"any"``.
+
+        Raises
+        ------
+        InvalidError
+            If it has another type already.
+
+        Examples
+        --------
+        >>> with db.begin() as tx:
+        ...     tx.declare_property("KNOWS", "weight", "double", of="edges")
+        """
+        self._native.declare_property(name, of_edges(of), key, value_type)
+
+    def declare_simple(self, edge_type: str) -> None:
+        """Declare a new edge type simple: at most one edge from a vertex to another."""
+        self._native.declare_simple(edge_type)
+
+    def declare_newest_first(self, edge_type: str, key: str, value_type: str) -> None:
+        """Declare that edges of a type are read newest first by a property: see ``newest_edges``."""
+        self._native.declare_newest_first(edge_type, key, value_type)
+
+    def commit(self) -> list[tuple[EdgeId, EdgeId]]:
+        """Make the writes visible to others and, as the database's durability asks, permanent.
+
+        Returns
+        -------
+        list of (EdgeId, EdgeId)
+            Added edges whose id changed, since a parallel edge was committed first: the id that ``add_edge``
+            gave, and the one that it has.
+
+        Raises
+        ------
+        ConflictError
+            If another transaction was first: nothing was written, and running it again is safe.
+        IoError
+            If the log failed: the outcome is unknown until the database is opened again.
+        """
+        _, renamed = self._native.commit()
+        return [(EdgeId(*old), EdgeId(*new)) for old, new in renamed]
+
+    def rollback(self) -> None:
+        """Forget the writes. Does nothing if it was committed or rolled back."""
+        self._native.rollback()

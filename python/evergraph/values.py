@@ -1,0 +1,99 @@
+"""Values: what a property can hold, and which Python types stand for it.
+
+========================  ====================================================================
+property                  Python
+========================  ====================================================================
+bool                      ``bool``
+byte, short, int, long    ``int``; NumPy's integers keep their width
+bigint                    ``int`` beyond 64 bits
+float, double             ``float``; ``numpy.float32`` is a float
+decimal                   ``decimal.Decimal``
+char, string              ``str``
+bytes                     ``bytes``
+date                      ``datetime.date``
+datetime                  ``datetime.datetime``: aware when read; a naive one is taken for UTC
+duration                  ``datetime.timedelta``; ``Duration`` with months or nanoseconds
+uuid                      ``uuid.UUID``
+list, set, map            ``list`` or ``tuple``, ``set`` or ``frozenset``, ``dict``
+========================  ====================================================================
+
+A property has the type of its first value, or the one that was declared
+(``Transaction.declare_property``). A whole number is stored in the width of its property.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import uuid
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+__all__ = ["Direction", "Duration", "EdgeId", "Item", "Value"]
+
+
+class EdgeId(NamedTuple):
+    """The identity of an edge.
+
+    Attributes
+    ----------
+    source : int
+        The vertex where it starts.
+    type : str
+        Its type.
+    target : int
+        The vertex where it ends.
+    discriminator : int
+        Zero unless edges of this type run parallel from source to target.
+    """
+
+    source: int
+    type: str
+    target: int
+    discriminator: int = 0
+
+
+class Duration(NamedTuple):
+    """An amount of time with parts that ``datetime.timedelta`` lacks.
+
+    Attributes
+    ----------
+    months, days, seconds : int
+        Of either sign.
+    nanoseconds : int
+        From 0 to 999,999,999; counts forward from the seconds.
+    """
+
+    months: int = 0
+    days: int = 0
+    seconds: int = 0
+    nanoseconds: int = 0
+
+
+Value: TypeAlias = (
+    bool
+    | int
+    | float
+    | decimal.Decimal
+    | str
+    | bytes
+    | bytearray
+    | datetime.date
+    | datetime.timedelta
+    | Duration
+    | uuid.UUID
+    | list[Any]
+    | tuple[Any, ...]
+    | set[Any]
+    | frozenset[Any]
+    | dict[Any, Any]
+    | np.generic
+)
+"""What a property can hold, as it is given; NumPy's scalars are never what is read."""
+
+Item: TypeAlias = int | EdgeId
+"""A vertex by its number, or an edge."""
+
+Direction: TypeAlias = Literal["out", "in", "both"]
+"""From source to target, against it, or both ways."""

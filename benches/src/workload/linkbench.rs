@@ -32,7 +32,7 @@ use evergraph_measure::social::client::{Client, LIST_MAX, Performed, seen_of_lis
 use evergraph_measure::social::graph::SocialGraph;
 use evergraph_measure::social::network::{Network, link_data, node_data};
 use evergraph_measure::social::operation::{Link, Mix, Operation, Shares};
-use evergraph_measure::social::perform::perform;
+use evergraph_measure::social::perform::{perform, read};
 use evergraph_measure::social::shape::Degrees;
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -201,6 +201,11 @@ impl Home {
     fn step(&self, client: &mut Client, mix: &Mix) -> Result<Performed> {
         match self {
             Self::Ours { database, graph } => client.step(&graph.network, mix, |operation, time| {
+                // A transaction that only reads ends when what it saw is on disk; a snapshot shows what is there already.
+                if operation.is_read() {
+                    let seen = read(&database.snapshot(), graph, operation)?;
+                    return Ok(Performed { seen, added: None });
+                }
                 let done = transact(database, Isolation::Snapshot, |tx| perform(tx, graph, operation, time))?;
                 Ok(done.0)
             }),

@@ -49,6 +49,14 @@ pub enum Operation {
     GetNode(u32),
 }
 
+impl Operation {
+    /// Whether it only reads.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        matches!(self, Self::CountLinks(..) | Self::GetLinks(_) | Self::GetLinkList(..) | Self::GetNode(_))
+    }
+}
+
 /// A link that may be there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {

@@ -1,4 +1,4 @@
-//! Perform: what an operation does in a transaction of ours.
+//! Perform: what an operation does in ours. All do it in a transaction; a read can ask a snapshot as well.
 //!
 //! Whatever is asked of a node or link that is gone finds nothing, which is an answer like any other.
 
@@ -18,7 +18,38 @@ use evergraph_graph::view::GraphView;
 /// A link as lists have it: time, end, version, data.
 type ListedLink = (i64, VertexId, Option<Value>, Option<Value>);
 
-/// Does `operation` at `time` in a transaction.
+/// What `operation` sees in `view`, as a number: 0 if it only writes.
+///
+/// # Errors
+/// What reading meets.
+pub fn read(view: &impl GraphView, graph: &SocialGraph, operation: &Operation) -> Result<u64> {
+    Ok(match operation {
+        Operation::CountLinks(node, link_type) => {
+            let mut counts = Vec::with_capacity(1);
+            let types = [graph.types[*link_type]];
+            view.degrees(&[graph.vertex(*node)], Some(&types), Direction::Out, &mut counts)?;
+            counts.iter().sum()
+        }
+        Operation::GetLinks(links) => {
+            let edges: Vec<EdgeId> = links.iter().map(|link| edge(graph, *link)).collect();
+            let mut there = Vec::with_capacity(edges.len());
+            view.has_edges(&edges, &mut there)?;
+            let mut found = 0;
+            for (edge, _) in edges.iter().zip(there).filter(|(_, there)| *there) {
+                found += u64::from(!view.edge_property_map(*edge)?.is_empty());
+            }
+            found
+        }
+        Operation::GetLinkList(node, link_type) => {
+            let links = link_list(view, graph, *node, *link_type)?;
+            seen_of_list(links.iter().map(|link| link.0))
+        }
+        Operation::GetNode(node) => u64::from(!view.vertex_property_map(graph.vertex(*node))?.is_empty()),
+        _ => 0,
+    })
+}
+
+/// Does `operation` at `time` in a transaction, a read too.
 ///
 /// # Errors
 /// What reading and writing meet.
@@ -32,7 +63,6 @@ pub fn perform(
     let properties = |data: &[u8]| {
         [(keys.time, Value::I64(time)), (keys.version, Value::I64(1)), (keys.data, Value::Bytes(data.into()))]
     };
-    let seen = |seen: u64| Performed { seen, added: None };
     match operation {
         Operation::PutLink(link, data) => {
             let edge = edge(graph, *link);
@@ -40,26 +70,6 @@ pub fn perform(
             found(put.map(drop))?;
         }
         Operation::DeleteLink(link) => found(tx.delete_edge(edge(graph, *link)))?,
-        Operation::CountLinks(node, link_type) => {
-            let mut counts = Vec::with_capacity(1);
-            let types = [graph.types[*link_type]];
-            tx.degrees(&[graph.vertex(*node)], Some(&types), Direction::Out, &mut counts)?;
-            return Ok(seen(counts.iter().sum()));
-        }
-        Operation::GetLinks(links) => {
-            let edges: Vec<EdgeId> = links.iter().map(|link| edge(graph, *link)).collect();
-            let mut there = Vec::with_capacity(edges.len());
-            tx.has_edges(&edges, &mut there)?;
-            let mut found = 0;
-            for (edge, _) in edges.iter().zip(there).filter(|(_, there)| *there) {
-                found += u64::from(!tx.edge_property_map(*edge)?.is_empty());
-            }
-            return Ok(seen(found));
-        }
-        Operation::GetLinkList(node, link_type) => {
-            let links = link_list(tx, graph, *node, *link_type)?;
-            return Ok(seen(seen_of_list(links.iter().map(|link| link.0))));
-        }
         Operation::AddNode(data) => {
             let vertex = tx.add_vertex(graph.label, &properties(data))?;
             return Ok(Performed { seen: 0, added: Some(vertex.0) });
@@ -70,27 +80,24 @@ pub fn perform(
             found(properties(data).into_iter().try_for_each(set))?;
         }
         Operation::DeleteNode(node) => found(tx.delete_vertex(graph.vertex(*node)))?,
-        Operation::GetNode(node) => {
-            let found = tx.vertex_property_map(graph.vertex(*node))?;
-            return Ok(seen(u64::from(!found.is_empty())));
-        }
+        reads => return Ok(Performed { seen: read(tx, graph, reads)?, added: None }),
     }
     Ok(Performed::default())
 }
 
 /// The links of a node, the newest first and at most [`LIST_MAX`], with times, versions and data.
 fn link_list(
-    tx: &TransactionById,
+    view: &impl GraphView,
     graph: &SocialGraph,
     node: u32,
     link_type: usize,
 ) -> Result<Vec<ListedLink>> {
     let asked = NewestEdges::new(graph.vertex(node), graph.types[link_type], graph.keys.time);
     let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
-    tx.newest(&asked, &mut cursor, LIST_MAX, &mut found)?;
+    view.newest(&asked, &mut cursor, LIST_MAX, &mut found)?;
     let column = |key: KeyId, value_type| {
         let mut column = Column::new(value_type);
-        tx.edge_properties(&found.items, key, &mut column).map(|()| column)
+        view.edge_properties(&found.items, key, &mut column).map(|()| column)
     };
     let versions = column(graph.keys.version, ValueType::I64)?;
     let data = column(graph.keys.data, ValueType::Bytes)?;

@@ -176,6 +176,9 @@ impl Database {
     /// Runs `body` in a transaction and commits it; from the beginning, after a short random wait, when
     /// another transaction was first. `body` must not do anything that it can't do twice.
     ///
+    /// In mode `sync` a body that only reads waits at its end, too, until what it read is on disk: who only reads
+    /// asks a [`snapshot`](Database::snapshot), which shows what is there already and waits for nobody.
+    ///
     /// # Errors
     /// What `body` or the commit says; `conflict` only after many attempts.
     pub fn transact<T>(&self, mut body: impl FnMut(&mut Transaction) -> Result<T>) -> Result<T> {

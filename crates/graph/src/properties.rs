@@ -58,6 +58,12 @@ impl Properties {
         other.as_slice().iter().any(|(key, _)| self.get(*key).is_some())
     }
 
+    /// Whether `self` mentions every key of `other`.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        other.as_slice().iter().all(|(key, _)| self.get(*key).is_some())
+    }
+
     /// These changes followed by `later` ones.
     #[must_use]
     pub fn followed_by(&self, later: &Self) -> Self {

@@ -2,7 +2,7 @@
 
 use crate::engine::GroupBits;
 use crate::segment::edge_body::EdgeBody;
-use crate::segment::net::{Effect, effect_of, nets, values};
+use crate::segment::net::{Effect, effect_of, nets, value_of, values};
 use crate::segment::record::{RecordKey, is_there};
 use crate::segment::version::Layer;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
@@ -132,15 +132,9 @@ pub fn has_edges(layer: &Layer<EdgeBody>, keys: &[RecordKey], timestamp: Timesta
 /// One property of an edge.
 #[must_use]
 pub fn property(layer: &Layer<EdgeBody>, edge: RecordKey, key: KeyId, timestamp: Timestamp) -> Option<Value> {
-    let stored = || layer.body.column(key)?.get(layer.body.find(edge)?);
-    match effect_of(layer.records(&edge.only(), timestamp).into_iter()) {
-        None => stored(),
-        Some(Effect::Absent) => None,
-        Some(Effect::Present(all)) => all.get(key).flatten().cloned(),
-        Some(Effect::Changed(changes)) => match changes.get(key) {
-            Some(value) => value.cloned(),
-            None => stored(),
-        },
+    match value_of(layer.newest_first(edge, timestamp), key) {
+        Some(value) => value.cloned(),
+        None => layer.body.column(key)?.get(layer.body.find(edge)?),
     }
 }
 
@@ -160,7 +154,7 @@ pub fn properties(
     timestamp: Timestamp,
 ) -> Option<Vec<(KeyId, Value)>> {
     let stored = || Some(layer.body.properties(layer.body.find(edge)?).collect::<Vec<_>>());
-    match effect_of(layer.records(&edge.only(), timestamp).into_iter()) {
+    match effect_of(layer.newest_first(edge, timestamp)) {
         None => stored(),
         Some(Effect::Absent) => None,
         Some(Effect::Present(all)) => Some(changed(Vec::new(), all.as_slice())),

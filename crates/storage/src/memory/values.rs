@@ -6,7 +6,7 @@
 use crate::engine::GroupBits;
 use crate::memory::list;
 use crate::segment::edge_body::EdgeBody;
-use crate::segment::net::{Effect, effect_of};
+use crate::segment::net::value_of;
 use crate::segment::record::RecordKey;
 use crate::segment::version::Layer;
 use crate::segment::vertex_body::VertexBody;
@@ -42,14 +42,9 @@ pub fn of_vertex(
     timestamp: Timestamp,
 ) -> Option<Value> {
     let row = vertex.row();
-    match effect_of(layer.records(&RecordKey::vertex(row).only(), timestamp).into_iter()) {
+    match value_of(layer.newest_first(RecordKey::vertex(row), timestamp), key) {
+        Some(value) => value.cloned(),
         None => layer.body.property(row, key),
-        Some(Effect::Absent) => None,
-        Some(Effect::Present(all)) => all.get(key).flatten().cloned(),
-        Some(Effect::Changed(changes)) => match changes.get(key) {
-            Some(value) => value.cloned(),
-            None => layer.body.property(row, key),
-        },
     }
 }
 

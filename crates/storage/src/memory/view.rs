@@ -76,8 +76,8 @@ impl<'a> MemoryView<'a> {
     ) -> Option<T> {
         let version = self.group(vertex.group())?.vertices.load();
         let layer = version.layer_at(self.timestamp);
-        let records = layer.records(&RecordKey::vertex(vertex.row()).only(), self.timestamp);
-        Some(read(effect_of(records.into_iter()), &layer.body))
+        let records = layer.newest_first(RecordKey::vertex(vertex.row()), self.timestamp);
+        Some(read(effect_of(records), &layer.body))
     }
 }
 

@@ -64,20 +64,22 @@ pub fn nets<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> impl Iterator<I
     })
 }
 
+/// What a record says of a property: its value, if there is one; `None` if it leaves it as it was.
+fn said(record: RecordRef<'_>, property: KeyId) -> Option<Option<&Value>> {
+    match record.stamp.operation() {
+        Operation::Insert | Operation::Replace => Some(record.payload.get(property).flatten()),
+        Operation::Delete => Some(None),
+        Operation::Set => record.payload.get(property),
+    }
+}
+
 /// What records that are sorted by (key, stamp) say of one property: each key that they speak of, ascending, and
 /// its value now. No payload is copied.
 pub fn values<'a>(
     records: impl Iterator<Item = RecordRef<'a>>,
     property: KeyId,
 ) -> impl Iterator<Item = (RecordKey, Option<&'a Value>)> {
-    let said = records.filter_map(move |record| {
-        let value = match record.stamp.operation() {
-            Operation::Insert | Operation::Replace => record.payload.get(property).flatten(),
-            Operation::Delete => None,
-            Operation::Set => record.payload.get(property)?,
-        };
-        Some((record.key, value))
-    });
+    let said = records.filter_map(move |record| Some((record.key, said(record, property)?)));
     // The last word counts.
     let mut said = said.peekable();
     std::iter::from_fn(move || {
@@ -89,10 +91,40 @@ pub fn values<'a>(
     })
 }
 
-/// The effect of the records of one key, in time order; `None` if there are no records.
+/// The effect of the records of one key, the newest first; `None` if there are no records.
+///
+/// Cost: reads back to the record that put it there, or deleted it, and copies only what no newer record says.
 #[must_use]
-pub fn effect_of<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> Option<Effect> {
-    records.fold(None, |before, record| Some(Effect::after(before, record)))
+pub fn effect_of<'a>(newest_first: impl Iterator<Item = RecordRef<'a>>) -> Option<Effect> {
+    let mut changes: Option<Properties> = None;
+    for record in newest_first {
+        match (record.stamp.operation(), changes) {
+            (Operation::Insert | Operation::Replace, None) => {
+                return Some(Effect::Present(record.payload.clone()));
+            }
+            (Operation::Insert | Operation::Replace, Some(later)) => {
+                return Some(Effect::Present(record.payload.followed_by(&later).without_removals()));
+            }
+            (Operation::Delete, None) => return Some(Effect::Absent),
+            (Operation::Delete, Some(_)) => {
+                unreachable!("records are exact: Set only where something was")
+            }
+            (Operation::Set, None) => changes = Some(record.payload.clone()),
+            (Operation::Set, Some(later)) if later.covers(record.payload) => changes = Some(later),
+            (Operation::Set, Some(later)) => changes = Some(record.payload.followed_by(&later)),
+        }
+    }
+    changes.map(Effect::Changed)
+}
+
+/// What the records of one key, the newest first, say of one property: its value, if there is one; `None` if they
+/// leave it as it is in the body. Cost: reads back to the record that has the last word.
+#[must_use]
+pub fn value_of<'a>(
+    mut newest_first: impl Iterator<Item = RecordRef<'a>>,
+    property: KeyId,
+) -> Option<Option<&'a Value>> {
+    newest_first.find_map(|record| said(record, property))
 }
 
 #[cfg(test)]
@@ -106,11 +138,24 @@ mod tests {
     }
 
     fn effect(list: &[(Operation, &Properties)]) -> Option<Effect> {
-        effect_of(list.iter().enumerate().map(|(at, (operation, payload))| RecordRef {
+        let records = list.iter().enumerate().map(|(at, (operation, payload))| RecordRef {
             key: RecordKey(0),
             stamp: Stamp::new(Timestamp(at as u64 + 1), *operation),
             payload,
-        }))
+        });
+        let oldest_first = records.clone().fold(None, |before, record| Some(Effect::after(before, record)));
+        let found = effect_of(records.clone().rev());
+        assert_eq!(found, oldest_first);
+        for key in (1..5).map(KeyId) {
+            let wanted = match &found {
+                None => None,
+                Some(Effect::Absent) => Some(None),
+                Some(Effect::Present(all)) => Some(all.get(key).flatten()),
+                Some(Effect::Changed(changes)) => changes.get(key),
+            };
+            assert_eq!(value_of(records.clone().rev(), key), wanted, "{key:?}");
+        }
+        found
     }
 
     #[test]

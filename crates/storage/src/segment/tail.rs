@@ -19,6 +19,7 @@ use crate::planted::{Bug, planted};
 use crate::segment::record::{NO_PROPERTIES, Record, RecordKey, RecordRef, Stamp};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use evergraph_graph::properties::Properties;
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 /// The most records a tail holds.
@@ -122,12 +123,23 @@ impl Tail {
 
     /// The readable records, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = RecordRef<'_>> {
-        let payloads = |at: usize| self.payloads.get().and_then(|payloads| payloads[at].get());
-        self.slots[..self.len()].iter().enumerate().map(move |(at, slot)| RecordRef {
+        (0..self.len()).map(|at| self.get(at))
+    }
+
+    /// The readable records of these keys, oldest first. Cost: a look at the key of each record.
+    pub fn range(&self, keys: RangeInclusive<RecordKey>) -> impl DoubleEndedIterator<Item = RecordRef<'_>> {
+        let slots = self.slots[..self.len()].iter().enumerate();
+        let of_keys = move |slot: &Slot| keys.contains(&RecordKey(slot.key.load(Ordering::Relaxed)));
+        slots.filter(move |(_, slot)| of_keys(slot)).map(|(at, _)| self.get(at))
+    }
+
+    fn get(&self, at: usize) -> RecordRef<'_> {
+        let slot = &self.slots[at];
+        RecordRef {
             key: RecordKey(slot.key.load(Ordering::Relaxed)),
             stamp: Stamp(slot.stamp.load(Ordering::Relaxed)),
-            payload: payloads(at).unwrap_or(&NO_PROPERTIES),
-        })
+            payload: self.payloads.get().and_then(|payloads| payloads[at].get()).unwrap_or(&NO_PROPERTIES),
+        }
     }
 
     /// What and when of the readable records, oldest first; payloads aren't read.

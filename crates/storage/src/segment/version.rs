@@ -123,8 +123,7 @@ impl<B> Layer<B> {
     pub fn records(&self, keys: &RangeInclusive<RecordKey>, timestamp: Timestamp) -> Vec<RecordRef<'_>> {
         let visible = |record: &RecordRef<'_>| record.visible_at(timestamp);
         let older = self.run.range(keys).filter(visible);
-        let mut newer: Vec<RecordRef<'_>> =
-            self.tail.iter().filter(|record| keys.contains(&record.key) && visible(record)).collect();
+        let mut newer: Vec<RecordRef<'_>> = self.tail.range(keys.clone()).filter(visible).collect();
         if newer.is_empty() {
             return older.collect();
         }
@@ -141,6 +140,15 @@ impl<B> Layer<B> {
         }
         found.extend(newer);
         found
+    }
+
+    /// The records of `key` that a snapshot at `timestamp` sees, the newest first. Cost: a look at each record of
+    /// the tail, and two binary searches in the run for who reads so far back.
+    pub fn newest_first(&self, key: RecordKey, timestamp: Timestamp) -> impl Iterator<Item = RecordRef<'_>> {
+        let newer = self.tail.range(key.only()).rev();
+        let places = std::iter::once_with(move || self.run.places(&key.only()).rev());
+        let older = places.flatten().map(|at| self.run.get(at));
+        newer.chain(older).filter(move |record| record.visible_at(timestamp))
     }
 
     /// All records that a snapshot at `timestamp` sees, by (key, time).

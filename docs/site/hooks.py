@@ -1,10 +1,10 @@
 """Hooks: what MkDocs doesn't do by itself for this site.
 
 - Pages that lie outside docs/ (ARCHITECTURE.md, ...), the reference and the notebooks become pages, too.
-- Links are written for GitHub, from file to file of the project. Here they lead to pages; links to sources, which are
-  no part of the site, become plain text.
-- A public name of Python in a page of the guide, as `Snapshot.pagerank`, leads to the reference. One that isn't there
-  fails the build.
+- Links are written for GitHub, from file to file of the project. Here they lead to pages; links to sources, which
+  are no part of the site, become plain text.
+- A public name of Python in a page of the guide, as `Snapshot.pagerank`, leads to the reference. One that isn't
+  there fails the build.
 """
 
 from __future__ import annotations
@@ -35,18 +35,25 @@ ELSEWHERE = {
     "project/changelog.md": "CHANGELOG.md",
     "project/contributing.md": "CONTRIBUTING.md",
 }
-# What a page links to, where the site has it: the home page says what README.md does, the reference what sources do.
+# What pages link to, where the site has it: the home page says what README.md does, the reference what sources do.
 PLACES = {source: place for place, source in ELSEWHERE.items()} | {
     "README.md": "index.md",
-    **{f"python/evergraph/{name}.py": f"reference/{name}.md" for name in ("algorithms", "errors", "progress", "values")},
+    **{
+        f"python/evergraph/{name}.py": f"reference/{name}.md"
+        for name in ("algorithms", "errors", "progress", "values")
+    },
 }
 
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)(?P<title>\s[^)]*)?\)")
-CODE = re.compile(r"(?<![\[`])`(?P<module>eg\.|evergraph\.)?(?P<name>[A-Za-z_]\w*(?:\.\w+)?)(?P<call>\([^`]*\))?`(?![`\]])")
+CODE = re.compile(
+    r"(?<![\[`])`(?P<module>eg\.|evergraph\.)?(?P<name>[A-Za-z_]\w*(?:\.\w+)?)(?P<call>\([^`]*\))?`(?![`\]])"
+)
 
 # What makes a browser load something, if it is on another machine.
 LOADS = {
-    ".html": re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href|srcset)=[\x22\x27]?(?:https?:)?//[^>]*>"),
+    ".html": re.compile(
+        r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href|srcset)=[\x22\x27]?(?:https?:)?//[^>]*>"
+    ),
     ".css": re.compile(r"(?:@import|url\()\s*[\x22\x27]?(?:https?:)?//\S+"),
 }
 
@@ -62,7 +69,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         if isinstance(entries, dict):
             return {title: there(entry) for title, entry in entries.items()}
         if isinstance(entries, list):
-            return [there(entry) for entry in entries if not isinstance(entry, dict) or [*entry.values()][0] not in missing]
+            return [
+                there(entry)
+                for entry in entries
+                if not isinstance(entry, dict) or next(iter(entry.values())) not in missing
+            ]
         return entries
 
     config.nav = there(config.nav)
@@ -86,6 +97,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Lead links and names to where the site has them."""
     place = page.file.src_uri
+    if place == "index.md":
+        # The home page has the whole width.
+        page.meta["hide"] = ["navigation", "toc"]
     if place.startswith("reference/"):
         return markdown
     source = ELSEWHERE.get(place, f"docs/{place}")

@@ -32,7 +32,9 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/database.md", _page("Database", "", "open", "Database", "check_files")
     yield "reference/transaction.md", _page("Transaction", "", "Transaction")
     # Its algorithms have a page of their own.
-    listed = "\n".join(f"        - {name}" for name in [*_methods("reader", "Reader"), *_methods("snapshot", "Snapshot")])
+    listed = "\n".join(
+        f"        - {name}" for name in [*_methods("reader", "Reader"), *_methods("snapshot", "Snapshot")]
+    )
     snapshot = f"::: evergraph.Snapshot\n    options:\n      members:\n{listed}\n"
     also = "Its [algorithms](algorithms.md) have a page of their own.\n"
     yield "reference/snapshot.md", f"# Snapshot\n\n{also}\n{snapshot}\n{_entries('CompactCsr', 'CsrPiece')}"
@@ -48,7 +50,11 @@ def _overview() -> str:
     rows = "\n".join(
         f"| [{title}]({place}.md) | {what} |"
         for title, place, what in [
-            ("Database", "database", "`open`, `check_files`, `Database`: loads, indexes, statistics, checks, backups"),
+            (
+                "Database",
+                "database",
+                "`open`, `check_files`, `Database`: loads, indexes, statistics, checks, backups",
+            ),
             ("Transaction", "transaction", "Writes, and reads that see them"),
             ("Snapshot", "snapshot", "Reads of one moment: items, tables, arrays, copies for other libraries"),
             ("Algorithms", "algorithms", "What a snapshot computes about the whole of a graph"),
@@ -57,7 +63,8 @@ def _overview() -> str:
             ("Progress", "progress", "Bars, callbacks, and how to stop"),
         ]
     )
-    return f"# Reference\n\nEverything public of the Python package, from its docstrings.\n\n| | |\n|---|---|\n{rows}\n"
+    what = "Everything public of the Python package, from its docstrings."
+    return f"# Reference\n\n{what}\n\n| | |\n|---|---|\n{rows}\n"
 
 
 def _algorithms() -> str:
@@ -70,9 +77,7 @@ def _algorithms() -> str:
         flags=re.MULTILINE,
     )
     names = _methods("algorithms", "Algorithms")
-    entries = "\n".join(
-        f"::: evergraph.Snapshot.{name}\n    options:\n      heading_level: 2\n" for name in names
-    )
+    entries = "\n".join(f"::: evergraph.Snapshot.{name}\n    options:\n      heading_level: 2\n" for name in names)
     return f"# Algorithms\n\nMethods of a [snapshot](snapshot.md).\n\n{text}\n\n{entries}"
 
 

@@ -1,7 +1,8 @@
-"""Runs the notebooks of docs/notebooks from top to bottom and writes each as a page: run_notebooks.py FOLDER
+"""Runs the notebooks of docs/notebooks from top to bottom and writes each as a page.
 
-A page has the text, the code, what it printed, and the plots beside it as pictures. A cell that fails ends the program
-with its traceback. Notebooks are kept without outputs: those are made here, each time.
+Usage: run_notebooks.py FOLDER. A page has the text, the code, what it printed, and the plots beside it as pictures.
+A cell that fails ends the program with its traceback. Notebooks are kept without outputs: those are made here, each
+time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ SITE = Path(__file__).parent
 os.environ["MATPLOTLIBRC"] = str(SITE / "matplotlibrc")
 
 import nbformat  # noqa: E402
+from jupyter_client.manager import AsyncKernelManager  # noqa: E402
 from nbclient import NotebookClient  # noqa: E402
 from nbconvert import MarkdownExporter  # noqa: E402
 
@@ -36,7 +38,9 @@ def main(folder: Path) -> None:
             client = NotebookClient(
                 notebook,
                 timeout=CELL_SECONDS_MAX,
-                kernel_name="python3",
+                startup_timeout=CELL_SECONDS_MAX,
+                # Sockets in a folder, none on the network.
+                km=AsyncKernelManager(kernel_name="python3", transport="ipc"),
                 resources={"metadata": {"path": somewhere}},
             )
             client.execute()

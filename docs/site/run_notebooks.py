@@ -1,7 +1,7 @@
 """Runs the notebooks of docs/notebooks from top to bottom and writes each as a page.
 
-Usage: run_notebooks.py FOLDER. A page has the text, the code, what it printed, and the plots beside it as pictures.
-A cell that fails ends the program with its traceback. Notebooks are kept without outputs: those are made here, each
+Usage: run_notebooks.py FOLDER. A page has the text, the code, what it printed, and plots beside it as pictures. A
+cell that fails ends the program with its traceback. Notebooks are kept without outputs: those are made here, each
 time.
 """
 
@@ -34,16 +34,19 @@ def main(folder: Path) -> None:
     for path in sorted(SITE.parent.glob("notebooks/*.ipynb")):
         started = time.monotonic()
         notebook = nbformat.read(path, as_version=4)
-        with tempfile.TemporaryDirectory() as somewhere:
+        with tempfile.TemporaryDirectory() as somewhere, tempfile.TemporaryDirectory() as sockets:
+            # Sockets in a folder, none on the network.
+            connection = str(Path(sockets) / "kernel.json")
+            kernel = AsyncKernelManager(kernel_name="python3", transport="ipc", connection_file=connection)
             client = NotebookClient(
                 notebook,
                 timeout=CELL_SECONDS_MAX,
                 startup_timeout=CELL_SECONDS_MAX,
-                # Sockets in a folder, none on the network.
-                km=AsyncKernelManager(kernel_name="python3", transport="ipc"),
+                km=kernel,
                 resources={"metadata": {"path": somewhere}},
             )
-            client.execute()
+            # The kernel ends with it, though it is ours.
+            client.execute(cleanup_kc=True)
         write(notebook, path.name, folder)
         print(f"   {path.name} ran in {time.monotonic() - started:.0f} s")
 

@@ -45,11 +45,12 @@ endif
 
 # The Python package's: it builds into ours, too.
 PACKAGE := $(abspath $(BUILT))/python-package
+SITE := $(abspath $(BUILT))/docs
 PYTHON_PACKAGE := CARGO_TARGET_DIR="$(abspath $(BUILT))" CARGO_FLAGS="$(CARGO_FLAGS)" tools/python-package
 NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
 
 .DEFAULT_GOAL := help
-.PHONY: compare help demo test check planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
+.PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-machine bench-transactions build install clean toolchain linters python \
     python-package wheel
 
@@ -160,6 +161,15 @@ build: toolchain ## Build target/release/evergraph
 
 wheel: toolchain python-package ## Build the Python package into target/wheels; `pip install .` does both at once
 	$(Q)$(PYTHON_PACKAGE) wheel "$(PACKAGE)"
+
+docs: toolchain python-package ## Build the site of the documentation into target/site; runs the notebooks
+	$(Q)tools/make-python "$(SITE)" docs/site/requirements.txt
+	@test -e "$(SITE)/requirements.txt" || { \
+	    echo "The site needs the Python environment $(SITE): see above."; exit 1; } >&2
+	@echo "== notebooks and site"
+	$(Q)$(PYTHON_PACKAGE) docs "$(PACKAGE)" "$(SITE)"
+	@echo "The site is in $(BUILT)/site: open index.html, or for its search serve it:"
+	@echo "  python3 -m http.server --directory $(BUILT)/site"
 
 install: toolchain ## Install the program, its manual and completions; PREFIX=DIR puts all into DIR
 	$(Q)$(CARGO) install $(QUIET) --locked --path crates/server $(if $(PREFIX),--root "$(PREFIX)")

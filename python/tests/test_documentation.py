@@ -1,16 +1,21 @@
-"""The examples of docstrings and of the README run as they are printed."""
+"""The examples of docstrings, of the README and of the guide run as they are printed."""
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
+import io
+import json
 import os
 import pkgutil
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 from conftest import people
@@ -18,6 +23,9 @@ from conftest import people
 import evergraph as eg
 
 ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md")])
+# Pages whose first line is this need what CI doesn't install: `make pyg` runs them.
+ELSEWHERE = "<!-- runs in: "
 MODULES = ["evergraph", *(f"evergraph.{module.name}" for module in pkgutil.iter_modules(eg.__path__))]
 
 
@@ -72,3 +80,71 @@ def test_the_readme_is_true(tmp_path: Path) -> None:
 
 def is_file(name: str, block: str) -> bool:
     return block.startswith(":START_ID") == (name == "knows.csv")
+
+
+class Block(NamedTuple):
+    """A block of code of a page."""
+
+    language: str
+    title: str
+    line: int
+    text: str
+    # Whether the block before is directly above.
+    follows: bool
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """Give the blocks that stand at the margin, in order."""
+    opened, end = None, -1
+    lines = page.splitlines()
+    for at, line in enumerate(lines):
+        if opened is None and line.startswith("```"):
+            opened = at
+        elif opened is not None and line == "```":
+            language, _, rest = lines[opened][3:].partition(" ")
+            title = re.search(r'title="(.*?)"', rest)
+            text = "".join(f"{inside}\n" for inside in lines[opened + 1 : at])
+            follows = end >= 0 and not "".join(lines[end + 1 : opened]).strip()
+            yield Block(language, title[1] if title else "", opened + 2, text, follows)
+            opened, end = None, at
+
+
+def announced(code: str) -> list[str]:
+    """Give what comments behind calls of `print` say that they print."""
+    return re.findall(r"^[^#\n]*\bprint\(.*\)  # (.*)$", code, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_the_python_of_a_page_prints_what_the_page_says(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = path.read_text()
+    found = list(blocks(page))
+    if not any(block.language == "python" for block in found):
+        pytest.skip("the page has no Python")
+    if page.startswith(ELSEWHERE):
+        pytest.skip(page.splitlines()[0])
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": path.stem}
+    for block, after in zip(found, [*found[1:], None], strict=True):
+        if block.language == "csv" and block.title:
+            Path(block.title).write_text(block.text)
+        if block.language != "python":
+            continue
+        expected = announced(block.text)
+        if after is not None and after.follows and after.language == "text":
+            # What a block prints in several lines stands below it.
+            expected += after.text.splitlines()
+        said = io.StringIO()
+        # Empty lines above, so that a traceback names the line of the page.
+        with contextlib.redirect_stdout(said):
+            exec(compile("\n" * (block.line - 1) + block.text, str(path), "exec"), namespace)
+        assert said.getvalue().splitlines() == expected, f"{path.name}, line {block.line}"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/notebooks/*.ipynb")), ids=lambda path: path.name)
+def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
+    notebook = json.loads(path.read_text())
+    kept = [cell for cell in notebook["cells"] if cell.get("outputs") or cell.get("execution_count") is not None]
+    assert kept == [], f"clear the outputs of {path.name}: `make docs` makes them anew"
+    assert list(notebook["metadata"]) == ["kernelspec", "language_info"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -526,8 +526,8 @@ class Snapshot(Algorithms):
         self,
         *types: str,
         labels: str | Iterable[str] | None = None,
-        features: Mapping[str, Any] | None = None,
-        edge_features: Mapping[str, Any] | None = None,
+        features: Mapping[str, Any] | Sequence[str] | None = None,
+        edge_features: Mapping[str, Any] | Sequence[str] | None = None,
         homogeneous: bool = False,
     ) -> Any:
         """A copy for PyTorch Geometric: a store a label, and one for each edge type and pair of labels.
@@ -558,8 +558,8 @@ class Snapshot(Algorithms):
         self,
         *types: str,
         labels: str | Iterable[str] | None = None,
-        features: Mapping[str, Any] | None = None,
-        edge_features: Mapping[str, Any] | None = None,
+        features: Mapping[str, Any] | Sequence[str] | None = None,
+        edge_features: Mapping[str, Any] | Sequence[str] | None = None,
         edge_times: Mapping[str, str] | str | None = None,
         homogeneous: bool = False,
         preload: bool = True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,8 +103,8 @@ def read_graph(
     snapshot: Snapshot,
     types: Iterable[str],
     labels: str | Iterable[str] | None,
-    features: Mapping[str, Any] | None,
-    edge_features: Mapping[str, Any] | None,
+    features: Mapping[str, Any] | Sequence[str] | None,
+    edge_features: Mapping[str, Any] | Sequence[str] | None,
     edge_times: Mapping[str, str] | str | None,
     homogeneous: bool,
     preload: bool,
@@ -138,7 +138,7 @@ def read_graph(
 
 
 def _by_group(
-    given: Mapping[str, Any] | None,
+    given: Mapping[str, Any] | Sequence[str] | None,
     groups: Iterable[str | None],
     homogeneous: bool,
     alone: str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib.util
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from shop import Shop, shop
 
 import evergraph as eg
+import evergraph.pyg
 from evergraph.pyg.graph import Graph, read_graph
 from evergraph.pyg.sampling import Sample, Seeds, sample
 from evergraph.pyg.topology import EdgeType, NodeType, ends
@@ -284,3 +286,11 @@ def test_no_edge_later_than_its_seed_is_drawn(full: Shop, newest: bool) -> None:
         assert len(times) == min(4, len(early))
         if newest:
             assert times == early[-4:]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="PyTorch is here: nothing is missing")
+def test_without_pytorch_it_is_said_what_to_install() -> None:
+    with eg.open() as db, db.snapshot() as snapshot, pytest.raises(ImportError, match=r"evergraph\[torch\]"):
+        snapshot.torch_geometric_stores()
+    with pytest.raises(ImportError, match=r"evergraph\[torch\]"):
+        _ = evergraph.pyg.NeighborSampler

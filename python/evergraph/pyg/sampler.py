@@ -124,15 +124,23 @@ class NeighborSampler(BaseSampler):
         node, batch = _tensors(found.rows), None if found.trees is None else _tensors(found.trees)
         row, col, edge = _tensors(found.sources), _tensors(found.targets), _tensors(found.edges)
         if not homogeneous:
-            return HeteroSamplerOutput(node, row, col, edge, batch, found.rows_per_hop, found.edges_per_hop)
+            return HeteroSamplerOutput(
+                node=node,
+                row=row,
+                col=col,
+                edge=edge,
+                batch=batch,
+                num_sampled_nodes=found.rows_per_hop,
+                num_sampled_edges=found.edges_per_hop,
+            )
         return SamplerOutput(
-            node[None],
-            row[None],
-            col[None],
-            edge[None],
-            batch if batch is None else batch[None],
-            found.rows_per_hop[None],
-            found.edges_per_hop[None],
+            node=node[None],
+            row=row[None],
+            col=col[None],
+            edge=edge[None],
+            batch=None if batch is None else batch[None],
+            num_sampled_nodes=found.rows_per_hop[None],
+            num_sampled_edges=found.edges_per_hop[None],
         )
 
     def _seeds(self, node_type: NodeType, rows: Any, times: Any) -> Seeds:

@@ -255,7 +255,8 @@ def test_stores_answer_by_the_interface_of_pyg(full: Shop) -> None:
     assert set(stores.metadata[1]) == set(full.edges)
     assert features.get_tensor_size(group_name="User", attr_name="x") == (len(full.users), 2)
     assert features.get_tensor("Item", "x", None).shape == (len(full.items), 5)
-    assert features["Item", "vertex", np.array([2, 0])].tolist() == [sorted(full.items)[2], sorted(full.items)[0]]
+    picked = features["Item", "vertex", torch.tensor([2, 0])]
+    assert picked.tolist() == [sorted(full.items)[2], sorted(full.items)[0]]
     assert features["Item"].x[3].tolist() == [full.items[sorted(full.items)[3]]]
     assert features["Item", "x", slice(0, 2)].shape == (2, 5)
     with pytest.raises(eg.NotFoundError, match="no feature 'z' of 'Item'"):
@@ -321,7 +322,7 @@ def communities(db: eg.Database, count: int, groups: int) -> np.ndarray[Any, Any
     """Add vertices of some groups with faint features, and edges mostly within groups; give their groups."""
     random = np.random.default_rng(0)
     group = random.integers(0, groups, count)
-    hint = (np.eye(groups)[group] + random.normal(0, 1.2, (count, groups))).astype(np.float32)
+    hint = np.eye(groups)[group] + random.normal(0, 1.2, (count, groups))
     columns = {f"hint{at}": hint[:, at] for at in range(groups)}
     vertices = db.add_vertices("Person", {"group": group, **columns})
     sources, targets = random.integers(0, count, (2, count * 60))

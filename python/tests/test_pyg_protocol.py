@@ -43,13 +43,14 @@ def test_features_are_listed_and_got(made: tuple[Shop, Any]) -> None:
     for index, wanted in [
         (None, users),
         (tensor([3, 1]), [users[3], users[1]]),
+        (np.array([0]), users[:1]),
         (slice(2, 4), users[2:4]),
-        (5, [users[5]]),
     ]:
         got = stores.features._get_tensor(TensorAttr("User", "vertex", index))
         assert got.tolist() == wanted
         got = stores.features._get_tensor(TensorAttr("User", "x", index))
         assert got.tolist() == [np.array(content.users[user], dtype=np.float32).tolist() for user in wanted]
+    assert int(stores.features._get_tensor(TensorAttr("User", "vertex", 5))) == users[5]
     assert stores.features._get_tensor_size(TensorAttr("User", "x")) == (len(users), 2)
     assert stores.features._get_tensor_size(TensorAttr(BUYS, "at")) == (len(content.edges[BUYS]),)
 

@@ -63,12 +63,13 @@ class FeatureStore(FeatureStoreBase):
         return attrs
 
     def _get_tensor(self, attr: Any) -> Any:
-        graph, group, name = self._graph, attr.group_name, attr.attr_name
         rows = attr.index
-        if isinstance(rows, torch.Tensor):
-            rows = rows.cpu().numpy()
-        elif isinstance(rows, int):
-            rows = np.array([rows])
+        if isinstance(rows, int):
+            return self._values(attr, np.array([rows]))[0]
+        return self._values(attr, rows.cpu().numpy() if isinstance(rows, torch.Tensor) else rows)
+
+    def _values(self, attr: Any, rows: Any) -> Any:
+        graph, group, name = self._graph, attr.group_name, attr.attr_name
         if self._is_of_edges(group, name):
             values = graph.edge_values[group][name]
             return _tensor(values if rows is None else values[rows])

@@ -46,13 +46,14 @@ endif
 # The Python package's: it builds into ours, too.
 PACKAGE := $(abspath $(BUILT))/python-package
 SITE := $(abspath $(BUILT))/docs
+PACKAGE_PYG := $(abspath $(BUILT))/python-pyg
 PYTHON_PACKAGE := CARGO_TARGET_DIR="$(abspath $(BUILT))" CARGO_FLAGS="$(CARGO_FLAGS)" tools/python-package
 NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-machine bench-transactions build install clean toolchain linters python \
-    python-package wheel
+    python-package pyg wheel
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -80,6 +81,12 @@ endif
 	@echo "== the Python package, in an environment of its own"
 	$(Q)$(PYTHON_PACKAGE) test "$(PACKAGE)"
 	@echo "All tests passed."
+
+pyg: toolchain ## Test the Python package with PyTorch Geometric, in an environment of its own (some 5 GB, once)
+	$(Q)tools/make-python "$(PACKAGE_PYG)" python/requirements-pyg.txt
+	@test -e "$(PACKAGE_PYG)/requirements.txt" || { \
+	    echo "make pyg needs the Python environment $(PACKAGE_PYG): see above."; exit 1; } >&2
+	$(Q)$(PYTHON_PACKAGE) test "$(PACKAGE_PYG)" python/tests/test_pyg.py python/tests/test_pyg_numbers.py
 
 planted-bugs: toolchain ## Plant bugs, one at a time, and demand that a test catches each; BUGS=word for some
 	$(Q)$(PLANTED) $(BUGS)

@@ -15,7 +15,7 @@ from evergraph.reader import names
 if TYPE_CHECKING:
     from evergraph.snapshot import Snapshot
 
-__all__ = ["to_igraph", "to_networkx", "to_scipy", "to_torch_geometric"]
+__all__ = ["stores_module", "to_igraph", "to_networkx", "to_scipy"]
 
 
 def library(name: str, extra: str) -> Any:
@@ -116,51 +116,8 @@ def to_igraph(
     return graph
 
 
-def _features(table: Any, wanted: list[str], what: str) -> npt.NDArray[np.float32]:
-    columns = []
-    for name in wanted:
-        column = table[name]
-        if column.null_count:
-            raise InvalidError(f"{column.null_count} of {what} have no {name}: a feature is wanted of each")
-        try:
-            columns.append(column.to_numpy().astype(np.float32))
-        except (TypeError, ValueError) as error:
-            raise InvalidError(f"{name} of {what} isn't a number") from error
-    return np.column_stack(columns) if columns else np.zeros((table.num_rows, 0), dtype=np.float32)
-
-
-def to_torch_geometric(
-    snapshot: Snapshot, features: dict[str, list[str]], edge_features: dict[str, list[str]]
-) -> Any:
-    """See ``Snapshot.to_torch_geometric``."""
-    torch = library("torch", "torch")
-    data = library("torch_geometric.data", "torch").HeteroData()
-    vertices: dict[str, npt.NDArray[np.uint64]] = {}
-    for label in snapshot.labels():
-        wanted = features.get(label, [])
-        table = snapshot.vertices(label, properties=wanted)
-        vertices[label] = table["vertex"].to_numpy()
-        store = data[label]
-        store.num_nodes = table.num_rows
-        store.vertex = torch.from_numpy(vertices[label].astype(np.int64))
-        if wanted:
-            store.x = torch.from_numpy(_features(table, wanted, label))
-    bound = max((int(numbers[-1]) + 1 for numbers in vertices.values() if len(numbers)), default=0)
-    label_of, row_of = np.zeros(bound, dtype=np.int32), np.zeros(bound, dtype=np.int64)
-    for at, numbers in enumerate(vertices.values()):
-        label_of[numbers], row_of[numbers] = at, np.arange(len(numbers))
-    for edge_type in snapshot.edge_types():
-        wanted = edge_features.get(edge_type, [])
-        table = snapshot.edges(edge_type, properties=wanted)
-        attributes = _features(table, wanted, edge_type)
-        source, target = table["source"].to_numpy(), table["target"].to_numpy()
-        pairs = label_of[source].astype(np.int64) * len(vertices) + label_of[target]
-        called = list(vertices)
-        for pair in np.unique(pairs).tolist():
-            chosen = pairs == pair
-            store = data[called[pair // len(called)], edge_type, called[pair % len(called)]]
-            ends = np.stack([row_of[source[chosen]], row_of[target[chosen]]])
-            store.edge_index = torch.from_numpy(ends)
-            if wanted:
-                store.edge_attr = torch.from_numpy(attributes[chosen])
-    return data
+def stores_module() -> Any:
+    """Import what makes PyG's objects, or say what is missing."""
+    library("torch", "torch")
+    library("torch_geometric", "torch")
+    return importlib.import_module("evergraph.pyg.stores")

@@ -100,10 +100,6 @@ def open(  # noqa: A001 - as the standard library's modules do
         )
     if path is None and not (durability in (None, "none") and sync_interval is None):
         raise InvalidError("a database in memory has no durability: give a path, or leave it out")
-    if path is None and not (isolation is None and timeout is None and memory_limit is None):
-        raise InvalidError(
-            "isolation, timeout and memory_limit need a path so far; transactions take the first two, too"
-        )
     settings: _native._OpenSettings = {
         "create": create,
         "durability": durability,

@@ -8,6 +8,10 @@ Every long call takes ``progress``:
 - a callable: ``progress(phase, fraction, text)``, some 20 times a second on the calling thread. ``fraction``
   is from 0 to 1, or ``None`` where the end can't be known. Answering ``False`` stops the work with
   ``CancelledError``; what it raises stops the work and is raised.
+
+Ctrl-C stops the work, too, by ``KeyboardInterrupt``. A load, an import or an index that is stopped has changed
+nothing. Whoever asks when it is past stopping is too late. After ``False`` it ends as usual; an exception, be it
+Ctrl-C's or the callback's, has a note (``__notes__``) that what was written is there.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,11 +14,13 @@ from evergraph._tables import ids_of
 from evergraph.algorithms import Algorithms, Condition, native_scope, native_weight
 from evergraph.errors import InvalidError
 from evergraph.progress import Progress, shown
+from evergraph.pyg.graph import read_graph
 from evergraph.reader import names, of_edges
 from evergraph.values import Direction
 
 if TYPE_CHECKING:
     from evergraph._native import Snapshot as NativeSnapshot
+    from evergraph.pyg.stores import Stores
 
 __all__ = ["CompactCsr", "CsrPiece", "Snapshot"]
 
@@ -522,30 +524,90 @@ class Snapshot(Algorithms):
 
     def to_torch_geometric(
         self,
-        *,
-        features: dict[str, list[str]] | None = None,
-        edge_features: dict[str, list[str]] | None = None,
+        *types: str,
+        labels: str | Iterable[str] | None = None,
+        features: Mapping[str, Any] | Sequence[str] | None = None,
+        edge_features: Mapping[str, Any] | Sequence[str] | None = None,
+        homogeneous: bool = False,
     ) -> Any:
         """A copy for PyTorch Geometric: a store a label, and one for each edge type and pair of labels.
 
         Parameters
         ----------
-        features : dict of str to list of str, optional
-            By label, the numeric properties that are the columns of ``x`` (float32).
-        edge_features : dict of str to list of str, optional
-            By edge type, those that are the columns of ``edge_attr``.
+        *types, labels, features, edge_features, homogeneous
+            As of `torch_geometric_stores`.
 
         Returns
         -------
-        torch_geometric.data.HeteroData
-            Each label's store has ``num_nodes`` and ``vertex``, the number of each of its vertices.
+        torch_geometric.data.HeteroData, or Data if homogeneous
+            Each label's store has ``num_nodes``, its features, and ``vertex``, the number of each of its vertices.
+            Edges are sorted by target.
 
         Raises
         ------
-        InvalidError
-            If a feature is missing somewhere, or isn't a number.
+        InvalidError, NotFoundError
+            As `torch_geometric_stores`.
         """
-        return convert.to_torch_geometric(self, features or {}, edge_features or {})
+        made = convert.stores_module()
+        graph = read_graph(
+            self, types, labels, features, edge_features, edge_times=None, homogeneous=homogeneous, preload=True
+        )
+        return made.copy_of(graph)
+
+    def torch_geometric_stores(
+        self,
+        *types: str,
+        labels: str | Iterable[str] | None = None,
+        features: Mapping[str, Any] | Sequence[str] | None = None,
+        edge_features: Mapping[str, Any] | Sequence[str] | None = None,
+        edge_times: Mapping[str, str] | str | None = None,
+        homogeneous: bool = False,
+        preload: bool = True,
+    ) -> Stores:
+        """A ``(FeatureStore, GraphStore)`` pair, from which loaders of PyTorch Geometric draw batches.
+
+        PyG counts the vertices of each label from 0. ``stores.rows(vertices, label)`` and
+        ``stores.vertices(rows, label)`` go from one count to the other, and each batch has ``vertex``.
+        ``evergraph.pyg.NeighborSampler`` draws without a compiled package beside PyG. See the guide to PyG.
+
+        Parameters
+        ----------
+        *types : str
+            Edges of these types; of all if none is given.
+        labels : str or iterable of str, optional
+            Vertices of these labels, and edges between them; of all by default.
+        features : dict of str to dict of str to str or list of str, optional
+            By label, features by name: a list of numeric properties becomes a matrix of float32, a property alone
+            a vector of its own kind (int64, bool or float32; dates and datetimes int64), a property of lists that
+            have one length a matrix. A list or a property without a name is ``"x"``.
+        edge_features : dict of str to dict of str to str or list of str, optional
+            By edge type; without a name ``"edge_attr"``. ``stores.add_edge_features`` puts them into batches.
+        edge_times : dict of str to str, optional
+            By edge type, the property by which edges are ordered, so that a sampler draws no edge later than its
+            seed. It is the feature ``"time"``.
+        homogeneous : bool
+            One node type and one edge type for all that is chosen: `features` and `edge_features` have no level of
+            labels and types then, and `edge_times` is the property.
+        preload : bool
+            Whether features of vertices are read now: batches are made faster, the snapshot is no longer needed,
+            and worker processes can have the stores. Otherwise each batch is read from the snapshot.
+
+        Returns
+        -------
+        evergraph.pyg.Stores
+            The pair, ``features`` and ``graph``.
+
+        Raises
+        ------
+        NotFoundError
+            For names that aren't in the graph.
+        InvalidError
+            If a feature is missing somewhere, or isn't made of numbers.
+        """
+        made = convert.stores_module()
+        graph = read_graph(self, types, labels, features, edge_features, edge_times, homogeneous, preload)
+        stores: Stores = made.Stores(made.FeatureStore(graph), made.GraphStore(graph))
+        return stores
 
     def __repr__(self) -> str:
         """Say what it is of."""

@@ -215,6 +215,39 @@ def test_progress_is_told_and_may_stop_the_work(large: eg.Database) -> None:
         large.snapshot().betweenness(progress=fail)
 
 
+def test_who_stops_a_load_too_late_is_told_that_it_is_in() -> None:
+    def fail(phase: str, fraction: float | None, text: str) -> None:
+        raise RuntimeError(phase)
+
+    with eg.open() as db:
+        # So few rows are in before anybody is told.
+        with pytest.raises(RuntimeError) as failed:
+            db.add_vertices("V", {"at": [1, 2]}, progress=fail)
+        assert any("what it wrote is there" in note for note in failed.value.__notes__)
+        assert len(db.add_vertices("V", {"at": [3]}, progress=lambda *_: False)) == 1
+        assert db.stats()["vertices"] == {"V": 3}
+
+
+def test_a_database_in_memory_has_limits_and_an_isolation_too() -> None:
+    with eg.open(memory_limit=1000, isolation="serializable") as db:
+        assert db.durability == "none"
+        made = people(db)
+        with pytest.raises(eg.LimitError), db.snapshot() as snapshot:
+            snapshot.pagerank()
+        # Write skew: a snapshot would let both commit.
+        first, second = db.begin(), db.begin()
+        first.set(made.ada, born=first.get(made.charles, "born"))
+        second.set(made.charles, born=second.get(made.ada, "born"))
+        first.commit()
+        with pytest.raises(eg.ConflictError):
+            second.commit()
+    with eg.open(timeout=0.05) as db:
+        slow = db.begin()
+        time.sleep(0.1)
+        with pytest.raises(eg.LimitError, match="time"):
+            slow.get(0, "born")
+
+
 def test_a_bar_is_shown_when_asked_for(large: eg.Database, capsys: pytest.CaptureFixture[str]) -> None:
     large.snapshot().pagerank(iterations=100, progress=True)
     assert "%" in capsys.readouterr().err

@@ -146,7 +146,25 @@ impl Database {
     /// # Errors
     /// `io` if the system has no threads to give.
     pub fn in_memory() -> Result<Self> {
-        let options = Options { durability: Durability::None, ..Options::default() };
+        Self::in_memory_with(&Options::default())
+    }
+
+    /// As [`Database::in_memory`], with [`Options`]: limits, and how far transactions are kept apart. Nothing
+    /// is durable, and it is always made, whatever they say of that.
+    ///
+    /// # Errors
+    /// As [`Database::in_memory`].
+    ///
+    /// ```
+    /// use evergraph::{Database, ErrorKind, Options};
+    ///
+    /// let db = Database::in_memory_with(&Options { transaction_bytes_max: 1 << 10, ..Options::default() })?;
+    /// let refused = db.transact(|tx| tx.add_vertex("Note", &[("text", "x".repeat(1 << 11).into())]));
+    /// assert_eq!(refused.unwrap_err().kind(), ErrorKind::Limit);
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    pub fn in_memory_with(options: &Options) -> Result<Self> {
+        let options = Options { create: true, durability: Durability::None, ..options.clone() };
         Self::of(Arc::new(MemoryDirectory::new("in memory")), &options, None)
     }
 

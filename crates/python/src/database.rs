@@ -129,7 +129,7 @@ pub fn open(
     let options = settings.options(py)?;
     let settings = settings.in_words();
     let open = work::run(py, progress, |watch| {
-        let Some(path) = path else { return Open::in_memory() };
+        let Some(path) = path else { return Open::in_memory(&options, settings) };
         watch.tell("open", None, String::new);
         Open::at(&path, &options, settings)
     })?;

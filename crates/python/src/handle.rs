@@ -101,14 +101,16 @@ impl Open {
         self.settings.iter().find(|setting| setting.name == name).map_or("", Setting::value)
     }
 
-    /// Opens a database that lives in memory.
+    /// Opens a database that lives in memory, with `options`, which are `settings` in words.
     ///
     /// # Errors
-    /// Those of [`Database::in_memory`].
-    pub fn in_memory() -> Result<Arc<Self>> {
-        let database = Some(Database::in_memory()?);
-        let durability = Setting { name: "durability", asked: None, default: "none" };
-        Ok(Arc::new(Self { database, settings: vec![durability], place: None }))
+    /// Those of [`Database::in_memory_with`].
+    pub fn in_memory(options: &Options, mut settings: Vec<Setting>) -> Result<Arc<Self>> {
+        let database = Some(Database::in_memory_with(options)?);
+        for setting in settings.iter_mut().filter(|setting| setting.name == "durability") {
+            setting.default = "none";
+        }
+        Ok(Arc::new(Self { database, settings, place: None }))
     }
 
     /// The database at `path`: the one that this process has open, or opened now with `options`, which are

@@ -8,7 +8,7 @@
 //! The pool belongs to a process: after a fork its threads are gone, so the child gets one of its own.
 
 use crate::error::{OrRaise, exception};
-use evergraph::Result;
+use evergraph::{ErrorKind, Result};
 use evergraph::graph::cancel::CancelFlag;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -55,6 +55,9 @@ pub fn fraction(done: u64, total: u64) -> Option<f64> {
 /// Does `work` without the GIL. `progress(phase, fraction, text)` is called now and then, and stops it by
 /// answering `False` or by raising.
 ///
+/// Work that was past stopping ends as if nobody had asked, unless that was by an exception, which must not be
+/// lost: it is raised with a note that the work was done.
+///
 /// # Errors
 /// What `work` says, Ctrl-C (`KeyboardInterrupt`), what `progress` raises.
 pub fn run<T: Send>(
@@ -76,39 +79,75 @@ pub fn run<T: Send>(
             });
             let mut stopped = None;
             while waiting.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                if stopped.is_none()
-                    && let Err(error) = Python::attach(|py| look_up(py, watch, progress.as_ref()))
-                {
-                    watch.cancel.cancel();
-                    stopped = Some(error);
+                if stopped.is_none() {
+                    stopped = Python::attach(|py| look_up(py, watch, progress.as_ref()));
+                    if stopped.is_some() {
+                        watch.cancel.cancel();
+                    }
                 }
             }
             let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             (done, stopped)
         })
     });
-    match stopped {
-        Some(error) => Err(error),
-        None => {
-            if let Some(progress) = &progress
-                && let Some(told) = watch.take()
-            {
-                progress.call1(py, (told.phase, told.fraction, told.text))?;
+    let last = || match (&progress, watch.take()) {
+        (Some(progress), Some(told)) => tell(py, progress, told).map(drop),
+        _ => Ok(()),
+    };
+    let raised = match stopped {
+        Some(Stop::Raised(error)) => Some(error),
+        Some(Stop::Asked) => {
+            if matches!(&done, Err(error) if error.kind() == ErrorKind::Cancelled) {
+                return Err(exception(py, "CancelledError", "cancelled: the progress callback answered False"));
             }
-            done.or_raise(py)
+            None
         }
+        None => last().err(),
+    };
+    match raised {
+        Some(error) => {
+            if done.is_ok() {
+                note(py, &error, "the work was done before it could be stopped: what it wrote is there")?;
+            }
+            Err(error)
+        }
+        None => done.or_raise(py),
     }
 }
 
+/// Why work shall stop.
+enum Stop {
+    /// The progress callback answered `False`.
+    Asked,
+    /// A signal's handler or the callback raised this.
+    Raised(PyErr),
+}
+
 /// Looks for signals, and tells what there is to tell.
-fn look_up(py: Python<'_>, watch: &Watch, progress: Option<&Py<PyAny>>) -> PyResult<()> {
-    py.check_signals()?;
-    let (Some(progress), Some(told)) = (progress, watch.take()) else { return Ok(()) };
-    let answer = progress.call1(py, (told.phase, told.fraction, told.text))?;
-    match answer.extract::<bool>(py) {
-        Ok(false) => Err(exception(py, "CancelledError", "cancelled: the progress callback answered False")),
-        _ => Ok(()),
+fn look_up(py: Python<'_>, watch: &Watch, progress: Option<&Py<PyAny>>) -> Option<Stop> {
+    if let Err(error) = py.check_signals() {
+        return Some(Stop::Raised(error));
     }
+    let told = watch.take()?;
+    match tell(py, progress?, told) {
+        Ok(answer) => matches!(answer.extract::<bool>(py), Ok(false)).then_some(Stop::Asked),
+        Err(error) => Some(Stop::Raised(error)),
+    }
+}
+
+fn tell(py: Python<'_>, progress: &Py<PyAny>, told: Told) -> PyResult<Py<PyAny>> {
+    progress.call1(py, (told.phase, told.fraction, told.text))
+}
+
+/// Adds a note to an exception, which Python shows below its text. Python 3.10 keeps it, but doesn't show it.
+fn note(py: Python<'_>, error: &PyErr, text: &str) -> PyResult<()> {
+    let value = error.value(py);
+    if value.hasattr("add_note")? {
+        value.call_method1("add_note", (text,))?;
+    } else {
+        value.setattr("__notes__", [text])?;
+    }
+    Ok(())
 }
 
 /// The threads of one process.

@@ -18,7 +18,7 @@ from conftest import people
 import evergraph as eg
 
 ROOT = Path(__file__).parents[2]
-MODULES = ["evergraph", *(f"evergraph.{module.name}" for module in pkgutil.iter_modules(eg.__path__))]
+MODULES = ["evergraph", *(module.name for module in pkgutil.walk_packages(eg.__path__, "evergraph."))]
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("._native")])
@@ -35,7 +35,7 @@ def test_examples_of_docstrings_run(name: str) -> None:
 
 
 def public(thing: object) -> list[str]:
-    return [name for name in vars(thing) if not name.startswith("_") and callable(getattr(thing, name))]
+    return [name for name in dir(thing) if not name.startswith("_") and callable(getattr(thing, name))]
 
 
 @pytest.mark.parametrize("thing", [eg.Database, eg.Snapshot, eg.Transaction])

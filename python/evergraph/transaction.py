@@ -68,10 +68,11 @@ class Transaction(Reader):
         """Commit, or roll back if there was an exception. Nothing happens if either was done."""
         if not self._native.is_open:
             return
+        # Nobody asked which ids changed: no lists are made of them.
         if kind is None:
-            self.commit()
+            self._native.commit()
         else:
-            self.rollback()
+            self._native.rollback()
 
     def add_vertex(self, label: str, /, **properties: Value | None) -> int:
         """Add a vertex.

@@ -34,7 +34,8 @@ class Algorithms(Centrality, Paths, Structure, Communities):
     And raise, besides what is said there, ``SnapshotClosed``, ``NotFoundError`` for names that the graph doesn't
     have, ``InvalidError`` for parameters out of range, ``LimitError`` if ``memory_limit`` doesn't suffice.
 
-    Figures about the answer are in the table's metadata: ``table.schema.metadata``.
+    Figures about the answer are in the table's metadata, ``table.schema.metadata``; ``freeze_seconds`` and
+    ``kernel_seconds`` are what preparing the snapshot's lists and running the algorithm on them took.
     """
 
     __slots__ = ()

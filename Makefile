@@ -2,7 +2,7 @@
 #
 #   CARGO_TARGET_DIR  where cargo builds (default: target)
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
-#   COMPARE_FLAGS     passed to the scripts of `make compare`: --quick for small graphs, in a minute
+#   COMPARE_FLAGS     passed to the scripts of `make compare` and `make bench-python`: --quick for small graphs, in a minute
 #   ENGINES_FLAGS     passed to the harness of `make bench`: --scale 20, --rounds 9, --only live,writes, ...
 #                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
 #                     in live, reads, in-place and static; with --files-only for that graph alone
@@ -52,7 +52,7 @@ NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
-    bench-machine bench-transactions build install clean toolchain linters python \
+    bench-machine bench-transactions bench-python build install clean toolchain linters python \
     python-package pyg wheel
 
 help: ## List the targets
@@ -155,6 +155,14 @@ compare: build compare-python ## Algorithms, imports, exports for analysis besid
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/import_peers.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/in_place_peers.py "$(BUILT)/release/evergraph" \
+	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
+
+bench-python: build compare-python wheel ## The Python package beside networkx, networkit, igraph, Ladybug, and beside Rust (ten minutes)
+	$(Q)"$(BUILT)/compare/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
+	    --force-reinstall "$(BUILT)"/wheels/*.whl
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/python_overheads.py "$(BUILT)/release/evergraph" \
+	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/python_peers.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
 compare-python: toolchain

@@ -4,6 +4,7 @@ After a crash or a run that takes too long, the next request gets a new child.
 """
 
 import json
+import os
 import select
 import signal
 import subprocess
@@ -14,10 +15,11 @@ WORKER = Path(__file__).with_name("peer_worker.py")
 
 
 class Peer:
-    """One library; a context manager, which ends the child."""
+    """One library; a context manager, which ends the child. `environment` is added to that of this process."""
 
-    def __init__(self, library, folder, seconds_max):
+    def __init__(self, library, folder, seconds_max, environment=None):
         self.library, self.folder, self.seconds_max = library, folder, seconds_max
+        self.environment = os.environ | (environment or {})
         self.child = None
 
     def __enter__(self):
@@ -43,6 +45,7 @@ class Peer:
             self.child = subprocess.Popen(
                 [sys.executable, WORKER, self.library, self.folder],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                env=self.environment,
             )
         try:
             print(json.dumps(request), file=self.child.stdin, flush=True)

@@ -137,6 +137,11 @@ pub const GOALS: &[Goal] = &[
         against("linkbench.writes_100.clients_24", &["rocksdb"], AtLeast(1.5)),
     ),
     against("import.csv", &["duckdb"], AtMost(1.0 / 0.7)),
+    against("python.call.*", &["rust"], AtMost(1.05)),
+    against("python.csr.*", &["numpy.copy"], AtMost(2.0)),
+    alone("python.add_edges*", AtLeast(5_000_000.0)),
+    against("python.library.*", &["networkit"], AtMost(1.0)),
+    against("python.library.*", &["networkx"], AtMost(0.01)),
 ];
 
 /// The goal of `figure` against `peer`, or of ours alone.
@@ -167,6 +172,8 @@ mod tests {
         assert_eq!(bound("restart.open", None), Some(AtMost(2.0)));
         assert_eq!(bound("static.bfs.threads_1", Some("gapbs")), Some(AtMost(1.1)));
         assert_eq!(bound("linkbench.tao.clients_24", Some("redb")), Some(AtLeast(2.7)));
+        assert_eq!(bound("python.library.wcc.scale_14.threads_1", Some("networkx")), Some(AtMost(0.01)));
+        assert_eq!(bound("python.add_edges.one_property.scale_18", None), Some(AtLeast(5_000_000.0)));
     }
 
     #[test]

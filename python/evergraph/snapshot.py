@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from evergraph import convert
 from evergraph._tables import ids_of
 from evergraph.algorithms import Algorithms, Condition, native_scope, native_weight
 from evergraph.errors import InvalidError
+from evergraph.handle import Handle
 from evergraph.progress import Progress, shown
 from evergraph.pyg.graph import read_graph
 from evergraph.reader import names, of_edges
@@ -67,7 +67,7 @@ class CsrPiece(NamedTuple):
     shared: bool
 
 
-class Snapshot(Algorithms):
+class Snapshot(Algorithms, Handle):
     """A read-only view of one moment: fixed, whatever is written meanwhile, and never in a writer's way.
 
     ``Database.snapshot`` takes one, in an instant. Any number of threads may read it. It keeps old versions of
@@ -92,19 +92,6 @@ class Snapshot(Algorithms):
     def __init__(self, native: NativeSnapshot) -> None:
         """Use ``Database.snapshot``."""
         self._native = native
-
-    def __enter__(self) -> Snapshot:
-        """Begin a block that closes it at its end."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def close(self) -> None:
         """Let go of it; calls that run go on. Does nothing if it is closed."""
@@ -225,10 +212,8 @@ class Snapshot(Algorithms):
         ----------
         *types : str
             Of these types; of all if none is given.
-        properties : iterable of str, optional
-            Which properties; all by default.
-        progress
-            See ``evergraph.progress``.
+        properties, progress
+            As of `vertices`.
 
         Returns
         -------

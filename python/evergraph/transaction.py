@@ -68,10 +68,11 @@ class Transaction(Reader):
         """Commit, or roll back if there was an exception. Nothing happens if either was done."""
         if not self._native.is_open:
             return
+        # Nobody asked which ids changed: no lists are made of them.
         if kind is None:
-            self.commit()
+            self._native.commit()
         else:
-            self.rollback()
+            self._native.rollback()
 
     def add_vertex(self, label: str, /, **properties: Value | None) -> int:
         """Add a vertex.
@@ -229,8 +230,7 @@ class Transaction(Reader):
         label : str
             Their label.
         data
-            A column a property, a row a vertex: a table or data frame with Arrow's interface, a mapping of
-            columns, or an iterable of mappings.
+            As of ``Database.add_vertices``.
 
         Returns
         -------
@@ -260,12 +260,8 @@ class Transaction(Reader):
         ----------
         edge_type : str
             Their type.
-        data
-            As in `add_vertices`; also a NumPy array of shape (rows, 2).
-        source, target : str
-            The columns that name their ends. All others are properties.
-        source_key, target_key : (label, key), optional
-            The columns hold values of this unique key, instead of numbers of vertices.
+        data, source, target, source_key, target_key
+            As of ``Database.add_edges``.
 
         Returns
         -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -171,6 +172,24 @@ def test_conditions_choose_vertices_and_edges(circle: People) -> None:
         snapshot.pagerank(labels="Persn")
     with pytest.raises(TypeError, match="lables"):
         snapshot.pagerank(lables="Person")  # type: ignore[call-arg]
+
+
+def test_groups_are_numbered_by_size_and_then_by_their_lowest_vertex() -> None:
+    with eg.open() as db:
+        vertices = db.add_vertices("Node", {"at": np.arange(12)})
+        db.add_edges("LINK", vertices[np.array([[1, 11], [3, 5], [5, 9], [10, 4]])])
+        components = db.snapshot().wcc()["component"].to_pylist()
+        # 3, 5 and 9; then 1 and 11, 4 and 10; then those that are alone.
+        assert components == [3, 1, 4, 0, 2, 0, 5, 6, 7, 0, 2, 1]
+
+
+def test_a_table_says_how_long_the_kernel_took_within_the_call(random: Random) -> None:
+    began = time.perf_counter()
+    metadata = random.snapshot.triangles().schema.metadata
+    spent = time.perf_counter() - began
+    inside = [float(metadata[part]) for part in (b"freeze_seconds", b"kernel_seconds")]
+    assert min(inside) > 0
+    assert sum(inside) < spent
 
 
 def test_keys_stand_beside_vertices_and_numpy_gives_arrays(circle: People) -> None:

@@ -98,6 +98,22 @@ def test_a_row_that_cannot_be_is_named_and_nothing_is_loaded(
     assert circle.db.snapshot().edge_types() == {"KNOWS": 3}
 
 
+def test_the_first_row_whose_end_is_not_there_is_named(circle: People) -> None:
+    db, ada, _, mary = circle
+    db.add_vertices("City", {"name": ["Rome"]})
+    gone = db.add_vertices("City", {"name": ["Troy", "Tyre"]}).tolist()
+    with db.begin() as tx:
+        for city in gone:
+            tx.delete_vertex(city)
+    rows = [[ada, mary], [mary, gone[1]], [ada, gone[0]], [ada, 4_000_000_000]]
+    for count, row, number in [(3, 1, gone[1]), (4, 1, gone[1])]:
+        with pytest.raises(eg.NotFoundError, match=f"row {row}: the target vertex {number} isn't there"):
+            db.add_edges("VISITED", np.array(rows[:count], dtype=np.int64))
+    with pytest.raises(eg.NotFoundError, match="row 0: no vertex has the number 5000000000"):
+        db.add_edges("VISITED", np.array([[5_000_000_000, ada]]))
+    assert "VISITED" not in db.snapshot().edge_types()
+
+
 def test_keys_that_nobody_has_are_named(circle: People) -> None:
     rows = {"source": ["Ada", "Nobody"], "target": ["Mary", "Mary"]}
     key = ("Person", "name")
@@ -176,6 +192,26 @@ def test_csr_is_every_list_sorted_while_lists_change() -> None:
         sources = np.repeat(compact.vertices, np.diff(compact.offsets))
         assert np.array_equal(sources, table[:, 0])
         assert snapshot.degrees(compact.vertices, direction="both").sum() == 2 * len(table)
+
+
+@pytest.mark.parametrize("types", [["LINK"], ["LIKE"], ["LINK", "LIKE"]])
+def test_csr_with_hubs_and_several_types_is_what_was_loaded(types: list[str]) -> None:
+    random = np.random.default_rng(13)
+    with eg.open() as db:
+        vertices = db.add_vertices("Node", {"at": np.arange(9_000)})
+        loaded = {name: random.integers(0, len(vertices), size=(60_000, 2)) for name in ("LINK", "LIKE")}
+        # Hubs, first and in the midst of a group and of the next one; the lists of hubs lie apart.
+        for hub, rows in {0: slice(0, 17_000), 77: slice(17_000, 35_000), 5_000: slice(35_000, 52_000)}.items():
+            loaded["LINK"][rows, 0] = hub
+        for name, ends in loaded.items():
+            db.add_edges(name, vertices[ends])
+        ends = vertices[np.concatenate([loaded[name] for name in types])]
+        for direction, (own, other) in {"out": (0, 1), "in": (1, 0)}.items():
+            offsets, neighbors = db.snapshot().csr(*types, direction=direction)  # type: ignore[arg-type]
+            assert neighbors.flags.writeable
+            order = np.lexsort((ends[:, other], ends[:, own]))
+            assert np.array_equal(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), ends[order, own])
+            assert np.array_equal(neighbors, ends[order, other])
 
 
 def test_pieces_are_the_same_lists_without_a_copy_where_nothing_is_fresh() -> None:

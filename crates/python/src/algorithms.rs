@@ -13,8 +13,11 @@ use crate::error::{exception, invalid};
 use crate::names::{ScopeNames, WeightName, direction, vertex, weight};
 use crate::tables::{label_owners, numbers, vertex_column};
 use crate::work::Watch;
-use arrow_array::RecordBatch;
-use arrow_array::{Array, ArrayRef, Float64Array, UInt32Array, UInt64Array};
+use arrow_array::types::{Float64Type, UInt32Type};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, Float64Array, PrimitiveArray, RecordBatch, UInt32Array, UInt64Array,
+};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use evergraph::algorithms::betweenness::{BetweennessParameters, betweenness};
 use evergraph::algorithms::bfs::{BfsParameters, bfs};
 use evergraph::algorithms::cdlp::{CdlpParameters, cdlp};
@@ -44,8 +47,14 @@ use evergraph::{Direction, Error, Freeze, GraphView, Result, Snapshot, VertexId}
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rayon::prelude::*;
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The fewest rows that are worth a thread's while.
+const PART: usize = 1 << 14;
 
 /// More vertices of a cycle than this are not worth reading.
 const CYCLE_SHOWN: usize = 20;
@@ -234,24 +243,49 @@ impl Answer {
 
     /// A score for each of `vertices`, from an array by vertex id.
     fn scores(vertices: &VertexSet, name: &'static str, scores: &[f64]) -> Self {
-        let column: Vec<f64> = vertices.iter().map(|vertex| scores[vertex as usize]).collect();
-        Self::of(members(vertices), name, Float64Array::from(column))
+        let members = members(vertices);
+        let column = each(&members, |vertex| scores[vertex as usize]);
+        Self::of(members, name, Float64Array::from(column))
+    }
+
+    /// What `of` says of each of `vertices`: null where it says nothing.
+    fn where_known<T: ArrowPrimitiveType>(
+        vertices: &VertexSet,
+        name: &'static str,
+        of: impl Fn(VertexId) -> Option<T::Native> + Sync,
+    ) -> Self {
+        let members = members(vertices);
+        let values = each(&members, |vertex| of(VertexId(vertex)).unwrap_or_default());
+        let bit = |(vertex, at): (&VertexId, u32)| u64::from(of(*vertex).is_some()) << at;
+        let words = members.par_chunks(64).with_min_len(PART / 64);
+        let words: Vec<u64> = words.map(|chunk| chunk.iter().zip(0..).map(bit).sum()).collect();
+        let known = NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(words), 0, members.len()));
+        let known = (known.null_count() > 0).then_some(known);
+        Self::of(members, name, PrimitiveArray::<T>::new(values.into(), known))
     }
 
     /// The number of the group of each of `vertices`, which `group` names by one of its vertices: 0 for the
     /// largest, of equal ones that which is named lowest.
-    fn groups(vertices: &VertexSet, name: &'static str, group: impl Fn(u32) -> u32) -> Self {
+    fn groups(vertices: &VertexSet, name: &'static str, group: impl Fn(u32) -> u32 + Sync) -> Self {
+        let members = members(vertices);
         let mut sizes = vec![0_u32; vertices.bound() as usize];
-        vertices.iter().for_each(|vertex| sizes[group(vertex) as usize] += 1);
-        let groups = sizes.iter().zip(0_u32..).filter(|(size, _)| **size > 0);
-        let mut groups: Vec<(Reverse<u32>, u32)> = groups.map(|(size, of)| (Reverse(*size), of)).collect();
+        members.iter().for_each(|vertex| sizes[group(vertex.0) as usize] += 1);
+        // Vertices that are a group of their own are many, and in order as they are.
+        let (mut groups, mut alone) = (Vec::new(), Vec::new());
+        for (size, of) in sizes.iter().zip(0_u32..) {
+            match size {
+                0 => {}
+                1 => alone.push(of),
+                _ => groups.push((Reverse(*size), of)),
+            }
+        }
         groups.sort_unstable();
         let mut numbers = sizes;
-        for ((_, of), number) in groups.into_iter().zip(0..) {
+        for (of, number) in groups.into_iter().map(|(_, of)| of).chain(alone).zip(0..) {
             numbers[of as usize] = number;
         }
-        let column: Vec<u64> = vertices.iter().map(|vertex| numbers[group(vertex) as usize].into()).collect();
-        Self::of(members(vertices), name, UInt64Array::from(column))
+        let column = each(&members, |vertex| u64::from(numbers[group(vertex) as usize]));
+        Self::of(members, name, UInt64Array::from(column))
     }
 
     fn note(mut self, name: &'static str, what: impl ToString) -> Self {
@@ -261,7 +295,17 @@ impl Answer {
 }
 
 fn members(vertices: &VertexSet) -> Vec<VertexId> {
+    let count = vertices.len() as u32;
+    if vertices.range(count..vertices.bound()).next().is_none() {
+        // Numbers without gaps, as a load gives them.
+        return (0..count).into_par_iter().with_min_len(PART).map(VertexId).collect();
+    }
     vertices.iter().map(VertexId).collect()
+}
+
+/// What `of` says of each of `vertices`.
+fn each<T: Send>(vertices: &[VertexId], of: impl Fn(u32) -> T + Sync) -> Vec<T> {
+    vertices.par_iter().with_min_len(PART).map(|vertex| of(vertex.0)).collect()
 }
 
 /// What an algorithm is given.
@@ -270,6 +314,8 @@ struct Setting<'a> {
     scope: Scope,
     control: Control<'a>,
     watch: &'a Watch,
+    freezing: Cell<Duration>,
+    running: Cell<Duration>,
 }
 
 type Frozen = <Snapshot as Freeze>::Topology;
@@ -277,12 +323,25 @@ type Frozen = <Snapshot as Freeze>::Topology;
 impl Setting<'_> {
     fn freeze(&self, direction: Direction, weight: Option<Weight>) -> Result<Frozen> {
         self.watch.tell("freeze", None, String::new);
-        self.scope.freeze(self.snapshot, direction, weight, &self.control)
+        measured(&self.freezing, || self.scope.freeze(self.snapshot, direction, weight, &self.control))
+    }
+
+    /// Runs a kernel.
+    fn timed<T>(&self, kernel: impl FnOnce() -> Result<T>) -> Result<T> {
+        measured(&self.running, kernel)
     }
 
     fn weight(&self, named: Option<&WeightName>) -> Result<Option<Weight>> {
         weight(&self.snapshot.catalogue(), named)
     }
+}
+
+/// Does `work` and adds what it took to `spent`.
+fn measured<T>(spent: &Cell<Duration>, work: impl FnOnce() -> T) -> T {
+    let began = Instant::now();
+    let done = work();
+    spent.set(spent.get() + began.elapsed());
+    done
 }
 
 /// Runs `algorithm` on the part of `snapshot` that `scope` names. `keys` is a property of vertices to put
@@ -304,7 +363,14 @@ pub fn run(
         .iter()
         .map(|name| Ok((name, crate::names::key(&catalogue, name)?)))
         .collect::<Result<Vec<_>>>()?;
-    let setting = Setting { snapshot, scope: scope.scope(&catalogue)?, control, watch };
+    let setting = Setting {
+        snapshot,
+        scope: scope.scope(&catalogue)?,
+        control,
+        watch,
+        freezing: Cell::default(),
+        running: Cell::default(),
+    };
     let Answer { before, vertices, after, notes } = answer(&setting, algorithm)?;
     let mut table = TableBuilder::default();
     before.into_iter().for_each(|(name, column)| table.push(name, column));
@@ -316,6 +382,9 @@ pub fn run(
         table.push_column(name, &vertex_column(snapshot, &owners, &vertices, key, watch)?)?;
     }
     notes.into_iter().for_each(|(name, what)| table.note(name, what));
+    for (name, spent) in [("freeze_seconds", &setting.freezing), ("kernel_seconds", &setting.running)] {
+        table.note(name, spent.get().as_secs_f64());
+    }
     table.finish()
 }
 
@@ -325,76 +394,84 @@ fn answer(setting: &Setting<'_>, algorithm: &Algorithm) -> Result<Answer> {
     Ok(match algorithm {
         Algorithm::PageRank(parameters) => {
             let topology = both()?;
-            let found = pagerank(&topology, parameters, control)?;
+            let found = setting.timed(|| pagerank(&topology, parameters, control))?;
             let answer = Answer::scores(topology.vertices(), "score", &found.scores);
             answer.note("iterations", found.iterations).note("converged", found.converged)
         }
         Algorithm::Betweenness(parameters) => {
             let topology = both()?;
-            let found = betweenness(&topology, parameters, control)?;
+            let found = setting.timed(|| betweenness(&topology, parameters, control))?;
             Answer::scores(topology.vertices(), "score", &found.scores).note("sources", found.sources)
         }
         Algorithm::Closeness(parameters) => {
             // Searches go from the others, against the way that is measured.
             let topology = setting.freeze(parameters.direction.reversed(), None)?;
-            let found = closeness(&topology, parameters, control)?;
+            let found = setting.timed(|| closeness(&topology, parameters, control))?;
             Answer::scores(topology.vertices(), "score", &found.scores).note("sources", found.pivots)
         }
         Algorithm::Eigenvector(parameters, weight) => {
             // Importance is pulled: along the lists of those that it comes from.
             let topology =
                 setting.freeze(parameters.direction.reversed(), setting.weight(weight.as_ref())?)?;
-            let found = eigenvector(&topology, parameters, control)?;
+            let found = setting.timed(|| eigenvector(&topology, parameters, control))?;
             let answer = Answer::scores(topology.vertices(), "score", &found.scores);
             answer.note("iterations", found.iterations).note("converged", found.converged)
         }
         Algorithm::Bfs(source, direction) => {
             let topology = both()?;
             let parameters = BfsParameters { direction: *direction, ..BfsParameters::default() };
-            let found = bfs(&topology, *source, &parameters, control)?;
-            let levels: UInt32Array =
-                topology.vertices().iter().map(|vertex| found.level(VertexId(vertex))).collect();
-            Answer::of(members(topology.vertices()), "level", levels).note("reached", found.reached())
+            let found = setting.timed(|| bfs(&topology, *source, &parameters, control))?;
+            let answer =
+                Answer::where_known::<UInt32Type>(topology.vertices(), "level", |vertex| found.level(vertex));
+            answer.note("reached", found.reached())
         }
         Algorithm::Sssp(source, parameters, weight) => {
             let topology = setting.freeze(parameters.direction, setting.weight(Some(weight))?)?;
-            let found = sssp(&topology, *source, parameters, control)?;
-            let distances: Float64Array =
-                topology.vertices().iter().map(|vertex| found.distance(VertexId(vertex))).collect();
-            Answer::of(members(topology.vertices()), "distance", distances).note("delta", found.delta)
+            let found = setting.timed(|| sssp(&topology, *source, parameters, control))?;
+            let answer = Answer::where_known::<Float64Type>(topology.vertices(), "distance", |vertex| {
+                found.distance(vertex)
+            });
+            answer.note("delta", found.delta)
         }
         Algorithm::ShortestPath(source, target, direction, length_max, weight) => {
             let weight = setting.weight(weight.as_ref())?;
             let parameters =
                 ShortestPathParameters { direction: *direction, weight, length_max: *length_max };
             let (view, scope) = (setting.snapshot, &setting.scope);
-            let found = shortest_path(view, scope, *source, *target, &parameters, control)?;
+            let found =
+                setting.timed(|| shortest_path(view, scope, *source, *target, &parameters, control))?;
             let (vertices, lengths) = found.map(|path| (path.vertices, path.lengths)).unwrap_or_default();
             Answer::of(vertices, "length", Float64Array::from(lengths))
         }
         Algorithm::KHop(sources, parameters) => {
-            let found = k_hop(setting.snapshot, &setting.scope, sources, parameters, control)?;
+            let found =
+                setting.timed(|| k_hop(setting.snapshot, &setting.scope, sources, parameters, control))?;
             let (vertices, distances): (Vec<_>, Vec<_>) = found.iter().unzip();
             Answer::of(vertices, "distance", UInt32Array::from(distances)).note("complete", found.complete)
         }
         Algorithm::Wcc => {
             let topology = both()?;
-            let found = wcc(&topology, &WccParameters::default(), control)?;
+            let found = setting.timed(|| wcc(&topology, &WccParameters::default(), control))?;
             let labels = found.labels.as_slice();
             let answer = Answer::groups(topology.vertices(), "component", |vertex| labels[vertex as usize]);
             answer.note("components", found.components)
         }
         Algorithm::Scc => {
             let topology = both()?;
-            let found = scc(&topology, control)?;
+            let found = setting.timed(|| scc(&topology, control))?;
             let labels = found.labels.as_slice();
             let answer = Answer::groups(topology.vertices(), "component", |vertex| labels[vertex as usize]);
             answer.note("components", found.components)
         }
         Algorithm::Cycles(parameters, root) => {
             let found = match root {
-                Some(root) => through(setting.snapshot, &setting.scope, *root, parameters, control)?,
-                None => cycles(&both()?, parameters, control)?,
+                Some(root) => {
+                    setting.timed(|| through(setting.snapshot, &setting.scope, *root, parameters, control))?
+                }
+                None => {
+                    let topology = both()?;
+                    setting.timed(|| cycles(&topology, parameters, control))?
+                }
             };
             let (mut which, mut positions, mut vertices) = (Vec::new(), Vec::new(), Vec::new());
             for (number, cycle) in found.iter().enumerate() {
@@ -412,7 +489,8 @@ fn answer(setting: &Setting<'_>, algorithm: &Algorithm) -> Result<Answer> {
         }
         Algorithm::FlowRings(parameters, amount, time) => {
             let frozen = |name| setting.freeze(Direction::Out, setting.weight(Some(name))?);
-            let found = flow_rings(&frozen(amount)?, &frozen(time)?, parameters, control)?;
+            let (amount, time) = (frozen(amount)?, frozen(time)?);
+            let found = setting.timed(|| flow_rings(&amount, &time, parameters, control))?;
             let (mut which, mut positions, mut vertices) = (Vec::new(), Vec::new(), Vec::new());
             let (mut amounts, mut times) = (Vec::new(), Vec::new());
             for (number, ring) in (0_u64..).zip(found) {
@@ -436,7 +514,7 @@ fn answer(setting: &Setting<'_>, algorithm: &Algorithm) -> Result<Answer> {
         Algorithm::TopologicalOrder(direction) => {
             let topology = setting.freeze(*direction, None)?;
             let parameters = TopologicalOrderParameters { direction: *direction };
-            match topological_order(&topology, &parameters, control)? {
+            match setting.timed(|| topological_order(&topology, &parameters, control))? {
                 TopologicalOrder::Order(order) => {
                     let places: Vec<u64> = (0..order.len() as u64).collect();
                     Answer::of(order.into_iter().map(VertexId).collect(), "place", UInt64Array::from(places))
@@ -446,7 +524,7 @@ fn answer(setting: &Setting<'_>, algorithm: &Algorithm) -> Result<Answer> {
         }
         Algorithm::Cdlp(parameters) => {
             let topology = both()?;
-            let found = cdlp(&topology, parameters, control)?;
+            let found = setting.timed(|| cdlp(&topology, parameters, control))?;
             // Labels begin as numbers of vertices, so each is one.
             let group = |vertex| found.labels()[vertex as usize] as u32;
             let answer = Answer::groups(topology.vertices(), "community", group);
@@ -454,30 +532,30 @@ fn answer(setting: &Setting<'_>, algorithm: &Algorithm) -> Result<Answer> {
         }
         Algorithm::Louvain(parameters, weight) => {
             let topology = setting.freeze(Direction::Both, setting.weight(weight.as_ref())?)?;
-            let found = louvain(&topology, parameters, control)?;
+            let found = setting.timed(|| louvain(&topology, parameters, control))?;
             let labels = found.labels.as_slice();
             let answer = Answer::groups(topology.vertices(), "community", |vertex| labels[vertex as usize]);
             answer.note("communities", found.communities).note("modularity", found.modularity)
         }
         Algorithm::KCore => {
             let topology = both()?;
-            let found = kcore(&topology, control)?;
-            let cores: Vec<u32> =
-                topology.vertices().iter().map(|vertex| found.cores()[vertex as usize]).collect();
-            let answer = Answer::of(members(topology.vertices()), "core", UInt32Array::from(cores));
+            let found = setting.timed(|| kcore(&topology, control))?;
+            let members = members(topology.vertices());
+            let cores = each(&members, |vertex| found.cores()[vertex as usize]);
+            let answer = Answer::of(members, "core", UInt32Array::from(cores));
             answer.note("degeneracy", found.degeneracy())
         }
         Algorithm::Triangles => {
             let topology = both()?;
-            let found = triangles(&topology, control)?;
-            let counts: Vec<u64> =
-                topology.vertices().iter().map(|vertex| found.counts()[vertex as usize]).collect();
-            let answer = Answer::of(members(topology.vertices()), "triangles", UInt64Array::from(counts));
+            let found = setting.timed(|| triangles(&topology, control))?;
+            let members = members(topology.vertices());
+            let counts = each(&members, |vertex| found.counts()[vertex as usize]);
+            let answer = Answer::of(members, "triangles", UInt64Array::from(counts));
             answer.note("triangles", found.total())
         }
         Algorithm::Lcc(parameters) => {
             let topology = both()?;
-            let found = lcc(&topology, parameters, control)?;
+            let found = setting.timed(|| lcc(&topology, parameters, control))?;
             let answer = Answer::scores(topology.vertices(), "coefficient", &found.coefficients);
             answer.note("mean", found.mean)
         }

@@ -29,6 +29,7 @@ use evergraph::graph::value::date::Date;
 use evergraph::graph::value::datetime::DateTime;
 use evergraph::graph::value::duration::Duration;
 use evergraph::{Error, Result, Value};
+use rayon::prelude::*;
 use uuid::Uuid;
 
 /// Properties as columns in blocks of rows.
@@ -79,19 +80,23 @@ pub fn columns(
         };
         properties.push((field.name().clone(), value_type));
     }
-    let mut blocks = Vec::new();
-    for batch in batches {
-        for start in (0..batch.num_rows()).step_by(BLOCK_ROWS) {
+    let starts = |batch: &RecordBatch| (0..batch.num_rows()).step_by(BLOCK_ROWS);
+    let parts: Vec<_> =
+        batches.iter().flat_map(|batch| starts(batch).map(move |start| (batch, start))).collect();
+    // In order, so that the first error is the one that is told.
+    let blocks: Vec<Result<_>> = parts
+        .into_par_iter()
+        .map(|(batch, start)| {
             let rows = BLOCK_ROWS.min(batch.num_rows() - start);
             let packed = taken.iter().zip(&properties).map(|(at, (name, value_type))| {
                 let column = batch.column(*at).slice(start, rows);
                 packed(&column, schema.field(*at), *value_type)
                     .map_err(|error| error.context(format!("column {name:?}")))
             });
-            blocks.push((rows, packed.collect::<Result<Vec<_>>>()?));
-        }
-    }
-    Ok(Columns { properties, blocks })
+            Ok((rows, packed.collect::<Result<Vec<_>>>()?))
+        })
+        .collect();
+    Ok(Columns { properties, blocks: blocks.into_iter().collect::<Result<_>>()? })
 }
 
 /// The type of a property that is learned from `field`.

@@ -25,6 +25,7 @@ use evergraph::graph::vertex_set::VertexSet;
 use evergraph::{Database, Error, ErrorKind, GraphView, Result, Value, VertexId};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Rows whose ends are looked up at once.
@@ -196,119 +197,145 @@ impl Rows {
     /// As a load: a table of edges for each pair of labels.
     fn into_load(self, view: &impl GraphView, edge_type: &str, watch: &Watch) -> Result<Load> {
         let Self { sources, targets, columns: Columns { properties, blocks } } = self;
-        let (source_labels, targets_labels) =
-            (labels_of(view, &sources, "source", watch)?, labels_of(view, &targets, "target", watch)?);
-        let mut tables = Tables::default();
-        for (vertices, labels) in [(&sources, &source_labels), (&targets, &targets_labels)] {
-            tables.note(vertices, labels);
-        }
-        let numbers = tables.numbers();
-        let mut edges: BTreeMap<(LabelId, LabelId), Vec<EdgeBlock>> = BTreeMap::new();
+        let named = Named::of(view, &sources, &targets, watch)?;
         let mut at = 0;
-        for (rows, columns) in blocks {
+        let placed: Vec<_> = blocks
+            .into_iter()
+            .map(|(rows, columns)| {
+                at += rows;
+                (at - rows..at, columns)
+            })
+            .collect();
+        let by_pair = placed.into_par_iter().map(|(range, columns)| {
             watch.cancel.check()?;
-            let range = at..at + rows;
-            at += rows;
-            let pairs = source_labels[range.clone()]
-                .iter()
-                .copied()
-                .zip(targets_labels[range.clone()].iter().copied());
-            let mut by_pair: BTreeMap<(LabelId, LabelId), Vec<usize>> = BTreeMap::new();
-            pairs.enumerate().for_each(|(row, pair)| by_pair.entry(pair).or_default().push(row));
-            let number = |vertex: VertexId| numbers[vertex.0 as usize];
-            let all_alike = by_pair.len() == 1;
-            let mut columns = Some(columns);
-            for (pair, rows) in by_pair {
-                let of = |ends: &[VertexId]| rows.iter().map(|row| number(ends[range.start + row])).collect();
-                let columns = match all_alike {
-                    true => columns.take().unwrap_or_default(),
-                    false => {
-                        let all = columns.as_deref().unwrap_or_default().iter();
-                        all.map(|column| column.as_ref()?.select(rows.iter().copied())).collect()
-                    }
-                };
-                let block = EdgeBlock { sources: of(&sources), targets: of(&targets), columns };
-                edges.entry(pair).or_default().push(block);
-            }
+            Ok(named.blocks(&sources[range.clone()], &targets[range], columns))
+        });
+        let mut edges: BTreeMap<(usize, usize), Vec<EdgeBlock>> = BTreeMap::new();
+        for (pair, block) in by_pair.collect::<Result<Vec<_>>>()?.into_iter().flatten() {
+            edges.entry(pair).or_default().push(block);
         }
-        let catalogue = view.catalogue();
-        let place = |label: LabelId| tables.labels.iter().position(|known| *known == label);
         let edges = edges.into_iter().map(|((source, target), blocks)| {
-            let place = |label| place(label).expect("every end's label was noted");
-            EdgeTable::new(edge_type, place(source), place(target), properties.clone(), blocks)
+            EdgeTable::new(edge_type, source, target, properties.clone(), blocks)
         });
         let edges = edges.collect();
-        let vertices = tables.labels.iter().zip(&tables.vertices).map(|(label, vertices)| {
-            let mut table = VertexTable::new(&*catalogue.label_name(*label), Vec::new(), Vec::new());
-            table.existing = vertices.iter().map(VertexId).collect();
+        let catalogue = view.catalogue();
+        let vertices = named.labels.into_iter().zip(named.existing).map(|(label, existing)| {
+            let mut table = VertexTable::new(&*catalogue.label_name(label), Vec::new(), Vec::new());
+            table.existing = existing;
             table
         });
         Ok(Load { vertices: vertices.collect(), edges })
     }
 }
 
-/// The vertices of each label that edges begin or end at.
-#[derive(Default)]
-struct Tables {
+/// The vertices that edges begin or end at, each once.
+struct Named {
+    /// Their labels; the place of one here stands for it.
     labels: Vec<LabelId>,
-    vertices: Vec<VertexSet>,
+    /// Those of each label, ascending.
+    existing: Vec<Vec<VertexId>>,
+    /// By vertex, the number that stands for it in the edges of a load: from above, in the order of `existing`.
+    numbers: Vec<u32>,
+    /// By vertex, the place of its label; empty if there is one label only.
+    places: Vec<u32>,
 }
 
-impl Tables {
-    fn note(&mut self, vertices: &[VertexId], labels: &[LabelId]) {
-        let bound = vertices.iter().map(|vertex| vertex.0).max().map_or(0, |most| most.saturating_add(1));
-        let mut last = None;
-        for (vertex, label) in vertices.iter().zip(labels) {
-            let at = match last {
-                Some((known, at)) if known == *label => at,
-                _ => self.place(*label),
-            };
-            last = Some((*label, at));
-            if vertex.0 >= self.vertices[at].bound() {
-                let mut words = self.vertices[at].words().to_vec();
-                words.resize((bound as usize).div_ceil(64), 0);
-                self.vertices[at] = VertexSet::from_words(words, bound);
+impl Named {
+    fn of(view: &impl GraphView, sources: &[VertexId], targets: &[VertexId], watch: &Watch) -> Result<Self> {
+        let most = |ends: &[VertexId]| ends.par_iter().with_min_len(BATCH).max().copied();
+        let mut found = Vec::with_capacity(BATCH);
+        for (ends, end) in [(sources, "source"), (targets, "target")] {
+            // Before memory is taken for all up to it.
+            view.labels(most(ends).as_slice(), &mut found)?;
+            if found.iter().any(Option::is_none) {
+                return Err(not_there(view, ends, end)?);
             }
-            self.vertices[at].insert(vertex.0);
+            found.clear();
         }
+        let bound = most(sources).max(most(targets)).map_or(0, |most| most.0 + 1);
+        let set = |ends: &[VertexId]| {
+            let mut set = VertexSet::empty(bound);
+            ends.iter().for_each(|vertex| _ = set.insert(vertex.0));
+            set
+        };
+        let (of_sources, of_targets) = rayon::join(|| set(sources), || set(targets));
+        let words = of_sources.words().iter().zip(of_targets.words()).map(|(one, other)| one | other);
+        let all: Vec<VertexId> = VertexSet::from_words(words.collect(), bound).iter().map(VertexId).collect();
+        let (mut labels, mut existing): (Vec<LabelId>, Vec<Vec<VertexId>>) = Default::default();
+        let (mut numbers, mut places) = (vec![0; bound as usize], vec![0; bound as usize]);
+        for batch in all.chunks(BATCH) {
+            watch.cancel.check()?;
+            found.clear();
+            view.labels(batch, &mut found)?;
+            for (vertex, label) in batch.iter().zip(&found) {
+                let Some(label) = label else {
+                    let (ends, end) = match of_sources.contains(vertex.0) {
+                        true => (sources, "source"),
+                        false => (targets, "target"),
+                    };
+                    return Err(not_there(view, ends, end)?);
+                };
+                let place = labels.iter().position(|known| known == label).unwrap_or_else(|| {
+                    labels.push(*label);
+                    existing.push(Vec::new());
+                    labels.len() - 1
+                });
+                numbers[vertex.0 as usize] = u32::MAX - existing[place].len() as u32;
+                places[vertex.0 as usize] = place as u32;
+                existing[place].push(*vertex);
+            }
+        }
+        if labels.len() == 1 {
+            places = Vec::new();
+        }
+        Ok(Self { labels, existing, numbers, places })
     }
 
-    fn place(&mut self, label: LabelId) -> usize {
-        if let Some(at) = self.labels.iter().position(|known| *known == label) {
-            return at;
+    /// Edges from `sources` to `targets`, with `columns`, as a block for each pair of labels.
+    fn blocks(
+        &self,
+        sources: &[VertexId],
+        targets: &[VertexId],
+        columns: Vec<Option<PackedColumn>>,
+    ) -> Vec<((usize, usize), EdgeBlock)> {
+        let number = |vertex: &VertexId| self.numbers[vertex.0 as usize];
+        let numbered = |ends: &[VertexId]| ends.iter().map(number).collect();
+        let all = |columns| EdgeBlock { sources: numbered(sources), targets: numbered(targets), columns };
+        if self.places.is_empty() {
+            return vec![((0, 0), all(columns))];
         }
-        self.labels.push(label);
-        self.vertices.push(VertexSet::default());
-        self.labels.len() - 1
-    }
-
-    /// By vertex, the number that stands for it in the edges of a load: from above, in the order of its set.
-    fn numbers(&self) -> Vec<u32> {
-        let bound = self.vertices.iter().map(|set| set.bound() as usize).max().unwrap_or(0);
-        let mut numbers = vec![0; bound];
-        for set in &self.vertices {
-            set.iter().zip(0_u32..).for_each(|(vertex, place)| numbers[vertex as usize] = u32::MAX - place);
+        let place = |vertex: &VertexId| self.places[vertex.0 as usize] as usize;
+        let mut by_pair: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for (row, (source, target)) in sources.iter().zip(targets).enumerate() {
+            by_pair.entry((place(source), place(target))).or_default().push(row);
         }
-        numbers
+        if by_pair.len() == 1 {
+            return by_pair.into_keys().zip([all(columns)]).collect();
+        }
+        let block = |(pair, rows): (_, Vec<usize>)| {
+            let of = |ends: &[VertexId]| rows.iter().map(|row| number(&ends[*row])).collect();
+            let select = |column: &Option<PackedColumn>| column.as_ref()?.select(rows.iter().copied());
+            let columns = columns.iter().map(select).collect();
+            (pair, EdgeBlock { sources: of(sources), targets: of(targets), columns })
+        };
+        by_pair.into_iter().map(block).collect()
     }
 }
 
-fn labels_of(view: &impl GraphView, vertices: &[VertexId], end: &str, watch: &Watch) -> Result<Vec<LabelId>> {
-    let (mut labels, mut found) = (Vec::with_capacity(vertices.len()), Vec::with_capacity(BATCH));
+/// The error about the first of `vertices` that isn't there.
+fn not_there(view: &impl GraphView, vertices: &[VertexId], end: &str) -> Result<Error> {
+    let (mut row, mut labels) = (0, Vec::with_capacity(BATCH));
     for batch in vertices.chunks(BATCH) {
-        watch.cancel.check()?;
-        found.clear();
-        view.labels(batch, &mut found)?;
-        for (vertex, label) in batch.iter().zip(&found) {
-            let Some(label) = label else {
-                let row = labels.len();
-                let text = format!("row {row}: the {end} vertex {} isn't there", vertex.0);
-                return Err(Error::new(ErrorKind::NotFound, text));
-            };
-            labels.push(*label);
+        labels.clear();
+        view.labels(batch, &mut labels)?;
+        if let Some(at) = labels.iter().position(Option::is_none) {
+            row += at;
+            break;
         }
+        row += batch.len();
     }
-    Ok(labels)
+    let vertex = vertices[row].0;
+    Ok(Error::new(ErrorKind::NotFound, format!("row {row}: the {end} vertex {vertex} isn't there")))
 }
 
 /// The vertices that a column names.
@@ -347,14 +374,16 @@ fn numbered(table: &Table, at: usize) -> Result<Vec<VertexId>> {
             let row = found.len() + (0..numbers.len()).find(|row| numbers.is_null(*row)).unwrap_or(0);
             return Err(Error::invalid(format!("row {row}: no vertex in column {name:?}")));
         }
-        for number in numbers.values() {
-            let Ok(number) = u32::try_from(*number) else {
-                let row = found.len();
-                let text = format!("row {row}: no vertex has the number {number}");
-                return Err(Error::new(ErrorKind::NotFound, text));
-            };
-            found.push(VertexId(number));
+        let values = numbers.values();
+        let numbers = values.par_iter().with_min_len(BATCH);
+        if let Some(at) = numbers.clone().position_first(|number| *number > u64::from(u32::MAX)) {
+            let (row, number) = (found.len() + at, values[at]);
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                format!("row {row}: no vertex has the number {number}"),
+            ));
         }
+        found.par_extend(numbers.map(|number| VertexId(*number as u32)));
     }
     Ok(found)
 }

@@ -5,8 +5,9 @@
 //! neighbors  uint32, ascending in each row     weights, if wanted: one beside each
 //! ```
 //!
-//! The copy is made by all threads, part by part of about as many edges, each list with one or two `memcpy`.
-//! Where a list comes in two pieces (a body and what is fresh), its row is sorted after that.
+//! The copy is made by all threads into arrays of NumPy's, part by part: a segment of the only edge type with one
+//! `memcpy` (more if it has hubs); otherwise parts of about as many edges, each list with one or two. Where a list comes in two pieces
+//! (a body and what is fresh), its row is sorted after that.
 //!
 //! The pieces are the database's own arrays: Arrow holds a share of each, and nothing is copied where nothing is
 //! fresh.
@@ -16,6 +17,7 @@ use arrow_array::UInt32Array;
 use arrow_buffer::{Buffer, ScalarBuffer, ToByteSlice};
 use bytes::Bytes;
 use evergraph::graph::topology::{PieceBuffer, Topology, Visit};
+use evergraph::storage::memory::frozen::FrozenTopology;
 use evergraph::storage::memory::shared_list::SharedList;
 use evergraph::{Direction, Result};
 use rayon::prelude::*;
@@ -25,15 +27,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Parts for each thread: so that a slow one does not keep the others waiting.
 const PARTS_A_THREAD: usize = 16;
 
-/// All lists in one direction.
-#[derive(Debug)]
-pub struct Csr {
+/// All lists in one direction, with the place of each in the arrays to come.
+pub struct Lists {
+    topology: FrozenTopology,
+    direction: Direction,
+    /// Each vertex in one of them at most, as with one edge type; if there are no weights.
+    segments: Option<Vec<SharedList>>,
     /// Where the list of each vertex begins, and where the last one ends.
     pub offsets: Vec<i64>,
-    /// Vertex ids.
-    pub neighbors: Vec<u32>,
-    /// One for each neighbour, if the topology was frozen with weights; else empty.
-    pub weights: Vec<f64>,
 }
 
 /// What a part of the vertices fills in.
@@ -45,50 +46,126 @@ struct Part<'a> {
     weights: &'a mut [f64],
 }
 
-/// Copies the lists of `topology`.
-///
-/// # Errors
-/// `invalid` if the side was not frozen; `cancelled`; what reading may meet.
-pub fn csr(topology: &impl Topology, direction: Direction, weighted: bool, watch: &Watch) -> Result<Csr> {
-    let offsets = offsets(topology, direction)?;
-    let edges = *offsets.last().expect("one more than the bound") as usize;
-    let mut neighbors = vec![0_u32; edges];
-    let mut weights = vec![0_f64; if weighted { edges } else { 0 }];
-    let cuts = topology.cuts(rayon::current_num_threads() * PARTS_A_THREAD);
-    let done = AtomicU64::new(0);
-    let mut parts = Vec::with_capacity(cuts.len());
-    let (mut left, mut weights_left) = (&mut neighbors[..], &mut weights[..]);
-    for cut in cuts.windows(2) {
-        let length = (offsets[cut[1] as usize] - offsets[cut[0] as usize]) as usize;
-        let (of_part, rest) = left.split_at_mut(length);
-        let (weights_of_part, weights_rest) = weights_left.split_at_mut(if weighted { length } else { 0 });
-        (left, weights_left) = (rest, weights_rest);
-        let vertices = cut[0]..cut[1];
-        parts.push(Part { vertices, offsets: &offsets, neighbors: of_part, weights: weights_of_part });
+impl Lists {
+    /// Those of `topology`.
+    ///
+    /// # Errors
+    /// `invalid` if the side was not frozen; what reading may meet.
+    pub fn of(topology: FrozenTopology, direction: Direction, weighted: bool) -> Result<Self> {
+        let bound = topology.bound();
+        let mut degrees = vec![0_u32; bound as usize];
+        let segments = match weighted || direction == Direction::Both {
+            true => None,
+            false => Some(topology.shared_lists(direction)?).filter(|lists| degrees_of(lists, &mut degrees)),
+        };
+        if segments.is_none() {
+            topology.degrees(direction, 0..bound, &mut degrees)?;
+        }
+        let mut offsets = Vec::with_capacity(degrees.len() + 1);
+        let mut end = 0;
+        offsets.push(0);
+        offsets.extend(degrees.iter().map(|degree| {
+            end += i64::from(*degree);
+            end
+        }));
+        Ok(Self { topology, direction, segments, offsets })
     }
-    parts.into_par_iter().try_for_each(|part| -> Result<()> {
-        watch.cancel.check()?;
-        let copied = part.neighbors.len() as u64;
-        part.fill(topology, direction)?;
-        let copied = done.fetch_add(copied, Ordering::Relaxed) + copied;
-        watch.tell("copy", fraction(copied, edges as u64), String::new);
-        Ok(())
-    })?;
-    Ok(Csr { offsets, neighbors, weights })
+
+    /// How many neighbours there are.
+    #[must_use]
+    pub fn edges_count(&self) -> usize {
+        *self.offsets.last().expect("one more than the bound") as usize
+    }
+
+    /// Copies them into `neighbors` and `weights`, of [`Lists::edges_count`] each; no weights if it is empty.
+    ///
+    /// # Errors
+    /// `cancelled`; what reading may meet.
+    pub fn copy(&self, neighbors: &mut [u32], weights: &mut [f64], watch: &Watch) -> Result<()> {
+        let edges = neighbors.len() as u64;
+        let done = AtomicU64::new(0);
+        let told = |copied: usize| {
+            let copied = done.fetch_add(copied as u64, Ordering::Relaxed) + copied as u64;
+            watch.tell("copy", fraction(copied, edges), String::new);
+        };
+        let offsets = &self.offsets;
+        if let Some(segments) = &self.segments {
+            return runs(segments, offsets, neighbors).into_par_iter().try_for_each(|(place, run)| {
+                watch.cancel.check()?;
+                place.copy_from_slice(run);
+                told(run.len());
+                Ok(())
+            });
+        }
+        let cuts = self.topology.cuts(rayon::current_num_threads() * PARTS_A_THREAD);
+        let mut parts = Vec::with_capacity(cuts.len());
+        let (mut left, mut weights_left) = (neighbors, weights);
+        for cut in cuts.windows(2) {
+            let length = (offsets[cut[1] as usize] - offsets[cut[0] as usize]) as usize;
+            let (of_part, rest) = left.split_at_mut(length);
+            let (weights_of_part, weights_rest) = weights_left.split_at_mut(length.min(weights_left.len()));
+            (left, weights_left) = (rest, weights_rest);
+            let vertices = cut[0]..cut[1];
+            parts.push(Part { vertices, offsets, neighbors: of_part, weights: weights_of_part });
+        }
+        parts.into_par_iter().try_for_each(|part| -> Result<()> {
+            watch.cancel.check()?;
+            let copied = part.neighbors.len();
+            part.fill(&self.topology, self.direction)?;
+            told(copied);
+            Ok(())
+        })
+    }
 }
 
-fn offsets(topology: &impl Topology, direction: Direction) -> Result<Vec<i64>> {
-    let bound = topology.bound();
-    let mut degrees = vec![0_u32; bound as usize];
-    topology.degrees(direction, 0..bound, &mut degrees)?;
-    let mut offsets = Vec::with_capacity(degrees.len() + 1);
-    let mut end = 0;
-    offsets.push(0);
-    offsets.extend(degrees.iter().map(|degree| {
-        end += i64::from(*degree);
-        end
-    }));
-    Ok(offsets)
+/// The length of the list of each vertex; false if a vertex is in two of `lists`.
+fn degrees_of(lists: &[SharedList], degrees: &mut [u32]) -> bool {
+    lists.iter().all(|list| {
+        let starts = std::iter::once(&0).chain(list.ends());
+        let mut rows = list.vertices().iter().zip(starts.zip(list.ends()));
+        rows.all(|(vertex, (start, end))| {
+            std::mem::replace(&mut degrees[vertex.0 as usize], end - start) == 0
+        })
+    })
+}
+
+/// What of `lists` goes to `neighbors` in one go, with its place there: a list, or the rows between hubs, whose
+/// lists lie apart.
+fn runs<'a>(
+    lists: &'a [SharedList],
+    offsets: &[i64],
+    mut neighbors: &'a mut [u32],
+) -> Vec<(&'a mut [u32], &'a [u32])> {
+    let mut runs: Vec<(usize, &[u32])> = Vec::with_capacity(lists.len());
+    for list in lists {
+        let (vertices, ends) = (list.vertices(), list.ends());
+        let place = |row: usize| offsets[vertices[row].0 as usize] as usize;
+        let last = vertices.len() - 1;
+        if place(last) == place(0) + end_before(ends, last) {
+            runs.push((place(0), list.neighbors()));
+            continue;
+        }
+        let mut first = 0;
+        for row in 1..=vertices.len() {
+            let (from, to) = (end_before(ends, first), end_before(ends, row));
+            if row == vertices.len() || place(row) != place(first) + to - from {
+                runs.push((place(first), &list.neighbors()[from..to]));
+                first = row;
+            }
+        }
+    }
+    runs.sort_unstable_by_key(|(place, _)| *place);
+    let cut = runs.into_iter().map(|(_, run)| {
+        let (place, rest) = std::mem::take(&mut neighbors).split_at_mut(run.len());
+        neighbors = rest;
+        (place, run)
+    });
+    cut.collect()
+}
+
+/// Where the list of a row begins.
+fn end_before(ends: &[u32], row: usize) -> usize {
+    row.checked_sub(1).map_or(0, |before| ends[before] as usize)
 }
 
 impl Part<'_> {

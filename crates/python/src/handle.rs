@@ -8,7 +8,8 @@
 //!
 //! A fork copies memory, not threads: whatever a child did to its parent's database could wait for ever for a
 //! lock that a thread holds which isn't there. So everything is [`Held`] by the process that made it: a child
-//! gets an error from each use, and drops nothing.
+//! gets an error from each use, and drops nothing. A use learns of a fork from Python, which calls [`forked`] in the
+//! child: asking the system for the process at each would be a good part of a small transaction.
 
 use crate::error::exception;
 use evergraph::{Database, Error, ErrorKind, Options, Result};
@@ -16,6 +17,7 @@ use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -27,12 +29,22 @@ pub struct Held<T> {
     /// Taken when dropped, and only then.
     thing: Option<T>,
     process: u32,
+    forks: u64,
+}
+
+/// How many forks lie between this process and the first one. Only grows, in a child that has one thread yet.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+/// Python calls it in the child of each fork.
+#[pyfunction]
+pub fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
 impl<T> Held<T> {
     /// Held by this process.
     pub fn new(thing: T) -> Self {
-        Self { thing: Some(thing), process: process::id() }
+        Self { thing: Some(thing), process: process::id(), forks: FORKS.load(Ordering::Relaxed) }
     }
 
     /// It, unless this process is a fork of the one that made it.
@@ -40,10 +52,10 @@ impl<T> Held<T> {
     /// # Errors
     /// `ForkError`.
     pub fn get(&self, py: Python<'_>) -> PyResult<&T> {
-        let now = process::id();
-        if now == self.process {
+        if FORKS.load(Ordering::Relaxed) == self.forks {
             return Ok(self.thing.as_ref().expect("taken when dropped only"));
         }
+        let now = process::id();
         let text = format!(
             "process {} opened this database, and process {now} is a fork of it: open databases after the \
              fork, or start processes by `spawn`",

@@ -29,6 +29,7 @@ mod value;
 mod work;
 
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
 
 /// The native half of `evergraph`.
 #[pymodule]
@@ -39,5 +40,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<snapshot::Snapshot>()?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
     module.add_function(wrap_pyfunction!(database::check_files, module)?)?;
+    let forked = [("after_in_child", wrap_pyfunction!(handle::forked, module)?)].into_py_dict(module.py())?;
+    module.py().import("os")?.call_method("register_at_fork", (), Some(&forked))?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::algorithms::{self, Algorithm};
 use crate::arrow_out::{TableBuilder, into_pyarrow};
-use crate::csr::{CsrPiece, csr};
+use crate::csr::{CsrPiece, Lists};
 use crate::error::{OrRaise, exception};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
@@ -12,7 +12,7 @@ use crate::work;
 use evergraph::algorithms::control::Control;
 use evergraph::graph::topology::Projection;
 use evergraph::{Freeze, GraphView, ReadByName, VertexId};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -287,17 +287,26 @@ impl Snapshot {
     ) -> PyResult<CsrArrays<'py>> {
         let taken = self.share(py)?;
         let side = direction(py, side)?;
-        let found = work::run(py, progress, |watch| {
+        let weighted = weight_name.is_some();
+        let mut lists = work::run(py, progress, |watch| {
             let snapshot = &taken.snapshot;
             let catalogue = snapshot.catalogue();
             let weight = weight(&catalogue, weight_name.as_ref())?;
             let control = Control::new(snapshot.budget()).with_cancel(&watch.cancel);
-            let weighted = weight.is_some();
             let topology = scope.scope(&catalogue)?.freeze(snapshot, side, weight, &control)?;
-            csr(&topology, side, weighted, watch)
+            Lists::of(topology, side, weighted)
         })?;
-        let weights = weight_name.map(|_| found.weights.into_pyarray(py));
-        Ok((found.offsets.into_pyarray(py), found.neighbors.into_pyarray(py), weights))
+        // NumPy takes large arrays in large pages, which are cheaper to fill.
+        let neighbors = PyArray1::zeros(py, lists.edges_count(), false);
+        let weights = PyArray1::zeros(py, if weighted { lists.edges_count() } else { 0 }, false);
+        {
+            let (mut neighbors, mut weights) = (neighbors.readwrite(), weights.readwrite());
+            let (neighbors, weights) = (neighbors.as_slice_mut()?, weights.as_slice_mut()?);
+            work::run(py, progress, |watch| lists.copy(neighbors, weights, watch))?;
+        }
+        let offsets = std::mem::take(&mut lists.offsets);
+        py.detach(|| drop(lists));
+        Ok((offsets.into_pyarray(py), neighbors, weighted.then_some(weights)))
     }
 
     /// The pieces: vertices, offsets, neighbours, and whether the last are the database's own array.

@@ -14,6 +14,7 @@ use evergraph::graph::id::KeyId;
 use evergraph::graph::value::ValueType;
 use evergraph::graph::view::{EdgeCursor, NeighborBatch, NeighborCursor, VertexCursor};
 use evergraph::{Direction, EdgeId, GraphView, Result, VertexId};
+use rayon::prelude::*;
 
 /// Rows that are asked for at once.
 pub const BATCH: usize = 1 << 16;
@@ -70,7 +71,7 @@ pub fn label_owners(catalogue: &Catalogue, labels: &[String]) -> Result<Vec<Owne
 /// Numbers of vertices as an array.
 #[must_use]
 pub fn numbers(vertices: &[VertexId]) -> UInt64Array {
-    vertices.iter().map(|vertex| u64::from(vertex.0)).collect::<Vec<_>>().into()
+    vertices.par_iter().with_min_len(BATCH).map(|vertex| u64::from(vertex.0)).collect::<Vec<_>>().into()
 }
 
 /// `vertex`, `label`, and a column a property.

@@ -350,11 +350,16 @@ impl Transaction {
         self.slot(py, |slot| {
             let Begun { transaction, open } = slot.take().ok_or_else(|| ended(py))?;
             let committed = py.detach(|| transaction.commit()).or_raise(py)?;
-            let catalogue = open.database().store().catalogue();
-            let tuple = |edge| edge_tuple(&catalogue, edge);
-            let renamed = committed.renamed.into_iter().map(|(old, new)| (tuple(old), tuple(new))).collect();
-            // Perhaps the last handle: closing may wait for the disk.
-            py.detach(|| drop(open));
+            let mut renamed = Vec::new();
+            if !committed.renamed.is_empty() {
+                let catalogue = open.database().store().catalogue();
+                let tuple = |edge| edge_tuple(&catalogue, edge);
+                renamed.extend(committed.renamed.into_iter().map(|(old, new)| (tuple(old), tuple(new))));
+            }
+            // Was it the last handle, closing may wait for the disk.
+            if let Some(last) = Arc::into_inner(open) {
+                py.detach(|| drop(last));
+            }
             Ok((committed.timestamp.0, renamed))
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Python's thread   releases the GIL, waits; every 50 ms takes it: signals? progress to tell?
-//! worker            does the work inside the pool of threads; never needs the GIL
+//! pool of threads   one does the work, the others help; none needs the GIL
 //! ```
 //!
 //! The pool belongs to a process: after a fork its threads are gone, so the child gets one of its own.
@@ -69,16 +69,19 @@ pub fn run<T: Send>(
     let pool = pool(py)?;
     let watch = Watch::default();
     let (done, stopped) = py.detach(|| {
-        std::thread::scope(|scope| {
-            let (finished, waiting) = channel::<()>();
-            let watch = &watch;
-            let worker = scope.spawn(move || {
-                // Dropped when the work ends, by a panic too.
-                let _finished = finished;
-                pool.install(|| work(watch))
-            });
+        let (finished, waiting) = channel();
+        let watch = &watch;
+        // Into the pool at once: a thread made for each call costs more than many a call.
+        pool.in_place_scope(|scope| {
+            // Dropped when the work ends, by a panic too, which the scope raises again.
+            scope.spawn(move |_| drop(finished.send(work(watch))));
             let mut stopped = None;
-            while waiting.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            loop {
+                match waiting.recv_timeout(TICK) {
+                    Ok(done) => return (Some(done), stopped),
+                    Err(RecvTimeoutError::Disconnected) => return (None, stopped),
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
                 if stopped.is_none() {
                     stopped = Python::attach(|py| look_up(py, watch, progress.as_ref()));
                     if stopped.is_some() {
@@ -86,10 +89,9 @@ pub fn run<T: Send>(
                     }
                 }
             }
-            let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (done, stopped)
         })
     });
+    let done = done.expect("a panic of the work was raised by its scope");
     let last = || match (&progress, watch.take()) {
         (Some(progress), Some(told)) => tell(py, progress, told).map(drop),
         _ => Ok(()),

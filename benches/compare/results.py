@@ -15,27 +15,29 @@ def median(values):
     return {"median": statistics.median(values), "low": min(values), "high": max(values)}
 
 
-def entry(section, name, title, ours, peer, theirs, settings, spent=((), ()), repeated=0):
-    """One figure in seconds, ours beside a library's.
+def entry(section, name, title, ours, peer, theirs, settings, spent=((), ()), repeated=0, unit="s"):
+    """One figure, ours beside a library's.
 
     Parameters
     ----------
     section, name, title, peer : str
         Its heading, its name for programs, what it is for people, and whose the others are.
     ours, theirs : list of float
-        Seconds, one value a round; those of the same round belong together.
+        One value a round; those of the same round belong together.
     settings : dict of str to str
     spent : pair of lists of dict
         What each of our runs and of theirs took, `wall` and `cpu` seconds of the whole run; empty where nobody knows.
     repeated : int
         How many runs were disturbed and repeated.
+    unit : str
+        What both count, as `evergraph_measure::figure::Unit` spells it: seconds if nothing is said.
 
     Returns
     -------
     dict
     """
     return {
-        "name": name, "section": section, "title": title, "unit": "s", "ours": median(ours), "peer": peer,
+        "name": name, "section": section, "title": title, "unit": unit, "ours": median(ours), "peer": peer,
         "theirs": median(theirs), "ratio": ratio(ours, theirs), "goal": None, "met": None, "claim": None,
         "runs": len(ours), "settings": settings,
         "ours_spent": list(spent[0]), "theirs_spent": list(spent[1]), "repeated": repeated,

@@ -36,11 +36,13 @@ class Worker:
         self.database = None
 
     def settings(self):
+        """Its version, and what was set."""
         version = f"{evergraph.__version__}, Python {sys.version.split()[0]}"
         return {"version": version, "durability": self.database.durability if self.path else "none: in memory",
                 "bytes": "topology_bytes of Database.stats"}
 
     def create(self, request):
+        """A new database of so many vertices and no edge, in place of the last one."""
         if self.database is not None:
             self.database.close()
         if self.path is not None:
@@ -52,6 +54,7 @@ class Worker:
         return 0
 
     def insert(self, request):
+        """Adds some edges of the list, so many a transaction."""
         first, last, batch = request["from"], request["to"], request["batch"]
         if batch == 1:
             for source, target in self.edges[first:last].tolist():
@@ -64,25 +67,31 @@ class Worker:
         return last - first
 
     def bytes(self, _):
+        """What the lists take."""
         return self.database.stats()["topology_bytes"]
 
     def neighbors(self, _):
+        """The sum of all neighbours of the vertices asked for."""
         with self.database.snapshot() as snapshot:
             return int(snapshot.neighbors(self.asked, EDGE)["neighbor"].to_numpy().sum())
 
     def scan(self, _):
+        """The sum of the targets of all edges, read where they lie."""
         with self.database.snapshot() as snapshot:
             return sum(int(piece.neighbors.sum(dtype=numpy.uint64)) for piece in snapshot.csr_pieces(EDGE))
 
     def pagerank(self, _):
+        """A score for each vertex."""
         with self.database.snapshot() as snapshot:
             return snapshot.pagerank(iterations=ITERATIONS, numpy=True)[1]
 
     def bfs(self, request):
+        """How far each vertex is away from the source; null where no path leads."""
         with self.database.snapshot() as snapshot:
             return snapshot.bfs(request["source"])["level"]
 
     def wcc(self, _):
+        """The component of each vertex."""
         with self.database.snapshot() as snapshot:
             return snapshot.wcc(numpy=True)[1]
 

@@ -26,7 +26,7 @@ def ratio(ours, theirs):
 
 
 def shown(ratio_of):
-    """A ratio as it stands in a table: the median, the range in brackets; two digits that count, at least two decimals."""
+    """A ratio as it stands in a table: the median, the range in brackets; two decimals, or a digit that counts."""
     median, low, high = (f"{ratio_of[key]:.2f}" if ratio_of[key] >= 0.01 else f"{ratio_of[key]:.1g}"
                          for key in ("median", "low", "high"))
     return f"{median} ({low} to {high})"

@@ -13,7 +13,7 @@ interface Engine extends AutoCloseable {
     /** Makes a new graph of {@code vertices} vertices and no edge, in place of the last one. */
     void create(int vertices) throws IOException;
 
-    /** Adds the edges {@code from} to {@code to} of the list, looked up by their ends, in one transaction if it has any. */
+    /** Adds the edges {@code from} to {@code to} of the list; in one transaction, if the engine has any. */
     void insert(EdgeFile edges, int from, int to);
 
     /** Lets {@code body} read the graph as it is now. */

@@ -94,7 +94,7 @@ final class Kernels {
         }
     }
 
-    /** @return of each vertex the lowest one that it hangs together with, by union and find in one pass over the edges */
+    /** @return of each vertex the lowest one of its component: union and find, in one pass over the edges */
     static int[] wcc(Adjacency graph) {
         int[] parents = new int[graph.vertices()];
         for (int vertex = 0; vertex < parents.length; vertex++) {

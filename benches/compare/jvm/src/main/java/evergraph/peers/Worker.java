@@ -15,8 +15,9 @@ import java.util.function.ToLongFunction;
 /**
  * A peer that works on request, as {@code evergraph_worker.py} does for us: {@code Worker ENGINE FOLDER}.
  *
- * <p>A request is a line of JSON on standard input, the reply a line on standard output: seconds, what the whole process
- * spent in them ({@code wall} and {@code cpu}), and {@code said}, a number by which answers are compared; or {@code error}.
+ * <p>A request is a line of JSON on standard input, the reply a line on standard output: seconds, what the whole
+ * process spent in them ({@code wall} and {@code cpu}), and {@code said}, a number by which answers are compared; or
+ * {@code error}.
  * {@code FOLDER/edges.bin} has the edges, {@code FOLDER/asked.bin} the vertices of {@code neighbors}.
  */
 final class Worker {

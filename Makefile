@@ -152,7 +152,8 @@ compare: build compare-python ## Algorithms, imports, exports for analysis besid
 
 # Never part of CI. Whoever has no Java hears it before anything is built.
 bench-jvm: ## Measure beside TinkerGraph and Neo4j, embedded in a JVM (20 minutes); needs Java 17 and Maven
-	$(Q)missing=; for program in java javac mvn; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	$(Q)missing=; \
+	for program in java javac mvn; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	if test -n "$$missing"; then \
 	    echo "   skipped: TinkerGraph and Neo4j need a JDK (17 or newer) and Maven; not found:$$missing" >&2; \
 	else \

@@ -23,7 +23,7 @@ import org.neo4j.io.ByteUnit;
 import org.neo4j.kernel.internal.Version;
 
 /**
- * Neo4j's community edition, embedded, over its Java API. A commit returns when the log is synced: there's no other mode.
+ * Neo4j's community edition, embedded, over its Java API. A commit returns when the log is synced, always.
  *
  * <p>A node's id is the vertex' number: in a new store ids are given out in order, which {@link #create} checks.
  */

@@ -5,7 +5,9 @@ What: an R-MAT graph of `evergraph generate`, whose vertices are there before an
     load        the first million edges, 1,000 a transaction; some one a transaction; bytes an edge of the whole graph
     read        the neighbours of random vertices; the targets of all edges
     algorithms  PageRank (20 iterations), BFS, WCC: over the peer's API, and over a copy in arrays
-    computer    PageRank by TinkerPop's own program, on a smaller graph
+    computer    PageRank by TinkerPop's own program
+
+Runs in the last two are long, so that their graphs are smaller.
 
 Each engine lives in a process that stays and gets requests in turn. Ours is the Python package in a Python program
 (`evergraph_worker.py`), theirs are Java programs over their own Java API (`jvm/`). TinkerGraph is neither transactional
@@ -57,8 +59,9 @@ OURS = {"tinkergraph": "memory", "neo4j": "sync"}
 SINGLES = {"tinkergraph": 200_000, "neo4j": 5_000}
 #: Edges that a timed load has at most: of the whole graph Neo4j's commits would take minutes.
 LOADED_MAX = 1_000_000
-#: How many powers of two the GraphComputer's graph is smaller: on the whole one a run would take minutes.
-COMPUTER_SMALLER = 3
+#: How many powers of two the graph of a part is smaller: on the whole one a run over an API takes most of a minute,
+#: one of the GraphComputer minutes.
+SMALLER = {"algorithms": 1, "computer": 3}
 NOTES = {
     "load": [
         "ours from Python, theirs from Java; vertices are there before; ends are looked up by number",
@@ -289,7 +292,7 @@ def main():
     print(f"{Evergraph(chosen.program).version()}, {java}, heap {chosen.heap}, {' '.join(JAVA)}\n{machine()}")
     for peer in chosen.peers.split(","):
         for part in chosen.only.split(","):
-            scale = (14 if chosen.quick else chosen.scale) - (COMPUTER_SMALLER if part == "computer" else 0)
+            scale = (14 if chosen.quick else chosen.scale) - SMALLER.get(part, 0)
             figures = Figures(part, peer)
             with ExitStack() as children:
                 folder = Path(children.enter_context(tempfile.TemporaryDirectory(dir=chosen.jvm)))

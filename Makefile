@@ -2,7 +2,8 @@
 #
 #   CARGO_TARGET_DIR  where cargo builds (default: target)
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
-#   COMPARE_FLAGS     passed to the scripts of `make compare` and `make bench-python`: --quick for small graphs, in a minute
+#   COMPARE_FLAGS     passed to the scripts of `make compare` and `make bench-python`: --quick for small graphs, in a minute;
+#                     and to that of `make bench-jvm`: --peers neo4j, --only load,read, ...
 #   ENGINES_FLAGS     passed to the harness of `make bench`: --scale 20, --rounds 9, --only live,writes, ...
 #                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
 #                     in live, reads, in-place and static; with --files-only for that graph alone
@@ -52,8 +53,8 @@ NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
-    bench-machine bench-transactions bench-python build install clean toolchain linters python \
-    python-package pyg wheel
+    bench-machine bench-transactions bench-python bench-jvm jvm-peers build install clean toolchain linters python \
+    python-package compare-python compare-package pyg wheel
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -157,13 +158,35 @@ compare: build compare-python ## Algorithms, imports, exports for analysis besid
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/in_place_peers.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
-bench-python: build compare-python wheel ## The Python package beside networkx, networkit, igraph, Ladybug, and beside Rust (ten minutes)
-	$(Q)"$(BUILT)/compare/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
-	    --force-reinstall "$(BUILT)"/wheels/*.whl
+bench-python: compare-package ## The Python package beside networkx, networkit, igraph, Ladybug, and beside Rust (ten minutes)
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/python_overheads.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/python_peers.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
+
+# Never part of CI. Whoever has no Java hears it before anything is built.
+bench-jvm: ## Measure beside TinkerGraph and Neo4j, embedded in a JVM (20 minutes); needs Java 17 and Maven
+	$(Q)missing=; \
+	for program in java javac mvn; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	if test -n "$$missing"; then \
+	    echo "   skipped: TinkerGraph and Neo4j need a JDK (17 or newer) and Maven; not found:$$missing" >&2; \
+	else \
+	    $(MAKE) --no-print-directory jvm-peers; \
+	fi
+
+jvm-peers: compare-package
+	@echo "== TinkerGraph and Neo4j (the first time downloads 150 MB)"
+	$(Q)for peer in tinkergraph neo4j; do \
+	    mvn --batch-mode --quiet --file benches/compare/jvm/pom.xml --activate-profiles $$peer \
+	        "-Dbuilt=$(abspath $(BUILT))/jvm" compile || exit 1; \
+	done
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/jvm_peers.py "$(BUILT)/release/evergraph" "$(BUILT)/jvm" \
+	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
+
+# Our own package beside the libraries, as users get it.
+compare-package: build compare-python wheel
+	$(Q)"$(BUILT)/compare/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
+	    --force-reinstall "$(BUILT)"/wheels/*.whl
 
 compare-python: toolchain
 	$(Q)tools/make-python "$(BUILT)/compare" benches/compare/requirements.txt

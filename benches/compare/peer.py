@@ -1,4 +1,4 @@
-"""Another library in a child: asked for a run, it replies with seconds, an error, or its death.
+"""A child that works on request: asked for a run, it replies with seconds, an error, or its death.
 
 After a crash or a run that takes too long, the next request gets a new child.
 """
@@ -9,18 +9,23 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 WORKER = Path(__file__).with_name("peer_worker.py")
 
 
-class Peer:
-    """One library; a context manager, which ends the child. `environment` is added to that of this process."""
+class Child:
+    """A command that answers lines of JSON with lines of JSON; a context manager, which ends it.
 
-    def __init__(self, library, folder, seconds_max, environment=None):
-        self.library, self.folder, self.seconds_max = library, folder, seconds_max
+    `environment` is added to that of this process.
+    """
+
+    def __init__(self, command, seconds_max, environment=None):
+        self.command, self.seconds_max = [str(word) for word in command], seconds_max
         self.environment = os.environ | (environment or {})
         self.child = None
+        self.errors = None
 
     def __enter__(self):
         return self
@@ -36,15 +41,16 @@ class Peer:
         code = self.child.wait()
         self.child.stdin.close()
         self.child.stdout.close()
+        self.errors.close()
         self.child = None
         return code
 
     def ask(self, request):
         """The child's reply: a dict with `seconds` and `answered`, or with `error`."""
         if self.child is None:
+            self.errors = tempfile.TemporaryFile("w+")
             self.child = subprocess.Popen(
-                [sys.executable, WORKER, self.library, self.folder],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
                 env=self.environment,
             )
         try:
@@ -58,7 +64,17 @@ class Peer:
         return json.loads(line) if line else {"error": self.died()}
 
     def died(self):
-        """How the child ended by itself, in words."""
+        """How the child ended by itself, in words, with the last line that it left on standard error."""
         code = self.child.wait()
+        self.errors.seek(0)
+        last = self.errors.read().strip().rpartition("\n")[2]
         self.end()
-        return f"crashed: {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        how = f"crashed: {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        return f"{how}: {last}" if last else how
+
+
+class Peer(Child):
+    """One library of Python, in `peer_worker.py`."""
+
+    def __init__(self, library, folder, seconds_max, environment=None):
+        super().__init__([sys.executable, WORKER, library, folder], seconds_max, environment)

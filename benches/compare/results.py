@@ -31,7 +31,7 @@ def entry(section, name, title, ours, peer, theirs, settings, spent=((), ()), re
     repeated : int
         How many runs were disturbed and repeated.
     unit : str
-        What the values are: "s", seconds, or "1/s".
+        What the values are, as `evergraph_measure::figure::Unit` spells it: seconds if nothing is said.
 
     Returns
     -------

@@ -26,8 +26,10 @@ def ratio(ours, theirs):
 
 
 def shown(ratio_of):
-    """A ratio as it stands in a table: the median, the range in brackets."""
-    return f"{ratio_of['median']:.2f} ({ratio_of['low']:.2f} to {ratio_of['high']:.2f})"
+    """A ratio as it stands in a table: the median, the range in brackets; two decimals, or a digit that counts."""
+    median, low, high = (f"{ratio_of[key]:.2f}" if ratio_of[key] >= 0.01 else f"{ratio_of[key]:.1g}"
+                         for key in ("median", "low", "high"))
+    return f"{median} ({low} to {high})"
 
 
 def milliseconds(seconds):

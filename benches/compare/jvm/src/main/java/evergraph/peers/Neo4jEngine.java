@@ -1,0 +1,173 @@
+package evergraph.peers;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.IntConsumer;
+import java.util.stream.Stream;
+import org.neo4j.configuration.GraphDatabaseSettings;
+import org.neo4j.dbms.api.DatabaseManagementService;
+import org.neo4j.dbms.api.DatabaseManagementServiceBuilder;
+import org.neo4j.graphdb.Direction;
+import org.neo4j.graphdb.GraphDatabaseService;
+import org.neo4j.graphdb.Label;
+import org.neo4j.graphdb.Node;
+import org.neo4j.graphdb.Relationship;
+import org.neo4j.graphdb.RelationshipType;
+import org.neo4j.graphdb.ResourceIterable;
+import org.neo4j.graphdb.Transaction;
+import org.neo4j.io.ByteUnit;
+import org.neo4j.kernel.internal.Version;
+
+/**
+ * Neo4j's community edition, embedded, over its Java API. A commit returns when the log is synced, always.
+ *
+ * <p>A node's id is the vertex' number: in a new store ids are given out in order, which {@link #create} checks.
+ */
+@SuppressWarnings("deprecation") // Ids of elements are texts by now; numbers are quicker to look up by.
+final class Neo4jEngine implements Engine {
+    private static final RelationshipType EDGE = RelationshipType.withName("EDGE");
+    private static final Label VERTEX = Label.label("Vertex");
+    private static final int VERTICES_A_TRANSACTION = 50_000;
+    /** More than the store of 2^20 vertices and 16 million edges: "store size plus growth", as its manual advises. */
+    private static final long PAGE_CACHE_BYTES = ByteUnit.gibiBytes(1);
+
+    private final Path folder;
+    private DatabaseManagementService service;
+    private GraphDatabaseService database;
+    private int vertices;
+
+    Neo4jEngine(Path folder) {
+        this.folder = folder.resolve("neo4j");
+    }
+
+    @Override
+    public Map<String, String> settings() {
+        return Map.of(
+                "version", Version.getNeo4jVersion() + ", community edition, embedded, Java API",
+                "server.memory.pagecache.size", PAGE_CACHE_BYTES / ByteUnit.mebiBytes(1) + " MiB: more than the store",
+                "transactions", "durable: a commit syncs the log, always",
+                "bytes", "store files after a checkpoint, without logs: what the page cache holds");
+    }
+
+    @Override
+    public void create(int vertices) throws IOException {
+        close();
+        delete();
+        open();
+        this.vertices = vertices;
+        for (int from = 0; from < vertices; from += VERTICES_A_TRANSACTION) {
+            try (Transaction transaction = database.beginTx()) {
+                for (int vertex = from; vertex < Math.min(from + VERTICES_A_TRANSACTION, vertices); vertex++) {
+                    long id = transaction.createNode(VERTEX).getId();
+                    if (id != vertex) {
+                        throw new IllegalStateException("node " + vertex + " of a new store has the id " + id
+                                + ": the engine counts on ids in order");
+                    }
+                }
+                transaction.commit();
+            }
+        }
+    }
+
+    private void open() {
+        this.service = new DatabaseManagementServiceBuilder(folder)
+                .setConfig(GraphDatabaseSettings.pagecache_memory, PAGE_CACHE_BYTES)
+                .build();
+        this.database = service.database(GraphDatabaseSettings.DEFAULT_DATABASE_NAME);
+    }
+
+    @Override
+    public void insert(EdgeFile edges, int from, int to) {
+        try (Transaction transaction = database.beginTx()) {
+            for (int edge = from; edge < to; edge++) {
+                Node target = transaction.getNodeById(edges.target(edge));
+                transaction.getNodeById(edges.source(edge)).createRelationshipTo(target, EDGE);
+            }
+            transaction.commit();
+        }
+    }
+
+    @Override
+    public <T> T read(Function<Adjacency, T> body) {
+        try (Transaction transaction = database.beginTx()) {
+            return body.apply(new Store(transaction));
+        }
+    }
+
+    private final class Store implements Adjacency {
+        private final Transaction transaction;
+
+        Store(Transaction transaction) {
+            this.transaction = transaction;
+        }
+
+        @Override
+        public int vertices() {
+            return vertices;
+        }
+
+        @Override
+        public int outDegree(int vertex) {
+            return transaction.getNodeById(vertex).getDegree(EDGE, Direction.OUTGOING);
+        }
+
+        @Override
+        public void out(int vertex, IntConsumer target) {
+            try (ResourceIterable<Relationship> edges = of(vertex, Direction.OUTGOING)) {
+                edges.forEach(edge -> target.accept((int) edge.getEndNodeId()));
+            }
+        }
+
+        @Override
+        public void in(int vertex, IntConsumer source) {
+            try (ResourceIterable<Relationship> edges = of(vertex, Direction.INCOMING)) {
+                edges.forEach(edge -> source.accept((int) edge.getStartNodeId()));
+            }
+        }
+
+        private ResourceIterable<Relationship> of(int vertex, Direction direction) {
+            return transaction.getNodeById(vertex).getRelationships(direction, EDGE);
+        }
+
+        @Override
+        public void edges(EdgeConsumer consumer) {
+            try (ResourceIterable<Relationship> edges = transaction.getAllRelationships()) {
+                edges.forEach(edge -> consumer.accept((int) edge.getStartNodeId(), (int) edge.getEndNodeId()));
+            }
+        }
+    }
+
+    /** Closes the store, which writes a checkpoint, and opens it again: the community edition has no call for one. */
+    @Override
+    public long bytes() throws IOException {
+        close();
+        long sum;
+        try (Stream<Path> files = Files.walk(folder.resolve("data/databases/neo4j"))) {
+            sum = files.filter(Files::isRegularFile).mapToLong(file -> file.toFile().length()).sum();
+        }
+        open();
+        return sum;
+    }
+
+    @Override
+    public void close() {
+        if (service != null) {
+            service.shutdown();
+            service = null;
+        }
+    }
+
+    private void delete() throws IOException {
+        if (Files.exists(folder)) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(file);
+                }
+            }
+        }
+    }
+}

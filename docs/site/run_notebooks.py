@@ -8,6 +8,7 @@ time.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -56,6 +57,9 @@ def write(notebook: nbformat.NotebookNode, name: str, folder: Path) -> None:
     stem = name.removesuffix(".ipynb")
     resources = {"unique_key": stem, "output_files_dir": "."}
     text, made = MarkdownExporter().from_notebook_node(notebook, resources)
+    # pandas brings looks of its own; the site's are wanted.
+    text = re.sub(r"<style scoped>.*?</style>\n", "", text, flags=re.DOTALL)
+    text = text.replace('<table border="1" class="dataframe">', "<table>")
     title, rest = text.split("\n", 1)
     whence = f'*This page is a notebook: <a href="{name}" download>download it</a> and run it.*'
     (folder / f"{stem}.md").write_text(f"{title}\n\n{whence}\n{rest}")

@@ -8,8 +8,8 @@
 //! The pool belongs to a process: after a fork its threads are gone, so the child gets one of its own.
 
 use crate::error::{OrRaise, exception};
-use evergraph::{ErrorKind, Result};
 use evergraph::graph::cancel::CancelFlag;
+use evergraph::{ErrorKind, Result};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -98,7 +98,11 @@ pub fn run<T: Send>(
         Some(Stop::Raised(error)) => Some(error),
         Some(Stop::Asked) => {
             if matches!(&done, Err(error) if error.kind() == ErrorKind::Cancelled) {
-                return Err(exception(py, "CancelledError", "cancelled: the progress callback answered False"));
+                return Err(exception(
+                    py,
+                    "CancelledError",
+                    "cancelled: the progress callback answered False",
+                ));
             }
             None
         }

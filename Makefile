@@ -51,7 +51,7 @@ NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-machine bench-transactions build install clean toolchain linters python \
-    python-package wheel
+    networkx-suite python-package wheel
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -79,6 +79,9 @@ endif
 	@echo "== the Python package, in an environment of its own"
 	$(Q)$(PYTHON_PACKAGE) test "$(PACKAGE)"
 	@echo "All tests passed."
+
+networkx-suite: toolchain python-package ## Run NetworkX's own tests on the Python package, without and with fallback (minutes)
+	$(Q)$(PYTHON_PACKAGE) networkx-suite "$(PACKAGE)"
 
 planted-bugs: toolchain ## Plant bugs, one at a time, and demand that a test catches each; BUGS=word for some
 	$(Q)$(PLANTED) $(BUGS)

@@ -82,6 +82,10 @@ class Content:
         """The nodes by row."""
         raise NotImplementedError
 
+    def check_open(self) -> None:
+        """Refuse to answer from what is kept when the snapshot isn't open any more."""
+        raise NotImplementedError
+
     @cached_property
     def rows(self) -> dict[Any, int]:
         """The row of each node."""
@@ -105,6 +109,7 @@ class Content:
         NotImplementedError
             If the attribute isn't a number.
         """
+        self.check_open()
         known: dict[Any, Csr] = self.__dict__.setdefault("_adjacencies", {})
         asked = (weight, default, combine)
         if asked not in known:
@@ -193,9 +198,13 @@ class Live(Content):
     @property
     def snapshot(self) -> Snapshot:
         """What is read, open."""
+        self.check_open()
+        return self._snapshot
+
+    def check_open(self) -> None:
+        """Refuse a closed snapshot."""
         if not self._snapshot.is_open:
             raise SnapshotClosed("the snapshot of this graph was closed: take another one")
-        return self._snapshot
 
     @cached_property
     def _table(self) -> Any:
@@ -209,13 +218,13 @@ class Live(Content):
     @property
     def vertices(self) -> npt.NDArray[np.uint64]:
         """The vertex of each row."""
-        assert self.snapshot
+        self.check_open()
         return self._numbers
 
     @property
     def nodes(self) -> list[Any]:
         """The nodes by row."""
-        assert self.snapshot
+        self.check_open()
         return self._nodes
 
     @cached_property

@@ -63,6 +63,9 @@ class Converted(Live):
         self.is_directed = is_directed
         self.is_multigraph = starts is not None
 
+    def check_open(self) -> None:
+        """Nobody closes it."""
+
     @property
     def nodes(self) -> list[Any]:
         """The nodes by row."""

@@ -1,4 +1,4 @@
-"""What NetworkX reads about its backend evergraph whenever it is imported, so that it need not import evergraph."""
+"""What NetworkX reads about its backend whenever it is imported, so that it need not import evergraph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FUNCTIONS = {
     "bfs_successors": "Each node with those that were found from it.",
     "bfs_tree": "The tree of a breadth-first search: a ``networkx.DiGraph`` of NetworkX's own.",
     "bidirectional_dijkstra": "The least sum of weights between two nodes, and a path.",
-    "bidirectional_shortest_path": "A shortest path between two nodes. In a live graph it is searched from both ends, and nothing else is read.",
+    "bidirectional_shortest_path": "A shortest path between two nodes. A live graph is searched from both ends.",
     "closeness_centrality": "How near each node is to those that reach it.",
     "clustering": "How many of the pairs of each node's neighbours are connected.",
     "connected_components": "The connected components.",
@@ -26,7 +26,7 @@ FUNCTIONS = {
     "descendants_at_distance": "The nodes at a distance.",
     "dijkstra_path": "A path of the least sum of weights between two nodes.",
     "dijkstra_path_length": "The least sum of weights between two nodes.",
-    "eigenvector_centrality": "How important those are that point to each node. A start is iterated from by NumPy, else by the kernel.",
+    "eigenvector_centrality": "How important those are that point to each node.",
     "find_cycle": "The cycle that a depth-first search closes first.",
     "has_cycle": "Whether edges form a cycle.",
     "has_path": "Whether one node reaches another.",
@@ -47,7 +47,7 @@ FUNCTIONS = {
     "number_strongly_connected_components": "How many strongly connected components there are.",
     "number_weakly_connected_components": "How many weakly connected components there are.",
     "out_degree_centrality": "The share of other nodes that each points to.",
-    "pagerank": "PageRank, until it changes by less than `tol` a node. With weights or starts by NumPy, else by the kernel.",
+    "pagerank": "PageRank, until it changes by less than `tol` a node: by the kernel, or with weights or starts by NumPy.",
     "shortest_path": "Shortest paths between two nodes, from one, to one, or between all.",
     "shortest_path_length": "The lengths of shortest paths between two nodes, from one, to one, or between all.",
     "single_source_dijkstra": "The least sums of weights, and paths.",

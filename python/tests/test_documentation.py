@@ -18,7 +18,7 @@ from conftest import people
 import evergraph as eg
 
 ROOT = Path(__file__).parents[2]
-MODULES = ["evergraph", *(f"evergraph.{module.name}" for module in pkgutil.iter_modules(eg.__path__))]
+MODULES = ["evergraph", *(module.name for module in pkgutil.walk_packages(eg.__path__, "evergraph."))]
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("._native")])

@@ -1,4 +1,4 @@
-"""Graphs over a snapshot are what a copy of it is, and NetworkX's functions say of them what they say of the copy."""
+"""Graphs over a snapshot read like a copy of it, and NetworkX's functions say the same of both."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def database(seed: int, *, parallel: bool = True, labels: int = 2) -> eg.Databas
     drawn = random.Random(seed)
     db = eg.open()
     with db.begin() as tx:
-        vertices = [tx.add_vertex(drawn.choice("AB"[:labels]), name=f"v{at}") for at in range(drawn.randrange(4, 30))]
+        vertices = [
+            tx.add_vertex(drawn.choice("AB"[:labels]), name=f"v{at}") for at in range(drawn.randrange(4, 30))
+        ]
         seen: set[frozenset[int]] = set()
         for _ in range(drawn.randrange(2, 80)):
             source, target = drawn.choice(vertices), drawn.choice(vertices)
@@ -55,7 +57,13 @@ def copied(kind: Any, snapshot: eg.Snapshot, **choices: Any) -> Any:
     return wanted
 
 
-CHOICES: list[dict[str, Any]] = [{}, {"key": "name"}, {"types": "KNOWS"}, {"labels": "A"}, {"labels": "B", "key": "name"}]
+CHOICES: list[dict[str, Any]] = [
+    {},
+    {"key": "name"},
+    {"types": "KNOWS"},
+    {"labels": "A"},
+    {"labels": "B", "key": "name"},
+]
 
 
 @pytest.mark.parametrize("choices", CHOICES, ids=str)

@@ -43,7 +43,23 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     return True
 
 
+def on_start_tests(items: Any) -> None:
+    """Mark what can't pass, when NetworkX's own tests run on this backend."""
+    import pytest
+
+    for item in items:
+        for words, reason in CANNOT_PASS.items():
+            if words in item.nodeid:
+                item.add_marker(pytest.mark.xfail(reason=reason))
+
+
+CANNOT_PASS = {
+    "test_dag.py::TestDAG::test_topological_sort6": "changes the graph while it is read; a converted one stays",
+}
+"""Tests of NetworkX by a part of their name, with why they fail here."""
+
 backend = SimpleNamespace(
+    on_start_tests=on_start_tests,
     convert_from_nx=convert_from_nx,
     convert_to_nx=convert_to_nx,
     can_run=can_run,

@@ -96,7 +96,7 @@ def pagerank(
     weight: str | None = "weight",
     dangling: Any = None,
 ) -> dict[Any, float]:
-    """PageRank, until it changes by less than `tol` a node. With weights or starts by NumPy, else by the kernel."""
+    """PageRank, until it changes by less than `tol` a node: by the kernel, or by NumPy if there are weights."""
     content = content_of(G)
     count = len(content.nodes)
     if count == 0:
@@ -105,7 +105,9 @@ def pagerank(
     plain = personalization is None and nstart is None and dangling is None
     if plain and csr.weights is None and 0 <= alpha <= 1 and 0 <= tol < np.inf:
         kernel = content.kernel()
-        ranks = kernel.run("pagerank", damping=alpha, iterations=max_iter, tolerance=tol, direction=kernel.direction)
+        ranks = kernel.run(
+            "pagerank", damping=alpha, iterations=max_iter, tolerance=tol, direction=kernel.direction
+        )
         if ranks.schema.metadata[b"converged"] != b"true":
             raise networkx.PowerIterationFailedConvergence(max_iter)
         return by_node(G, ranks["score"].to_numpy())
@@ -130,7 +132,7 @@ def pagerank(
 def eigenvector_centrality(
     G: Any, max_iter: int = 100, tol: float = 1.0e-6, nstart: Any = None, weight: str | None = None
 ) -> dict[Any, float]:
-    """How important those are that point to each node. A start is iterated from by NumPy, else by the kernel."""
+    """How important those are that point to each node."""
     content = content_of(G)
     if len(content.nodes) == 0:
         raise networkx.NetworkXPointlessConcept("cannot compute centrality for the null graph")

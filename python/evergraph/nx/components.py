@@ -8,12 +8,22 @@ from typing import Any
 import networkx
 import numpy as np
 
+from evergraph.nx.content import Content
+from evergraph.nx.csr import Ints
 from evergraph.nx.dispatch import content_of, generator, named, native
-from evergraph.nx.reach import reached
+from evergraph.nx.reach import reached, weak_components
 
 __all__: list[str] = []
 
 POINTLESS = "Connectivity is undefined for the null graph."
+
+
+def _components(content: Content, kernel: str) -> Ints:
+    """The component of each row, from 0 on."""
+    if kernel == "wcc":
+        return weak_components(content)
+    found: Ints = content.kernel().array(kernel).astype(np.intp)
+    return found
 
 
 def _sets(G: Any, kernel: str) -> Iterator[set[Any]]:
@@ -21,7 +31,7 @@ def _sets(G: Any, kernel: str) -> Iterator[set[Any]]:
     content = content_of(G)
     if not content.nodes:
         return
-    component = content.kernel().array(kernel).astype(np.intp)
+    component = _components(content, kernel)
     order = np.argsort(component, kind="stable")
     ends = np.cumsum(np.bincount(component))
     parts = np.split(order, ends[:-1])
@@ -33,7 +43,7 @@ def _count(G: Any, kernel: str) -> int:
     content = content_of(G)
     if not content.nodes:
         return 0
-    return int(content.kernel().run(kernel).schema.metadata[b"components"])
+    return int(_components(content, kernel).max()) + 1
 
 
 def _is_one(G: Any, kernel: str) -> bool:

@@ -1,8 +1,9 @@
 """Content: what a graph of NetworkX shows of a snapshot: its nodes, its edges, and how kernels read them.
 
-A node has a *row*, from 0 to n - 1 in the order of nodes; arrays are by row. A kernel is an algorithm of ``Snapshot``.
-It counts parallel edges, edges both ways, and loops as they are stored, while ``networkx.Graph`` and ``DiGraph`` have
-each edge once. So `Content.kernel` gives the live snapshot where it has each edge once, and else a copy in memory.
+A node has a *row*, from 0 to n - 1 in the order of nodes; arrays are by row. A kernel is an algorithm of
+``Snapshot``. It counts parallel edges, edges both ways, and loops as they are stored, while ``networkx.Graph`` and
+``DiGraph`` have each edge once. So `Content.kernel` gives the live snapshot where it has each edge once, and else
+a copy in memory.
 """
 
 from __future__ import annotations
@@ -132,6 +133,13 @@ class Content:
         if asked not in known:
             known[asked] = copied(csr)
         return known[asked]
+
+
+def numbers(column: Any, default: float) -> npt.NDArray[np.float64]:
+    """Give a column of numbers as floats, with `default` where there is none."""
+    floats = pc.fill_null(column.cast(pa.float64(), safe=False), float(default))
+    found: npt.NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
+    return found
 
 
 def copied(csr: Csr) -> Kernel:
@@ -293,7 +301,7 @@ class Live(Content):
                 raise NotImplementedError(f"{weight} of edges is {column.type}, which is no number")
             integral = pa.types.is_integer(column.type) and (integral or column.null_count == 0)
             valid = column.is_valid().to_numpy(zero_copy_only=False)
-            values = pc.fill_null(column.cast(pa.float64()), float(default)).to_numpy()
+            values = numbers(column, default)
         if not self.is_directed:
             other = source != target
             source, target = np.concatenate((source, target[other])), np.concatenate((target, source[other]))

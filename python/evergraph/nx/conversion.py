@@ -7,21 +7,23 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-import networkx
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evergraph.convert import attributes
 from evergraph.database import open as open_database
 from evergraph.errors import InvalidError
-from evergraph.nx.content import EDGE_TYPE, LABEL, Combine, Kernel, Live, copied
+from evergraph.nx.content import EDGE_TYPE, LABEL, Combine, Kernel, Live, copied, numbers
 from evergraph.nx.csr import Csr, Ints
 from evergraph.nx.views import View, view_of
 from evergraph.snapshot import Snapshot
 
 __all__ = ["Converted", "from_networkx", "to_networkx"]
+
+
+SOURCE, TARGET = "\N{RIGHTWARDS ARROW}source", "\N{RIGHTWARDS ARROW}target"
+"""Columns that no attribute is called like."""
 
 
 class Converted(Live):
@@ -38,6 +40,7 @@ class Converted(Live):
         Of a multigraph: where the values of the parallel edges of each arc begin.
     node_columns, edge_columns : dict of pyarrow.Array
         Attributes of nodes, and of arcs or of each of their parallel edges. Absent ones are null.
+    is_directed : bool
     """
 
     bare = True
@@ -56,8 +59,8 @@ class Converted(Live):
         self._names = nodes
         self._csr = csr
         self._starts = starts
-        self._node_columns = node_columns
-        self._edge_columns = edge_columns
+        self.node_columns = node_columns
+        self.edge_columns = edge_columns
         self.types = self.labels = []
         self.key = "node"
         self.is_directed = is_directed
@@ -85,42 +88,52 @@ class Converted(Live):
         """The vertex of a node."""
         return self.rows.get(node)
 
-    @cached_property
-    def snapshot(self) -> Snapshot:  # type: ignore[override]
-        """The graph in a database in memory: an undirected edge goes from the earlier node to the later."""
-        csr, starts = self._csr, self._starts
-        source, target = csr.sources, csr.neighbors
-        if starts is not None:
-            parallel = np.diff(starts)
+    def edge_ends(self) -> tuple[Ints, Ints, Any]:
+        """The rows of the ends of each edge, and which of the values of arcs are theirs.
+
+        An undirected edge goes from the earlier node to the later.
+        """
+        source, target = self._csr.sources, self._csr.neighbors
+        if self._starts is not None:
+            parallel = np.diff(self._starts)
             source, target = np.repeat(source, parallel), np.repeat(target, parallel)
         stored = np.ones(len(source), dtype=np.bool_) if self.is_directed else source <= target
-        edges: dict[str, Any] = {"source": source[stored].astype(np.uint64), "target": target[stored].astype(np.uint64)}
-        edges.update((name, column.filter(pa.array(stored))) for name, column in self._edge_columns.items())
-        nodes = self._node_columns or {"row": pa.nulls(len(self._names), pa.bool_())}
+        return source[stored], target[stored], pa.array(stored)
+
+    @cached_property
+    def snapshot(self) -> Snapshot:  # type: ignore[override]
+        """The graph in a database in memory."""
+        source, target, stored = self.edge_ends()
+        ends = {SOURCE: source.astype(np.uint64), TARGET: target.astype(np.uint64)}
+        edges = {**{name: column.filter(stored) for name, column in self.edge_columns.items()}, **ends}
+        nodes = self.node_columns or {"row": pa.nulls(len(self._names), pa.bool_())}
         database = open_database()
         try:
             if self._names:
                 database.add_vertices(LABEL, nodes)
-            if len(edges["source"]):
-                database.add_edges(EDGE_TYPE, edges)
+            if len(source):
+                database.add_edges(EDGE_TYPE, edges, source=SOURCE, target=TARGET)
         except InvalidError as error:
             raise NotImplementedError(f"an attribute can't be a property: {error}") from error
         return database.snapshot()
 
     def _adjacency(self, weight: str | None, default: float, combine: Combine) -> Csr:
-        csr, column = self._csr, None if weight is None else self._edge_columns.get(weight)
+        csr, column = self._csr, None if weight is None else self.edge_columns.get(weight)
         known = column is not None and column.null_count < len(column)
         parallel = self._starts is not None and combine == "sum" and int(self._starts[-1]) > len(csr.neighbors)
         if not known and not parallel and (default == 1 or weight is None):
             return csr
         count = len(csr.neighbors) if self._starts is None else int(self._starts[-1])
-        values, integral = np.full(count, 1 if weight is None else default, dtype=np.float64), isinstance(default, int)
+        values, integral = (
+            np.full(count, 1 if weight is None else default, dtype=np.float64),
+            isinstance(default, int),
+        )
         if known:
             kind = column.type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                 raise NotImplementedError(f"{weight} of edges is {kind}, which is no number")
             integral = pa.types.is_integer(kind) and (integral or column.null_count == 0)
-            values = pc.fill_null(column.cast(pa.float64()), float(default)).to_numpy(zero_copy_only=False)
+            values = numbers(column, default)
         if self._starts is not None and len(values):
             merge = np.add if combine == "sum" else np.minimum
             values = merge.reduceat(values, self._starts[:-1])
@@ -143,7 +156,13 @@ def _column(rows: Iterable[Mapping[str, Any]], name: Any) -> Any:
     rows = list(rows)
     try:
         column = pa.array([row.get(name) for row in rows])
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, AttributeError) as error:
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        pa.ArrowNotImplementedError,
+        OverflowError,
+        AttributeError,
+    ) as error:
         raise NotImplementedError(f"the attribute {name!r} can't be a column: {error}") from error
     if column.null_count and any(row.get(name, 0) is None for row in rows):
         raise NotImplementedError(f"the attribute {name!r} is None somewhere, which isn't the same as absent here")
@@ -240,17 +259,28 @@ def to_networkx(view: Any) -> Any:
         return view
     content = view.content
     assert isinstance(content, Live)
-    graph = view._plain(**view.graph)
-    nodes, bare = content.nodes, content.bare
+    graph = view._plain()
+    graph.graph.update(view.graph)
+    nodes = content.nodes
     graph.add_nodes_from(nodes)
-    vertices = content.snapshot.vertices(*content.labels) if nodes else None
-    if vertices is not None:
-        left_out = ("vertex", "label", "row") if bare else ("vertex",)
-        graph.add_nodes_from(zip(nodes, attributes(vertices, left_out), strict=True))
-    if isinstance(content, Converted) and not len(content.plain.neighbors):
-        return graph
-    source, target, edges = content.edge_rows(None)
-    left_out = ("source", "target", "discriminator", "type") if bare else ("source", "target", "discriminator")
+    if isinstance(content, Converted):
+        graph.add_nodes_from(zip(nodes, _rows(content.node_columns, len(nodes)), strict=True))
+        source, target, stored = content.edge_ends()
+        columns = {name: column.filter(stored) for name, column in content.edge_columns.items()}
+        rows = _rows(columns, len(source))
+    else:
+        graph.add_nodes_from(
+            zip(nodes, attributes(content.snapshot.vertices(*content.labels), ("vertex",)), strict=True)
+        )
+        source, target, edges = content.edge_rows(None)
+        rows = attributes(edges, ("source", "target", "discriminator"))
     ends = ([nodes[row] for row in rows.tolist()] for rows in (source, target))
-    graph.add_edges_from(zip(*ends, attributes(edges, left_out), strict=True))
+    graph.add_edges_from(zip(*ends, rows, strict=True))
     return graph
+
+
+def _rows(columns: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """A dict a row, without what is null."""
+    if not columns:
+        return [{} for _ in range(count)]
+    return attributes(pa.table(columns), ())

@@ -35,7 +35,9 @@ class Csr:
         Whether the weights were whole numbers of Python, so that sums of them are to be, too.
     """
 
-    def __init__(self, offsets: Ints, neighbors: Ints, weights: Floats | None = None, integral: bool = True) -> None:
+    def __init__(
+        self, offsets: Ints, neighbors: Ints, weights: Floats | None = None, integral: bool = True
+    ) -> None:
         """Keep the arrays as they are."""
         self.offsets = offsets
         self.neighbors = neighbors

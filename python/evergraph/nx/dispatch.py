@@ -70,7 +70,8 @@ def unless(condition: Callable[[Mapping[str, Any]], bool], reason: str) -> Refus
 def attribute(parameter: str = "weight") -> Refusal:
     """Refuse a weight that isn't the name of an attribute."""
     return lambda arguments: (
-        None if arguments[parameter] is None or isinstance(arguments[parameter], str)
+        None
+        if arguments[parameter] is None or isinstance(arguments[parameter], str)
         else f"{parameter} must be the name of an attribute"
     )
 

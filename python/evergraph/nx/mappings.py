@@ -63,6 +63,7 @@ class _ByNode(Mapping[Any, Any]):
     __slots__ = ("content",)
 
     def __init__(self, content: Live) -> None:
+        """Read nothing yet."""
         self.content = content
 
     def __len__(self) -> int:
@@ -105,10 +106,12 @@ class Nodes(_ByNode):
         return Attributes({"label": snapshot.label(vertex), **snapshot.properties(vertex)})
 
     def in_batches(self) -> Iterator[tuple[Any, Attributes]]:
+        """Nodes with their attributes."""
+        if self.content.bare:
+            yield from ((node, self[node]) for node in self)
+            return
         for nodes, vertices in self.batches():
             table = self.content.snapshot.properties_of(vertices).drop_columns(["vertex"])
-            if self.content.bare:
-                table = table.drop_columns(["label"])
             for node, row in zip(nodes, table.to_pylist(), strict=True):
                 yield node, Attributes({name: value for name, value in row.items() if value is not None})
 
@@ -119,6 +122,7 @@ class Adjacency(_ByNode):
     __slots__ = ("direction",)
 
     def __init__(self, content: Live, direction: Direction) -> None:
+        """Read nothing yet."""
         super().__init__(content)
         self.direction = direction
 
@@ -128,34 +132,37 @@ class Adjacency(_ByNode):
         edges: dict[int, list[EdgeId]] = {}
         for edge, other in found:
             edges.setdefault(other, []).append(edge)
-        called = edges if content.key is None and not content.labels else None
-        if called is None:
-            others = np.array(sorted(edges), dtype=np.uint64)
-            nodes = content.nodes_of(others)
-            named = {name: edges[other] for name, other in zip(nodes, others.tolist(), strict=True) if name is not None}
-        else:
-            named = {other: edges[other] for other in sorted(edges)}
-        return Neighbors(content, named)
+        others = sorted(edges)
+        nodes = content.nodes_of(np.array(others, dtype=np.uint64))
+        pairs = zip(nodes, others, strict=True)
+        return Neighbors(content, {name: edges[other] for name, other in pairs if name is not None})
 
     def in_batches(self) -> Iterator[tuple[Any, Mapping[Any, Any]]]:
+        """Nodes with their neighbours."""
         content = self.content
+        if content.bare:
+            yield from ((node, self[node]) for node in self)
+            return
         for nodes, vertices in self.batches():
-            table = content.snapshot.neighbors(
-                vertices, *content.types, direction=self.direction, properties=None
-            )
+            table = content.snapshot.neighbors(vertices, *content.types, direction=self.direction, properties=None)
             owners, others = table["vertex"].to_pylist(), table["neighbor"].to_numpy()
             called = content.nodes_of(others)
             where = [table[name].to_pylist() for name in ("source", "target", "type", "discriminator")]
             rows = table.drop_columns(["vertex", "neighbor", "source", "target", "discriminator"]).to_pylist()
             gathered: dict[int, dict[Any, list[tuple[EdgeId, dict[str, Any]]]]] = {}
             order = np.argsort(others, kind="stable").tolist()
-            edges = [EdgeId(source, kind, target, place) for source, target, kind, place in zip(*where, strict=True)]
+            edges = [
+                EdgeId(source, kind, target, place) for source, target, kind, place in zip(*where, strict=True)
+            ]
             for at in order:
                 if called[at] is not None:
                     gathered.setdefault(owners[at], {}).setdefault(called[at], []).append((edges[at], rows[at]))
             for node, vertex in zip(nodes, vertices.tolist(), strict=True):
                 of = gathered.get(vertex, {})
-                yield node, Neighbors(content, {other: [edge for edge, _ in pairs] for other, pairs in of.items()}, of)
+                yield (
+                    node,
+                    Neighbors(content, {other: [edge for edge, _ in pairs] for other, pairs in of.items()}, of),
+                )
 
 
 class Neighbors(Mapping[Any, Any]):
@@ -185,10 +192,13 @@ class Neighbors(Mapping[Any, Any]):
     def __getitem__(self, node: Any) -> Any:
         edges = self.edges[node]
         if self.read is not None:
-            attributes = {edge: row for edge, row in self.read[node]}
+            attributes = dict(self.read[node])
         else:
-            attributes = {edge: {"type": edge.type, **self.content.snapshot.properties(edge)} for edge in edges}
-        # As a copy adds them: by source, type, target and discriminator. A loop is in both lists, and in here once.
+            snapshot, bare = self.content.snapshot, self.content.bare
+            attributes = {edge: {} if bare else {"type": edge.type} for edge in edges}
+            for edge, row in attributes.items():
+                row.update(snapshot.properties(edge))
+        # As a copy adds them: by source, type, target, discriminator. A loop is in both lists, and in here once.
         ordered = [self._shown(attributes[edge]) for edge in sorted(attributes, key=self.content.place)]
         if self.content.is_multigraph:
             return Attributes(enumerate(ordered))  # type: ignore[arg-type]
@@ -197,6 +207,6 @@ class Neighbors(Mapping[Any, Any]):
             merged.update(one)
         return Attributes(merged)
 
-    def _shown(self, row: dict[str, Any]) -> Attributes:
-        left_out = ("type",) if self.content.bare else ()
-        return Attributes({name: value for name, value in row.items() if value is not None and name not in left_out})
+    @staticmethod
+    def _shown(row: dict[str, Any]) -> Attributes:
+        return Attributes({name: value for name, value in row.items() if value is not None})

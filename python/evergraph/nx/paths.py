@@ -96,7 +96,7 @@ def all_pairs_shortest_path(G: Any, cutoff: float | None = None) -> Iterator[tup
 
 @native()
 def bidirectional_shortest_path(G: Any, source: Any, target: Any) -> list[Any]:
-    """A shortest path between two nodes. In a live graph it is searched from both ends, and nothing else is read."""
+    """A shortest path between two nodes. A live graph is searched from both ends."""
     content = content_of(G)
     if isinstance(content, Live) and not isinstance(content, Converted):
         return _live_path(content, source, target)
@@ -213,7 +213,9 @@ class _Distances:
         rows = np.flatnonzero(np.isfinite(self.found))
         rows = rows[np.argsort(self.found[rows], kind="stable")]
         distances = self.found[rows]
-        return dict(zip(named(G, rows), (distances.astype(np.int64) if self.whole else distances).tolist(), strict=True))
+        return dict(
+            zip(named(G, rows), (distances.astype(np.int64) if self.whole else distances).tolist(), strict=True)
+        )
 
     def tree(self) -> tuple[Ints, Ints]:
         """Rows with their parents, over arcs that a distance comes from; parents come first."""
@@ -319,7 +321,9 @@ def dijkstra_path_length(G: Any, source: Any, target: Any, weight: str | None = 
 
 
 @native(attribute())
-def bidirectional_dijkstra(G: Any, source: Any, target: Any, weight: str | None = "weight") -> tuple[float, list[Any]]:
+def bidirectional_dijkstra(
+    G: Any, source: Any, target: Any, weight: str | None = "weight"
+) -> tuple[float, list[Any]]:
     """The least sum of weights between two nodes, and a path."""
     for node, what in ((source, "Source"), (target, "Target")):
         row_of(G, node, f"{what} {{}} is not in G")

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from evergraph.nx.content import Content, Live
+from evergraph.nx.content import SMALL, Content, Live
 from evergraph.nx.conversion import Converted
 from evergraph.nx.csr import Csr, Ints, Tree, breadth_first
 from evergraph.values import Direction
 
-__all__ = ["reached", "tree"]
+__all__ = ["reached", "tree", "weak_components"]
 
 
 def lists(content: Content, backwards: bool) -> Csr:
@@ -47,3 +47,28 @@ def reached(
     rows = np.flatnonzero(levels != 2**32 - 1)
     rows = rows[np.argsort(levels[rows], kind="stable")]
     return rows, levels[rows].astype(np.intp)
+
+
+def weak_components(content: Content) -> Ints:
+    """The component of each row without regard to directions, from 0 on: (n,) and intp."""
+    csr = content.plain
+    if isinstance(content, Converted) and csr.size + len(csr.neighbors) <= SMALL:
+        # Quicker than a database for it.
+        return _united(csr)
+    found: Ints = content.kernel().array("wcc").astype(np.intp)
+    return found
+
+
+def _united(csr: Csr) -> Ints:
+    """Components by union and find."""
+    above = list(range(csr.size))
+
+    def root(row: int) -> int:
+        while above[row] != row:
+            above[row] = above[above[row]]
+            row = above[row]
+        return row
+
+    for source, target in zip(csr.sources.tolist(), csr.neighbors.tolist(), strict=True):
+        above[root(source)] = root(target)
+    return np.unique([root(row) for row in range(csr.size)], return_inverse=True)[1].astype(np.intp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,9 @@ from evergraph.nx.dispatch import (
     not_multigraph,
     only,
     undirected,
+    unless,
 )
+from evergraph.nx.reach import weak_components
 
 __all__: list[str] = []
 
@@ -98,7 +101,12 @@ def core_number(G: Any) -> dict[Any, int]:
     return by_node(G, content.kernel().array("kcore")) if content.nodes else {}
 
 
-@native(attribute(), undirected, only("max_level", None), only("seed", None))
+# NetworkX has put the module's own generator in place of None.
+UNSEEDED = (None, random._inst)  # type: ignore[attr-defined]
+seeded = unless(lambda given: given["seed"] not in UNSEEDED, "a seed draws from NetworkX's generator")
+
+
+@native(attribute(), undirected, only("max_level", None), seeded)
 def louvain_communities(
     G: Any,
     weight: str | None = "weight",
@@ -156,7 +164,7 @@ def _is_forest(G: Any) -> tuple[bool, int]:
         raise networkx.NetworkXPointlessConcept("G has no nodes.")
     if len(content.nodes) <= G.size():
         return False, 0
-    components = int(content.kernel().run("wcc").schema.metadata[b"components"])
+    components = int(weak_components(content).max()) + 1
     return len(content.nodes) - components == G.size(), components
 
 

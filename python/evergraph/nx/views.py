@@ -28,8 +28,8 @@ class View:
     labels : str or iterable of str, optional
         Vertices of these labels only, and edges between them.
     key : str, optional
-        The property whose values are the nodes; numbers of vertices by default. Every vertex must have one of its
-        own. One label with a unique index on it is quickest.
+        The property whose values are the nodes; numbers of vertices by default. Every vertex must have one of
+        its own. One label with a unique index on it is quickest.
 
     Attributes of nodes are the properties of vertices and ``label``, those of edges their properties and ``type``.
     All can be read, none changed: methods that would raise ``networkx.NetworkXError``, as a frozen graph's do.
@@ -43,7 +43,7 @@ class View:
     graph: dict[str, Any]
 
     def __new__(cls, snapshot: Any = None, **_: Any) -> Any:
-        """Give a graph of NetworkX's own without a snapshot: that is how NetworkX asks for an empty one like this."""
+        """Give a graph of NetworkX's own without a snapshot: so it asks for an empty one of a class."""
         return cls._plain() if snapshot is None else object.__new__(cls)
 
     def __init__(
@@ -56,7 +56,9 @@ class View:
     ) -> None:
         """See the class."""
         if not isinstance(snapshot, Snapshot):
-            raise InvalidError(f"a snapshot is wanted, as database.snapshot() gives, not {type(snapshot).__name__}")
+            raise InvalidError(
+                f"a snapshot is wanted, as database.snapshot() gives, not {type(snapshot).__name__}"
+            )
         self._show(Live(snapshot, types, labels, key, self.is_directed(), self.is_multigraph()), {})
 
     def _show(self, content: Live, graph: dict[str, Any]) -> None:
@@ -109,8 +111,8 @@ class View:
 class Graph(View, networkx.Graph):  # type: ignore[misc]
     """A snapshot as a ``networkx.Graph``: undirected, at most one edge between two nodes.
 
-    Edges both ways and parallel ones are one edge; an attribute that several have is the last one's, in the order of
-    ``Snapshot.edges``. See ``View`` for the parameters.
+    Edges both ways and parallel ones are one edge; an attribute that several have is the last one's, in the order
+    of ``Snapshot.edges``. See ``View`` for the parameters.
 
     Examples
     --------

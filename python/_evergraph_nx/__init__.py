@@ -47,7 +47,7 @@ FUNCTIONS = {
     "number_strongly_connected_components": "How many strongly connected components there are.",
     "number_weakly_connected_components": "How many weakly connected components there are.",
     "out_degree_centrality": "The share of other nodes that each points to.",
-    "pagerank": "PageRank, until it changes by less than `tol` a node: by the kernel, or with weights or starts by NumPy.",
+    "pagerank": "PageRank: by the kernel, or by NumPy if there are weights or starts.",
     "shortest_path": "Shortest paths between two nodes, from one, to one, or between all.",
     "shortest_path_length": "The lengths of shortest paths between two nodes, from one, to one, or between all.",
     "single_source_dijkstra": "The least sums of weights, and paths.",

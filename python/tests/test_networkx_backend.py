@@ -297,7 +297,7 @@ def test_a_graph_without_nodes_is_answered(kind: type) -> None:
 
 def test_what_arguments_ask_for_and_is_not_there_is_refused_with_a_reason() -> None:
     graph = nx.path_graph(3)
-    for name, kwargs in [
+    refused: list[tuple[str, dict[str, Any]]] = [
         ("betweenness_centrality", {"k": 2}),
         ("betweenness_centrality", {"weight": "weight"}),
         ("closeness_centrality", {"distance": "weight"}),
@@ -306,7 +306,8 @@ def test_what_arguments_ask_for_and_is_not_there_is_refused_with_a_reason() -> N
         ("shortest_path", {"weight": lambda u, v, edge: 1}),
         ("shortest_path", {"source": 0, "method": "bellman-ford"}),
         ("louvain_communities", {"seed": 7}),
-    ]:
+    ]
+    for name, kwargs in refused:
         reason = can_run(name, (graph,), kwargs)
         assert isinstance(reason, str), name
         function = getattr(nx.community, name, None) or getattr(nx, name)

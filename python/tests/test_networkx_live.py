@@ -221,9 +221,9 @@ def test_names_that_there_are_not_are_said_at_once(circle: People) -> None:
     snapshot = circle.db.snapshot()
     for choices in ({"types": "HATES"}, {"labels": "Robot"}):
         with pytest.raises(eg.NotFoundError):
-            enx.Graph(snapshot, **choices)  # type: ignore[arg-type]
+            enx.Graph(snapshot, **choices)
     with pytest.raises(eg.InvalidError, match="snapshot"):
-        enx.Graph(circle.db)
+        enx.Graph(circle.db)  # type: ignore[arg-type]
 
 
 def test_a_key_that_cannot_name_nodes_is_said(circle: People) -> None:

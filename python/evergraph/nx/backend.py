@@ -37,7 +37,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
     """Whether it is worth a conversion. What is asked for by ``backend="evergraph"`` always runs."""
-    graph = args[0] if args else kwargs.get("G")
+    graph: Any = args[0] if args else kwargs.get("G")
     if len(graph) < NODES_MIN and "evergraph" not in getattr(graph, "__networkx_cache__", {}).get("backends", {}):
         return f"it has fewer than {NODES_MIN} nodes"
     return True

@@ -33,7 +33,8 @@ def degrees(content: Content, direction: str) -> Ints:
         found = found + np.bincount(
             csr.sources[loops], weights=None if csr.weights is None else csr.weights[loops], minlength=csr.size
         )
-    return found.astype(np.intp)
+    counts: Ints = found.astype(np.intp)
+    return counts
 
 
 def _degree_centrality(G: Any, direction: str) -> dict[Any, Any]:
@@ -75,7 +76,7 @@ def _pagerank(
     nowhere = sums == 0
     sums[nowhere] = 1.0
     shares = weights / sums[csr.sources]
-    scores = start
+    scores: Vector = start
     for _ in range(max_iter):
         last = scores
         walked = np.bincount(csr.neighbors, weights=last[csr.sources] * shares, minlength=csr.size)
@@ -96,7 +97,7 @@ def pagerank(
     weight: str | None = "weight",
     dangling: Any = None,
 ) -> dict[Any, float]:
-    """PageRank, until it changes by less than `tol` a node: by the kernel, or by NumPy if there are weights."""
+    """PageRank: by the kernel, or by NumPy if there are weights or starts."""
     content = content_of(G)
     count = len(content.nodes)
     if count == 0:
@@ -154,7 +155,7 @@ def _eigenvector(content: Content, csr: Csr, max_iter: int, tol: float, nstart: 
     missing = [node for node in content.nodes if node not in nstart]
     if missing:
         raise KeyError(missing[0])
-    scores = _given(content, nstart) / sum(nstart.values())
+    scores: Vector = _given(content, nstart) / sum(nstart.values())
     weights = np.ones(len(csr.neighbors)) if csr.weights is None else csr.weights
     for _ in range(max_iter):
         last = scores

@@ -146,7 +146,7 @@ def copied(csr: Csr) -> Kernel:
     """Give a database in memory with the arcs of `csr` as edges."""
     database = open_database()
     vertices = {"row": pa.nulls(csr.size, pa.bool_())}
-    edges = {"source": csr.sources.astype(np.uint64), "target": csr.neighbors.astype(np.uint64)}
+    edges: dict[str, Any] = {"source": csr.sources.astype(np.uint64), "target": csr.neighbors.astype(np.uint64)}
     if csr.weights is not None:
         edges[WEIGHT] = csr.weights
     if len(csr.neighbors) + csr.size <= SMALL:

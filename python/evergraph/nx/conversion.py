@@ -80,7 +80,7 @@ class Converted(Live):
         return len(self._names)
 
     @cached_property
-    def vertices(self) -> npt.NDArray[np.uint64]:  # type: ignore[override]
+    def vertices(self) -> npt.NDArray[np.uint64]:
         """The vertex of each row: its number."""
         return np.arange(len(self._names), dtype=np.uint64)
 
@@ -101,7 +101,7 @@ class Converted(Live):
         return source[stored], target[stored], pa.array(stored)
 
     @cached_property
-    def snapshot(self) -> Snapshot:  # type: ignore[override]
+    def snapshot(self) -> Snapshot:
         """The graph in a database in memory."""
         source, target, stored = self.edge_ends()
         ends = {SOURCE: source.astype(np.uint64), TARGET: target.astype(np.uint64)}
@@ -118,7 +118,8 @@ class Converted(Live):
         return database.snapshot()
 
     def _adjacency(self, weight: str | None, default: float, combine: Combine) -> Csr:
-        csr, column = self._csr, None if weight is None else self.edge_columns.get(weight)
+        csr = self._csr
+        column: Any = None if weight is None else self.edge_columns.get(weight)
         known = column is not None and column.null_count < len(column)
         parallel = self._starts is not None and combine == "sum" and int(self._starts[-1]) > len(csr.neighbors)
         if not known and not parallel and (default == 1 or weight is None):
@@ -221,7 +222,7 @@ def from_networkx(
     degrees = np.fromiter(map(len, rows), dtype=np.intp, count=len(rows))
     offsets = np.zeros(len(rows) + 1, dtype=np.intp)
     np.cumsum(degrees, out=offsets[1:])
-    ends = chain.from_iterable(rows)
+    ends: Iterable[Any] = chain.from_iterable(rows)
     if not _are_rows(nodes):
         ends = map(dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__, ends)
     csr = Csr(offsets, np.fromiter(ends, dtype=np.intp, count=int(offsets[-1])))

@@ -52,7 +52,8 @@ class Csr:
     @cached_property
     def degrees(self) -> Ints:
         """How many neighbours each row has: (n,) and intp."""
-        return np.diff(self.offsets)
+        found: Ints = np.diff(self.offsets)
+        return found
 
     @cached_property
     def sources(self) -> Ints:
@@ -83,7 +84,8 @@ class Csr:
         degrees = self.degrees[rows]
         ends = np.cumsum(degrees)
         total = int(ends[-1]) if len(ends) else 0
-        return np.arange(total, dtype=np.intp) + np.repeat(self.offsets[rows] - (ends - degrees), degrees)
+        found: Ints = np.arange(total, dtype=np.intp) + np.repeat(self.offsets[rows] - (ends - degrees), degrees)
+        return found
 
     def chosen(self, arcs: npt.NDArray[np.bool_]) -> Csr:
         """The same rows with some arcs only, without weights."""

@@ -28,8 +28,8 @@ class Attributes(dict[str, Any]):
     def _frozen(self, *_: Any, **__: Any) -> NoReturn:
         raise networkx.NetworkXError("Frozen graph can't be modified")
 
-    __setitem__ = __delitem__ = __ior__ = _frozen  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _frozen  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _frozen
+    clear = pop = popitem = setdefault = update = _frozen
 
     def copy(self) -> dict[str, Any]:
         """Give a dict that can be changed."""
@@ -100,6 +100,7 @@ class Nodes(_ByNode):
     __slots__ = ()
 
     def __getitem__(self, node: Any) -> Attributes:
+        """The attributes of one node."""
         vertex, snapshot = self.vertex(node), self.content.snapshot
         if self.content.bare:
             return Attributes(snapshot.properties(vertex))
@@ -127,6 +128,7 @@ class Adjacency(_ByNode):
         self.direction = direction
 
     def __getitem__(self, node: Any) -> Neighbors:
+        """The neighbours of one node."""
         content, vertex = self.content, self.vertex(node)
         found = content.snapshot.edges_of(vertex, *content.types, direction=self.direction)
         edges: dict[int, list[EdgeId]] = {}

@@ -37,7 +37,7 @@ def reached(
         found = tree(content, [row], depth_max, backwards=backwards)
         return found.order, found.depths()
     direction: Direction = "both" if not content.is_directed else "in" if backwards else "out"
-    scope = {"labels": content.labels or None, "types": content.types or None}
+    scope: dict[str, Any] = {"labels": content.labels or None, "types": content.types or None}
     source = int(content.vertices[row])
     if depth_max is not None and depth_max < len(content.nodes):
         near = content.snapshot.k_hop(source, depth=max(int(depth_max), 0), direction=direction, **scope)

@@ -102,7 +102,7 @@ def core_number(G: Any) -> dict[Any, int]:
 
 
 # NetworkX has put the module's own generator in place of None.
-UNSEEDED = (None, random._inst)  # type: ignore[attr-defined]
+UNSEEDED = (None, random._inst)
 seeded = unless(lambda given: given["seed"] not in UNSEEDED, "a seed draws from NetworkX's generator")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+from collections.abc import Callable
 from typing import Any
 
 import networkx as nx
@@ -155,7 +156,7 @@ def test_functions_say_of_a_live_graph_what_they_say_of_a_copy(
 def test_a_live_graph_is_frozen(circle: People, kind: Any) -> None:
     graph = kind(circle.db.snapshot(), key="name")
     assert nx.is_frozen(graph)
-    for change in (
+    changes: list[Callable[[], Any]] = [
         lambda: graph.add_node("Grace"),
         lambda: graph.add_edge("Ada", "Mary"),
         lambda: graph.add_edges_from([("Ada", "Mary")]),
@@ -164,7 +165,8 @@ def test_a_live_graph_is_frozen(circle: People, kind: Any) -> None:
         lambda: graph.clear(),
         lambda: graph.update(edges=[("Ada", "Mary")]),
         lambda: graph.nodes["Ada"].update(born=0),
-    ):
+    ]
+    for change in changes:
         with pytest.raises(nx.NetworkXError, match="Frozen"):
             change()
     with pytest.raises(TypeError, match="copy"):

@@ -52,8 +52,7 @@ class Csr:
     @cached_property
     def degrees(self) -> Ints:
         """How many neighbours each row has: (n,) and intp."""
-        found: Ints = np.diff(self.offsets)
-        return found
+        return np.diff(self.offsets)
 
     @cached_property
     def sources(self) -> Ints:
@@ -63,7 +62,8 @@ class Csr:
     @cached_property
     def loops(self) -> Ints:
         """The rows with an edge to themselves, ascending."""
-        return self.neighbors[self.neighbors == self.sources]
+        found: Ints = self.neighbors[self.neighbors == self.sources]
+        return found
 
     @cached_property
     def reversed(self) -> Csr:

@@ -54,7 +54,7 @@ NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-machine bench-transactions bench-python bench-jvm jvm-peers build install clean toolchain linters python \
-    python-package compare-python compare-package pyg wheel
+    python-package networkx-suite compare-python compare-package pyg wheel
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -88,6 +88,9 @@ pyg: toolchain ## Test the Python package with PyTorch Geometric, in an environm
 	@test -e "$(PACKAGE_PYG)/requirements.txt" || { \
 	    echo "make pyg needs the Python environment $(PACKAGE_PYG): see above."; exit 1; } >&2
 	$(Q)$(PYTHON_PACKAGE) test "$(PACKAGE_PYG)" python/tests/test_pyg.py python/tests/test_pyg_numbers.py
+
+networkx-suite: toolchain python-package ## Run NetworkX's own tests on the Python package, without and with fallback (minutes)
+	$(Q)$(PYTHON_PACKAGE) networkx-suite "$(PACKAGE)"
 
 planted-bugs: toolchain ## Plant bugs, one at a time, and demand that a test catches each; BUGS=word for some
 	$(Q)$(PLANTED) $(BUGS)

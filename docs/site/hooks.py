@@ -15,7 +15,6 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -56,28 +55,6 @@ LOADS = {
     ),
     ".css": re.compile(r"(?:@import|url\()\s*[\x22\x27]?(?:https?:)?//\S+"),
 }
-
-# Pages that other branches bring; what is there leaves this list.
-AWAITED = ("guide/networkx.md", "guide/pyg.md")
-
-
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Leave pages out of the navigation that aren't there yet."""
-    missing = [place for place in AWAITED if not (Path(config.docs_dir) / place).exists()]
-
-    def there(entries: Any) -> Any:
-        if isinstance(entries, dict):
-            return {title: there(entry) for title, entry in entries.items()}
-        if isinstance(entries, list):
-            return [
-                there(entry)
-                for entry in entries
-                if not isinstance(entry, dict) or next(iter(entry.values())) not in missing
-            ]
-        return entries
-
-    config.nav = there(config.nav)
-    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

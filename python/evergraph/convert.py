@@ -61,7 +61,7 @@ def _parts(
     return vertices, edges
 
 
-def _attributes(table: Any, left_out: tuple[str, ...]) -> list[dict[str, Any]]:
+def attributes(table: Any, left_out: tuple[str, ...]) -> list[dict[str, Any]]:
     """A dict a row, without what is null."""
     table = table.drop_columns([name for name in left_out if name in table.column_names])
     return [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
@@ -88,10 +88,10 @@ def to_networkx(
         if len(set(values)) < len(values):
             raise InvalidError(f"two vertices have one {key}: it can't name nodes")
     graph = networkx.MultiDiGraph() if multigraph else networkx.DiGraph()
-    nodes = zip(called.values(), _attributes(vertices, ("vertex",)), strict=True)
+    nodes = zip(called.values(), attributes(vertices, ("vertex",)), strict=True)
     graph.add_nodes_from(nodes)
     sources, targets = edges["source"].to_pylist(), edges["target"].to_pylist()
-    rows = _attributes(edges, ("source", "target", "discriminator"))
+    rows = attributes(edges, ("source", "target", "discriminator"))
     graph.add_edges_from(
         (called[source], called[target], row) for source, target, row in zip(sources, targets, rows, strict=True)
     )

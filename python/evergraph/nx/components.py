@@ -1,0 +1,118 @@
+"""Components: what hangs together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import networkx
+import numpy as np
+
+from evergraph.nx.content import Content
+from evergraph.nx.csr import Ints
+from evergraph.nx.dispatch import content_of, generator, named, native
+from evergraph.nx.reach import reached, weak_components
+
+__all__: list[str] = []
+
+POINTLESS = "Connectivity is undefined for the null graph."
+
+
+def _components(content: Content, kernel: str) -> Ints:
+    """The component of each row, from 0 on."""
+    if kernel == "wcc":
+        return weak_components(content)
+    found: Ints = content.kernel().array(kernel).astype(np.intp)
+    return found
+
+
+def _sets(G: Any, kernel: str) -> Iterator[set[Any]]:
+    """Components in the order of their first nodes."""
+    content = content_of(G)
+    if not content.nodes:
+        return
+    component = _components(content, kernel)
+    order = np.argsort(component, kind="stable")
+    ends = np.cumsum(np.bincount(component))
+    parts = np.split(order, ends[:-1])
+    for part in sorted(parts, key=lambda rows: int(rows[0])):
+        yield set(named(G, part))
+
+
+def _count(G: Any, kernel: str) -> int:
+    content = content_of(G)
+    if not content.nodes:
+        return 0
+    return int(_components(content, kernel).max()) + 1
+
+
+def _is_one(G: Any, kernel: str) -> bool:
+    if not content_of(G).nodes:
+        raise networkx.NetworkXPointlessConcept(POINTLESS)
+    return _count(G, kernel) == 1
+
+
+@native()
+@generator
+def connected_components(G: Any) -> Iterator[set[Any]]:
+    """The connected components."""
+    return _sets(G, "wcc")
+
+
+@native()
+def number_connected_components(G: Any) -> int:
+    """How many connected components there are."""
+    return _count(G, "wcc")
+
+
+@native()
+def is_connected(G: Any) -> bool:
+    """Whether there is one."""
+    return _is_one(G, "wcc")
+
+
+@native()
+def node_connected_component(G: Any, n: Any) -> set[Any]:
+    """The component of a node."""
+    content = content_of(G)
+    if n not in content.rows:
+        raise KeyError(n)
+    return set(named(G, reached(content, n)[0]))
+
+
+@native()
+@generator
+def weakly_connected_components(G: Any) -> Iterator[set[Any]]:
+    """The components without regard to directions."""
+    return _sets(G, "wcc")
+
+
+@native()
+def number_weakly_connected_components(G: Any) -> int:
+    """How many weakly connected components there are."""
+    return _count(G, "wcc")
+
+
+@native()
+def is_weakly_connected(G: Any) -> bool:
+    """Whether there is one."""
+    return _is_one(G, "wcc")
+
+
+@native()
+@generator
+def strongly_connected_components(G: Any) -> Iterator[set[Any]]:
+    """The components whose nodes reach each other."""
+    return _sets(G, "scc")
+
+
+@native()
+def number_strongly_connected_components(G: Any) -> int:
+    """How many strongly connected components there are."""
+    return _count(G, "scc")
+
+
+@native()
+def is_strongly_connected(G: Any) -> bool:
+    """Whether there is one."""
+    return _is_one(G, "scc")

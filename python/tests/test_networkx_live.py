@@ -1,0 +1,249 @@
+"""Graphs over a snapshot read like a copy of it, and NetworkX's functions say the same of both."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import pytest
+from conftest import People
+
+import evergraph as eg
+import evergraph.nx as enx
+
+pytestmark = pytest.mark.filterwarnings("ignore:Note. conversions to backend graphs")
+
+KINDS = [enx.Graph, enx.DiGraph, enx.MultiGraph, enx.MultiDiGraph]
+PLAIN = {
+    enx.Graph: nx.Graph,
+    enx.DiGraph: nx.DiGraph,
+    enx.MultiGraph: nx.MultiGraph,
+    enx.MultiDiGraph: nx.MultiDiGraph,
+}
+
+
+def database(seed: int, *, parallel: bool = True, labels: int = 2) -> eg.Database:
+    """Vertices of several labels with gaps in their numbers; edges of two types, parallel, both ways, loops."""
+    drawn = random.Random(seed)
+    db = eg.open()
+    with db.begin() as tx:
+        vertices = [
+            tx.add_vertex(drawn.choice("AB"[:labels]), name=f"v{at}") for at in range(drawn.randrange(4, 30))
+        ]
+        seen: set[frozenset[int]] = set()
+        for _ in range(drawn.randrange(2, 80)):
+            source, target = drawn.choice(vertices), drawn.choice(vertices)
+            if not parallel and (source == target or frozenset((source, target)) in seen):
+                continue
+            seen.add(frozenset((source, target)))
+            weight = {"weight": drawn.randrange(1, 9)} if drawn.random() < 0.8 else {}
+            tx.add_edge(source, drawn.choice(["KNOWS", "LIKES"]), target, **weight)
+    with db.begin() as tx:
+        for vertex in drawn.sample(vertices, 2):
+            tx.delete_vertex(vertex)
+    return db
+
+
+def copied(kind: Any, snapshot: eg.Snapshot, **choices: Any) -> Any:
+    """The graph as ``Snapshot.to_networkx`` copies it, merged by NetworkX itself where it must be."""
+    types = choices.pop("types", ())
+    whole = snapshot.to_networkx(*([types] if isinstance(types, str) else types), **choices)
+    wanted = PLAIN[kind]()
+    wanted.add_nodes_from(whole.nodes(data=True))
+    wanted.add_edges_from(whole.edges(data=True))
+    return wanted
+
+
+CHOICES: list[dict[str, Any]] = [
+    {},
+    {"key": "name"},
+    {"types": "KNOWS"},
+    {"labels": "A"},
+    {"labels": "B", "key": "name"},
+]
+
+
+@pytest.mark.parametrize("choices", CHOICES, ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_live_graph_reads_like_a_copy(seed: int, kind: Any, choices: dict[str, Any]) -> None:
+    snapshot = database(seed).snapshot()
+    wanted, graph = copied(kind, snapshot, **choices), kind(snapshot, **choices)
+    assert nx.utils.graphs_equal(enx.to_networkx(graph), wanted)
+    assert nx.utils.graphs_equal(graph.copy(), wanted)
+    assert (len(graph), graph.order(), graph.size()) == (len(wanted), wanted.order(), wanted.size())
+    assert list(graph) == list(wanted)
+    assert dict(graph.degree()) == dict(wanted.degree())
+    assert dict(graph.degree(weight="weight")) == dict(wanted.degree(weight="weight"))
+    for node in wanted:
+        assert node in graph
+        assert graph.nodes[node] == wanted.nodes[node]
+        # One by one, not as iterating reads them.
+        assert {other: plain(graph[node][other]) for other in graph[node]} == plain(wanted[node])
+        if wanted.is_directed():
+            assert set(graph.predecessors(node)) == set(wanted.predecessors(node))
+    for source in wanted:
+        for target in wanted:
+            assert graph.has_edge(source, target) == wanted.has_edge(source, target)
+            assert graph.number_of_edges(source, target) == wanted.number_of_edges(source, target)
+    some = list(wanted)[:5]
+    assert nx.utils.graphs_equal(graph.subgraph(some).copy(), wanted.subgraph(some))
+    if kind is enx.DiGraph:
+        assert nx.utils.graphs_equal(graph.reverse(), wanted.reverse())
+    for absent in ("nobody", -1, 10**12, 1.5, None, ("a", 1)):
+        assert absent not in graph
+
+
+def plain(mapping: Any) -> Any:
+    return {key: plain(value) for key, value in mapping.items()} if hasattr(mapping, "items") else mapping
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return pytest.approx(value, rel=1e-9, abs=1e-12)
+    return {key: rounded(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize("choices", CHOICES, ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("parallel", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_functions_say_of_a_live_graph_what_they_say_of_a_copy(
+    seed: int, parallel: bool, kind: Any, choices: dict[str, Any]
+) -> None:
+    snapshot = database(seed, parallel=parallel).snapshot()
+    wanted, graph = copied(kind, snapshot, **choices), kind(snapshot, **choices)
+    functions: list[tuple[str, dict[str, Any]]] = [
+        ("pagerank", {}),
+        ("pagerank", {"weight": None}),
+        ("betweenness_centrality", {}),
+        ("closeness_centrality", {}),
+        ("degree_centrality", {}),
+        ("is_empty", {}),
+        ("number_of_isolates", {}),
+    ]
+    if kind in (enx.Graph, enx.DiGraph):
+        functions += [("number_of_selfloops", {})]
+    if kind is enx.Graph:
+        functions += [(name, {}) for name in ("triangles", "clustering", "transitivity")]
+        functions += [("core_number", {})] if not parallel else []
+    if wanted.is_directed():
+        functions += [("is_directed_acyclic_graph", {}), ("number_strongly_connected_components", {})]
+        functions += [("number_weakly_connected_components", {})]
+    else:
+        functions += [("number_connected_components", {})]
+    for node in list(wanted)[:3]:
+        functions += [("single_source_shortest_path_length", {"source": node})]
+        functions += [("single_source_shortest_path_length", {"source": node, "cutoff": 2})]
+        functions += [("single_target_shortest_path_length", {"target": node})]
+        functions += [("single_source_dijkstra_path_length", {"source": node})]
+        functions += [("descendants", {"source": node}), ("ancestors", {"source": node})]
+        for target in list(wanted)[:4]:
+            functions += [("has_path", {"source": node, "target": target})]
+            if nx.has_path(wanted, node, target):
+                functions += [("shortest_path_length", {"source": node, "target": target})]
+                functions += [("dijkstra_path_length", {"source": node, "target": target})]
+    for name, arguments in functions:
+        found = getattr(nx, name)(graph, **arguments)
+        assert found == rounded(getattr(nx, name)(wanted, **arguments)), (name, arguments)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_live_graph_is_frozen(circle: People, kind: Any) -> None:
+    graph = kind(circle.db.snapshot(), key="name")
+    assert nx.is_frozen(graph)
+    changes: list[Callable[[], Any]] = [
+        lambda: graph.add_node("Grace"),
+        lambda: graph.add_edge("Ada", "Mary"),
+        lambda: graph.add_edges_from([("Ada", "Mary")]),
+        lambda: graph.remove_node("Ada"),
+        lambda: graph.remove_edge("Ada", "Charles"),
+        lambda: graph.clear(),
+        lambda: graph.update(edges=[("Ada", "Mary")]),
+        lambda: graph.nodes["Ada"].update(born=0),
+    ]
+    for change in changes:
+        with pytest.raises(nx.NetworkXError, match="Frozen"):
+            change()
+    with pytest.raises(TypeError, match="copy"):
+        pickle.dumps(graph)
+    thawed = copy.deepcopy(graph)
+    thawed.add_edge("Ada", "Grace")
+    assert type(thawed) is PLAIN[kind]
+
+
+def test_a_live_graph_sees_its_snapshot_and_no_later_commit(circle: People) -> None:
+    graph = enx.Graph(circle.db.snapshot(), key="name")
+    with circle.db.begin() as tx:
+        grace = tx.add_vertex("Person", name="Grace")
+        tx.add_edge(grace, "KNOWS", circle.ada)
+        tx.set(circle.ada, born=1)
+    assert "Grace" not in graph
+    assert (len(graph), graph.nodes["Ada"]["born"], set(graph["Ada"])) == (3, 1815, {"Charles", "Mary"})
+    assert nx.triangles(graph) == {"Ada": 1, "Charles": 1, "Mary": 1}
+    later = enx.Graph(circle.db.snapshot(), key="name")
+    assert nx.shortest_path(later, "Grace", "Mary") == ["Grace", "Ada", "Mary"]
+
+
+def test_a_closed_snapshot_is_said_even_after_answers_were_kept(circle: People) -> None:
+    snapshot = circle.db.snapshot()
+    graph = enx.DiGraph(snapshot, key="name")
+    nx.pagerank(graph)
+    list(graph)
+    snapshot.close()
+    for use in (
+        lambda: nx.pagerank(graph),
+        lambda: nx.degree_centrality(graph),
+        lambda: graph["Ada"],
+        lambda: list(graph),
+        lambda: len(graph),
+        lambda: graph.size(),
+        lambda: list(graph.edges),
+    ):
+        with pytest.raises(eg.SnapshotClosed):
+            use()
+
+
+def test_what_is_not_native_falls_back_by_networkx_rules(circle: People) -> None:
+    graph = enx.DiGraph(circle.db.snapshot(), key="name")
+    with pytest.raises(NotImplementedError, match="evergraph"):
+        nx.katz_centrality_numpy(graph)
+    wanted = nx.katz_centrality_numpy(enx.to_networkx(graph))
+    assert nx.katz_centrality_numpy(graph, backend="networkx") == wanted
+    with nx.config(fallback_to_nx=True):
+        assert nx.katz_centrality_numpy(graph) == wanted
+        assert nx.betweenness_centrality(graph, weight="since")["Ada"] == 0.5
+
+
+def test_names_that_there_are_not_are_said_at_once(circle: People) -> None:
+    snapshot = circle.db.snapshot()
+    for choices in ({"types": "HATES"}, {"labels": "Robot"}):
+        with pytest.raises(eg.NotFoundError):
+            enx.Graph(snapshot, **choices)
+    with pytest.raises(eg.InvalidError, match="snapshot"):
+        enx.Graph(circle.db)  # type: ignore[arg-type]
+
+
+def test_a_key_that_cannot_name_nodes_is_said(circle: People) -> None:
+    with circle.db.begin() as tx:
+        tx.add_vertex("Person", name="Grace")
+        tx.add_vertex("Person", name="Alan", born=1815)
+    with pytest.raises(eg.InvalidError, match="no born"):
+        list(enx.Graph(circle.db.snapshot(), key="born"))
+    with circle.db.begin() as tx:
+        tx.set(tx.find("Person", name="Grace") or 0, born=1906)
+    with pytest.raises(eg.InvalidError, match="two vertices"):
+        list(enx.Graph(circle.db.snapshot(), key="born"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_database_is_an_empty_graph(kind: Any) -> None:
+    graph = kind(eg.open().snapshot())
+    assert (len(graph), graph.size(), list(graph.edges)) == (0, 0, [])
+    assert nx.pagerank(graph) == {}
+    assert nx.is_empty(graph)
+    assert nx.utils.graphs_equal(enx.to_networkx(graph), PLAIN[kind]())

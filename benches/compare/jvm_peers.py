@@ -59,9 +59,9 @@ OURS = {"tinkergraph": "memory", "neo4j": "sync"}
 SINGLES = {"tinkergraph": 200_000, "neo4j": 5_000}
 #: Edges that a timed load has at most: of the whole graph Neo4j's commits would take minutes.
 LOADED_MAX = 1_000_000
-#: How many powers of two the graph of a part is smaller: on the whole one a run over an API takes most of a minute,
+#: How many powers of two the graph of a part is smaller: on the whole one a run over an API takes a minute,
 #: one of the GraphComputer minutes.
-SMALLER = {"algorithms": 1, "computer": 3}
+SMALLER = {"algorithms": 3, "computer": 3}
 NOTES = {
     "load": [
         "ours from Python, theirs from Java; vertices are there before; ends are looked up by number",

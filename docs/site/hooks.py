@@ -37,10 +37,8 @@ ELSEWHERE = {
 # What pages link to, where the site has it: the home page says what README.md does, the reference what sources do.
 PLACES = {source: place for place, source in ELSEWHERE.items()} | {
     "README.md": "index.md",
-    **{
-        f"python/evergraph/{name}.py": f"reference/{name}.md"
-        for name in ("algorithms", "errors", "progress", "values")
-    },
+    "python/evergraph/algorithms/__init__.py": "reference/algorithms.md",
+    **{f"python/evergraph/{name}.py": f"reference/{name}.md" for name in ("errors", "progress", "values")},
 }
 
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)(?P<title>\s[^)]*)?\)")

@@ -11,7 +11,8 @@ PACKAGE = Path(__file__).parents[2] / "python" / "evergraph"
 
 
 def _module(name: str) -> ast.Module:
-    return ast.parse((PACKAGE / f"{name}.py").read_text())
+    file = PACKAGE / f"{name}.py"
+    return ast.parse((file if file.exists() else PACKAGE / name / "__init__.py").read_text())
 
 
 def _all(name: str) -> list[str]:
@@ -19,7 +20,7 @@ def _all(name: str) -> list[str]:
     for statement in _module(name).body:
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__":
             return list(ast.literal_eval(statement.value))
-    raise ValueError(f"{name}.py has no __all__")
+    raise ValueError(f"{name} has no __all__")
 
 
 PUBLIC = frozenset(_all("__init__"))
@@ -76,7 +77,8 @@ def _algorithms() -> str:
         text,
         flags=re.MULTILINE,
     )
-    names = _methods("algorithms", "Algorithms")
+    kinds = [base.id for base in _class("algorithms", "Algorithms").bases if isinstance(base, ast.Name)]
+    names = [name for kind in kinds for name in _methods(f"algorithms/{kind.lower()}", kind)]
     entries = "\n".join(f"::: evergraph.Snapshot.{name}\n    options:\n      heading_level: 2\n" for name in names)
     return f"# Algorithms\n\nMethods of a [snapshot](snapshot.md).\n\n{text}\n\n{entries}"
 
@@ -93,7 +95,7 @@ def _class(module: str, name: str) -> ast.ClassDef:
     for statement in _module(module).body:
         if isinstance(statement, ast.ClassDef) and statement.name == name:
             return statement
-    raise ValueError(f"{module}.py has no class {name}")
+    raise ValueError(f"{module} has no class {name}")
 
 
 def _methods(module: str, name: str) -> list[str]:

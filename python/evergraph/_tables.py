@@ -75,18 +75,20 @@ def _column(values: Any) -> Any:
 def _of_rows(rows: Iterable[Any]) -> pa.Table:
     """Columns are all keys that a row has, in the order of their first row; absent ones are nulls."""
     gathered: dict[str, list[Any]] = {}
-    for count, row in enumerate(rows):
+    length = 0
+    for row in rows:
         if not isinstance(row, Mapping):
-            raise InvalidError(f"row {count}: a mapping is wanted, not {type(row).__name__}")
+            raise InvalidError(f"row {length}: a mapping is wanted, not {type(row).__name__}")
         for name, value in row.items():
             column = gathered.setdefault(name, [])
-            column.extend([None] * (count - len(column)))
+            column.extend([None] * (length - len(column)))
             column.append(value)
-    length = max(map(len, gathered.values()), default=0)
+        length += 1
     for column in gathered.values():
         column.extend([None] * (length - len(column)))
-    table: pa.Table = pa.table({name: pa.array(values) for name, values in gathered.items()})
-    return table
+    # Rows without a column are rows as well, of which Arrow knows the number by a column that goes again.
+    table: pa.Table = pa.table({name: pa.array(values) for name, values in gathered.items()} or {"": pa.nulls(length)})
+    return table if gathered else table.select([])
 
 
 def ids_of(vertices: Any) -> np.ndarray[Any, np.dtype[np.uint64]]:

@@ -40,6 +40,18 @@ def test_vertices_come_from_whatever_people_keep_rows_in(kind: str) -> None:
         assert snapshot.find("City", name="Pisa") == cities[1]
 
 
+def test_rows_without_properties_are_vertices_too() -> None:
+    db = eg.open()
+    with db.begin() as tx:
+        assert len(tx.add_vertices("Node", [{}] * 3)) == 3
+        assert len(tx.add_vertices("Node", [{"name": "a"}, {}, {}])) == 3
+    assert len(db.add_vertices("Node", [{}, {}])) == 2
+    assert len(db.add_vertices("Node", [{}, {"name": "b"}, {}])) == 3
+    with db.snapshot() as snapshot:
+        assert snapshot.labels() == {"Node": 11}
+        assert snapshot.vertices()["name"].to_pylist().count(None) == 9
+
+
 def test_edges_come_from_arrays_of_numbers_and_from_keys(circle: People) -> None:
     db, ada, charles, mary = circle
     assert db.add_edges("LIKES", np.array([[ada, charles], [charles, mary]])) == 2

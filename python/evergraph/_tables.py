@@ -87,7 +87,9 @@ def _of_rows(rows: Iterable[Any]) -> pa.Table:
     for column in gathered.values():
         column.extend([None] * (length - len(column)))
     # Rows without a column are rows as well, of which Arrow knows the number by a column that goes again.
-    table: pa.Table = pa.table({name: pa.array(values) for name, values in gathered.items()} or {"": pa.nulls(length)})
+    table: pa.Table = pa.table(
+        {name: pa.array(values) for name, values in gathered.items()} or {"": pa.nulls(length)}
+    )
     return table if gathered else table.select([])
 
 

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The copy is made by all threads into arrays of NumPy's, part by part: a segment of the only edge type with one
-//! `memcpy` (more if it has hubs); otherwise parts of about as many edges, each list with one or two. Where a list comes in two pieces
-//! (a body and what is fresh), its row is sorted after that.
+//! `memcpy` (more if it has hubs); otherwise parts of about as many edges, each list with one or two. Where a list
+//! comes in two pieces (a body and what is fresh), its row is sorted after that.
 //!
 //! The pieces are the database's own arrays: Arrow holds a share of each, and nothing is copied where nothing is
 //! fresh.
@@ -77,7 +77,7 @@ impl Lists {
         *self.offsets.last().expect("one more than the bound") as usize
     }
 
-    /// Copies them into `neighbors` and `weights`, of [`Lists::edges_count`] each; no weights if it is empty.
+    /// Writes them over all of `neighbors` and `weights`, of [`Lists::edges_count`] each; no weights if it is empty.
     ///
     /// # Errors
     /// `cancelled`; what reading may meet.

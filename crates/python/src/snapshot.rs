@@ -12,7 +12,7 @@ use crate::work;
 use evergraph::algorithms::control::Control;
 use evergraph::graph::topology::Projection;
 use evergraph::{Freeze, GraphView, ReadByName, VertexId};
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -56,6 +56,12 @@ impl Snapshot {
             .clone()
             .ok_or_else(|| exception(py, "SnapshotClosed", "the snapshot was closed: take another one"))
     }
+}
+
+/// An array that is about to be written all over. NumPy takes large ones in large pages, and doesn't clear them first.
+fn unwritten<T: Element>(py: Python<'_>, length: usize) -> PyResult<Bound<'_, PyArray1<T>>> {
+    let array = py.import("numpy")?.call_method1("empty", (length, T::get_dtype(py)))?;
+    Ok(array.cast_into()?)
 }
 
 fn ids(py: Python<'_>, vertices: &PyReadonlyArray1<'_, u64>) -> PyResult<Vec<VertexId>> {
@@ -296,9 +302,8 @@ impl Snapshot {
             let topology = scope.scope(&catalogue)?.freeze(snapshot, side, weight, &control)?;
             Lists::of(topology, side, weighted)
         })?;
-        // NumPy takes large arrays in large pages, which are cheaper to fill.
-        let neighbors = PyArray1::zeros(py, lists.edges_count(), false);
-        let weights = PyArray1::zeros(py, if weighted { lists.edges_count() } else { 0 }, false);
+        let neighbors = unwritten(py, lists.edges_count())?;
+        let weights = unwritten(py, if weighted { lists.edges_count() } else { 0 })?;
         {
             let (mut neighbors, mut weights) = (neighbors.readwrite(), weights.readwrite());
             let (neighbors, weights) = (neighbors.as_slice_mut()?, weights.as_slice_mut()?);

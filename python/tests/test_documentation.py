@@ -114,7 +114,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 def announced(code: str) -> list[str]:
     """Give what comments behind calls of `print` say that they print."""
-    return re.findall(r"^[^#\n]*\bprint\(.*\)  # (.*)$", code, re.MULTILINE)
+    return re.findall(r"^[^#\n]*\bprint\(.*\) {2,}# (.*)$", code, re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

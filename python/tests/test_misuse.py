@@ -241,11 +241,12 @@ def test_a_database_in_memory_has_limits_and_an_isolation_too() -> None:
         first.commit()
         with pytest.raises(eg.ConflictError):
             second.commit()
-    with eg.open(timeout=0.05) as db:
+    with eg.open(timeout=0.5) as db:
+        made = people(db)
         slow = db.begin()
-        time.sleep(0.1)
+        time.sleep(0.6)
         with pytest.raises(eg.LimitError, match="time"):
-            slow.get(0, "born")
+            slow.get(made.ada, "born")
 
 
 def test_a_bar_is_shown_when_asked_for(large: eg.Database, capsys: pytest.CaptureFixture[str]) -> None:

@@ -372,3 +372,11 @@ def test_parameters_are_those_of_networkx(name: str) -> None:
     theirs = inspect.signature(nx.utils.backends._registered_algorithms[name].orig_func).parameters.values()
     ours = inspect.signature(ALGORITHMS[name].function).parameters.values()
     assert [(one.name, one.default) for one in ours] == [(one.name, one.default) for one in theirs]
+
+
+def test_a_view_of_some_edges_is_converted_as_it_shows_itself() -> None:
+    graph = nx.MultiGraph()
+    graph.add_edges_from([(0, 1), (0, 1), (0, 2), (1, 2), (2, 3), (2, 3)])
+    for some in itertools.combinations(graph.edges, 3):
+        shown = graph.edge_subgraph(some)
+        assert nx.is_tree(shown, backend="evergraph") == nx.is_tree(shown, backend="networkx"), some

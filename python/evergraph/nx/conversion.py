@@ -218,7 +218,8 @@ def from_networkx(
         return graph
     nodes = list(graph)
     adjacency = graph._adj
-    rows = [adjacency[node] for node in nodes]
+    # A row of a subgraph's view may count ends that it doesn't show.
+    rows = [row if type(row) is dict else dict(row.items()) for row in (adjacency[node] for node in nodes)]
     degrees = np.fromiter(map(len, rows), dtype=np.intp, count=len(rows))
     offsets = np.zeros(len(rows) + 1, dtype=np.intp)
     np.cumsum(degrees, out=offsets[1:])

@@ -51,6 +51,8 @@ use rayon::prelude::*;
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// The fewest rows that are worth a thread's while.
@@ -268,23 +270,25 @@ impl Answer {
     /// largest, of equal ones that which is named lowest.
     fn groups(vertices: &VertexSet, name: &'static str, group: impl Fn(u32) -> u32 + Sync) -> Self {
         let members = members(vertices);
-        let mut sizes = vec![0_u32; vertices.bound() as usize];
-        members.iter().for_each(|vertex| sizes[group(vertex.0) as usize] += 1);
+        let numbers = zeros(vertices.bound());
+        members.par_chunks(PART).for_each(|part| count(part, &group, &numbers));
         // Vertices that are a group of their own are many, and in order as they are.
-        let (mut groups, mut alone) = (Vec::new(), Vec::new());
-        for (size, of) in sizes.iter().zip(0_u32..) {
-            match size {
-                0 => {}
-                1 => alone.push(of),
-                _ => groups.push((Reverse(*size), of)),
-            }
-        }
-        groups.sort_unstable();
-        let mut numbers = sizes;
-        for (of, number) in groups.into_iter().map(|(_, of)| of).chain(alone).zip(0..) {
-            numbers[of as usize] = number;
-        }
-        let column = each(&members, |vertex| u64::from(numbers[group(vertex) as usize]));
+        let sizes = || {
+            (0..vertices.bound())
+                .into_par_iter()
+                .with_min_len(PART)
+                .map(|of| (numbers[of as usize].load(Relaxed), of))
+        };
+        let mut groups: Vec<_> =
+            sizes().filter(|(size, _)| *size > 1).map(|(size, of)| (Reverse(size), of)).collect();
+        let alone: Vec<u32> = sizes().filter(|(size, _)| *size == 1).map(|(_, of)| of).collect();
+        groups.par_sort_unstable();
+        let alone_from = groups.len() as u32;
+        let set = |of: u32, number: u32| numbers[of as usize].store(number, Relaxed);
+        groups.iter().zip(0..).for_each(|((_, of), at)| set(*of, at));
+        let alone_numbers = alone_from..alone_from + alone.len() as u32;
+        alone.par_iter().with_min_len(PART).zip(alone_numbers).for_each(|(of, at)| set(*of, at));
+        let column = each(&members, |vertex| u64::from(numbers[group(vertex) as usize].load(Relaxed)));
         Self::of(members, name, UInt64Array::from(column))
     }
 
@@ -292,6 +296,29 @@ impl Answer {
         self.notes.push((name, what.to_string()));
         self
     }
+}
+
+fn zeros(count: u32) -> Vec<AtomicU32> {
+    (0..count).into_par_iter().with_min_len(PART).map(|_| AtomicU32::new(0)).collect()
+}
+
+/// Adds the vertices of `part` to the sizes of their groups.
+fn count(part: &[VertexId], group: impl Fn(u32) -> u32, sizes: &[AtomicU32]) {
+    let add = |of: u32, more: u32| sizes[of as usize].fetch_add(more, Relaxed);
+    // Most vertices of most graphs are in one group: threads that each count it meet at its size once.
+    let (mut last, mut run) = (0, 0);
+    for vertex in part {
+        let of = group(vertex.0);
+        if of == last {
+            run += 1;
+        } else if of == vertex.0 {
+            add(of, 1);
+        } else {
+            add(last, run);
+            (last, run) = (of, 1);
+        }
+    }
+    add(last, run);
 }
 
 fn members(vertices: &VertexSet) -> Vec<VertexId> {

@@ -1,0 +1,185 @@
+//! Paths: where traversers have been.
+//!
+//! While a query runs a path is a node in an arena: a parent, an item, the labels it was given. Rows hold the number
+//! of their last node, and share what they have in common. A [`Path`] is such a chain copied out.
+
+use crate::value::item::Item;
+use evergraph_graph::error::{Error, Result};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// The names that `as()` gave an item of a path.
+pub type Labels = Arc<[Arc<str>]>;
+
+/// A node of a [`PathArena`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PathId(u32);
+
+impl PathId {
+    /// Before the first item.
+    pub const ROOT: Self = Self(u32::MAX);
+}
+
+struct Node {
+    parent: PathId,
+    item: Item,
+    labels: Option<Labels>,
+}
+
+/// The paths of all rows of a query.
+#[derive(Default)]
+pub struct PathArena {
+    nodes: Vec<Node>,
+}
+
+impl PathArena {
+    /// The path `parent`, followed by `item`.
+    ///
+    /// # Errors
+    /// `limit` beyond 4 billion steps of all paths.
+    pub fn extend(&mut self, parent: PathId, item: Item) -> Result<PathId> {
+        let id = u32::try_from(self.nodes.len()).ok().filter(|id| *id != u32::MAX);
+        let id = id.ok_or_else(|| Error::new(evergraph_graph::error::ErrorKind::Limit, "a query has more than 4 billion steps in its paths"))?;
+        self.nodes.push(Node { parent, item, labels: None });
+        Ok(PathId(id))
+    }
+
+    /// The same path, of which the last item has `label` too. The path itself is not changed: other rows share it.
+    ///
+    /// # Errors
+    /// As [`PathArena::extend`].
+    pub fn label(&mut self, path: PathId, label: &Arc<str>) -> Result<PathId> {
+        let Some(node) = self.nodes.get(path.0 as usize) else { return Ok(path) };
+        let (parent, item) = (node.parent, node.item.clone());
+        let mut labels: Vec<Arc<str>> = node.labels.iter().flat_map(|labels| labels.iter().cloned()).collect();
+        if !labels.contains(label) {
+            labels.push(Arc::clone(label));
+        }
+        let id = self.extend(parent, item)?;
+        self.nodes[id.0 as usize].labels = Some(labels.into());
+        Ok(id)
+    }
+
+    /// The path as an item's content. Cost: its length.
+    #[must_use]
+    pub fn path(&self, id: PathId) -> Path {
+        let mut steps: Vec<(Item, Option<Labels>)> =
+            self.back(id).map(|node| (node.item.clone(), node.labels.clone())).collect();
+        steps.reverse();
+        Path { steps: steps.into() }
+    }
+
+    /// The items of a path, the last first.
+    pub fn items_back(&self, id: PathId) -> impl Iterator<Item = &Item> {
+        self.back(id).map(|node| &node.item)
+    }
+
+    /// Items that `label` names on a path, the last first.
+    pub fn labelled_back<'a>(&'a self, id: PathId, label: &'a str) -> impl Iterator<Item = &'a Item> {
+        self.back(id).filter(move |node| has(node.labels.as_ref(), label)).map(|node| &node.item)
+    }
+
+    /// Nodes in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    fn back(&self, id: PathId) -> impl Iterator<Item = &Node> {
+        std::iter::successors(self.nodes.get(id.0 as usize), |node| self.nodes.get(node.parent.0 as usize))
+    }
+}
+
+fn has(labels: Option<&Labels>, label: &str) -> bool {
+    labels.is_some_and(|labels| labels.iter().any(|other| **other == *label))
+}
+
+/// Where a traverser has been: items, and the names that `as()` gave them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Path {
+    steps: Box<[(Item, Option<Labels>)]>,
+}
+
+impl Path {
+    /// A path of `steps`.
+    #[must_use]
+    pub fn new(steps: Vec<(Item, Option<Labels>)>) -> Self {
+        Self { steps: steps.into() }
+    }
+
+    /// The items and their labels, the first first.
+    #[must_use]
+    pub fn steps(&self) -> &[(Item, Option<Labels>)] {
+        &self.steps
+    }
+
+    /// The items, the first first.
+    pub fn items(&self) -> impl DoubleEndedIterator<Item = &Item> {
+        self.steps.iter().map(|(item, _)| item)
+    }
+
+    /// The steps from the last that `from` names to the last that `to` does; all before or after where a name is
+    /// missing. `None` if the path has no such step.
+    #[must_use]
+    pub fn between(&self, from: Option<&str>, to: Option<&str>) -> Option<Path> {
+        let last = |label: &str| self.steps.iter().rposition(|(_, labels)| has(labels.as_ref(), label));
+        let first = from.map_or(Some(0), last)?;
+        let end = to.map_or(Some(self.steps.len()), |to| last(to).map(|at| at + 1))?;
+        Some(Self { steps: self.steps.get(first..end)?.into() })
+    }
+
+    /// Bytes on the heap, about.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let inside = self.items().map(Item::heap_bytes).sum::<usize>();
+        self.steps.len() * size_of::<(Item, Option<Labels>)>() + inside
+    }
+}
+
+impl Hash for Path {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.items().for_each(|item| item.hash(state));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_share_their_past_and_a_label_changes_one_of_them() {
+        let mut arena = PathArena::default();
+        let first = arena.extend(PathId::ROOT, Item::from(1)).unwrap();
+        let [left, right] = [2, 3].map(|number| arena.extend(first, Item::from(number)).unwrap());
+        let named = arena.label(left, &"a".into()).unwrap();
+        let items = |id| arena.path(id).items().cloned().collect::<Vec<_>>();
+        assert_eq!(items(named), [1, 2].map(Item::from));
+        assert_eq!(items(right), [1, 3].map(Item::from));
+        assert_eq!(arena.labelled_back(named, "a").collect::<Vec<_>>(), [&Item::from(2)]);
+        assert_eq!(arena.labelled_back(left, "a").count(), 0);
+        assert_eq!(arena.path(PathId::ROOT).items().count(), 0);
+    }
+
+    #[test]
+    fn a_part_of_a_path_is_between_names() {
+        let name = |label: &str| Some(Labels::from(vec![Arc::from(label)]));
+        let path = Path::new(vec![
+            (Item::from(1), name("a")),
+            (Item::from(2), None),
+            (Item::from(3), name("b")),
+            (Item::from(4), None),
+        ]);
+        let part = |from, to| path.between(from, to).map(|part| part.items().cloned().collect::<Vec<_>>());
+        assert_eq!(part(Some("a"), Some("b")), Some([1, 2, 3].map(Item::from).to_vec()));
+        assert_eq!(part(None, Some("a")), Some(vec![Item::from(1)]));
+        assert_eq!(part(Some("b"), None), Some([3, 4].map(Item::from).to_vec()));
+        assert_eq!(part(Some("c"), None), None);
+        assert_eq!(part(Some("b"), Some("a")), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! What all steps of a running query share.
+
+use crate::batch::path::PathArena;
+use crate::execute::limits::Charge;
+use crate::step::side_effect::SideEffects;
+use crate::write::Writer;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::view::GraphView;
+use std::sync::Arc;
+
+/// The graph that a query runs on.
+pub enum Graph<'a> {
+    /// To be read.
+    Read(&'a dyn GraphView),
+    /// To be read and written, own writes being seen.
+    Write(&'a mut dyn Writer),
+}
+
+/// What all steps of a running query share.
+pub struct Context<'a> {
+    graph: Graph<'a>,
+    /// Time, memory, the wish to stop.
+    pub charge: Charge<'a>,
+    /// Where traversers have been.
+    pub paths: PathArena,
+    /// What `aggregate('x')` and the like gather, by number of the plan.
+    pub side_effects: SideEffects,
+    /// How often the bodies of the repeats around have run, the innermost last.
+    pub loops: Vec<u32>,
+}
+
+impl<'a> Context<'a> {
+    /// The context of a query that begins.
+    #[must_use]
+    pub fn new(graph: Graph<'a>, charge: Charge<'a>) -> Self {
+        Self {
+            graph,
+            charge,
+            paths: PathArena::default(),
+            side_effects: SideEffects::default(),
+            loops: Vec::new(),
+        }
+    }
+
+    /// The graph, to read.
+    #[must_use]
+    pub fn view(&self) -> &dyn GraphView {
+        match &self.graph {
+            Graph::Read(view) => *view,
+            Graph::Write(writer) => writer.view(),
+        }
+    }
+
+    /// The graph, to write.
+    ///
+    /// # Errors
+    /// `invalid` on a snapshot.
+    pub fn writer(&mut self) -> Result<&mut dyn Writer> {
+        match &mut self.graph {
+            Graph::Read(_) => Err(Error::invalid(
+                "this traversal writes, and a snapshot can't be written to: run it in a transaction",
+            )),
+            Graph::Write(writer) => Ok(&mut **writer),
+        }
+    }
+
+    /// Names, as they are now: a query that writes may add some.
+    #[must_use]
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        self.view().catalogue()
+    }
+}

@@ -1,0 +1,6 @@
+//! Execution: who runs the steps of a plan, within which limits.
+
+pub mod child;
+pub mod context;
+pub mod limits;
+pub mod pipeline;

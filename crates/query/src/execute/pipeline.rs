@@ -1,0 +1,134 @@
+//! Pipelines: who runs which step when.
+//!
+//! ```text
+//! push ──> [step 0] ──> [step 1] ──> [step 2] ──> pull      the deepest step with input runs; at most one batch
+//!           input         input        input                waits before each step, so memory is depth x a batch
+//! ```
+//!
+//! A step gives at most one batch a call and keeps its input until it is through, so that a hub's neighbours come in
+//! pieces and a limit stops what is before it. Source: DuckDB's operator states (need input, have more output).
+
+use crate::batch::Batch;
+use crate::execute::context::Context;
+use evergraph_graph::error::Result;
+
+/// A part of a query that turns batches into batches.
+///
+/// Rows of an input come by ascending origin, and so must those of an output. Rows of one origin may come in several
+/// inputs.
+pub trait Step: Send {
+    /// Turns `input` into the next batch. A step that isn't through with its input leaves it there and is called
+    /// again; one that is takes it.
+    ///
+    /// # Errors
+    /// What the step may meet.
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>>;
+
+    /// The next batch after the last input of this run; `None` when there is no more.
+    ///
+    /// # Errors
+    /// What the step may meet.
+    fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        Ok(None)
+    }
+
+    /// Forgets the run before: the next has `origins` origins, from 0.
+    fn reset(&mut self, _origins: u32) {}
+
+    /// Whether nothing that may still come would change what this step gives.
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+struct Stage {
+    step: Box<dyn Step>,
+    input: Option<Batch>,
+}
+
+/// Steps, each fed by the one before.
+pub struct Pipeline {
+    stages: Vec<Stage>,
+    /// The input of a pipeline without steps.
+    passing: Option<Batch>,
+    /// The first stage that isn't finished, once the input has ended.
+    finishing: usize,
+    satisfied: bool,
+}
+
+impl Pipeline {
+    /// The pipeline of `steps`, as after a reset with one origin.
+    #[must_use]
+    pub fn new(steps: Vec<Box<dyn Step>>) -> Self {
+        let stages = steps.into_iter().map(|step| Stage { step, input: None }).collect();
+        let mut pipeline = Self { stages, passing: None, finishing: 0, satisfied: false };
+        pipeline.reset(1);
+        pipeline
+    }
+
+    /// Forgets the run before: the next has `origins` origins, from 0.
+    pub fn reset(&mut self, origins: u32) {
+        for stage in &mut self.stages {
+            stage.input = None;
+            stage.step.reset(origins);
+        }
+        (self.passing, self.finishing, self.satisfied) = (None, 0, false);
+    }
+
+    /// Whether nothing that may still be pushed would change what is pulled.
+    #[must_use]
+    pub fn is_satisfied(&self) -> bool {
+        self.satisfied
+    }
+
+    /// Gives the first step its next input, after [`Pipeline::pull`] asked for it by `None`.
+    pub fn push(&mut self, batch: Batch) {
+        if batch.is_empty() || self.satisfied {
+            return;
+        }
+        match self.stages.first_mut() {
+            Some(stage) => stage.input = Some(batch),
+            None => self.passing = Some(batch),
+        }
+    }
+
+    /// The next batch that comes out; `None` if there is none before the next push, or ever, if the input has `ended`.
+    ///
+    /// # Errors
+    /// What a step meets; `limit`, `cancelled`.
+    pub fn pull(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let Some(batch) = self.passing.take() {
+            return Ok(Some(batch));
+        }
+        loop {
+            cx.charge.check()?;
+            let (at, made) = match self.stages.iter().rposition(|stage| stage.input.is_some()) {
+                Some(at) => {
+                    let stage = &mut self.stages[at];
+                    let made = stage.step.process(&mut stage.input, cx)?;
+                    if stage.step.is_done() {
+                        self.satisfied = true;
+                        self.stages[..=at].iter_mut().for_each(|stage| stage.input = None);
+                        self.finishing = self.finishing.max(at);
+                    }
+                    (at, made)
+                }
+                None if (ended || self.satisfied) && self.finishing < self.stages.len() => {
+                    let at = self.finishing;
+                    let made = self.stages[at].step.finish(cx)?;
+                    if made.is_none() {
+                        self.finishing += 1;
+                    }
+                    (at, made)
+                }
+                None => return Ok(None),
+            };
+            if let Some(batch) = made.filter(|batch| !batch.is_empty()) {
+                match self.stages.get_mut(at + 1) {
+                    Some(next) => next.input = Some(batch),
+                    None => return Ok(Some(batch)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What arguments mean.
+
+use super::{Compiled, Compiler, wrong};
+use crate::gremlin::call::{self, Argument, ArgumentKind, Call};
+use crate::gremlin::token::{Column, Direction, Scope, T, Token};
+use crate::plan::operator::{self as plan, By, Name, Operator, Traversal};
+use crate::plan::predicate::{Comparison, Operand, Predicate, TextTest};
+use crate::value::item::{self, Item};
+use std::sync::Arc;
+
+/// What the texts of a predicate are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// Values, as in `is('a')`.
+    Values,
+    /// Names of slots, as in `where(eq('a'))`.
+    Labels,
+}
+
+/// The item that an argument is.
+pub(super) fn item(argument: &Argument) -> Compiled<Item> {
+    let all = |arguments: &[Argument]| arguments.iter().map(item).collect::<Compiled<Vec<Item>>>();
+    Ok(match &argument.kind {
+        ArgumentKind::Null => Item::Null,
+        ArgumentKind::Scalar(value) => Item::Value(value.clone()),
+        ArgumentKind::List(arguments) => Item::List(all(arguments)?.into()),
+        ArgumentKind::Set(arguments) => {
+            let mut once: Vec<Item> = Vec::new();
+            for item in all(arguments)? {
+                if !once.contains(&item) {
+                    once.push(item);
+                }
+            }
+            Item::Set(once.into())
+        }
+        ArgumentKind::Map(entries) => {
+            let entry = |(key, value): &(Argument, Argument)| Ok((item(key)?, item(value)?));
+            Item::Map(Arc::new(entries.iter().map(entry).collect::<Compiled<_>>()?))
+        }
+        ArgumentKind::Token(Token::T(token)) => Item::Token(token_of(*token)),
+        ArgumentKind::Token(Token::Direction(direction)) => Item::Direction(direction_of(*direction)),
+        ArgumentKind::Variable(name) => {
+            return Err(wrong(argument.span, format!("the variable {name} has no value")));
+        }
+        _ => return Err(wrong(argument.span, "a value is needed here, and this isn't one")),
+    })
+}
+
+pub(super) fn token_of(token: T) -> item::Token {
+    match token {
+        T::Id => item::Token::Id,
+        T::Label => item::Token::Label,
+        T::Key => item::Token::Key,
+        T::Value => item::Token::Value,
+    }
+}
+
+pub(super) fn direction_of(direction: Direction) -> evergraph_graph::id::Direction {
+    match direction {
+        Direction::Out => evergraph_graph::id::Direction::Out,
+        Direction::In => evergraph_graph::id::Direction::In,
+        Direction::Both => evergraph_graph::id::Direction::Both,
+    }
+}
+
+/// The items of several arguments; those in a list that is the only argument.
+pub(super) fn items(arguments: &[Argument]) -> Compiled<Vec<Item>> {
+    let mut all = Vec::new();
+    for argument in arguments {
+        match &argument.kind {
+            ArgumentKind::List(inside) | ArgumentKind::Set(inside) => {
+                for argument in inside {
+                    all.push(item(argument)?);
+                }
+            }
+            _ => all.push(item(argument)?),
+        }
+    }
+    Ok(all)
+}
+
+/// The name that an argument is.
+pub(super) fn name(argument: &Argument) -> Compiled<Name> {
+    argument.kind.as_str().map(Name::from).ok_or_else(|| wrong(argument.span, "a name is needed here: a text"))
+}
+
+/// The names that arguments are; null names nothing.
+pub(super) fn names(arguments: &[Argument]) -> Compiled<Vec<Name>> {
+    let named = arguments.iter().filter(|argument| argument.kind != ArgumentKind::Null);
+    named.map(name).collect()
+}
+
+/// The whole number that an argument is.
+pub(super) fn whole(argument: &Argument) -> Compiled<i64> {
+    match &argument.kind {
+        ArgumentKind::Scalar(value) => value.as_i64(),
+        _ => None,
+    }
+    .ok_or_else(|| wrong(argument.span, "a whole number is needed here"))
+}
+
+/// Whether the call's first argument is `Scope.local`, and the arguments without a scope.
+pub(super) fn scoped(call: &Call) -> (bool, &[Argument]) {
+    match call.arguments.split_first() {
+        Some((Argument { kind: ArgumentKind::Token(Token::Scope(scope)), .. }, rest)) => {
+            (*scope == Scope::Local, rest)
+        }
+        _ => (false, &call.arguments),
+    }
+}
+
+impl Compiler {
+    /// What `by(argument)` says.
+    pub(super) fn projection(&mut self, argument: &Argument) -> Compiled<By> {
+        Ok(match &argument.kind {
+            ArgumentKind::Traversal(calls) => By::Child(self.traversal(calls)?),
+            ArgumentKind::Token(Token::T(token)) => By::Token(token_of(*token)),
+            ArgumentKind::Token(Token::Column(column)) => {
+                let function = plan::Function::Column { keys: *column == Column::Keys };
+                By::Child(Traversal { operators: vec![Operator::Map(function)] })
+            }
+            ArgumentKind::Null => By::Itself,
+            _ => By::Key(name(argument)?),
+        })
+    }
+
+    /// The predicate that an argument is, or that it equals a value.
+    pub(super) fn predicate(&mut self, argument: &Argument, texts: Texts) -> Compiled<Predicate> {
+        let ArgumentKind::Predicate(predicate) = &argument.kind else {
+            return Ok(Predicate::Compare(Comparison::Equal, self.operand(argument, texts)?));
+        };
+        self.test(predicate, texts)
+    }
+
+    fn operand(&mut self, argument: &Argument, texts: Texts) -> Compiled<Operand> {
+        match (texts, argument.kind.as_str()) {
+            (Texts::Labels, Some(label)) => Ok(Operand::Slot(self.slot(label))),
+            _ => item(argument).map(Operand::Item),
+        }
+    }
+
+    fn test(&mut self, predicate: &call::Predicate, texts: Texts) -> Compiled<Predicate> {
+        use call::Test;
+        let arguments = predicate.arguments.as_slice();
+        let first = || arguments.first().ok_or_else(|| wrong(predicate.span, "this predicate needs an argument"));
+        let second = || arguments.get(1).ok_or_else(|| wrong(predicate.span, "this predicate needs two arguments"));
+        let mut compare = |comparison, argument: &Argument| -> Compiled<Predicate> {
+            Ok(Predicate::Compare(comparison, self.operand(argument, texts)?))
+        };
+        Ok(match predicate.test {
+            Test::Eq => compare(Comparison::Equal, first()?)?,
+            Test::Neq => compare(Comparison::NotEqual, first()?)?,
+            Test::Lt => compare(Comparison::Less, first()?)?,
+            Test::Lte => compare(Comparison::LessOrEqual, first()?)?,
+            Test::Gt => compare(Comparison::Greater, first()?)?,
+            Test::Gte => compare(Comparison::GreaterOrEqual, first()?)?,
+            Test::Between => Predicate::And(vec![
+                compare(Comparison::GreaterOrEqual, first()?)?,
+                compare(Comparison::Less, second()?)?,
+            ]),
+            Test::Inside => Predicate::And(vec![
+                compare(Comparison::Greater, first()?)?,
+                compare(Comparison::Less, second()?)?,
+            ]),
+            Test::Outside => Predicate::Or(vec![
+                compare(Comparison::Less, first()?)?,
+                compare(Comparison::Greater, second()?)?,
+            ]),
+            Test::Within | Test::Without => {
+                let within = if texts == Texts::Labels {
+                    let mut any = Vec::new();
+                    for argument in arguments {
+                        any.push(compare(Comparison::Equal, argument)?);
+                    }
+                    Predicate::Or(any)
+                } else {
+                    Predicate::Within(items(arguments)?)
+                };
+                if predicate.test == Test::Within { within } else { Predicate::Not(Box::new(within)) }
+            }
+            Test::And => Predicate::And(self.tests(arguments, texts)?),
+            Test::Or => Predicate::Or(self.tests(arguments, texts)?),
+            Test::Not => Predicate::Not(Box::new(self.predicate(first()?, texts)?)),
+            Test::StartingWith => text(TextTest::StartsWith, first()?, true)?,
+            Test::NotStartingWith => text(TextTest::StartsWith, first()?, false)?,
+            Test::EndingWith => text(TextTest::EndsWith, first()?, true)?,
+            Test::NotEndingWith => text(TextTest::EndsWith, first()?, false)?,
+            Test::Containing => text(TextTest::Contains, first()?, true)?,
+            Test::NotContaining => text(TextTest::Contains, first()?, false)?,
+            Test::TypeOf | Test::Regex | Test::NotRegex => {
+                return Err(wrong(predicate.span, format!("{}() isn't supported", predicate.test.name())));
+            }
+        })
+    }
+
+    fn tests(&mut self, arguments: &[Argument], texts: Texts) -> Compiled<Vec<Predicate>> {
+        arguments.iter().map(|argument| self.predicate(argument, texts)).collect()
+    }
+}
+
+fn text(test: TextTest, argument: &Argument, so: bool) -> Compiled<Predicate> {
+    Ok(Predicate::Text(test, name(argument)?.as_ref().into(), so))
+}

@@ -1,0 +1,144 @@
+//! `union`, `choose`, `coalesce`, `optional`, `local`, `map`, `repeat`: traversals within a traversal.
+
+use super::argument::{Texts, name, whole};
+use super::{Calls, Compiled, Compiler, as_traversal, not_yet, wrong};
+use crate::gremlin::call::{Argument, ArgumentKind, Call};
+use crate::gremlin::token::{Pick, Token};
+use crate::plan::operator::{Ask, By, Choose, Chooser, Operator, Repeat, Test, Traversal};
+use crate::plan::predicate::Predicate;
+use crate::value::item::Item;
+
+/// What modulates a `repeat()`, wherever it stands.
+#[derive(Default)]
+struct Modulators {
+    until: Option<(Ask, bool)>,
+    emit: Option<(Ask, bool)>,
+}
+
+impl Compiler {
+    pub(super) fn branch(
+        &mut self,
+        call: &Call,
+        calls: &mut Calls<'_>,
+        operators: &mut Vec<Operator>,
+    ) -> Compiled<bool> {
+        let arguments = call.arguments.as_slice();
+        let operator = match &*call.name {
+            "union" => Operator::Union(self.traversals(arguments)?),
+            "coalesce" => Operator::Coalesce(self.traversals(arguments)?),
+            "optional" => Operator::Optional(self.only(call)?),
+            "local" => Operator::Local(self.only(call)?),
+            "map" => Operator::Child { of: self.only(call)?, all: false },
+            "flatMap" => Operator::Child { of: self.only(call)?, all: true },
+            "sideEffect" => Operator::SideEffect(self.only(call)?),
+            "choose" => Operator::Choose(self.choose(call, calls)?),
+            "repeat" | "emit" | "until" | "times" => {
+                let mut modulators = Modulators::default();
+                let mut call = call;
+                while &*call.name != "repeat" {
+                    self.modulate(call, true, &mut modulators)?;
+                    call = calls.next().ok_or_else(|| wrong(call.span, "a repeat() is needed after this"))?;
+                    if !matches!(&*call.name, "repeat" | "emit" | "until" | "times") {
+                        return Err(wrong(call.span, "a repeat() is needed before this"));
+                    }
+                }
+                Operator::Repeat(Box::new(self.repeat(call, calls, modulators)?))
+            }
+            _ => return Ok(false),
+        };
+        operators.push(operator);
+        Ok(true)
+    }
+
+    fn only(&mut self, call: &Call) -> Compiled<Traversal> {
+        match call.arguments.as_slice() {
+            [argument] => self.inner(argument),
+            _ => Err(wrong(call.span, format!("{}() needs a traversal", call.name))),
+        }
+    }
+
+    fn inner(&mut self, argument: &Argument) -> Compiled<Traversal> {
+        let calls = as_traversal(argument).ok_or_else(|| wrong(argument.span, "a traversal is needed here"))?;
+        self.traversal(calls)
+    }
+
+    fn traversals(&mut self, arguments: &[Argument]) -> Compiled<Vec<Traversal>> {
+        arguments.iter().map(|argument| self.inner(argument)).collect()
+    }
+
+    fn modulate(&mut self, call: &Call, before: bool, modulators: &mut Modulators) -> Compiled<()> {
+        let ask = match call.arguments.as_slice() {
+            [] => Ask::Yes,
+            [argument] if &*call.name == "times" => {
+                let times = whole(argument)?;
+                let times = u64::try_from(times).map_err(|_| wrong(argument.span, "times() needs a number from 0 on"))?;
+                Ask::Times(times)
+            }
+            [argument] => match as_traversal(argument) {
+                Some(of) => Ask::Exists(self.traversal(of)?),
+                None => {
+                    let predicate = self.predicate(argument, Texts::Values)?;
+                    Ask::Exists(Traversal { operators: vec![Operator::Filter(vec![Test::Is(predicate)])] })
+                }
+            },
+            _ => return Err(not_yet(call)),
+        };
+        let place = if &*call.name == "emit" { &mut modulators.emit } else { &mut modulators.until };
+        *place = Some((ask, before));
+        Ok(())
+    }
+
+    fn repeat(&mut self, call: &Call, calls: &mut Calls<'_>, mut modulators: Modulators) -> Compiled<Repeat> {
+        let (named, body) = match call.arguments.as_slice() {
+            [body] => (None, body),
+            [named, body] => (Some(name(named)?), body),
+            _ => return Err(not_yet(call)),
+        };
+        let body = self.inner(body)?;
+        while let Some(call) = ["times", "until", "emit"].into_iter().find_map(|name| calls.next_if(name)) {
+            self.modulate(call, false, &mut modulators)?;
+        }
+        Ok(Repeat { body, name: named, until: modulators.until, emit: modulators.emit })
+    }
+
+    fn choose(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Choose> {
+        let mut choose = Choose { on: Chooser::By(By::Itself), options: Vec::new(), none: None, unproductive: None };
+        let [on, rest @ ..] = call.arguments.as_slice() else { return Err(not_yet(call)) };
+        if !rest.is_empty() {
+            // choose(condition, then) and choose(condition, then, else)
+            let condition = match as_traversal(on) {
+                Some(of) => self.traversal(of)?,
+                None => {
+                    let predicate = self.predicate(on, Texts::Values)?;
+                    Traversal { operators: vec![Operator::Filter(vec![Test::Is(predicate)])] }
+                }
+            };
+            choose.on = Chooser::Exists(condition);
+            choose.options.push((vec![Predicate::equal_to(Item::from(true))], self.inner(&rest[0])?));
+            choose.none = rest.get(1).map(|other| self.inner(other)).transpose()?;
+            return Ok(choose);
+        }
+        choose.on = match &on.kind {
+            ArgumentKind::Predicate(_) => {
+                let predicate = self.predicate(on, Texts::Values)?;
+                Chooser::Exists(Traversal { operators: vec![Operator::Filter(vec![Test::Is(predicate)])] })
+            }
+            _ => Chooser::By(self.projection(on)?),
+        };
+        while let Some(option) = calls.next_if("option") {
+            let (key, of) = match option.arguments.as_slice() {
+                [of] => (None, of),
+                [key, of] => (Some(key), of),
+                _ => return Err(not_yet(option)),
+            };
+            let of = self.inner(of)?;
+            match key.map(|key| (&key.kind, key)) {
+                None | Some((ArgumentKind::Token(Token::Pick(Pick::None)), _)) => choose.none = Some(of),
+                Some((ArgumentKind::Token(Token::Pick(Pick::Unproductive)), _)) => choose.unproductive = Some(of),
+                Some((ArgumentKind::Token(_) | ArgumentKind::Traversal(_), _)) => return Err(not_yet(option)),
+                Some((_, key)) => choose.options.push((vec![self.predicate(key, Texts::Values)?], of)),
+            }
+        }
+        Ok(choose)
+    }
+}

@@ -1,0 +1,190 @@
+//! Compile: checked calls to a plan.
+//!
+//! ```text
+//! calls   V   as("a")   out("knows")   order   by("age", desc)   select("a")
+//! plan    V   As 0      Expand         Order [(age, desc)]       Map Select [0]
+//! ```
+//!
+//! Modulators (`by`, `from`, `option`, `times` ...) are read with the step that they belong to. A name that `as()` gives is a
+//! slot of the frame.
+//!
+//! - [`argument`]: what arguments mean: items, names, predicates, what `by()` says
+//! - a file a family of steps
+
+mod argument;
+mod branch;
+mod condition;
+mod gather;
+mod map;
+mod walk;
+mod write;
+
+use crate::error::{Span, TextError};
+use crate::gremlin::call::{Argument, ArgumentKind, Call, Query};
+use crate::gremlin::token::{Order, Token};
+use crate::plan::operator::{By, Name, Operator, Plan, Sorting, Traversal};
+use std::sync::Arc;
+
+/// The plan of a query.
+///
+/// # Errors
+/// `invalid` for a step that isn't there yet, or is used in a way that it can't be; with the place in the text.
+pub fn compile(query: &Query) -> Result<Plan, TextError> {
+    let mut compiler = Compiler::default();
+    let root = compiler.traversal(without_end(&query.calls))?;
+    Ok(Plan {
+        root,
+        slots: compiler.slots,
+        side_effects: compiler.side_effects,
+        reads_paths: compiler.reads_paths,
+        writes: compiler.writes,
+    })
+}
+
+/// The calls without those at the end that only say how results are fetched.
+fn without_end(calls: &[Call]) -> &[Call] {
+    match calls {
+        [rest @ .., last] if matches!(&*last.name, "toList" | "iterate" | "next") && last.arguments.is_empty() => rest,
+        all => all,
+    }
+}
+
+/// What is known while a query is compiled.
+#[derive(Default)]
+struct Compiler {
+    slots: Vec<Name>,
+    side_effects: Vec<Name>,
+    reads_paths: bool,
+    writes: bool,
+}
+
+/// The calls that are left of a traversal.
+struct Calls<'c> {
+    calls: &'c [Call],
+    at: usize,
+}
+
+impl<'c> Calls<'c> {
+    fn next(&mut self) -> Option<&'c Call> {
+        let call = self.calls.get(self.at)?;
+        self.at += 1;
+        Some(call)
+    }
+
+    /// The next call, if it is called so.
+    fn next_if(&mut self, name: &str) -> Option<&'c Call> {
+        let call = self.calls.get(self.at).filter(|call| *call.name == *name)?;
+        self.at += 1;
+        Some(call)
+    }
+}
+
+type Compiled<T> = Result<T, TextError>;
+
+impl Compiler {
+    fn traversal(&mut self, calls: &[Call]) -> Compiled<Traversal> {
+        if let Some(operators) = self.connected(calls)? {
+            return Ok(Traversal { operators });
+        }
+        let mut operators = Vec::new();
+        let mut calls = Calls { calls, at: 0 };
+        while let Some(call) = calls.next() {
+            self.step(call, &mut calls, &mut operators)?;
+        }
+        Ok(Traversal { operators })
+    }
+
+    /// The operators of `call` and its modulators.
+    fn step(&mut self, call: &Call, calls: &mut Calls<'_>, operators: &mut Vec<Operator>) -> Compiled<()> {
+        let done = self.walk(call, operators)?
+            || self.condition(call, calls, operators)?
+            || self.map(call, calls, operators)?
+            || self.gather(call, calls, operators)?
+            || self.branch(call, calls, operators)?
+            || self.write(call, calls, operators)?;
+        if done { Ok(()) } else { Err(not_yet(call)) }
+    }
+
+    /// The number of the slot called `name`, which may be a new one.
+    fn slot(&mut self, name: &str) -> usize {
+        number(&mut self.slots, name)
+    }
+
+    /// The slot called `name`, if one is.
+    fn known_slot(&self, name: &str) -> Option<usize> {
+        self.slots.iter().position(|slot| **slot == *name)
+    }
+
+    /// The number of the side effect called `name`, which may be a new one.
+    fn side_effect(&mut self, name: &str) -> usize {
+        number(&mut self.side_effects, name)
+    }
+
+    /// The `by()` modulators that follow.
+    fn bys(&mut self, calls: &mut Calls<'_>) -> Compiled<Vec<By>> {
+        let mut all = Vec::new();
+        while let Some(call) = calls.next_if("by") {
+            let (by, sorting) = self.by(call)?;
+            if sorting.is_some() {
+                return Err(TextError::invalid(call.span, "an order is only for the by() of order()"));
+            }
+            all.push(by);
+        }
+        Ok(all)
+    }
+
+    /// The `by()` modulators that follow `order()`.
+    fn sorted_bys(&mut self, calls: &mut Calls<'_>) -> Compiled<Vec<(By, Sorting)>> {
+        let mut all = Vec::new();
+        while let Some(call) = calls.next_if("by") {
+            let (by, sorting) = self.by(call)?;
+            all.push((by, sorting.unwrap_or(Sorting::Ascending)));
+        }
+        if all.is_empty() {
+            all.push((By::Itself, Sorting::Ascending));
+        }
+        Ok(all)
+    }
+
+    /// What one `by()` says.
+    fn by(&mut self, call: &Call) -> Compiled<(By, Option<Sorting>)> {
+        let (mut by, mut sorting) = (By::Itself, None);
+        for argument in &call.arguments {
+            match &argument.kind {
+                ArgumentKind::Token(Token::Order(order)) => {
+                    sorting = Some(match order {
+                        Order::Asc => Sorting::Ascending,
+                        Order::Desc => Sorting::Descending,
+                        Order::Shuffle => Sorting::Shuffle,
+                    });
+                }
+                _ => by = self.projection(argument)?,
+            }
+        }
+        Ok((by, sorting))
+    }
+}
+
+fn number(names: &mut Vec<Name>, name: &str) -> usize {
+    names.iter().position(|other| **other == *name).unwrap_or_else(|| {
+        names.push(Arc::from(name));
+        names.len() - 1
+    })
+}
+
+/// A step that the signatures know and nothing runs.
+fn not_yet(call: &Call) -> TextError {
+    TextError::invalid(call.span, format!("{}() isn't supported, at least not with these arguments here", call.name))
+}
+
+fn wrong(span: Span, text: impl Into<String>) -> TextError {
+    TextError::invalid(span, text)
+}
+
+/// The traversal that an argument is.
+fn as_traversal(argument: &Argument) -> Option<&[Call]> {
+    match &argument.kind {
+        ArgumentKind::Traversal(calls) => Some(calls),
+        _ => None,
+    }
+}

@@ -1,0 +1,438 @@
+//! Operators: what a plan is made of.
+
+use crate::plan::predicate::Predicate;
+use crate::value::item::{Item, Token};
+use evergraph_graph::id::Direction;
+use std::sync::Arc;
+
+/// A name of the graph: of a label, an edge type, a property. Numbers are looked up when the plan runs.
+pub type Name = Arc<str>;
+
+/// What a query does.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// What is done first, and then.
+    pub root: Traversal,
+    /// What the slots of the frame are called, by number.
+    pub slots: Vec<Name>,
+    /// What the side effects are called, by number.
+    pub side_effects: Vec<Name>,
+    /// Whether anybody asks where a traverser has been.
+    pub reads_paths: bool,
+    /// Whether it writes to the graph.
+    pub writes: bool,
+}
+
+/// Operators, one after the other.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Traversal {
+    /// The operators.
+    pub operators: Vec<Operator>,
+}
+
+/// One thing that is done with traversers.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Operator {
+    /// Vertices of the graph, for each traverser: all, or those named.
+    Vertices(Scan),
+    /// Edges of the graph, likewise.
+    Edges(Scan),
+    /// These items, before the traversers that come.
+    Inject(Vec<Item>),
+    /// From vertices over their edges.
+    Expand(Expand),
+    /// From edges to their ends.
+    EdgeEnds(EdgeEnd),
+    /// From elements to their properties: all, or those of these keys.
+    Properties {
+        /// The keys; all if none is named.
+        keys: Vec<Name>,
+        /// Whether their values are wanted, not they themselves.
+        values: bool,
+    },
+    /// From collections to what is in them.
+    Unfold,
+    /// From items to what a function makes of them.
+    Map(Function),
+    /// Those of which all hold.
+    Filter(Vec<Test>),
+    /// Those of which a traversal gives something, or nothing.
+    Where {
+        /// The traversal.
+        of: Traversal,
+        /// Whether it is to give something.
+        gives: bool,
+    },
+    /// Those of which a predicate holds of what counts of them and of slots: `where('a', neq('b')).by('age')`.
+    WhereBy {
+        /// The slot that the predicate is about; where they are if nothing is said.
+        left: Option<usize>,
+        /// The predicate, whose operands are slots.
+        predicate: Predicate,
+        /// What counts of the one that it is about, then of its operands, by turns.
+        by: Vec<By>,
+    },
+    /// Those for which one of several traversals gives something.
+    Any(Vec<Traversal>),
+    /// Those that are not where they have been before, or are.
+    SimplePath {
+        /// Whether they aren't.
+        simple: bool,
+    },
+    /// Gives what each is at a name.
+    As(usize),
+    /// Those from a first on, and so many.
+    Range {
+        /// Those left out.
+        skip: u64,
+        /// The most that go on.
+        limit: u64,
+    },
+    /// The last so many.
+    Tail(u64),
+    /// Each once, by what they are or by these.
+    Dedup {
+        /// The slots that count in place of the item.
+        slots: Vec<usize>,
+        /// What counts of each.
+        by: Vec<By>,
+    },
+    /// All in one.
+    Reduce(Reducer),
+    /// In order.
+    Order(Vec<(By, Sorting)>),
+    /// By key, with what a traversal makes of those of each.
+    Group(Group),
+    /// Gathers what they are at in a side effect.
+    Aggregate {
+        /// The side effect.
+        into: usize,
+        /// What of each.
+        by: By,
+    },
+    /// What side effects gathered, once all have passed.
+    Cap(Vec<usize>),
+    /// What comes of several traversals.
+    Union(Vec<Traversal>),
+    /// What comes of the first traversal that gives something.
+    Coalesce(Vec<Traversal>),
+    /// What comes of a traversal, or else the traverser itself.
+    Optional(Traversal),
+    /// What comes of the traversal that fits.
+    Choose(Choose),
+    /// What comes of a traversal that runs for each alone; it keeps its past in there.
+    Local(Traversal),
+    /// The first, or all, that comes of a traversal.
+    Child {
+        /// The traversal.
+        of: Traversal,
+        /// Whether all is wanted.
+        all: bool,
+    },
+    /// Runs a traversal for what it does aside.
+    SideEffect(Traversal),
+    /// Runs a traversal again and again.
+    Repeat(Box<Repeat>),
+    /// Adds a vertex for each.
+    AddVertex {
+        /// Its label.
+        label: By,
+        /// Its properties, by key.
+        properties: Vec<(By, By)>,
+    },
+    /// Adds an edge for each.
+    AddEdge {
+        /// Its type.
+        edge_type: By,
+        /// Where it starts; at the traverser itself if nothing is said.
+        from: By,
+        /// Where it ends; at the traverser itself if nothing is said.
+        to: By,
+        /// Its properties, by key.
+        properties: Vec<(By, By)>,
+    },
+    /// Sets properties of each.
+    SetProperties(Vec<(By, By)>),
+    /// Deletes each.
+    Drop,
+}
+
+/// Elements of the graph.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Scan {
+    /// Their ids, or they themselves; all if nothing is said.
+    pub ids: Option<Vec<Item>>,
+    /// What must hold of each; rules move it here, so that an index may answer it.
+    pub tests: Vec<Test>,
+}
+
+/// From vertices over their edges.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expand {
+    /// Along or against them.
+    pub direction: Direction,
+    /// The types of the edges; all if nothing is said.
+    pub types: Option<Vec<Name>>,
+    /// What is wanted: the edges, or the vertices at their other ends.
+    pub to: ExpandTo,
+}
+
+/// What an expansion gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExpandTo {
+    /// The vertices at the other ends.
+    Neighbors,
+    /// The edges. Where one came from goes into this slot, if `otherV()` asks for it later.
+    Edges(Option<usize>),
+    /// How many there are.
+    Count,
+}
+
+/// An end of an edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EdgeEnd {
+    /// Where it starts.
+    Source,
+    /// Where it ends.
+    Target,
+    /// Both, the start first.
+    Both,
+    /// The one that isn't in this slot.
+    Other(usize),
+}
+
+/// What must hold of an item.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Test {
+    /// It has this property.
+    Has(Name),
+    /// It hasn't.
+    HasNot(Name),
+    /// Of its property this holds.
+    Property(Name, Predicate),
+    /// Of its label or type, as a text.
+    Label(Predicate),
+    /// Of its id.
+    Id(Predicate),
+    /// Of its key: it is a property.
+    Key(Predicate),
+    /// Of its value: it is a property.
+    Value(Predicate),
+    /// Of it.
+    Is(Predicate),
+    /// Of what a slot is.
+    Slot(usize, Predicate),
+}
+
+/// What of a traverser counts: `by('name')`, `by(T.id)`, `by(out().count())`, nothing said.
+#[derive(Clone, PartialEq, Debug)]
+pub enum By {
+    /// It itself.
+    Itself,
+    /// This item, whatever it is.
+    Item(Item),
+    /// A property of the element, or what a map has at this key.
+    Key(Name),
+    /// A part that every element has.
+    Token(Token),
+    /// A slot of the frame.
+    Slot(usize),
+    /// The first that a traversal gives.
+    Child(Traversal),
+}
+
+/// How `order()` sorts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sorting {
+    /// The least first.
+    Ascending,
+    /// The greatest first.
+    Descending,
+    /// By chance.
+    Shuffle,
+}
+
+/// What makes one item of all.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Reducer {
+    /// How many.
+    Count,
+    /// Their sum.
+    Sum,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// Their mean.
+    Mean,
+    /// A list of them.
+    Fold,
+}
+
+/// `group()`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Group {
+    /// What they are grouped by.
+    pub key: By,
+    /// What is made of each group.
+    pub value: GroupValue,
+    /// The side effect that the groups go to; they are the result if nothing is said.
+    pub into: Option<usize>,
+}
+
+/// What `group()` makes of a group.
+#[derive(Clone, PartialEq, Debug)]
+pub enum GroupValue {
+    /// A list of what each is.
+    List(By),
+    /// How many.
+    Count,
+    /// What a traversal makes of all of them.
+    Traversal(Traversal),
+}
+
+/// `choose()`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Choose {
+    /// What decides.
+    pub on: Chooser,
+    /// What is done in which case, the first that fits.
+    pub options: Vec<(Vec<Predicate>, Traversal)>,
+    /// What is done in no such case; the traverser itself if nothing is said.
+    pub none: Option<Traversal>,
+    /// What is done where nothing decides; the traverser itself if nothing is said.
+    pub unproductive: Option<Traversal>,
+}
+
+/// What decides a `choose()`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Chooser {
+    /// Whether a traversal gives something: true or false.
+    Exists(Traversal),
+    /// What this is.
+    By(By),
+}
+
+/// `repeat()`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Repeat {
+    /// What is done again and again.
+    pub body: Traversal,
+    /// Its name, for `loops('name')`.
+    pub name: Option<Name>,
+    /// When it ends, and whether that is asked before the body rather than after.
+    pub until: Option<(Ask, bool)>,
+    /// Which go on besides staying, and whether that is asked before the body.
+    pub emit: Option<(Ask, bool)>,
+}
+
+/// A question to a traverser in a repeat.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Ask {
+    /// Always yes.
+    Yes,
+    /// Whether the body has run so often.
+    Times(u64),
+    /// Whether a traversal gives something.
+    Exists(Traversal),
+}
+
+/// What makes one item of an item, or none.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Function {
+    /// Always this.
+    Constant(Item),
+    /// The id of an element.
+    Id,
+    /// The label or type of an element.
+    Label,
+    /// The key of a property or an entry.
+    Key,
+    /// The value of a property or an entry.
+    Value,
+    /// What these slots are: one alone, or a map of several by name; and what of each counts.
+    Select {
+        /// The slots or keys of a map.
+        names: Vec<Selected>,
+        /// What of each, by turns.
+        by: Vec<By>,
+    },
+    /// Where the traverser has been.
+    Path {
+        /// What of each step, by turns.
+        by: Vec<By>,
+    },
+    /// Several of what counts of it, by name.
+    Project {
+        /// The names.
+        names: Vec<Name>,
+        /// What of it, by turns.
+        by: Vec<By>,
+    },
+    /// How often the body around has run.
+    Loops(Option<Name>),
+    /// A reducer over what is in a collection.
+    Local(Reducer),
+    /// The entries' keys, or values, of a map.
+    Column {
+        /// Whether the keys are wanted.
+        keys: bool,
+    },
+    /// A part of a collection.
+    LocalRange {
+        /// Those left out.
+        skip: u64,
+        /// The most that stay.
+        limit: u64,
+    },
+    /// The last of a collection.
+    LocalTail(u64),
+    /// A collection in order.
+    LocalOrder(Vec<(By, Sorting)>),
+    /// A collection, each once.
+    LocalDedup,
+    /// Properties by key, lists of them if there may be several.
+    ElementMap {
+        /// Which properties, and how they are shown.
+        shape: MapShape,
+        /// What of each value.
+        by: Vec<By>,
+    },
+}
+
+/// What `select()` names.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Selected {
+    /// The name: the key of the answer, a key of a map, a side effect.
+    pub name: Name,
+    /// The slot, if a label is called so.
+    pub slot: Option<usize>,
+    /// The side effect, if one is called so.
+    pub side_effect: Option<usize>,
+    /// Which, of several that the label named.
+    pub pop: Pop,
+}
+
+/// Which of several that a label named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pop {
+    /// The last.
+    Last,
+    /// The first.
+    First,
+    /// A list of all.
+    All,
+    /// The last if it is one, a list of all if there are several.
+    Mixed,
+}
+
+/// How `valueMap()` and `elementMap()` show an element.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MapShape {
+    /// The keys; all if none is named.
+    pub keys: Vec<Name>,
+    /// Whether each value is in a list of its own.
+    pub lists: bool,
+    /// Whether id and label are in it.
+    pub tokens: bool,
+}

@@ -1,0 +1,129 @@
+//! Predicates: `gt(5)`, `within('a', 'b').and(neq('c'))`, `startingWith('m')`.
+
+use crate::value::item::Item;
+use crate::value::relation;
+use std::cmp::Ordering;
+
+/// What must hold of an item.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Predicate {
+    /// It compares so with an operand.
+    Compare(Comparison, Operand),
+    /// It equals one of these.
+    Within(Vec<Item>),
+    /// It is a text of which this is so, or not so.
+    Text(TextTest, Box<str>, bool),
+    /// All hold.
+    And(Vec<Predicate>),
+    /// One holds.
+    Or(Vec<Predicate>),
+    /// It doesn't hold.
+    Not(Box<Predicate>),
+}
+
+/// What an item is compared with.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Operand {
+    /// A literal.
+    Item(Item),
+    /// What a slot of the frame is: `where(gt('a'))`.
+    Slot(usize),
+}
+
+/// How two items compare.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// `eq`
+    Equal,
+    /// `neq`
+    NotEqual,
+    /// `lt`
+    Less,
+    /// `lte`
+    LessOrEqual,
+    /// `gt`
+    Greater,
+    /// `gte`
+    GreaterOrEqual,
+}
+
+/// What can be asked of a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TextTest {
+    /// `startingWith`
+    StartsWith,
+    /// `endingWith`
+    EndsWith,
+    /// `containing`
+    Contains,
+}
+
+impl Comparison {
+    /// Whether it holds of `left` and `right`. What can't be compared is neither less nor greater nor equal.
+    #[must_use]
+    pub fn holds(self, left: &Item, right: &Item) -> bool {
+        match self {
+            Self::Equal => relation::equal(left, right),
+            Self::NotEqual => !relation::equal(left, right),
+            Self::Less => relation::compare(left, right).is_some_and(Ordering::is_lt),
+            Self::LessOrEqual => relation::compare(left, right).is_some_and(Ordering::is_le),
+            Self::Greater => relation::compare(left, right).is_some_and(Ordering::is_gt),
+            Self::GreaterOrEqual => relation::compare(left, right).is_some_and(Ordering::is_ge),
+        }
+    }
+}
+
+impl Predicate {
+    /// `eq(item)`.
+    #[must_use]
+    pub fn equal_to(item: Item) -> Self {
+        Self::Compare(Comparison::Equal, Operand::Item(item))
+    }
+
+    /// Whether it holds of `item`, where `slot` says what a slot of the row is. A slot that the row hasn't got makes
+    /// every comparison false.
+    pub fn holds(&self, item: &Item, slot: &impl Fn(usize) -> Option<Item>) -> bool {
+        match self {
+            Self::Compare(comparison, Operand::Item(other)) => comparison.holds(item, other),
+            Self::Compare(comparison, Operand::Slot(number)) => {
+                slot(*number).is_some_and(|other| comparison.holds(item, &other))
+            }
+            Self::Within(items) => items.iter().any(|other| relation::equal(item, other)),
+            Self::Text(test, operand, so) => item.as_str().is_some_and(|text| test.holds(text, operand) == *so),
+            Self::And(all) => all.iter().all(|one| one.holds(item, slot)),
+            Self::Or(all) => all.iter().any(|one| one.holds(item, slot)),
+            Self::Not(one) => !one.holds(item, slot),
+        }
+    }
+
+    /// The slots that it compares with, as they are written.
+    pub fn slots(&self, slots: &mut Vec<usize>) {
+        match self {
+            Self::Compare(_, Operand::Slot(slot)) => slots.push(*slot),
+            Self::And(all) | Self::Or(all) => all.iter().for_each(|one| one.slots(slots)),
+            Self::Not(one) => one.slots(slots),
+            Self::Compare(_, Operand::Item(_)) | Self::Within(_) | Self::Text(..) => {}
+        }
+    }
+
+    /// The items of which alone it can hold: what an index by equality is asked for.
+    #[must_use]
+    pub fn only(&self) -> Option<Vec<Item>> {
+        match self {
+            Self::Compare(Comparison::Equal, Operand::Item(item)) => Some(vec![item.clone()]),
+            Self::Within(items) => Some(items.clone()),
+            Self::And(all) => all.iter().find_map(Self::only),
+            _ => None,
+        }
+    }
+}
+
+impl TextTest {
+    fn holds(self, text: &str, operand: &str) -> bool {
+        match self {
+            Self::StartsWith => text.starts_with(operand),
+            Self::EndsWith => text.ends_with(operand),
+            Self::Contains => text.contains(operand),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Running a plan: results in batches, or all at once.
+
+use crate::batch::Batch;
+use crate::batch::column::Column;
+use crate::execute::context::{Context, Graph};
+use crate::execute::limits::Charge;
+use crate::execute::pipeline::Pipeline;
+use crate::plan::operator::{Operator, Plan};
+use crate::step::build::Builder;
+use crate::value::item::Item;
+use evergraph_graph::error::Result;
+
+/// The results of a query that runs: each is made when it is fetched.
+pub struct Results<'a> {
+    pipeline: Pipeline,
+    context: Context<'a>,
+}
+
+/// Begins to run `plan` on `graph`. Nothing is read before the first result is fetched.
+///
+/// # Errors
+/// `invalid` for a plan that can't be run.
+pub fn run<'a>(plan: &Plan, graph: Graph<'a>, charge: Charge<'a>) -> Result<Results<'a>> {
+    let mut pipeline = Builder::new(plan).root()?;
+    if !matches!(plan.root.operators.first(), Some(Operator::Inject(_))) {
+        // The graph itself, so to speak: V() and the like begin at it.
+        pipeline.push(Batch::new(Column::new(crate::batch::column::Data::Items(vec![Item::Null])), vec![0]));
+    }
+    Ok(Results { pipeline, context: Context::new(graph, charge) })
+}
+
+impl Results<'_> {
+    /// The next results; `None` when there are no more. A row stands for as many as its bulk says.
+    ///
+    /// # Errors
+    /// What the query meets; `limit`, `cancelled`.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>> {
+        self.pipeline.pull(true, &mut self.context)
+    }
+
+    /// All results, one item each.
+    ///
+    /// # Errors
+    /// As [`Results::next_batch`].
+    pub fn collect(mut self) -> Result<Vec<Item>> {
+        let mut all = Vec::new();
+        while let Some(batch) = self.next_batch()? {
+            for (row, item) in batch.current.items().enumerate() {
+                let times = usize::try_from(batch.bulk(row)).unwrap_or(usize::MAX);
+                self.context.charge.hold(times.saturating_mul(size_of::<Item>() + item.heap_bytes()))?;
+                all.extend(std::iter::repeat_n(item, times));
+            }
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,161 @@
+//! `count()`, `sum()`, `fold()` and their like: all in one, an origin.
+
+use crate::batch::Batch;
+use crate::batch::column::{Column, Data};
+use crate::execute::context::Context;
+use crate::execute::pipeline::Step;
+use crate::plan::operator::Reducer;
+use crate::value::item::Item;
+use crate::value::number;
+use crate::value::relation;
+use evergraph_graph::value::ValueType;
+use evergraph_graph::error::{Error, Result};
+
+/// What became of the rows of one origin so far.
+#[derive(Clone, Debug, Default)]
+pub struct Accumulator {
+    count: u64,
+    /// The sum, the least, the greatest; nothing as long as there was nothing.
+    item: Option<Item>,
+    items: Vec<Item>,
+}
+
+impl Accumulator {
+    /// Adds `times` of `item`.
+    ///
+    /// # Errors
+    /// `invalid` for what can't be added or compared, `limit` for sums that no number holds.
+    pub fn add(&mut self, reducer: &Reducer, item: Item, times: u64) -> Result<()> {
+        match reducer {
+            Reducer::Count => self.count = self.count.checked_add(times).ok_or_else(crate::batch::too_many)?,
+            Reducer::Fold => {
+                for _ in 1..times {
+                    self.items.push(item.clone());
+                }
+                self.items.push(item);
+            }
+            // Null is nothing to add, and neither less nor greater.
+            _ if matches!(item, Item::Null) => {}
+            Reducer::Sum | Reducer::Mean => {
+                let product = number::times(&item, times)?;
+                self.item = Some(match self.item.take() {
+                    None => product,
+                    Some(sum) => number::add(&sum, &product)?,
+                });
+                self.count = self.count.checked_add(times).ok_or_else(crate::batch::too_many)?;
+            }
+            Reducer::Min | Reducer::Max => {
+                let better = match &self.item {
+                    None => true,
+                    Some(best) => {
+                        let order = relation::compare(&item, best);
+                        let order = order.or_else(|| number::nan_last(&item, best)).ok_or_else(|| {
+                            let (item, best) = (item.kind(), best.kind());
+                            Error::invalid(format!("min() and max() can't compare {item} with {best}"))
+                        })?;
+                        if *reducer == Reducer::Min { order.is_lt() } else { order.is_gt() }
+                    }
+                };
+                if better {
+                    self.item = Some(item);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds one `item` of a collection, as it is: its number keeps its width.
+    ///
+    /// # Errors
+    /// As [`Accumulator::add`].
+    pub fn add_local(&mut self, reducer: &Reducer, item: Item) -> Result<()> {
+        if !matches!(reducer, Reducer::Sum | Reducer::Mean) || matches!(item, Item::Null) {
+            return self.add(reducer, item, 1);
+        }
+        self.item = Some(match self.item.take() {
+            None => item,
+            Some(sum) => number::add(&sum, &item)?,
+        });
+        self.count += 1;
+        Ok(())
+    }
+
+    /// What it comes to; nothing where a sum, mean, least or greatest has nothing to be of.
+    ///
+    /// # Errors
+    /// As [`Accumulator::add`].
+    pub fn finish(self, reducer: &Reducer) -> Result<Option<Item>> {
+        Ok(match reducer {
+            Reducer::Count => Some(Item::count(self.count)),
+            Reducer::Fold => Some(Item::List(self.items.into())),
+            Reducer::Sum | Reducer::Min | Reducer::Max => self.item,
+            Reducer::Mean => self.item.map(|sum| number::mean(&sum, self.count)).transpose()?,
+        })
+    }
+}
+
+/// All in one, an origin.
+pub struct Reduce {
+    reducer: Reducer,
+    origins: Vec<Accumulator>,
+    held_bytes: usize,
+    finished: bool,
+}
+
+impl Reduce {
+    /// By `reducer`.
+    #[must_use]
+    pub fn new(reducer: Reducer) -> Self {
+        Self { reducer, origins: vec![Accumulator::default()], held_bytes: 0, finished: false }
+    }
+}
+
+impl Step for Reduce {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input.take() else { return Ok(None) };
+        if self.reducer == Reducer::Count {
+            for row in 0..batch.len() {
+                self.origins[batch.origin[row] as usize].add(&Reducer::Count, Item::Null, batch.bulk(row))?;
+            }
+            return Ok(None);
+        }
+        if self.reducer == Reducer::Fold {
+            let rows = (0..batch.len()).try_fold(0_u64, |sum, row| sum.checked_add(batch.bulk(row)));
+            let rows = usize::try_from(rows.ok_or_else(crate::batch::too_many)?).unwrap_or(usize::MAX);
+            let bytes = rows.saturating_mul(size_of::<Item>());
+            cx.charge.hold(bytes)?;
+            self.held_bytes += bytes;
+        }
+        for (row, item) in batch.current.items().enumerate() {
+            self.origins[batch.origin[row] as usize].add(&self.reducer, item, batch.bulk(row))?;
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if std::mem::replace(&mut self.finished, true) {
+            return Ok(None);
+        }
+        let (mut origin, mut items) = (Vec::new(), Vec::new());
+        for (number, accumulator) in (0_u32..).zip(self.origins.drain(..)) {
+            if let Some(item) = accumulator.finish(&self.reducer)? {
+                origin.push(number);
+                items.push(item);
+            }
+        }
+        cx.charge.free(std::mem::take(&mut self.held_bytes));
+        let column = if self.reducer == Reducer::Count {
+            let counts = items.iter().filter_map(|item| item.as_value()?.as_i64()).collect();
+            Column::new(Data::Integers(ValueType::I64, counts))
+        } else {
+            Column::of_items(items)
+        };
+        Ok(Some(Batch::new(column, origin)))
+    }
+
+    fn reset(&mut self, origins: u32) {
+        self.origins.clear();
+        self.origins.resize(origins as usize, Accumulator::default());
+        (self.held_bytes, self.finished) = (0, false);
+    }
+}

@@ -1,0 +1,130 @@
+//! `range()`, `limit()`, `skip()`, `tail()`: so many of each origin.
+
+use crate::batch::Batch;
+use crate::execute::context::Context;
+use crate::execute::pipeline::Step;
+use evergraph_graph::error::Result;
+use std::collections::VecDeque;
+
+/// So many of each origin, after so many that are left out.
+pub struct Range {
+    skip: u64,
+    limit: u64,
+    /// Traversers that came of each origin.
+    came: Vec<u64>,
+}
+
+impl Range {
+    /// At most `limit`, after `skip`.
+    #[must_use]
+    pub fn new(skip: u64, limit: u64) -> Self {
+        Self { skip, limit, came: vec![0] }
+    }
+}
+
+impl Step for Range {
+    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(mut batch) = input.take() else { return Ok(None) };
+        let end = self.skip.saturating_add(self.limit);
+        let mut bulks = Vec::with_capacity(batch.len());
+        for row in 0..batch.len() {
+            let came = &mut self.came[batch.origin[row] as usize];
+            // A row stands for several: those of them that lie in the range.
+            let (first, last) = (*came, came.saturating_add(batch.bulk(row)));
+            *came = last;
+            bulks.push(last.min(end).saturating_sub(first.max(self.skip)));
+        }
+        let keep: Vec<bool> = bulks.iter().map(|bulk| *bulk > 0).collect();
+        if batch.bulk.is_some() {
+            batch.bulk = Some(bulks);
+        }
+        Ok(Some(batch.filter(&keep)))
+    }
+
+    fn reset(&mut self, origins: u32) {
+        self.came.clear();
+        self.came.resize(origins as usize, 0);
+    }
+
+    fn is_done(&self) -> bool {
+        let end = self.skip.saturating_add(self.limit);
+        self.came.iter().all(|came| *came >= end)
+    }
+}
+
+/// The last so many of each origin.
+pub struct Tail {
+    count: u64,
+    last: Vec<VecDeque<Batch>>,
+}
+
+impl Tail {
+    /// The last `count`.
+    #[must_use]
+    pub fn new(count: u64) -> Self {
+        Self { count, last: vec![VecDeque::new()] }
+    }
+}
+
+impl Step for Tail {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input.take() else { return Ok(None) };
+        let mut first = 0;
+        while first < batch.len() {
+            let origin = batch.origin[first];
+            let end = first + batch.origin[first..].iter().take_while(|other| **other == origin).count();
+            let waiting = &mut self.last[origin as usize];
+            waiting.push_back(batch.slice(first, end));
+            cx.charge.hold((end - first) * ROW_BYTES)?;
+            let mut more = waiting.iter().map(traversers).sum::<u64>().saturating_sub(self.count);
+            // What is before the last so many goes.
+            while let Some(oldest) = waiting.front_mut() {
+                let held = traversers(oldest);
+                if held > more {
+                    *oldest = without_first(oldest, more)?;
+                    break;
+                }
+                cx.charge.free(oldest.len() * ROW_BYTES);
+                more -= held;
+                waiting.pop_front();
+            }
+            first = end;
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let batches: Vec<Batch> = self.last.drain(..).flatten().collect();
+        Ok((!batches.is_empty()).then(|| Batch::concat(&batches)))
+    }
+
+    fn reset(&mut self, origins: u32) {
+        self.last.clear();
+        self.last.resize_with(origins as usize, VecDeque::new);
+    }
+}
+
+/// Bytes that a row which waits is charged for, about.
+pub const ROW_BYTES: usize = 64;
+
+/// Traversers that the rows stand for, at most 2^64 - 1.
+fn traversers(batch: &Batch) -> u64 {
+    (0..batch.len()).fold(0, |sum, row| sum.saturating_add(batch.bulk(row)))
+}
+
+/// The batch without its first `count` traversers.
+fn without_first(batch: &Batch, mut count: u64) -> Result<Batch> {
+    if count == 0 {
+        return Ok(batch.clone());
+    }
+    let mut bulks = Vec::with_capacity(batch.len());
+    for row in 0..batch.len() {
+        let gone = count.min(batch.bulk(row));
+        count -= gone;
+        bulks.push(batch.bulk(row) - gone);
+    }
+    let keep: Vec<bool> = bulks.iter().map(|bulk| *bulk > 0).collect();
+    let mut rest = batch.clone();
+    rest.bulk = rest.bulk.is_some().then_some(bulks);
+    Ok(rest.filter(&keep))
+}

@@ -1,0 +1,257 @@
+//! From operators to steps.
+
+use crate::execute::child::Child;
+use crate::execute::context::Context;
+use crate::execute::pipeline::{Pipeline, Step};
+use crate::batch::Batch;
+use crate::batch::path::PathId;
+use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
+use crate::plan::predicate::Predicate;
+use crate::step::by::Projection;
+use crate::step::map::{Function, Map};
+use crate::step::{barrier, bound, branch, dedup, expand, filter, group, order, repeat, side_effect, source, unfold, write};
+use crate::value::item::{Item, Token};
+use evergraph_graph::error::{Error, Result};
+use std::sync::Arc;
+
+/// Makes the steps of a plan.
+pub struct Builder<'a> {
+    plan: &'a Plan,
+    /// The names of the repeats around, the outermost first.
+    repeats: Vec<Option<plan::Name>>,
+}
+
+impl<'a> Builder<'a> {
+    /// The steps of `plan`.
+    #[must_use]
+    pub fn new(plan: &'a Plan) -> Self {
+        Self { plan, repeats: Vec::new() }
+    }
+
+    /// The pipeline of the whole plan.
+    ///
+    /// # Errors
+    /// `invalid` for a plan that can't be run.
+    pub fn root(&mut self) -> Result<Pipeline> {
+        self.pipeline(&self.plan.root)
+    }
+
+    fn pipeline(&mut self, traversal: &Traversal) -> Result<Pipeline> {
+        let steps = traversal.operators.iter().map(|operator| self.step(operator)).collect::<Result<_>>()?;
+        Ok(Pipeline::new(steps))
+    }
+
+    fn pipelines(&mut self, traversals: &[Traversal]) -> Result<Vec<Pipeline>> {
+        traversals.iter().map(|traversal| self.pipeline(traversal)).collect()
+    }
+
+    fn child(&mut self, traversal: &Traversal) -> Result<Child> {
+        self.pipeline(traversal).map(Child::new)
+    }
+
+    fn children(&mut self, traversals: &[Traversal]) -> Result<Vec<Child>> {
+        traversals.iter().map(|traversal| self.child(traversal)).collect()
+    }
+
+    fn by(&mut self, by: &By) -> Result<Projection> {
+        Ok(match by {
+            By::Itself => Projection::Itself,
+            By::Item(item) => Projection::Item(item.clone()),
+            By::Key(key) => Projection::Key(Arc::clone(key)),
+            By::Token(token) => Projection::Token(*token),
+            By::Slot(slot) => Projection::Slot(*slot),
+            By::Child(traversal) => Projection::Child(self.child(traversal)?),
+        })
+    }
+
+    fn all_by(&mut self, all: &[By]) -> Result<Vec<Projection>> {
+        all.iter().map(|by| self.by(by)).collect()
+    }
+
+    fn sorted_by(&mut self, all: &[(By, plan::Sorting)]) -> Result<Vec<(Projection, plan::Sorting)>> {
+        all.iter().map(|(by, sorting)| Ok((self.by(by)?, *sorting))).collect()
+    }
+
+    fn step(&mut self, operator: &Operator) -> Result<Box<dyn Step>> {
+        let (step, moves) = self.bare_step(operator)?;
+        Ok(if moves && self.plan.reads_paths { Box::new(Traced(step)) } else { step })
+    }
+
+    /// The step of an operator, and whether traversers are elsewhere after it: their paths are longer then.
+    fn bare_step(&mut self, operator: &Operator) -> Result<(Box<dyn Step>, bool)> {
+        Ok(match operator {
+            Operator::Vertices(scan) => (Box::new(source::Vertices::new(scan.clone())), true),
+            Operator::Edges(scan) => (Box::new(source::Edges::new(scan.clone())), true),
+            Operator::Inject(items) => (Box::new(source::Inject::new(items.clone())), true),
+            Operator::Expand(expand) => (Box::new(expand::Expansion::new(expand.clone())), true),
+            Operator::EdgeEnds(end) => (Box::new(expand::Ends::new(*end)), true),
+            Operator::Properties { keys, values } => {
+                (Box::new(unfold::Properties::new(keys.clone(), *values)), true)
+            }
+            Operator::Unfold => (Box::new(unfold::Unfold), true),
+            Operator::Map(function) => (Box::new(Map(self.function(function)?)), true),
+            Operator::Filter(tests) => (Box::new(filter::Filter(tests.clone())), false),
+            Operator::Where { of, gives } => (Box::new(filter::Where::new(self.child(of)?, *gives)), false),
+            Operator::WhereBy { left, predicate, by } => {
+                (Box::new(filter::WhereBy::new(*left, predicate.clone(), self.all_by(by)?)), false)
+            }
+            Operator::Any(all) => (Box::new(filter::Any(self.children(all)?)), false),
+            Operator::SimplePath { simple } => (Box::new(filter::SimplePath::new(*simple)), false),
+            Operator::As(slot) => {
+                let name = self.plan.slots.get(*slot).cloned().unwrap_or_default();
+                (Box::new(branch::As::new(*slot, name)), false)
+            }
+            Operator::Range { skip, limit } => (Box::new(bound::Range::new(*skip, *limit)), false),
+            Operator::Tail(count) => (Box::new(bound::Tail::new(*count)), false),
+            Operator::Dedup { slots, by } => {
+                (Box::new(dedup::Dedup::new(slots.clone(), self.all_by(by)?)), false)
+            }
+            Operator::Reduce(reducer) => (Box::new(barrier::Reduce::new(reducer.clone())), true),
+            Operator::Order(by) => (Box::new(order::Order::new(self.sorted_by(by)?)), false),
+            Operator::Group(group) => self.group(group)?,
+            Operator::Aggregate { into, by } => {
+                (Box::new(side_effect::Aggregate::new(*into, self.by(by)?)), false)
+            }
+            Operator::Cap(of) => {
+                let name = |number: &usize| (*number, self.plan.side_effects.get(*number).cloned().unwrap_or_default());
+                (Box::new(side_effect::Cap::new(of.iter().map(name).collect())), true)
+            }
+            Operator::Union(all) => (Box::new(branch::Union::new(self.pipelines(all)?)), false),
+            Operator::Coalesce(all) => (Box::new(branch::Coalesce(self.children(all)?)), true),
+            Operator::Optional(of) => (Box::new(branch::Local::new(self.child(of)?, true)), false),
+            Operator::Local(of) => (Box::new(branch::Local::new(self.child(of)?, false)), false),
+            Operator::Child { of, all } => (Box::new(branch::FlatMap::new(self.child(of)?, *all)), true),
+            Operator::SideEffect(of) => (Box::new(branch::Aside(self.child(of)?)), false),
+            Operator::Choose(choose) => (Box::new(self.choose(choose)?), false),
+            Operator::Repeat(repeat) => (Box::new(self.repeat(repeat)?), false),
+            Operator::AddVertex { label, properties } => {
+                (Box::new(write::AddVertex::new(self.by(label)?, self.pairs(properties)?)), true)
+            }
+            Operator::AddEdge { edge_type, from, to, properties } => {
+                let ends = [self.by(from)?, self.by(to)?];
+                (Box::new(write::AddEdge::new(self.by(edge_type)?, ends, self.pairs(properties)?)), true)
+            }
+            Operator::SetProperties(properties) => {
+                (Box::new(write::SetProperties(self.pairs(properties)?)), false)
+            }
+            Operator::Drop => (Box::new(write::Drop), false),
+        })
+    }
+
+    fn pairs(&mut self, pairs: &[(By, By)]) -> Result<Vec<(Projection, Projection)>> {
+        pairs.iter().map(|(key, value)| Ok((self.by(key)?, self.by(value)?))).collect()
+    }
+
+    fn group(&mut self, group: &plan::Group) -> Result<(Box<dyn Step>, bool)> {
+        let value = match &group.value {
+            plan::GroupValue::List(by) => group::Gathered::List(self.by(by)?),
+            plan::GroupValue::Count => group::Gathered::Count,
+            plan::GroupValue::Traversal(of) => group::Gathered::Traversal(self.child(of)?),
+        };
+        let groups = group::Groups::new(self.by(&group.key)?, value);
+        Ok(match group.into {
+            Some(into) => (Box::new(side_effect::GroupAside::new(groups, into)), false),
+            None => (Box::new(group::Group::new(groups)), true),
+        })
+    }
+
+    fn choose(&mut self, choose: &plan::Choose) -> Result<branch::Choose> {
+        let on = match &choose.on {
+            plan::Chooser::Exists(of) => branch::Chooser::Exists(self.child(of)?),
+            plan::Chooser::By(by) => branch::Chooser::By(self.by(by)?),
+        };
+        let mut pipelines = Vec::new();
+        let mut options: Vec<(Vec<Predicate>, usize)> = Vec::new();
+        for (predicates, of) in &choose.options {
+            options.push((predicates.clone(), pipelines.len()));
+            pipelines.push(self.pipeline(of)?);
+        }
+        let mut other = |of: &Option<Traversal>| -> Result<Option<usize>> {
+            let Some(of) = of else { return Ok(None) };
+            pipelines.push(self.pipeline(of)?);
+            Ok(Some(pipelines.len() - 1))
+        };
+        let (none, unproductive) = (other(&choose.none)?, other(&choose.unproductive)?);
+        Ok(branch::Choose::new(on, options, none, unproductive, pipelines))
+    }
+
+    fn repeat(&mut self, repeat: &plan::Repeat) -> Result<repeat::Repeat> {
+        self.repeats.push(repeat.name.clone());
+        let body = self.pipeline(&repeat.body)?;
+        let mut ask = |asked: &Option<(plan::Ask, bool)>| -> Result<Option<(repeat::Ask, bool)>> {
+            let Some((ask, before)) = asked else { return Ok(None) };
+            let ask = match ask {
+                plan::Ask::Yes => repeat::Ask::Yes,
+                plan::Ask::Times(times) => repeat::Ask::Times(*times),
+                plan::Ask::Exists(of) => repeat::Ask::Exists(self.child(of)?),
+            };
+            Ok(Some((ask, *before)))
+        };
+        let (until, emit) = (ask(&repeat.until)?, ask(&repeat.emit)?);
+        self.repeats.pop();
+        Ok(repeat::Repeat::new(body, until, emit))
+    }
+
+    fn function(&mut self, function: &plan::Function) -> Result<Function> {
+        Ok(match function {
+            plan::Function::Constant(item) => Function::Constant(item.clone()),
+            plan::Function::Id => Function::Part(Projection::Token(Token::Id)),
+            plan::Function::Label => Function::Part(Projection::Token(Token::Label)),
+            plan::Function::Key => Function::Part(Projection::Token(Token::Key)),
+            plan::Function::Value => Function::Part(Projection::Token(Token::Value)),
+            plan::Function::Select { names, by } => Function::Select(names.clone(), self.all_by(by)?),
+            plan::Function::Path { by } => Function::Path(self.all_by(by)?),
+            plan::Function::Project { names, by } => Function::Project(names.clone(), self.all_by(by)?),
+            plan::Function::Loops(None) => Function::Loops(0),
+            plan::Function::Loops(Some(name)) => {
+                let out = self.repeats.iter().rev().position(|repeat| repeat.as_ref() == Some(name));
+                Function::Loops(out.ok_or_else(|| {
+                    Error::invalid(format!("loops('{name}') is in no repeat('{name}', ...)"))
+                })?)
+            }
+            plan::Function::Local(reducer) => Function::Reduce(reducer.clone()),
+            plan::Function::Column { keys } => Function::Column(*keys),
+            plan::Function::LocalRange { skip, limit } => Function::Range(*skip, *limit),
+            plan::Function::LocalTail(count) => Function::Tail(*count),
+            plan::Function::LocalOrder(by) => Function::Order(self.sorted_by(by)?),
+            plan::Function::LocalDedup => Function::Dedup,
+            plan::Function::ElementMap { shape, by } => {
+                Function::ElementMap(shape.clone(), self.all_by(by)?)
+            }
+        })
+    }
+}
+
+/// A step after which traversers are elsewhere, in a query that asks where they have been.
+struct Traced(Box<dyn Step>);
+
+fn longer(batch: Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+    let Some(mut batch) = batch else { return Ok(None) };
+    let mut paths = batch.path.take().unwrap_or_else(|| vec![PathId::ROOT; batch.len()]);
+    cx.charge.hold(paths.len() * size_of::<(Item, u128)>())?;
+    for (path, item) in paths.iter_mut().zip(batch.current.items()) {
+        *path = cx.paths.extend(*path, item)?;
+    }
+    batch.path = Some(paths);
+    Ok(Some(batch))
+}
+
+impl Step for Traced {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let made = self.0.process(input, cx)?;
+        longer(made, cx)
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let made = self.0.finish(cx)?;
+        longer(made, cx)
+    }
+
+    fn reset(&mut self, origins: u32) {
+        self.0.reset(origins);
+    }
+
+    fn is_done(&self) -> bool {
+        self.0.is_done()
+    }
+}

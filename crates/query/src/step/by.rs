@@ -1,0 +1,63 @@
+//! `by()`: what of a traverser counts.
+
+use crate::batch::Batch;
+use crate::batch::column::Column;
+use crate::execute::child::Child;
+use crate::execute::context::Context;
+use crate::step::element;
+use crate::value::item::{Item, Token};
+use evergraph_graph::error::Result;
+use std::sync::Arc;
+
+/// What of a traverser counts, ready to be asked.
+pub enum Projection {
+    /// It itself.
+    Itself,
+    /// This item.
+    Item(Item),
+    /// A property, or what a map has at this key.
+    Key(Arc<str>),
+    /// A part of an element.
+    Token(Token),
+    /// A slot.
+    Slot(usize),
+    /// The first that a traversal gives.
+    Child(Child),
+}
+
+impl Projection {
+    /// What counts of each row of `batch`; `None` of one that has no such thing, which is then not productive.
+    ///
+    /// # Errors
+    /// What reading, or the traversal, may meet.
+    pub fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
+        let (rows, column) = match self {
+            Self::Itself => return Ok(batch.current.items().map(Some).collect()),
+            Self::Item(item) => return Ok(vec![Some(item.clone()); batch.len()]),
+            Self::Slot(slot) => return Ok((0..batch.len()).map(|row| batch.slot(*slot, row)).collect()),
+            Self::Token(token) => return tokens(&batch.current, *token, cx),
+            Self::Key(key) => element::values(&batch.current, key, cx)?,
+            Self::Child(child) => child.first(batch, cx)?,
+        };
+        let mut found = vec![None; batch.len()];
+        rows.into_iter().zip(column.items()).for_each(|(row, item)| found[row as usize] = Some(item));
+        Ok(found)
+    }
+}
+
+/// A part of each element.
+fn tokens(column: &Column, token: Token, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
+    if token == Token::Label {
+        return element::labels(column, cx);
+    }
+    let catalogue = cx.catalogue();
+    let part = |item: Item| match (token, &item) {
+        (Token::Id, _) => element::id(&item),
+        (Token::Key, Item::Property(property)) => Some(Item::from(&*catalogue.key_name(property.key))),
+        (Token::Key, Item::Entry(entry)) => Some(entry.0.clone()),
+        (Token::Value, Item::Property(property)) => Some(Item::Value(property.value.clone())),
+        (Token::Value, Item::Entry(entry)) => Some(entry.1.clone()),
+        _ => None,
+    };
+    Ok(column.items().map(part).collect())
+}

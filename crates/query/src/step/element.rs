@@ -1,0 +1,185 @@
+//! What elements are called and have: ids, labels, properties, for a column at once.
+
+use crate::batch::Batch;
+use crate::batch::column::{Column, Data};
+use crate::execute::context::Context;
+use crate::value::item::{Item, Owner, Property};
+use evergraph_graph::column::Column as Stored;
+use evergraph_graph::id::{EdgeId, KeyId, VertexId};
+use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::error::Result;
+use evergraph_graph::view::GraphView;
+use std::sync::Arc;
+
+/// The id of an edge as users see it: its source, type, target and discriminator, `"17-0-4-0"`.
+#[must_use]
+pub fn edge_id_text(edge: EdgeId) -> String {
+    format!("{}-{}-{}-{}", edge.source.0, edge.edge_type.0, edge.target.0, edge.discriminator)
+}
+
+/// The edge that [`edge_id_text`] wrote so.
+#[must_use]
+pub fn edge_of_text(text: &str) -> Option<EdgeId> {
+    let mut parts = text.split('-');
+    let edge = EdgeId {
+        source: VertexId(parts.next()?.parse().ok()?),
+        edge_type: evergraph_graph::id::TypeId(parts.next()?.parse().ok()?),
+        target: VertexId(parts.next()?.parse().ok()?),
+        discriminator: parts.next()?.parse().ok()?,
+    };
+    // One edge has one name: no signs, no zeros in front, nothing behind.
+    (parts.next().is_none() && edge_id_text(edge) == text).then_some(edge)
+}
+
+/// The id of an element as users see it: a vertex' number, an edge's text.
+#[must_use]
+pub fn id(item: &Item) -> Option<Item> {
+    match item {
+        Item::Vertex(vertex) => Some(Item::from(i64::from(vertex.0))),
+        Item::Edge(edge) => Some(Item::from(edge_id_text(*edge))),
+        _ => None,
+    }
+}
+
+/// The label of each element of `column`, the key of each property; `None` of anything else, and of what isn't there any
+/// more.
+///
+/// # Errors
+/// What reading may meet.
+pub fn labels(column: &Column, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
+    let catalogue = cx.catalogue();
+    if let Some(vertices) = column.vertices() {
+        let mut labels = Vec::with_capacity(vertices.len());
+        cx.view().labels(&vertices, &mut labels)?;
+        return Ok(labels
+            .into_iter()
+            .map(|label| Some(Item::from(&*catalogue.label_name(label?))))
+            .collect());
+    }
+    let label = |item: Item| {
+        Ok(match item {
+            Item::Vertex(vertex) => {
+                let mut label = Vec::new();
+                cx.view().labels(&[vertex], &mut label)?;
+                label.first().copied().flatten().map(|label| Item::from(&*catalogue.label_name(label)))
+            }
+            Item::Edge(edge) => Some(Item::from(&*catalogue.edge_type_name(edge.edge_type))),
+            Item::Property(property) => Some(Item::from(&*catalogue.key_name(property.key))),
+            _ => None,
+        })
+    };
+    column.items().map(label).collect()
+}
+
+/// The values of the property `key` of each element of `column`, or what each map has at it.
+///
+/// # Errors
+/// What reading may meet.
+pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>, Column)> {
+    let id = cx.catalogue().key(key);
+    if let Some(vertices) = column.vertices() {
+        let Some(id) = id else { return Ok((Vec::new(), Column::of_items(Vec::new()))) };
+        let mut stored = Stored::new(declared(&vertices, id, cx)?);
+        cx.view().vertex_properties(&vertices, id, &mut stored)?;
+        return Ok(Column::of_stored(stored));
+    }
+    if let Some(edges) = column.edges() {
+        let Some(id) = id else { return Ok((Vec::new(), Column::of_items(Vec::new()))) };
+        let mut stored = Stored::new(ValueType::Any);
+        cx.view().edge_properties(&edges, id, &mut stored)?;
+        return Ok(Column::of_stored(stored));
+    }
+    let (mut rows, mut found) = (Vec::new(), Vec::new());
+    for (row, item) in (0_u32..).zip(column.items()) {
+        if let Some(value) = value(&item, key, id, cx.view())? {
+            rows.push(row);
+            found.push(value);
+        }
+    }
+    Ok((rows, Column::of_items(found)))
+}
+
+/// The type that `key` has of the first vertex' label: a column of it turns into one of any type if the others differ.
+fn declared(vertices: &[VertexId], key: KeyId, cx: &Context<'_>) -> Result<ValueType> {
+    let mut label = Vec::new();
+    cx.view().labels(vertices.get(..1).unwrap_or_default(), &mut label)?;
+    let owner = label.first().copied().flatten().map(evergraph_graph::catalogue::Owner::Label);
+    let declared = owner.and_then(|owner| cx.catalogue().property_type(owner, key));
+    Ok(declared.unwrap_or(ValueType::Any))
+}
+
+/// The property `key` of one item, whose number is `id` if any element has it.
+fn value(item: &Item, key: &str, id: Option<KeyId>, view: &dyn GraphView) -> Result<Option<Item>> {
+    let mut stored = Stored::new(ValueType::Any);
+    match (item, id) {
+        (Item::Vertex(vertex), Some(id)) => view.vertex_properties(&[*vertex], id, &mut stored)?,
+        (Item::Edge(edge), Some(id)) => view.edge_properties(&[*edge], id, &mut stored)?,
+        (Item::Map(map), _) => return Ok(map.get_text(key).cloned()),
+        (Item::Value(Value::Map(map)), _) => {
+            return Ok(map.get(&Value::from(key)).map(|value| Item::Value(value.clone())));
+        }
+        _ => return Ok(None),
+    }
+    Ok(stored.get(0).map(Item::Value))
+}
+
+/// The properties of each element of `column` with these `keys`, or all, by row; each element's by key.
+///
+/// # Errors
+/// What reading may meet.
+pub fn properties(column: &Column, keys: &[Arc<str>], cx: &Context<'_>) -> Result<(Vec<u32>, Vec<Property>)> {
+    let catalogue = cx.catalogue();
+    let wanted: Vec<KeyId> = keys.iter().filter_map(|key| catalogue.key(key)).collect();
+    let (mut rows, mut found) = (Vec::new(), Vec::new());
+    for (row, item) in (0_u32..).zip(column.items()) {
+        let (owner, all) = match item {
+            Item::Vertex(vertex) => (Owner::Vertex(vertex), cx.view().vertex_property_map(vertex)?),
+            Item::Edge(edge) => (Owner::Edge(edge), cx.view().edge_property_map(edge)?),
+            _ => continue,
+        };
+        // In the order of the keys that were named, else of their names: never of numbers that a reload changes.
+        let mut all: Vec<_> = all.into_iter().filter(|(key, _)| keys.is_empty() || wanted.contains(key)).collect();
+        all.sort_by_cached_key(|(key, _)| {
+            let place = wanted.iter().position(|other| other == key);
+            (place, catalogue.key_name(*key))
+        });
+        for (key, value) in all {
+            rows.push(row);
+            found.push(Property { owner, key, value });
+        }
+    }
+    Ok((rows, found))
+}
+
+/// What is at the rows of `batch`, as a copy that keeps its kind.
+#[must_use]
+pub fn is_vertices(batch: &Batch) -> bool {
+    matches!(batch.current.parts().0, Data::Vertices(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::id::TypeId;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_text_of_an_edge_names_it(source: u32, edge_type: u16, target: u32, discriminator: u16) {
+            let edge = EdgeId {
+                source: VertexId(source),
+                edge_type: TypeId(edge_type),
+                target: VertexId(target),
+                discriminator,
+            };
+            prop_assert_eq!(edge_of_text(&edge_id_text(edge)), Some(edge));
+        }
+    }
+
+    #[test]
+    fn other_texts_name_no_edge() {
+        for text in ["", "1", "1-2-3", "1-2-3-4-5", "01-2-3-4", "+1-2-3-4", "1-2-3-65536", "1-2-3-", "a-b-c-d"] {
+            assert_eq!(edge_of_text(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! `has()`, `is()`, `where()`, `and()`, `or()`, `not()`, `simplePath()`, `dedup()`: which rows go on.
+
+use crate::batch::Batch;
+use crate::batch::column::{Column, Data};
+use crate::execute::child::Child;
+use crate::execute::context::Context;
+use crate::execute::pipeline::Step;
+use crate::plan::operator::Test;
+use crate::plan::predicate::{Comparison, Operand, Predicate};
+use crate::step::by::Projection;
+use crate::step::element;
+use crate::value::item::Item;
+use evergraph_graph::error::Result;
+use evergraph_graph::value::Value;
+use std::collections::HashSet;
+
+/// The rows of `batch` of which all `tests` hold.
+///
+/// # Errors
+/// What reading may meet.
+pub fn passes(mut batch: Batch, tests: &[Test], cx: &Context<'_>) -> Result<Batch> {
+    for test in tests {
+        if batch.is_empty() {
+            break;
+        }
+        let keep = holds(&batch, test, cx)?;
+        batch = batch.filter(&keep);
+    }
+    Ok(batch)
+}
+
+/// Of which rows `test` holds.
+fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
+    let of_items = |items: &mut dyn Iterator<Item = Option<Item>>, predicate: &Predicate| -> Vec<bool> {
+        items
+            .enumerate()
+            .map(|(row, item)| item.is_some_and(|item| predicate.holds(&item, &|slot| batch.slot(slot, row))))
+            .collect()
+    };
+    Ok(match test {
+        Test::Has(key) => {
+            let (rows, _) = element::values(&batch.current, key, cx)?;
+            marked(&rows, batch.len())
+        }
+        Test::HasNot(key) => {
+            let (rows, _) = element::values(&batch.current, key, cx)?;
+            marked(&rows, batch.len()).into_iter().map(|has| !has).collect()
+        }
+        Test::Property(key, predicate) => {
+            let (rows, values) = element::values(&batch.current, key, cx)?;
+            let keep = match simple(&values, predicate) {
+                Some(keep) => keep,
+                None => {
+                    let slot = |at: usize| {
+                        let row = rows[at] as usize;
+                        move |slot| batch.slot(slot, row)
+                    };
+                    values.items().enumerate().map(|(at, item)| predicate.holds(&item, &slot(at))).collect()
+                }
+            };
+            let kept = rows.into_iter().zip(keep).filter_map(|(row, keep)| keep.then_some(row));
+            marked(&kept.collect::<Vec<_>>(), batch.len())
+        }
+        Test::Label(predicate) => {
+            of_items(&mut element::labels(&batch.current, cx)?.into_iter(), predicate)
+        }
+        Test::Id(predicate) => of_items(&mut batch.current.items().map(|item| element::id(&item)), predicate),
+        Test::Key(predicate) => {
+            let catalogue = cx.catalogue();
+            let key = |item| match item {
+                Item::Property(property) => Some(Item::from(&*catalogue.key_name(property.key))),
+                _ => None,
+            };
+            of_items(&mut batch.current.items().map(key), predicate)
+        }
+        Test::Value(predicate) => {
+            let value = |item| match item {
+                Item::Property(property) => Some(Item::Value(property.value.clone())),
+                _ => None,
+            };
+            of_items(&mut batch.current.items().map(value), predicate)
+        }
+        Test::Is(predicate) => match simple(&batch.current, predicate) {
+            Some(keep) => keep,
+            None => of_items(&mut batch.current.items().map(Some), predicate),
+        },
+        Test::Slot(slot, predicate) => {
+            of_items(&mut (0..batch.len()).map(|row| batch.slot(*slot, row)), predicate)
+        }
+    })
+}
+
+/// `predicate` of a column of whole numbers and a whole number: the loop that most filters are.
+fn simple(column: &Column, predicate: &Predicate) -> Option<Vec<bool>> {
+    let (Data::Integers(_, numbers), None) = column.parts() else { return None };
+    let Predicate::Compare(comparison, Operand::Item(Item::Value(value))) = predicate else { return None };
+    let other = match value {
+        Value::I8(_) | Value::I16(_) | Value::I32(_) | Value::I64(_) => value.as_i64()?,
+        _ => return None,
+    };
+    let keep = |holds: fn(&i64, &i64) -> bool| numbers.iter().map(|number| holds(number, &other)).collect();
+    Some(keep(match comparison {
+        Comparison::Equal => i64::eq,
+        Comparison::NotEqual => i64::ne,
+        Comparison::Less => i64::lt,
+        Comparison::LessOrEqual => i64::le,
+        Comparison::Greater => i64::gt,
+        Comparison::GreaterOrEqual => i64::ge,
+    }))
+}
+
+fn marked(rows: &[u32], count: usize) -> Vec<bool> {
+    let mut marks = vec![false; count];
+    rows.iter().for_each(|row| marks[*row as usize] = true);
+    marks
+}
+
+/// Rows of which all tests hold.
+pub struct Filter(pub Vec<Test>);
+
+impl Step for Filter {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        input.take().map(|batch| passes(batch, &self.0, cx)).transpose()
+    }
+}
+
+/// Rows of which a predicate holds of what counts of them and of slots.
+pub struct WhereBy {
+    left: Option<usize>,
+    predicate: Predicate,
+    by: Vec<Projection>,
+}
+
+impl WhereBy {
+    /// Rows of which `predicate` holds of slot `left`, or of where they are; seen as `by` says, by turns: the first is for
+    /// the left side, the next for the first operand.
+    #[must_use]
+    pub fn new(left: Option<usize>, predicate: Predicate, by: Vec<Projection>) -> Self {
+        Self { left, predicate, by }
+    }
+
+    /// What counts of `column`, by the modulator whose turn it is.
+    fn seen(
+        &mut self,
+        turn: usize,
+        column: Column,
+        batch: &Batch,
+        cx: &mut Context<'_>,
+    ) -> Result<Vec<Option<Item>>> {
+        let turns = self.by.len().max(1);
+        match self.by.get_mut(turn % turns) {
+            Some(by) => by.of(&Batch { current: column, ..batch.clone() }, cx),
+            None => Ok((0..batch.len()).map(|row| column.get(row)).collect()),
+        }
+    }
+}
+
+impl Step for WhereBy {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input.take() else { return Ok(None) };
+        let slot = |slot: usize| {
+            batch.slots.get(slot).cloned().flatten().unwrap_or_else(|| Column::nothing(batch.len()))
+        };
+        let left = self.left.map_or_else(|| batch.current.clone(), slot);
+        let left = self.seen(0, left, &batch, cx)?;
+        let mut compared = Vec::new();
+        self.predicate.slots(&mut compared);
+        let mut right = Vec::with_capacity(compared.len());
+        for (turn, number) in (1..).zip(&compared) {
+            right.push((*number, self.seen(turn, slot(*number), &batch, cx)?));
+        }
+        let keep: Vec<bool> = left
+            .iter()
+            .enumerate()
+            .map(|(row, item)| {
+                let of = |number| right.iter().find(|(other, _)| *other == number)?.1[row].clone();
+                item.as_ref().is_some_and(|item| self.predicate.holds(item, &of))
+            })
+            .collect();
+        Ok(Some(batch.filter(&keep)))
+    }
+}
+
+/// Rows for which a traversal gives something, or nothing.
+pub struct Where {
+    child: Child,
+    gives: bool,
+}
+
+impl Where {
+    /// Rows for which `child` gives something, if `gives`; else those for which it doesn't.
+    #[must_use]
+    pub fn new(child: Child, gives: bool) -> Self {
+        Self { child, gives }
+    }
+}
+
+impl Step for Where {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input.take() else { return Ok(None) };
+        let keep: Vec<bool> =
+            self.child.exists(&batch, cx)?.into_iter().map(|gives| gives == self.gives).collect();
+        Ok(Some(batch.filter(&keep)))
+    }
+}
+
+/// Rows for which one of several traversals gives something.
+pub struct Any(pub Vec<Child>);
+
+impl Step for Any {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input.take() else { return Ok(None) };
+        let mut keep = vec![false; batch.len()];
+        for child in &mut self.0 {
+            // Those that are in already aren't asked again.
+            let left: Vec<u32> = (0..).zip(&keep).filter_map(|(row, keep)| (!keep).then_some(row)).collect();
+            let asked = batch.gather(&left.as_slice().into());
+            for (row, gives) in left.iter().zip(child.exists(&asked, cx)?) {
+                keep[*row as usize] = gives;
+            }
+        }
+        Ok(Some(batch.filter(&keep)))
+    }
+}
+
+/// Rows that are nowhere twice, or somewhere.
+pub struct SimplePath {
+    simple: bool,
+}
+
+impl SimplePath {
+    /// Rows that are nowhere twice, if `simple`; else those that are somewhere twice.
+    #[must_use]
+    pub fn new(simple: bool) -> Self {
+        Self { simple }
+    }
+}
+
+impl Step for SimplePath {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input.take() else { return Ok(None) };
+        let is_simple = |id| {
+            let mut seen = HashSet::new();
+            cx.paths.items_back(id).all(|item| seen.insert(item))
+        };
+        let keep: Vec<bool> =
+            batch.path.iter().flatten().map(|id| is_simple(*id) == self.simple).collect();
+        Ok(Some(batch.filter(&keep)))
+    }
+}

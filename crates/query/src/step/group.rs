@@ -1,0 +1,194 @@
+//! `group()` and `groupCount()`: by key, with what becomes of those of each.
+
+use crate::batch::Batch;
+use crate::batch::column::Column;
+use crate::execute::child::Child;
+use crate::execute::context::Context;
+use crate::execute::pipeline::Step;
+use crate::step::bound::ROW_BYTES;
+use crate::step::by::Projection;
+use crate::value::item::Item;
+use crate::value::map::ItemMap;
+use evergraph_graph::error::Result;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What becomes of those of a group.
+pub enum Gathered {
+    /// A list of what each is.
+    List(Projection),
+    /// How many they are.
+    Count,
+    /// What a traversal makes of all of them.
+    Traversal(Child),
+}
+
+/// Rows by origin and key.
+pub struct Groups {
+    key: Projection,
+    value: Gathered,
+    /// The number of each key of an origin, in the order they came.
+    numbers: HashMap<(u32, Item), u32>,
+    keys: Vec<(u32, Item)>,
+    counts: Vec<u64>,
+    lists: Vec<Vec<Item>>,
+    /// Rows that a traversal is to be run on, with their group as origin.
+    rows: Vec<Batch>,
+}
+
+impl Groups {
+    /// Groups by `key`.
+    #[must_use]
+    pub fn new(key: Projection, value: Gathered) -> Self {
+        Self {
+            key,
+            value,
+            numbers: HashMap::new(),
+            keys: Vec::new(),
+            counts: Vec::new(),
+            lists: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.numbers.clear();
+        self.keys.clear();
+        self.counts.clear();
+        self.lists.clear();
+        self.rows.clear();
+    }
+
+    /// Adds the rows of `batch`; one that has no key is left out.
+    ///
+    /// # Errors
+    /// What the key's traversal may meet; `limit`.
+    pub fn add(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<()> {
+        let keys = self.key.of(batch, cx)?;
+        let (mut rows, mut groups) = (Vec::new(), Vec::new());
+        let mut bytes = 0;
+        for (row, key) in keys.into_iter().enumerate() {
+            let Some(key) = key else { continue };
+            let origin = batch.origin[row];
+            let key_bytes = key.heap_bytes();
+            let next = self.keys.len() as u32;
+            let number = *self.numbers.entry((origin, key.clone())).or_insert(next);
+            if number == next {
+                self.keys.push((origin, key));
+                self.counts.push(0);
+                self.lists.push(Vec::new());
+                bytes += ROW_BYTES + 2 * key_bytes;
+            }
+            rows.push(row as u32);
+            groups.push(number);
+        }
+        match &mut self.value {
+            Gathered::Count => {
+                for (row, group) in rows.iter().zip(&groups) {
+                    let count = &mut self.counts[*group as usize];
+                    *count = count.checked_add(batch.bulk(*row as usize)).ok_or_else(crate::batch::too_many)?;
+                }
+            }
+            Gathered::List(by) => {
+                let values = by.of(batch, cx)?;
+                for (row, group) in rows.iter().zip(&groups) {
+                    let Some(value) = values[*row as usize].clone() else { continue };
+                    let times = usize::try_from(batch.bulk(*row as usize)).unwrap_or(usize::MAX);
+                    bytes = bytes.saturating_add(times.saturating_mul(size_of::<Item>() + value.heap_bytes()));
+                    cx.charge.hold(std::mem::take(&mut bytes))?;
+                    self.lists[*group as usize].extend(std::iter::repeat_n(value, times));
+                }
+            }
+            Gathered::Traversal(_) => {
+                bytes += rows.len() * ROW_BYTES;
+                let mut kept = batch.gather(&rows.into());
+                kept.origin = groups;
+                self.rows.push(kept);
+            }
+        }
+        cx.charge.hold(bytes)
+    }
+
+    /// The groups of each origin, below `origins`, as maps; in the order their keys came.
+    ///
+    /// # Errors
+    /// What the traversal of the groups may meet.
+    pub fn maps(&mut self, origins: u32, cx: &mut Context<'_>) -> Result<Vec<ItemMap>> {
+        let mut values: Vec<Option<Item>> = match &mut self.value {
+            Gathered::Count => self.counts.iter().map(|count| Some(Item::count(*count))).collect(),
+            Gathered::List(_) => {
+                self.lists.iter().map(|list| Some(Item::List(list.as_slice().into()))).collect()
+            }
+            Gathered::Traversal(child) => {
+                let mut values = vec![None; self.keys.len()];
+                if !self.rows.is_empty() {
+                    let rows = Batch::concat(&self.rows).sort_by_origin();
+                    child.run_grouped(rows, self.keys.len() as u32, cx, |batch| {
+                        for (item, group) in batch.current.items().zip(&batch.origin) {
+                            values[*group as usize].get_or_insert(item);
+                        }
+                        Ok(true)
+                    })?;
+                }
+                values
+            }
+        };
+        let mut maps = vec![ItemMap::new(); origins as usize];
+        for ((origin, key), value) in self.keys.iter().zip(&mut values) {
+            // A group of which nothing becomes isn't there.
+            if let Some(value) = value.take() {
+                maps[*origin as usize].insert(key.clone(), value);
+            }
+        }
+        Ok(maps)
+    }
+
+    /// The groups of all origins as one map.
+    ///
+    /// # Errors
+    /// As [`Groups::maps`].
+    pub fn map(&mut self, cx: &mut Context<'_>) -> Result<ItemMap> {
+        let origins = self.keys.iter().map(|(origin, _)| origin + 1).max().unwrap_or(1);
+        let maps = self.maps(origins, cx)?;
+        Ok(maps.into_iter().flat_map(ItemMap::into_entries).collect())
+    }
+}
+
+/// `group()`: a map of all, an origin.
+pub struct Group {
+    groups: Groups,
+    origins: u32,
+    finished: bool,
+}
+
+impl Group {
+    /// The map of `groups`.
+    #[must_use]
+    pub fn new(groups: Groups) -> Self {
+        Self { groups, origins: 1, finished: false }
+    }
+}
+
+impl Step for Group {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let Some(batch) = input.take() {
+            self.groups.add(&batch, cx)?;
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if std::mem::replace(&mut self.finished, true) {
+            return Ok(None);
+        }
+        let maps = self.groups.maps(self.origins, cx)?;
+        let items = maps.into_iter().map(|map| Item::Map(Arc::new(map))).collect();
+        Ok(Some(Batch::new(Column::of_items(items), (0..self.origins).collect())))
+    }
+
+    fn reset(&mut self, origins: u32) {
+        self.groups.clear();
+        (self.origins, self.finished) = (origins, false);
+    }
+}

@@ -1,0 +1,375 @@
+//! Maps: from each row to at most one item.
+
+use crate::batch::column::Column;
+use crate::batch::{Batch, Rows};
+use crate::execute::context::Context;
+use crate::execute::pipeline::Step;
+use crate::plan::operator::{MapShape, Name, Pop, Reducer, Selected, Sorting};
+use crate::step::barrier::Accumulator;
+use crate::step::by::Projection;
+use crate::step::element;
+use crate::value::item::{Item, Token};
+use crate::value::map::ItemMap;
+use crate::value::relation;
+use evergraph_graph::value::Value;
+use evergraph_graph::error::{Error, Result};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// What makes an item of a row, ready to run.
+pub enum Function {
+    /// Always this.
+    Constant(Item),
+    /// A part of an element.
+    Part(Projection),
+    /// What names stand for: one alone, or a map of several.
+    Select(Vec<Selected>, Vec<Projection>),
+    /// Where the traverser has been.
+    Path(Vec<Projection>),
+    /// How often the body around has run, so many repeats out.
+    Loops(usize),
+    /// All in a collection in one.
+    Reduce(Reducer),
+    /// The keys, or the values, of a map.
+    Column(bool),
+    /// So many of a collection, after so many.
+    Range(u64, u64),
+    /// The last of a collection.
+    Tail(u64),
+    /// A collection in order.
+    Order(Vec<(Projection, Sorting)>),
+    /// A collection, each once.
+    Dedup,
+    /// An element as a map.
+    ElementMap(MapShape, Vec<Projection>),
+    /// Several of what counts of a traverser, by name.
+    Project(Vec<Name>, Vec<Projection>),
+}
+
+/// One item, or none, of each row.
+pub struct Map(pub Function);
+
+impl Step for Map {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input.take() else { return Ok(None) };
+        if let Function::Constant(item) = &self.0 {
+            let column = Column::repeated(item.clone(), batch.len());
+            return Ok(Some(batch.follow(&Rows::All, column)));
+        }
+        let found = self.0.of(&batch, cx)?;
+        if found.iter().all(Option::is_some) {
+            let column = Column::of_items(found.into_iter().flatten().collect());
+            return Ok(Some(batch.follow(&Rows::All, column)));
+        }
+        let (rows, items): (Vec<u32>, Vec<Item>) =
+            (0..).zip(found).filter_map(|(row, item)| Some((row, item?))).unzip();
+        Ok(Some(batch.follow(&Rows::Some(rows.into()), Column::of_items(items))))
+    }
+}
+
+impl Function {
+    fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
+        let each = |of: &mut dyn FnMut(Item) -> Result<Option<Item>>| batch.current.items().map(of).collect();
+        match self {
+            Self::Constant(item) => Ok(vec![Some(item.clone()); batch.len()]),
+            Self::Part(projection) => projection.of(batch, cx),
+            Self::Select(names, by) => select(batch, names, by, cx),
+            Self::Path(by) => paths(batch, by, cx),
+            Self::Loops(out) => {
+                let loops = cx.loops.iter().rev().nth(*out).copied().unwrap_or(0);
+                Ok(vec![Some(Item::from(loops as i32)); batch.len()])
+            }
+            Self::Reduce(reducer) => each(&mut |item| reduce(item, reducer)),
+            Self::Column(keys) => each(&mut |item| column(&item, *keys).map(Some)),
+            Self::Range(skip, limit) => {
+                each(&mut |item| Ok(part(item, *skip as usize, skip.saturating_add(*limit) as usize)))
+            }
+            Self::Tail(count) => each(&mut |item| {
+                let length = length(&item);
+                Ok(part(item, length.saturating_sub(*count as usize), length))
+            }),
+            Self::Order(by) => batch.current.items().map(|item| order(item, by, cx)).collect(),
+            Self::Dedup => each(&mut |item| {
+                let Some(items) = item.elements() else { return Ok(Some(item)) };
+                let mut seen = HashSet::new();
+                let once: Vec<Item> = items.into_iter().filter(|item| seen.insert(item.clone())).collect();
+                Ok(Some(Item::Set(once.into())))
+            }),
+            Self::ElementMap(shape, by) => {
+                batch.current.items().map(|item| element_map(&item, shape, by, cx).map(Some)).collect()
+            }
+            Self::Project(names, by) => project(batch, names, by, cx),
+        }
+    }
+}
+
+/// What `names` stand for in each row; nothing where one of them stands for nothing.
+fn select(
+    batch: &Batch,
+    names: &[Selected],
+    by: &mut [Projection],
+    cx: &mut Context<'_>,
+) -> Result<Vec<Option<Item>>> {
+    let mut columns = Vec::with_capacity(names.len());
+    for (at, selected) in names.iter().enumerate() {
+        let found: Vec<Option<Item>> = (0..batch.len()).map(|row| named(batch, row, selected, cx)).collect();
+        let turns = by.len().max(1);
+        columns.push(match by.get_mut(at % turns) {
+            None => found,
+            Some(by) => of_found(batch, found, by, cx)?,
+        });
+    }
+    if let [_] = names {
+        return Ok(columns.pop().unwrap_or_default());
+    }
+    let map = |row: usize| {
+        let entry = |(selected, column): (&Selected, &Vec<Option<Item>>)| {
+            Some((Item::from(&*selected.name), column[row].clone()?))
+        };
+        let entries = names.iter().zip(&columns).map(entry).collect::<Option<ItemMap>>()?;
+        Some(Item::Map(Arc::new(entries)))
+    };
+    Ok((0..batch.len()).map(map).collect())
+}
+
+/// What `by` says of those that were found.
+fn of_found(
+    batch: &Batch,
+    found: Vec<Option<Item>>,
+    by: &mut Projection,
+    cx: &mut Context<'_>,
+) -> Result<Vec<Option<Item>>> {
+    let rows: Vec<u32> = (0..).zip(&found).filter_map(|(row, item)| item.as_ref().map(|_| row)).collect();
+    let mut there = batch.gather(&rows.as_slice().into());
+    there.current = Column::of_items(found.into_iter().flatten().collect());
+    let mut answers = vec![None; batch.len()];
+    rows.iter().zip(by.of(&there, cx)?).for_each(|(row, answer)| answers[*row as usize] = answer);
+    Ok(answers)
+}
+
+/// What one name stands for in a row: a key of the map that it is at, a side effect, a label.
+fn named(batch: &Batch, row: usize, selected: &Selected, cx: &Context<'_>) -> Option<Item> {
+    let here = batch.current.get(row);
+    let key = Item::from(&*selected.name);
+    let of_map = match &here {
+        Some(Item::Map(map)) => map.get(&key).cloned(),
+        Some(Item::Value(Value::Map(map))) => key.as_value().and_then(|key| map.get(key).cloned()).map(Item::Value),
+        _ => None,
+    };
+    if of_map.is_some() {
+        return of_map;
+    }
+    if let Some(number) = selected.side_effect {
+        return Some(cx.side_effects.item(number));
+    }
+    let on_path = || {
+        let path = batch.path.as_ref()?.get(row)?;
+        let mut all: Vec<Item> = cx.paths.labelled_back(*path, &selected.name).cloned().collect();
+        all.reverse();
+        Some(all)
+    };
+    match selected.pop {
+        Pop::Last => match selected.slot {
+            Some(slot) => batch.slot(slot, row),
+            None => on_path()?.pop(),
+        },
+        Pop::First => on_path()?.into_iter().next(),
+        Pop::All => on_path().map(|all| Item::List(all.into())),
+        Pop::Mixed => {
+            let mut all = on_path()?;
+            if all.len() > 1 { Some(Item::List(all.into())) } else { all.pop() }
+        }
+    }
+}
+
+/// Where each row has been, each step seen as `by` says, by turns.
+fn paths(batch: &Batch, by: &mut [Projection], cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
+    let mut found = Vec::with_capacity(batch.len());
+    for row in 0..batch.len() {
+        let id = batch.path.as_ref().and_then(|path| path.get(row)).copied();
+        let mut path = id.map(|id| cx.paths.path(id)).unwrap_or_else(|| crate::batch::path::Path::new(Vec::new()));
+        if !by.is_empty() {
+            let mut steps = Vec::with_capacity(path.steps().len());
+            for (at, (item, labels)) in path.steps().iter().enumerate() {
+                let turns = by.len();
+                let step = Batch::new(Column::of_items(vec![item.clone()]), vec![0]);
+                match by[at % turns].of(&step, cx)?.pop().flatten() {
+                    Some(item) => steps.push((item, labels.clone())),
+                    None => break,
+                }
+            }
+            if steps.len() < path.steps().len() {
+                found.push(None);
+                continue;
+            }
+            path = crate::batch::path::Path::new(steps);
+        }
+        found.push(Some(Item::Path(Arc::new(path))));
+    }
+    Ok(found)
+}
+
+fn reduce(item: Item, reducer: &Reducer) -> Result<Option<Item>> {
+    let items = match (&item, reducer) {
+        (Item::Map(map), Reducer::Count) => return Ok(Some(Item::count(map.len() as u64))),
+        (Item::Value(Value::Map(map)), Reducer::Count) => {
+            return Ok(Some(Item::count(map.as_slice().len() as u64)));
+        }
+        _ => item.elements().unwrap_or_else(|| vec![item]),
+    };
+    let mut accumulator = Accumulator::default();
+    items.into_iter().try_for_each(|item| accumulator.add_local(reducer, item))?;
+    accumulator.finish(reducer)
+}
+
+fn column(item: &Item, keys: bool) -> Result<Item> {
+    let chosen = |(key, value): (Item, Item)| if keys { key } else { value };
+    let items: Vec<Item> = match item {
+        Item::Map(map) => map.entries().iter().cloned().map(chosen).collect(),
+        Item::Value(Value::Map(map)) => {
+            let entries = map.as_slice().iter();
+            entries.map(|(key, value)| chosen((Item::Value(key.clone()), Item::Value(value.clone())))).collect()
+        }
+        Item::Entry(entry) => return Ok(chosen((**entry).clone())),
+        Item::Path(path) if !keys => path.items().cloned().collect(),
+        Item::Path(path) => {
+            let labels = |labels: &Option<crate::batch::path::Labels>| {
+                let names = labels.iter().flat_map(|labels| labels.iter());
+                Item::Set(names.map(|name| Item::from(&**name)).collect())
+            };
+            return Ok(Item::List(path.steps().iter().map(|(_, names)| labels(names)).collect()));
+        }
+        other => {
+            let what = if keys { "keys" } else { "values" };
+            return Err(Error::invalid(format!("select({what}) asks a map, an entry or a path, and met {}", other.kind())));
+        }
+    };
+    Ok(if keys { Item::Set(items.into()) } else { Item::List(items.into()) })
+}
+
+fn length(item: &Item) -> usize {
+    match item {
+        Item::Map(map) => map.len(),
+        Item::Value(Value::Map(map)) => map.as_slice().len(),
+        _ => item.elements().map_or(1, |items| items.len()),
+    }
+}
+
+/// The part `first..end` of a collection; a single item is a collection of itself. Nothing of an empty part of what
+/// isn't a collection.
+fn part(item: Item, first: usize, end: usize) -> Option<Item> {
+    let cut = |length: usize| first.min(length)..end.min(length).max(first.min(length));
+    let entries = |entries: &[(Item, Item)]| {
+        Item::Map(Arc::new(entries[cut(entries.len())].iter().cloned().collect()))
+    };
+    Some(match &item {
+        Item::Map(map) => entries(map.entries()),
+        Item::Value(Value::Map(map)) => {
+            let all: Vec<_> = map.as_slice().iter().cloned().collect();
+            entries(&all.into_iter().map(|(key, value)| (Item::Value(key), Item::Value(value))).collect::<Vec<_>>())
+        }
+        Item::Path(path) => {
+            let steps = &path.steps()[cut(path.steps().len())];
+            Item::Path(Arc::new(crate::batch::path::Path::new(steps.to_vec())))
+        }
+        Item::Set(items) => Item::Set(items[cut(items.len())].into()),
+        _ => match item.elements() {
+            Some(items) => Item::List(items[cut(items.len())].into()),
+            None => return (first == 0 && end > 0).then_some(item),
+        },
+    })
+}
+
+/// A collection in order: entries of a map by what `by` says of each.
+fn order(item: Item, by: &mut [(Projection, Sorting)], cx: &mut Context<'_>) -> Result<Option<Item>> {
+    let (items, is_map) = match &item {
+        Item::Map(map) => {
+            let entries = map.entries().iter().cloned();
+            (entries.map(|entry| Item::Entry(Arc::new(entry))).collect::<Vec<_>>(), true)
+        }
+        _ => match item.elements() {
+            Some(items) => (items, false),
+            None => return Ok(Some(item)),
+        },
+    };
+    let rows = Batch::new(Column::of_items(items.clone()), vec![0; items.len()]);
+    let mut columns = Vec::new();
+    for (by, sorting) in by {
+        columns.push((by.of(&rows, cx)?, *sorting));
+    }
+    let mut places: Vec<usize> =
+        (0..items.len()).filter(|row| columns.iter().all(|(column, _)| column[*row].is_some())).collect();
+    places.sort_by(|left, right| {
+        let by_column = columns.iter().map(|(column, sorting)| {
+            let [left, right] = [*left, *right].map(|row| column[row].as_ref().unwrap_or(&Item::Null));
+            match sorting {
+                Sorting::Ascending | Sorting::Shuffle => relation::order(left, right),
+                Sorting::Descending => relation::order(right, left),
+            }
+        });
+        by_column.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    });
+    let sorted = places.into_iter().map(|place| items[place].clone());
+    Ok(Some(if is_map {
+        let entries = sorted.filter_map(|item| match item {
+            Item::Entry(entry) => Some((*entry).clone()),
+            _ => None,
+        });
+        Item::Map(Arc::new(entries.collect()))
+    } else {
+        Item::List(sorted.collect())
+    }))
+}
+
+/// An element as a map from keys to values.
+fn element_map(item: &Item, shape: &MapShape, by: &mut [Projection], cx: &mut Context<'_>) -> Result<Item> {
+    let mut map = ItemMap::new();
+    let alone = Column::of_items(vec![item.clone()]);
+    if shape.tokens {
+        if let Some(id) = element::id(item) {
+            map.insert(Item::Token(Token::Id), id);
+        }
+        if let Some(label) = element::labels(&alone, cx)?.pop().flatten() {
+            map.insert(Item::Token(Token::Label), label);
+        }
+    }
+    let (_, found) = element::properties(&alone, &shape.keys, cx)?;
+    let catalogue = cx.catalogue();
+    let lists = shape.lists && matches!(item, Item::Vertex(_));
+    for property in found {
+        let key = Item::from(&*catalogue.key_name(property.key));
+        let value = Item::Value(property.value);
+        let value = if lists { Item::List([value].into()) } else { value };
+        let value = match by.first_mut() {
+            None => Some(value),
+            Some(by) => by.of(&Batch::new(Column::of_items(vec![value]), vec![0]), cx)?.pop().flatten(),
+        };
+        if let Some(value) = value {
+            map.insert(key, value);
+        }
+    }
+    Ok(Item::Map(Arc::new(map)))
+}
+
+/// Several of what counts of each row, by name; a name of which nothing does is left out.
+fn project(
+    batch: &Batch,
+    names: &[Name],
+    by: &mut [Projection],
+    cx: &mut Context<'_>,
+) -> Result<Vec<Option<Item>>> {
+    let mut maps = vec![ItemMap::new(); batch.len()];
+    for (at, name) in names.iter().enumerate() {
+        let turns = by.len().max(1);
+        let found = match by.get_mut(at % turns) {
+            Some(by) => by.of(batch, cx)?,
+            None => batch.current.items().map(Some).collect(),
+        };
+        for (map, item) in maps.iter_mut().zip(found) {
+            if let Some(item) = item {
+                map.insert(Item::from(&**name), item);
+            }
+        }
+    }
+    Ok(maps.into_iter().map(|map| Some(Item::Map(Arc::new(map)))).collect())
+}

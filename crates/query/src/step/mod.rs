@@ -1,0 +1,19 @@
+//! Steps: what does the operators of a plan, a family a module.
+
+pub mod barrier;
+pub mod bound;
+pub mod branch;
+pub mod build;
+pub mod by;
+pub mod dedup;
+pub mod element;
+pub mod expand;
+pub mod filter;
+pub mod group;
+pub mod map;
+pub mod order;
+pub mod repeat;
+pub mod side_effect;
+pub mod source;
+pub mod unfold;
+pub mod write;

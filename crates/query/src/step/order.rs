@@ -1,0 +1,93 @@
+//! `order()`: all rows of an origin, sorted.
+
+use crate::batch::Batch;
+use crate::execute::context::Context;
+use crate::execute::pipeline::Step;
+use crate::plan::operator::Sorting;
+use crate::step::bound::ROW_BYTES;
+use crate::step::by::Projection;
+use crate::value::item::Item;
+use crate::value::relation;
+use evergraph_graph::error::Result;
+use std::cmp::Ordering;
+use std::hash::{BuildHasher, RandomState};
+
+/// Sorts the rows of each origin.
+pub struct Order {
+    by: Vec<(Projection, Sorting)>,
+    waiting: Vec<Batch>,
+    /// What is left of the sorted rows, to be given in batches.
+    sorted: Option<(Batch, usize)>,
+}
+
+impl Order {
+    /// By the first of `by`, rows that are equal there by the next, and so on; else as they came.
+    #[must_use]
+    pub fn new(by: Vec<(Projection, Sorting)>) -> Self {
+        Self { by, waiting: Vec::new(), sorted: None }
+    }
+
+    fn sort(&mut self, cx: &mut Context<'_>) -> Result<Batch> {
+        let all = Batch::concat(&std::mem::take(&mut self.waiting));
+        let mut columns = Vec::with_capacity(self.by.len());
+        for (by, sorting) in &mut self.by {
+            let column = match sorting {
+                Sorting::Shuffle => by_chance(all.len()),
+                _ => by.of(&all, cx)?,
+            };
+            columns.push((column, *sorting));
+        }
+        // A row that has nothing to be sorted by is left out.
+        let productive = |row: usize| columns.iter().all(|(column, _)| column[row].is_some());
+        let mut rows: Vec<u32> = (0..all.len()).filter(|row| productive(*row)).map(|row| row as u32).collect();
+        let compare = |left: usize, right: usize| {
+            let by_column = columns.iter().map(|(column, sorting)| {
+                let [left, right] = [left, right].map(|row| column[row].as_ref().unwrap_or(&Item::Null));
+                match sorting {
+                    Sorting::Ascending | Sorting::Shuffle => relation::order(left, right),
+                    Sorting::Descending => relation::order(right, left),
+                }
+            });
+            by_column.fold(all.origin[left].cmp(&all.origin[right]), Ordering::then)
+        };
+        rows.sort_by(|left, right| compare(*left as usize, *right as usize));
+        Ok(all.gather(&rows.into()))
+    }
+}
+
+/// Numbers in no order, other ones each time.
+fn by_chance(rows: usize) -> Vec<Option<Item>> {
+    let random = RandomState::new();
+    (0..rows).map(|row| Some(Item::from(random.hash_one(row) as i64))).collect()
+}
+
+impl Step for Order {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let Some(batch) = input.take() {
+            cx.charge.hold(batch.len() * ROW_BYTES)?;
+            self.waiting.push(batch);
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if self.sorted.is_none() {
+            if self.waiting.is_empty() {
+                return Ok(None);
+            }
+            self.sorted = Some((self.sort(cx)?, 0));
+        }
+        let Some((all, given)) = &mut self.sorted else { return Ok(None) };
+        let end = all.len().min(*given + cx.charge.batch_rows());
+        if *given == end {
+            return Ok(None);
+        }
+        let part = all.slice(std::mem::replace(given, end), end);
+        Ok(Some(part))
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        self.waiting.clear();
+        self.sorted = None;
+    }
+}

@@ -1,0 +1,248 @@
+//! `repeat()`: a traversal again and again, in waves.
+//!
+//! ```text
+//!           enter                              body                      after
+//! rows ──> until before? ── yes ──> out      [ ... ] ──> loops + 1 ──> until after? ── yes ──> out
+//!          emit before?  ── yes ──> out too                            emit after?  ── yes ──> out too
+//!          the next wave, equal rows merged                            enter
+//! ```
+//!
+//! All rows of a wave have run as often, so `loops()` is one number, and a barrier or limit in the body counts within
+//! a loop. Rows that nobody can tell apart are one row that stands for several: so ten hops of 10^29 paths cost ten
+//! scans. Source: query.md, section 5; Kùzu's frontiers.
+
+use crate::batch::Batch;
+use crate::batch::path::PathId;
+use crate::execute::child::Child;
+use crate::execute::context::Context;
+use crate::execute::pipeline::{Pipeline, Step};
+use crate::step::bound::ROW_BYTES;
+use crate::value::item::Item;
+use evergraph_graph::error::Result;
+use std::collections::{HashMap, VecDeque};
+
+/// A question to the rows of a repeat.
+pub enum Ask {
+    /// Yes.
+    Yes,
+    /// Whether the body has run so often.
+    Times(u64),
+    /// Whether a traversal gives something.
+    Exists(Child),
+}
+
+impl Ask {
+    fn of(&mut self, batch: &Batch, loops: u32, cx: &mut Context<'_>) -> Result<Vec<bool>> {
+        match self {
+            Self::Yes => Ok(vec![true; batch.len()]),
+            Self::Times(times) => Ok(vec![u64::from(loops) >= *times; batch.len()]),
+            Self::Exists(child) => {
+                cx.loops.push(loops);
+                let answers = child.exists(batch, cx);
+                cx.loops.pop();
+                answers
+            }
+        }
+    }
+}
+
+/// A traversal again and again.
+pub struct Repeat {
+    body: Pipeline,
+    /// When it ends, and whether that is asked before the body.
+    until: Option<(Ask, bool)>,
+    /// Which go on besides staying, and whether that is asked before the body.
+    emit: Option<(Ask, bool)>,
+    origins: u32,
+    loops: u32,
+    /// Rows of the next wave.
+    next: Vec<Batch>,
+    /// Rows of this wave that the body has not had yet.
+    wave: VecDeque<Batch>,
+    running: bool,
+    out: VecDeque<Batch>,
+}
+
+impl Repeat {
+    /// `body` until `until` says so, with what `emit` says on the way.
+    #[must_use]
+    pub fn new(body: Pipeline, until: Option<(Ask, bool)>, emit: Option<(Ask, bool)>) -> Self {
+        Self {
+            body,
+            until,
+            emit,
+            origins: 1,
+            loops: 0,
+            next: Vec::new(),
+            wave: VecDeque::new(),
+            running: false,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// Rows before the body, which has run `loops` times for them.
+    fn enter(&mut self, batch: Batch, loops: u32, cx: &mut Context<'_>) -> Result<()> {
+        let Some(batch) = self.leave(batch, loops, true, cx)? else { return Ok(()) };
+        cx.charge.hold(batch.len() * ROW_BYTES)?;
+        self.next.push(batch);
+        Ok(())
+    }
+
+    /// Rows after the body, which has run `loops` times for them.
+    fn after(&mut self, batch: Batch, loops: u32, cx: &mut Context<'_>) -> Result<()> {
+        match self.leave(batch, loops, false, cx)? {
+            Some(batch) => self.enter(batch, loops, cx),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets out what ends or is emitted at this point; the rest stays.
+    fn leave(
+        &mut self,
+        mut batch: Batch,
+        loops: u32,
+        before: bool,
+        cx: &mut Context<'_>,
+    ) -> Result<Option<Batch>> {
+        if let Some((until, asked_before)) = &mut self.until
+            && *asked_before == before
+        {
+            let ends = until.of(&batch, loops, cx)?;
+            let stays: Vec<bool> = ends.iter().map(|ends| !ends).collect();
+            self.out.push_back(batch.clone().filter(&ends));
+            batch = batch.filter(&stays);
+        }
+        if batch.is_empty() {
+            return Ok(None);
+        }
+        if let Some((emit, asked_before)) = &mut self.emit
+            && *asked_before == before
+        {
+            let goes = emit.of(&batch, loops, cx)?;
+            self.out.push_back(batch.clone().filter(&goes));
+        }
+        Ok(Some(batch))
+    }
+
+    /// The next rows that come out once all input is there.
+    fn advance(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        loop {
+            while let Some(batch) = self.out.pop_front() {
+                if !batch.is_empty() {
+                    return Ok(Some(batch));
+                }
+            }
+            if !self.running {
+                if self.next.is_empty() {
+                    return Ok(None);
+                }
+                let rows: usize = self.next.iter().map(Batch::len).sum();
+                self.wave = merged(std::mem::take(&mut self.next), cx.charge.batch_rows()).into();
+                cx.charge.free(rows * ROW_BYTES);
+                self.body.reset(self.origins);
+                self.running = true;
+            }
+            cx.loops.push(self.loops);
+            let made = self.run(cx);
+            cx.loops.pop();
+            match made? {
+                Some(batch) => self.after(batch, self.loops + 1, cx)?,
+                None => {
+                    self.running = false;
+                    self.loops += 1;
+                }
+            }
+        }
+    }
+
+    /// The next that comes of this wave; `None` at its end.
+    fn run(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        loop {
+            let ended = self.wave.is_empty();
+            if let Some(batch) = self.body.pull(ended, cx)? {
+                return Ok(Some(batch));
+            }
+            match self.wave.pop_front() {
+                Some(batch) => self.body.push(batch),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+impl Step for Repeat {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let Some(batch) = input.take() {
+            self.enter(batch, 0, cx)?;
+        }
+        Ok(self.out.pop_front())
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        self.advance(cx)
+    }
+
+    fn reset(&mut self, origins: u32) {
+        self.body.reset(origins);
+        (self.origins, self.loops, self.running) = (origins, 0, false);
+        self.next.clear();
+        self.wave.clear();
+        self.out.clear();
+    }
+}
+
+/// What tells two rows apart.
+type Identity = (u32, Vec<Option<Item>>, Option<PathId>);
+
+/// The rows of `batches`, of which those that nobody can tell apart are one that stands for all of them, the first
+/// keeping its place; by ascending origin, in batches of at most `rows_max`.
+fn merged(batches: Vec<Batch>, rows_max: usize) -> Vec<Batch> {
+    let all = Batch::concat(&batches).sort_by_origin();
+    let alone = all.path.is_none() && all.sack.is_none() && all.slots.iter().all(Option::is_none);
+    let (rows, bulks) = match all.current.vertices().filter(|_| alone) {
+        Some(vertices) => {
+            let identities = vertices.iter().zip(&all.origin).map(|(vertex, origin)| (*origin, *vertex));
+            once(identities, &all)
+        }
+        None => once((0..all.len()).map(|row| identity(&all, row)), &all),
+    };
+    let Some((rows, bulks)) = rows.zip(bulks) else { return cut(&all, rows_max) };
+    let mut fewer = all.gather(&rows.into());
+    fewer.bulk = Some(bulks);
+    cut(&fewer, rows_max)
+}
+
+fn identity(batch: &Batch, row: usize) -> Identity {
+    let mut items = vec![batch.current.get(row), batch.sack.as_ref().and_then(|sack| sack.get(row))];
+    items.extend((0..batch.slots.len()).map(|slot| batch.slot(slot, row)));
+    (batch.origin[row], items, batch.path.as_ref().map(|path| path[row]))
+}
+
+/// The first row of each identity and for how many it stands; nothing if all differ, or their sum would overflow.
+fn once<T: Eq + std::hash::Hash>(
+    identities: impl Iterator<Item = T>,
+    batch: &Batch,
+) -> (Option<Vec<u32>>, Option<Vec<u64>>) {
+    let mut places: HashMap<T, usize> = HashMap::with_capacity(batch.len());
+    let (mut rows, mut bulks): (Vec<u32>, Vec<u64>) = (Vec::new(), Vec::new());
+    for (row, identity) in identities.enumerate() {
+        let place = *places.entry(identity).or_insert(rows.len());
+        match bulks.get_mut(place) {
+            None => {
+                rows.push(row as u32);
+                bulks.push(batch.bulk(row));
+            }
+            Some(bulk) => match bulk.checked_add(batch.bulk(row)) {
+                Some(sum) => *bulk = sum,
+                // What one row can't stand for stays several rows.
+                None => return (None, None),
+            },
+        }
+    }
+    if rows.len() == batch.len() { (None, None) } else { (Some(rows), Some(bulks)) }
+}
+
+fn cut(all: &Batch, rows_max: usize) -> Vec<Batch> {
+    let starts = (0..all.len()).step_by(rows_max.max(1));
+    starts.map(|first| all.slice(first, all.len().min(first + rows_max))).collect()
+}

@@ -1,0 +1,215 @@
+//! `V()`, `E()`, `inject()`: where traversers come from.
+
+use crate::batch::column::{Column, Data};
+use crate::batch::{Batch, Rows};
+use crate::execute::context::Context;
+use crate::execute::pipeline::Step;
+use crate::plan::operator::{Name, Scan, Test};
+use crate::step::element;
+use crate::step::filter::passes;
+use crate::value::item::Item;
+use evergraph_graph::id::{EdgeId, LabelId, VertexId};
+use evergraph_graph::view::{EdgeCursor, VertexCursor};
+use evergraph_graph::error::{Error, Result};
+
+/// Vertices of the graph for each row.
+pub struct Vertices {
+    scan: Scan,
+    row: usize,
+    cursor: VertexCursor,
+    /// What is left of the ids that were named.
+    named: Option<std::vec::IntoIter<VertexId>>,
+}
+
+impl Vertices {
+    /// Vertices that `scan` names.
+    #[must_use]
+    pub fn new(scan: Scan) -> Self {
+        Self { scan, row: 0, cursor: VertexCursor::default(), named: None }
+    }
+
+    fn next(&mut self, limit: usize, cx: &Context<'_>) -> Result<Vec<VertexId>> {
+        let mut vertices = Vec::new();
+        if let Some(ids) = &self.scan.ids {
+            if self.named.is_none() {
+                self.named = Some(live_vertices(ids, cx)?.into_iter());
+            }
+            let named = self.named.get_or_insert_default();
+            vertices.extend(named.take(limit));
+            self.cursor.done = named.len() == 0;
+            return Ok(vertices);
+        }
+        match labels(&self.scan.tests, |name| cx.catalogue().label(name)) {
+            Some(labels) if labels.is_empty() => self.cursor.done = true,
+            labels => cx.view().scan_vertices(labels.as_deref(), &mut self.cursor, limit, &mut vertices)?,
+        }
+        Ok(vertices)
+    }
+}
+
+impl Step for Vertices {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input else { return Ok(None) };
+        let found = self.next(cx.charge.batch_rows(), cx)?;
+        let rows = Rows::Some(vec![self.row as u32; found.len()].into());
+        let made = batch.clone().follow(&rows, Column::new(Data::Vertices(found)));
+        if self.cursor.done {
+            (self.cursor, self.named) = (VertexCursor::default(), None);
+            self.row += 1;
+            if self.row == batch.len() {
+                self.row = 0;
+                *input = None;
+            }
+        }
+        passes(made, &self.scan.tests, cx).map(Some)
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        (self.row, self.cursor, self.named) = (0, VertexCursor::default(), None);
+    }
+}
+
+/// Edges of the graph for each row.
+pub struct Edges {
+    scan: Scan,
+    row: usize,
+    cursor: EdgeCursor,
+    named: Option<std::vec::IntoIter<EdgeId>>,
+}
+
+impl Edges {
+    /// Edges that `scan` names.
+    #[must_use]
+    pub fn new(scan: Scan) -> Self {
+        Self { scan, row: 0, cursor: EdgeCursor::default(), named: None }
+    }
+
+    fn next(&mut self, limit: usize, cx: &Context<'_>) -> Result<Vec<EdgeId>> {
+        let mut edges = Vec::new();
+        if let Some(ids) = &self.scan.ids {
+            if self.named.is_none() {
+                self.named = Some(live_edges(ids, cx)?.into_iter());
+            }
+            let named = self.named.get_or_insert_default();
+            edges.extend(named.take(limit));
+            self.cursor.done = named.len() == 0;
+            return Ok(edges);
+        }
+        match labels(&self.scan.tests, |name| cx.catalogue().edge_type(name)) {
+            Some(types) if types.is_empty() => self.cursor.done = true,
+            types => cx.view().scan_edges(types.as_deref(), &mut self.cursor, limit, &mut edges)?,
+        }
+        Ok(edges)
+    }
+}
+
+impl Step for Edges {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input else { return Ok(None) };
+        let found = self.next(cx.charge.batch_rows(), cx)?;
+        let rows = Rows::Some(vec![self.row as u32; found.len()].into());
+        let made = batch.clone().follow(&rows, Column::new(Data::Edges(found)));
+        if self.cursor.done {
+            (self.cursor, self.named) = (EdgeCursor::default(), None);
+            self.row += 1;
+            if self.row == batch.len() {
+                self.row = 0;
+                *input = None;
+            }
+        }
+        passes(made, &self.scan.tests, cx).map(Some)
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        (self.row, self.cursor, self.named) = (0, EdgeCursor::default(), None);
+    }
+}
+
+/// The labels or types that alone can pass, if a test names them.
+fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>) -> Option<Vec<T>> {
+    let names = tests.iter().find_map(|test| match test {
+        Test::Label(predicate) => predicate.only(),
+        _ => None,
+    })?;
+    let names = names.iter().filter_map(Item::as_str);
+    let mut numbers: Vec<T> = names.filter_map(|name| number(&Name::from(name))).collect();
+    numbers.sort();
+    numbers.dedup();
+    Some(numbers)
+}
+
+/// The vertices of `ids` that are there, in their order.
+fn live_vertices(ids: &[Item], cx: &Context<'_>) -> Result<Vec<VertexId>> {
+    let vertices = ids.iter().map(vertex_of_id).collect::<Result<Vec<_>>>()?;
+    let vertices: Vec<VertexId> = vertices.into_iter().flatten().collect();
+    let mut labels: Vec<Option<LabelId>> = Vec::new();
+    cx.view().labels(&vertices, &mut labels)?;
+    Ok(vertices.into_iter().zip(labels).filter_map(|(vertex, label)| label.map(|_| vertex)).collect())
+}
+
+fn vertex_of_id(id: &Item) -> Result<Option<VertexId>> {
+    match id {
+        Item::Vertex(vertex) => Ok(Some(*vertex)),
+        Item::Value(value) => {
+            let whole = value.as_i64().or_else(|| value.as_f64().filter(|id| id.fract() == 0.0).map(|id| id as i64));
+            let number = whole.or_else(|| value.as_str().and_then(|text| text.parse().ok()));
+            Ok(number.and_then(|number| u32::try_from(number).ok()).map(VertexId))
+        }
+        Item::Null => Ok(None),
+        _ => Err(Error::invalid("the id of a vertex is a number, or the vertex itself")),
+    }
+}
+
+/// The edges of `ids` that are there, in their order.
+fn live_edges(ids: &[Item], cx: &Context<'_>) -> Result<Vec<EdgeId>> {
+    let edge = |id: &Item| match id {
+        Item::Edge(edge) => Ok(Some(*edge)),
+        Item::Value(value) => Ok(value.as_str().and_then(element::edge_of_text)),
+        Item::Null => Ok(None),
+        _ => Err(Error::invalid("the id of an edge is a text as id() gives it, or the edge itself")),
+    };
+    let edges = ids.iter().map(edge).collect::<Result<Vec<_>>>()?;
+    let edges: Vec<EdgeId> = edges.into_iter().flatten().collect();
+    let mut found = Vec::new();
+    cx.view().has_edges(&edges, &mut found)?;
+    Ok(edges.into_iter().zip(found).filter_map(|(edge, found)| found.then_some(edge)).collect())
+}
+
+/// Items, before the traversers that come.
+pub struct Inject {
+    items: Vec<Item>,
+    given: bool,
+    origins: u32,
+}
+
+impl Inject {
+    /// These items.
+    #[must_use]
+    pub fn new(items: Vec<Item>) -> Self {
+        Self { items, given: false, origins: 1 }
+    }
+
+    fn give(&mut self) -> Option<Batch> {
+        if std::mem::replace(&mut self.given, true) || self.items.is_empty() {
+            return None;
+        }
+        let times = self.origins as usize;
+        let items = (0..times).flat_map(|_| self.items.iter().cloned()).collect();
+        let origin = (0..self.origins).flat_map(|origin| vec![origin; self.items.len()]).collect();
+        Some(Batch::new(Column::of_items(items), origin))
+    }
+}
+
+impl Step for Inject {
+    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        Ok(self.give().or_else(|| input.take()))
+    }
+
+    fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        Ok(self.give())
+    }
+
+    fn reset(&mut self, origins: u32) {
+        (self.given, self.origins) = (false, origins);
+    }
+}

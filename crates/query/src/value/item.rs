@@ -1,0 +1,199 @@
+//! `Item`: what a traverser can be at, in 24 bytes.
+//!
+//! ```text
+//! stored     null · a value (evergraph_graph::value, nineteen types, widths kept)
+//! elements   vertex · edge · property of a vertex · property of an edge or of such a property
+//! made       list · set · map · entry of a map · path · tree
+//! tokens     T.id and so on as keys of maps · a direction
+//! ```
+//!
+//! What is made lies behind an [`Arc`]: rows share it, and a copy of an item is a copy of a pointer. Collections of
+//! items keep the order they were made in, as TinkerPop's do; a collection that was stored is a [`Value`] until
+//! a step looks into it.
+
+use crate::batch::path::Path;
+use crate::value::map::ItemMap;
+use crate::value::tree::Tree;
+use evergraph_graph::id::Direction;
+use evergraph_graph::id::{EdgeId, KeyId, VertexId};
+use evergraph_graph::value::Value;
+use std::sync::Arc;
+
+/// What a traverser is at.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// Nothing that is something: `inject(null)`. An expression without a result is no item at all.
+    Null,
+    /// A value as properties hold it.
+    Value(Value),
+    /// A vertex.
+    Vertex(VertexId),
+    /// An edge.
+    Edge(EdgeId),
+    /// A property, with the element that owns it.
+    Property(Arc<Property>),
+    /// Items in order.
+    List(Arc<[Item]>),
+    /// Different items, in the order they came.
+    Set(Arc<[Item]>),
+    /// Items by key, in the order they came.
+    Map(Arc<ItemMap>),
+    /// One key of a map and what it leads to.
+    Entry(Arc<(Item, Item)>),
+    /// Where a traverser has been.
+    Path(Arc<Path>),
+    /// Paths laid over each other.
+    Tree(Arc<Tree>),
+    /// A part of every element, as a key.
+    Token(Token),
+    /// A direction, as a key.
+    Direction(Direction),
+}
+
+// Columns of items count on it.
+const _: () = assert!(size_of::<Item>() == 24 && size_of::<Option<Item>>() == 24);
+
+/// What every element has: keys of `valueMap(true)` and `by(T.id)`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Token {
+    /// Its id.
+    Id,
+    /// Its label or type.
+    Label,
+    /// The key of a property.
+    Key,
+    /// The value of a property.
+    Value,
+}
+
+/// Who owns a property.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Owner {
+    /// A vertex.
+    Vertex(VertexId),
+    /// An edge.
+    Edge(EdgeId),
+}
+
+/// A property of a vertex or an edge, as it was read.
+///
+/// Two are the same if owner, key and value are: equal values of two owners are two properties.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Property {
+    /// Whose it is.
+    pub owner: Owner,
+    /// Its key.
+    pub key: KeyId,
+    /// Its value.
+    pub value: Value,
+}
+
+impl Item {
+    /// The value, if this is one.
+    #[must_use]
+    pub fn as_value(&self) -> Option<&Value> {
+        match self {
+            Self::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The truth, if this is one.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        self.as_value().and_then(Value::as_bool)
+    }
+
+    /// The text, if this is one.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        self.as_value().and_then(Value::as_str)
+    }
+
+    /// The vertex, if this is one.
+    #[must_use]
+    pub fn as_vertex(&self) -> Option<VertexId> {
+        match self {
+            Self::Vertex(vertex) => Some(*vertex),
+            _ => None,
+        }
+    }
+
+    /// The number of things, as an `i64`: what `count()` says.
+    #[must_use]
+    pub fn count(count: u64) -> Self {
+        Self::Value(Value::I64(i64::try_from(count).unwrap_or(i64::MAX)))
+    }
+
+    /// The items inside a list or set, made or stored. `None` of anything else.
+    #[must_use]
+    pub fn elements(&self) -> Option<Vec<Item>> {
+        let stored = |values: &[Value]| values.iter().cloned().map(Item::Value).collect();
+        match self {
+            Self::List(items) | Self::Set(items) => Some(items.to_vec()),
+            Self::Value(Value::List(list)) => Some(stored(list.as_slice())),
+            Self::Value(Value::Set(set)) => Some(stored(set.as_slice())),
+            Self::Path(path) => Some(path.items().cloned().collect()),
+            _ => None,
+        }
+    }
+
+    /// Bytes on the heap that the item owns or shares, about: what a charge counts beside its 24. What is shared
+    /// counts each time that it is met.
+    ///
+    /// Cost: one visit to everything inside.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let inside = |items: &[Item]| -> usize {
+            items.iter().map(|item| size_of::<Item>() + item.heap_bytes()).sum()
+        };
+        match self {
+            Self::Value(value) => value.heap_bytes(),
+            Self::Property(property) => size_of::<Property>() + property.value.heap_bytes(),
+            Self::List(items) | Self::Set(items) => inside(items),
+            Self::Map(map) => map.heap_bytes(),
+            Self::Entry(entry) => 2 * size_of::<Item>() + entry.0.heap_bytes() + entry.1.heap_bytes(),
+            Self::Path(path) => path.heap_bytes(),
+            Self::Tree(tree) => tree.heap_bytes(),
+            Self::Null | Self::Vertex(_) | Self::Edge(_) | Self::Token(_) | Self::Direction(_) => 0,
+        }
+    }
+}
+
+impl<T: Into<Value>> From<T> for Item {
+    fn from(value: T) -> Self {
+        Self::Value(value.into())
+    }
+}
+
+impl Item {
+    /// The edge, if this is one.
+    #[must_use]
+    pub fn as_edge(&self) -> Option<EdgeId> {
+        match self {
+            Self::Edge(edge) => Some(*edge),
+            _ => None,
+        }
+    }
+
+    /// What it is, for people: "a vertex", "an int".
+    #[must_use]
+    pub fn kind(&self) -> String {
+        let kind = match self {
+            Self::Null => "null",
+            Self::Value(value) => return format!("a value of type {}", value.value_type()),
+            Self::Vertex(_) => "a vertex",
+            Self::Edge(_) => "an edge",
+            Self::Property(_) => "a property",
+            Self::List(_) => "a list",
+            Self::Set(_) => "a set",
+            Self::Map(_) => "a map",
+            Self::Entry(_) => "an entry of a map",
+            Self::Path(_) => "a path",
+            Self::Tree(_) => "a tree",
+            Self::Token(_) => "a token",
+            Self::Direction(_) => "a direction",
+        };
+        kind.to_owned()
+    }
+}

@@ -1,0 +1,294 @@
+//! The four relations of Gremlin between items: which are the same, equal, before one another.
+//!
+//! | relation | used by | 1 and 1.0 | NaN and NaN | a number and a text |
+//! |---|---|---|---|---|
+//! | same (`==` in Rust) | `dedup`, `group`, sets, keys of maps | two | one | two |
+//! | [`equal`] | `eq`, `neq`, `within` | equal | not equal | not equal |
+//! | [`compare`] | `lt`, `lte`, `gt`, `gte` | equal | neither | neither |
+//! | [`order`] | `order()`, `min`, `max` of texts | side by side | side by side, last of numbers | numbers first |
+//!
+//! What `compare` says nothing about is false for `lt` and for `gte` alike. Source: TinkerPop 3.8's Gremlin semantics,
+//! "Comparability, Equality, Orderability, and Equivalence".
+
+use crate::value::item::{Item, Owner, Property};
+use evergraph_graph::value::Value;
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+
+/// Whether `eq` holds.
+#[must_use]
+pub fn equal(left: &Item, right: &Item) -> bool {
+    if let (Item::Value(left), Item::Value(right)) = (left, right)
+        && !is_collection(left)
+        && !is_collection(right)
+    {
+        return comparable_values(left, right) && left.compare_alike(right) == Some(Ordering::Equal);
+    }
+    comparable(left, right) && order(left, right).is_eq()
+}
+
+/// The order of two items of one kind, `None` where there is none: other kinds, NaN.
+#[must_use]
+pub fn compare(left: &Item, right: &Item) -> Option<Ordering> {
+    if let (Item::Value(left), Item::Value(right)) = (left, right)
+        && !is_collection(left)
+        && !is_collection(right)
+    {
+        return comparable_values(left, right).then(|| left.compare_alike(right)).flatten();
+    }
+    comparable(left, right).then(|| order(left, right))
+}
+
+/// The order of any two items: by kind, then within it. `Equal` for numbers of equal value, whatever their widths.
+#[must_use]
+pub fn order(left: &Item, right: &Item) -> Ordering {
+    let (kind, other) = (Kind::of(left), Kind::of(right));
+    if kind != other {
+        return kind.cmp(&other);
+    }
+    match (left, right) {
+        (Item::Value(left), Item::Value(right)) if !is_collection(left) => left.compare_content(right),
+        (Item::Vertex(left), Item::Vertex(right)) => left.cmp(right),
+        (Item::Edge(left), Item::Edge(right)) => left.cmp(right),
+        (Item::Property(left), Item::Property(right)) => order_properties(left, right),
+        (Item::Entry(left), Item::Entry(right)) => order_entries(left, right),
+        (Item::Token(left), Item::Token(right)) => left.cmp(right),
+        (Item::Direction(left), Item::Direction(right)) => left.cmp(right),
+        _ => match (entries(left), entries(right)) {
+            (Some(mut left), Some(mut right)) => {
+                left.sort_by(order_entries);
+                right.sort_by(order_entries);
+                lexicographic(&left, &right, order_entries)
+            }
+            _ => {
+                let (mut left, mut right) =
+                    (left.elements().unwrap_or_default(), right.elements().unwrap_or_default());
+                if kind == Kind::Set {
+                    left.sort_by(order);
+                    right.sort_by(order);
+                }
+                lexicographic(&left, &right, order)
+            }
+        },
+    }
+}
+
+/// Whether two numbers, or two items of one kind, can stand in an order that `lt` may ask for.
+fn comparable(left: &Item, right: &Item) -> bool {
+    let kind = Kind::of(left);
+    if kind != Kind::of(right) {
+        return false;
+    }
+    match (left, right) {
+        (Item::Value(left), Item::Value(right)) if !is_collection(left) && !is_collection(right) => {
+            comparable_values(left, right)
+        }
+        (Item::Property(left), Item::Property(right)) => comparable_values(&left.value, &right.value),
+        (Item::Entry(left), Item::Entry(right)) => {
+            comparable(&left.0, &right.0) && comparable(&left.1, &right.1)
+        }
+        _ => match (entries(left), entries(right)) {
+            (Some(mut left), Some(mut right)) => {
+                left.sort_by(order_entries);
+                right.sort_by(order_entries);
+                let alike = |((key, value), (other_key, other_value)): (&(Item, Item), &(Item, Item))| {
+                    comparable(key, other_key) && comparable(value, other_value)
+                };
+                left.len() == right.len() && left.iter().zip(&right).all(alike)
+            }
+            _ => match (left.elements(), right.elements()) {
+                (Some(mut left), Some(mut right)) => {
+                    if kind == Kind::Set {
+                        left.sort_by(order);
+                        right.sort_by(order);
+                    }
+                    left.len() == right.len()
+                        && left.iter().zip(&right).all(|(left, right)| comparable(left, right))
+                }
+                _ => true,
+            },
+        },
+    }
+}
+
+fn comparable_values(left: &Value, right: &Value) -> bool {
+    !is_nan(left) && !is_nan(right)
+}
+
+fn is_nan(value: &Value) -> bool {
+    match value {
+        Value::F32(number) => number.is_nan(),
+        Value::F64(number) => number.is_nan(),
+        _ => false,
+    }
+}
+
+fn is_collection(value: &Value) -> bool {
+    matches!(value, Value::List(_) | Value::Set(_) | Value::Map(_))
+}
+
+/// The entries of a map, made or stored.
+fn entries(item: &Item) -> Option<Vec<(Item, Item)>> {
+    match item {
+        Item::Map(map) => Some(map.entries().to_vec()),
+        Item::Value(Value::Map(map)) => {
+            let entries = map.as_slice().iter();
+            Some(entries.map(|(key, value)| (Item::Value(key.clone()), Item::Value(value.clone()))).collect())
+        }
+        _ => None,
+    }
+}
+
+fn order_entries(left: &(Item, Item), right: &(Item, Item)) -> Ordering {
+    order(&left.0, &right.0).then_with(|| order(&left.1, &right.1))
+}
+
+/// Properties of vertices are elements, and ordered as those are, by what they are of; those of edges by key, value.
+fn order_properties(left: &Property, right: &Property) -> Ordering {
+    let content = |left: &Property, right: &Property| {
+        left.key.cmp(&right.key).then_with(|| left.value.compare_content(&right.value))
+    };
+    match (left.owner, right.owner) {
+        (Owner::Vertex(owner), Owner::Vertex(other)) => owner.cmp(&other).then_with(|| content(left, right)),
+        _ => content(left, right),
+    }
+}
+
+fn lexicographic<T>(left: &[T], right: &[T], order: impl Fn(&T, &T) -> Ordering) -> Ordering {
+    let different = left.iter().zip(right).map(|(left, right)| order(left, right)).find(|found| found.is_ne());
+    different.unwrap_or_else(|| left.len().cmp(&right.len()))
+}
+
+/// The kinds in the order of `order()`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Null,
+    Bool,
+    Number,
+    Date,
+    Text,
+    Uuid,
+    Vertex,
+    Edge,
+    VertexProperty,
+    Property,
+    Path,
+    Set,
+    List,
+    Map,
+    Entry,
+    Bytes,
+    Duration,
+    Tree,
+    Token,
+    Direction,
+}
+
+impl Kind {
+    fn of(item: &Item) -> Self {
+        match item {
+            Item::Null => Self::Null,
+            Item::Value(value) => Self::of_value(value),
+            Item::Vertex(_) => Self::Vertex,
+            Item::Edge(_) => Self::Edge,
+            Item::Property(property) => match property.owner {
+                Owner::Vertex(_) => Self::VertexProperty,
+                Owner::Edge(_) => Self::Property,
+            },
+            Item::List(_) => Self::List,
+            Item::Set(_) => Self::Set,
+            Item::Map(_) => Self::Map,
+            Item::Entry(_) => Self::Entry,
+            Item::Path(_) => Self::Path,
+            Item::Tree(_) => Self::Tree,
+            Item::Token(_) => Self::Token,
+            Item::Direction(_) => Self::Direction,
+        }
+    }
+
+    fn of_value(value: &Value) -> Self {
+        match value {
+            Value::Bool(_) => Self::Bool,
+            Value::I8(_)
+            | Value::I16(_)
+            | Value::I32(_)
+            | Value::I64(_)
+            | Value::F32(_)
+            | Value::F64(_)
+            | Value::BigInteger(_)
+            | Value::Decimal(_) => Self::Number,
+            Value::Char(_) | Value::String(_) => Self::Text,
+            Value::Bytes(_) => Self::Bytes,
+            Value::Date(_) | Value::DateTime(_) => Self::Date,
+            Value::Duration(_) => Self::Duration,
+            Value::Uuid(_) => Self::Uuid,
+            Value::List(_) => Self::List,
+            Value::Set(_) => Self::Set,
+            Value::Map(_) => Self::Map,
+        }
+    }
+}
+
+impl PartialEq for Item {
+    /// Whether grouping and `dedup` take them for one.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Null, Self::Null) => true,
+            (Self::Value(left), Self::Value(right)) => left == right,
+            (Self::Vertex(left), Self::Vertex(right)) => left == right,
+            (Self::Edge(left), Self::Edge(right)) => left == right,
+            (Self::Property(left), Self::Property(right)) => left == right,
+            (Self::Entry(left), Self::Entry(right)) => left == right,
+            (Self::Path(left), Self::Path(right)) => left == right,
+            (Self::Tree(left), Self::Tree(right)) => left == right,
+            (Self::Token(left), Self::Token(right)) => left == right,
+            (Self::Direction(left), Self::Direction(right)) => left == right,
+            _ => {
+                let kind = Kind::of(self);
+                if kind != Kind::of(other) {
+                    return false;
+                }
+                match (self, other) {
+                    (Self::Map(left), Self::Map(right)) => left == right,
+                    (Self::List(left), Self::List(right)) => left == right,
+                    _ => match (entries(self), entries(other)) {
+                        (Some(left), Some(right)) => same_in_any_order(&left, &right),
+                        _ => match (self.elements(), other.elements()) {
+                            (Some(left), Some(right)) if kind == Kind::Set => same_in_any_order(&left, &right),
+                            (left, right) => left == right,
+                        },
+                    },
+                }
+            }
+        }
+    }
+}
+
+impl Eq for Item {}
+
+fn same_in_any_order<T: PartialEq>(left: &[T], right: &[T]) -> bool {
+    left.len() == right.len() && left.iter().all(|item| right.contains(item))
+}
+
+impl Hash for Item {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let kind = Kind::of(self);
+        match self {
+            Self::Value(value) if !is_collection(value) => value.hash(state),
+            Self::Vertex(vertex) => vertex.hash(state),
+            Self::Edge(edge) => edge.hash(state),
+            Self::Property(property) => property.hash(state),
+            Self::Entry(entry) => entry.hash(state),
+            Self::Token(token) => token.hash(state),
+            Self::Direction(direction) => direction.hash(state),
+            // Made and stored ones are the same: by what is inside, where the order counts in order.
+            _ => match (entries(self), self.elements()) {
+                (Some(entries), _) => state.write_usize(entries.len()),
+                (None, Some(items)) if kind == Kind::Set => state.write_usize(items.len()),
+                (None, Some(items)) => items.hash(state),
+                (None, None) => discriminant(self).hash(state),
+            },
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Gremlin on a small graph, each traversal with its answer, whatever the size of batches.
+
+mod modern;
+
+use evergraph::gremlin::Traversal;
+use evergraph::query::execute::limits::QueryLimits;
+use evergraph::query::value::item::Item;
+
+/// The answers of `text` on `db`, as text: the same with batches of 1, 3 and 1,024 rows.
+fn answers(db: &evergraph::Database, text: &str) -> Vec<String> {
+    let mut found = [1, 3, 1024].map(|batch_rows| {
+        let limits = QueryLimits { batch_rows, ..QueryLimits::default() };
+        let traversal = Traversal::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).limits(limits);
+        let items = db.run(&traversal).unwrap_or_else(|error| panic!("{text}: {error}"));
+        items.iter().map(shown).collect::<Vec<_>>()
+    });
+    if !text.contains("order()") {
+        found.iter_mut().for_each(|answers| answers.sort());
+    }
+    assert_eq!(found[0], found[2], "{text}: batches of 1");
+    assert_eq!(found[1], found[2], "{text}: batches of 3");
+    let [_, _, last] = found;
+    last
+}
+
+fn shown(item: &Item) -> String {
+    let all = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join(", ");
+    match item {
+        Item::Null => "null".to_owned(),
+        Item::Value(value) => value.to_string(),
+        Item::Vertex(vertex) => format!("v[{}]", vertex.0),
+        Item::Edge(edge) => format!("e[{}->{}]", edge.source.0, edge.target.0),
+        Item::List(items) => format!("[{}]", all(&mut items.iter().map(shown))),
+        Item::Set(items) => format!("{{{}}}", all(&mut items.iter().map(shown))),
+        Item::Path(path) => format!("path[{}]", all(&mut path.items().map(shown))),
+        Item::Map(map) => {
+            let mut entries: Vec<String> =
+                map.entries().iter().map(|(key, value)| format!("{}: {}", shown(key), shown(value))).collect();
+            entries.sort();
+            format!("{{{}}}", entries.join(", "))
+        }
+        Item::Entry(entry) => format!("{}={}", shown(&entry.0), shown(&entry.1)),
+        Item::Property(property) => format!("p[{}]", property.value),
+        other => format!("{other:?}"),
+    }
+}

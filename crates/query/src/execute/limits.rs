@@ -105,7 +105,7 @@ mod tests {
         charge.hold(60).unwrap();
         let error = charge.hold(60).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
-        assert!(error.to_string().contains("100 B of memory"), "{error}");
+        assert!(error.to_string().contains("100 bytes of memory"), "{error}");
         charge.free(60);
         charge.hold(100).unwrap();
         assert!(charge.check().is_ok());

@@ -16,7 +16,6 @@ use evergraph_graph::value::Value;
 use evergraph_graph::value::number::{BigInteger, Decimal, NumberError};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use num_bigint::BigInt;
-use num_traits::CheckedDiv as _;
 use std::cmp::Ordering;
 use std::num::NonZeroU64;
 
@@ -173,7 +172,8 @@ fn decimals(how: Arithmetic, left: &BigDecimal, right: &BigDecimal) -> Result<It
             if right.sign() == num_bigint::Sign::NoSign {
                 return Err(Error::invalid("a decimal can't be divided by zero"));
             }
-            (left / right).with_precision_round(digits, RoundingMode::HalfEven)
+            let quotient = (left / right).with_precision_round(digits, RoundingMode::HalfEven).normalized();
+            if quotient.fractional_digit_count() < 0 { quotient.with_scale(0) } else { quotient }
         }
     };
     Ok(Item::Value(Value::Decimal(Decimal::new(exact).map_err(too_long)?)))

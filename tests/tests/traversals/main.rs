@@ -2,16 +2,34 @@
 
 mod modern;
 
-use evergraph::gremlin::Traversal;
-use evergraph::query::execute::limits::QueryLimits;
-use evergraph::query::value::item::Item;
+use evergraph::graph::budget::Unlimited;
+use evergraph::graph::cancel::CancelFlag;
+use evergraph::{Database, Result};
+use evergraph_query::execute::context::Graph;
+use evergraph_query::execute::limits::{Charge, QueryLimits};
+use evergraph_query::gremlin::bindings::Bindings;
+use evergraph_query::gremlin::compile::compile;
+use evergraph_query::gremlin::parser::ParseLimits;
+use evergraph_query::gremlin::read::read;
+use evergraph_query::session::run;
+use evergraph_query::value::item::Item;
+
+/// What `text` gives on `db`, in a transaction if it writes.
+fn gremlin(db: &Database, text: &str, batch_rows: usize) -> Result<Vec<Item>> {
+    let query = read(text, &ParseLimits::default(), &Bindings::new())?;
+    let plan = compile(&query).map_err(|error| error.within(text))?;
+    let limits = QueryLimits { batch_rows, ..QueryLimits::default() };
+    let charge = || Charge::new(limits, CancelFlag::default(), &Unlimited);
+    if plan.writes {
+        return db.transact(|transaction| run(&plan, Graph::Write(transaction.by_id()), charge())?.collect());
+    }
+    run(&plan, Graph::Read(&db.snapshot()), charge())?.collect()
+}
 
 /// The answers of `text` on `db`, as text: the same with batches of 1, 3 and 1,024 rows.
-fn answers(db: &evergraph::Database, text: &str) -> Vec<String> {
+fn answers(db: &Database, text: &str) -> Vec<String> {
     let mut found = [1, 3, 1024].map(|batch_rows| {
-        let limits = QueryLimits { batch_rows, ..QueryLimits::default() };
-        let traversal = Traversal::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).limits(limits);
-        let items = db.run(&traversal).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let items = gremlin(db, text, batch_rows).unwrap_or_else(|error| panic!("{text}: {error}"));
         items.iter().map(shown).collect::<Vec<_>>()
     });
     if !text.contains("order()") {

@@ -1,5 +1,5 @@
 //! Support for the behaviour tests: data sets, a view's whole contents, the LSQB queries, stores that can
-//! lose power.
+//! lose power, and TinkerPop's scenarios.
 //!
 //! What disagrees or cannot be read panics, as an assertion in the test itself would.
 
@@ -9,3 +9,4 @@ pub mod contents;
 pub mod data;
 pub mod lsqb;
 pub mod store;
+pub mod tinkerpop;

@@ -1,7 +1,34 @@
-//! Queries.
+//! Queries: Gremlin as text becomes calls, calls become a plan, and a plan runs in batches.
+//!
+//! ```text
+//! text ──lexer, parser──> calls ──signatures──> checked calls ──compile──> plan ──build──> steps ──driver──> batches
+//!                                                                                            GraphView | Writer
+//! ```
+//!
+//! The parser knows calls and literals, not steps. What a step may be given stands in one table
+//! ([`gremlin::signature`]), which checks calls wherever they come from, and which completion and
+//! documentation read as well.
+//!
+//! ```
+//! use evergraph_query::gremlin::bindings::Bindings;
+//! use evergraph_query::gremlin::parser::ParseLimits;
+//! use evergraph_query::gremlin::read::read;
+//!
+//! let mut bindings = Bindings::new();
+//! bindings.bind("age", 30_i32);
+//! let limits = ParseLimits::default();
+//! let query = read("g.V().has('age', gt(age)).order().by('name', desc)", &limits, &bindings)?;
+//! assert_eq!(query.to_string(), "g.V().has(\"age\", P.gt(30)).order().by(\"name\", Order.desc)");
+//!
+//! let error = read("g.V().otu('knows')", &limits, &bindings).unwrap_err();
+//! assert_eq!(error.to_string(), "line 1, column 7: no step is called `otu`; did you mean `out`?");
+//! # Ok::<(), evergraph_query::error::TextError>(())
+//! ```
 
 pub mod batch;
+pub mod error;
 pub mod execute;
+pub mod gremlin;
 pub mod plan;
 pub mod session;
 pub mod step;

@@ -11,6 +11,7 @@ pub mod dimacs;
 pub mod edge_list;
 pub mod graphml;
 pub mod graphson;
+pub mod gremlin;
 pub mod import;
 pub mod log;
 pub mod manifest;
@@ -22,8 +23,9 @@ pub mod salvage;
 pub mod value_text;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 18] = [
+pub const ALL: [(&str, Target); 19] = [
     ("value_text", value_text::TARGET),
+    ("gremlin", gremlin::TARGET),
     ("cells", cells::TARGET),
     ("csv", csv::TARGET),
     ("edge_list", edge_list::TARGET),

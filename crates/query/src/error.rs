@@ -1,0 +1,189 @@
+//! Text errors: where a query is wrong, and what was expected there.
+//!
+//! ```text
+//! line 1, column 7: no step is called `otu`; did you mean `out`?
+//! ```
+//!
+//! Calls know the bytes that they were read from, not lines and columns: those are counted once
+//! there is an error to show. Calls that never were text (bytecode) give errors without a place.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use evergraph_graph::error::{Error, ErrorKind};
+
+/// A stretch of a text, in bytes from its start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Span {
+    /// The first byte.
+    pub start: u32,
+    /// The byte behind the last.
+    pub end: u32,
+}
+
+impl Span {
+    /// From the start of this one to the end of `last`.
+    #[must_use]
+    pub const fn to(self, last: Span) -> Span {
+        Span { start: self.start, end: last.end }
+    }
+}
+
+/// Line and column of a text, both from 1. Columns count characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The line.
+    pub line: u32,
+    /// The character of the line.
+    pub column: u32,
+}
+
+impl Place {
+    /// Where byte `offset` of `text` stands. Cost: one pass over the text before it.
+    #[must_use]
+    pub fn of(text: &str, offset: usize) -> Place {
+        let before = &text[..boundary(text, offset)];
+        let (mut line, mut line_start) = (1, 0);
+        for (at, _) in before.match_indices('\n') {
+            line += 1;
+            line_start = at + 1;
+        }
+        let column = u32::try_from(before[line_start..].chars().count()).unwrap_or(u32::MAX);
+        Place { line, column: column.saturating_add(1) }
+    }
+}
+
+/// Why a text is no query.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextError {
+    /// What can be done about it: `invalid`, or `limit` if the text is too long or too deep.
+    pub kind: ErrorKind,
+    /// What is wrong, and what was expected.
+    pub message: String,
+    /// The bytes of the text that it is about.
+    pub span: Span,
+    /// Line and column of the span's start, once somebody looked at the text.
+    pub place: Option<Place>,
+}
+
+impl TextError {
+    /// The text is wrong at `span`: `message` says how.
+    #[must_use]
+    pub fn invalid(span: Span, message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Invalid, message: message.into(), span, place: None }
+    }
+
+    /// The text passes a limit at `span`, which `message` names.
+    #[must_use]
+    pub fn limit(span: Span, message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Limit, message: message.into(), span, place: None }
+    }
+
+    /// Counts line and column in `text`, which the calls were read from.
+    #[must_use]
+    pub fn within(mut self, text: &str) -> Self {
+        self.place = Some(Place::of(text, self.span.start as usize));
+        self
+    }
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Place { line, column }) = self.place {
+            write!(formatter, "line {line}, column {column}: ")?;
+        }
+        formatter.write_str(&self.message)
+    }
+}
+
+impl StdError for TextError {}
+
+impl From<TextError> for Error {
+    fn from(error: TextError) -> Self {
+        Error::new(error.kind, error.to_string())
+    }
+}
+
+/// The name among `known` that `typed` was probably meant to be: at most two slips away, and less
+/// than half of the name.
+#[must_use]
+pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Slips cost the product of both lengths to count, and no name of ours is long.
+    const TYPED_BYTES_MAX: usize = 40;
+    if typed.len() > TYPED_BYTES_MAX {
+        return None;
+    }
+    let typed_small = typed.to_lowercase();
+    let distance = |name: &str| {
+        let small = name.to_lowercase();
+        // Of names equally near, the first letter is the one that is rarely wrong.
+        (
+            strsim::damerau_levenshtein(&typed_small, &small),
+            small.chars().next() != typed_small.chars().next(),
+        )
+    };
+    let near = known.into_iter().filter(|name| *name != typed).map(|name| (distance(name), name));
+    near.filter(|((slips, _), name)| *slips <= 2 && slips * 2 < name.chars().count().max(2))
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// `; did you mean ...?` if one of `known` is near to `typed`, else nothing.
+#[must_use]
+pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(typed, known).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// A name or number of the text for a message, in backquotes, cut if it is long.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    const BYTES_MAX: usize = 40;
+    let end = boundary(text, BYTES_MAX);
+    format!("`{}{}`", &text[..end], if end < text.len() { "…" } else { "" })
+}
+
+/// The last place up to `offset` that is between two characters.
+fn boundary(text: &str, offset: usize) -> usize {
+    let mut at = offset.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_and_lines_begin_anew() {
+        let text = "äö.b\nç.d";
+        assert_eq!(Place::of(text, 0), Place { line: 1, column: 1 });
+        assert_eq!(Place::of(text, "äö.".len()), Place { line: 1, column: 4 });
+        assert_eq!(Place::of(text, "äö.b\nç".len()), Place { line: 2, column: 2 });
+        assert_eq!(Place::of(text, 1), Place { line: 1, column: 1 }, "within a character");
+        assert_eq!(Place::of(text, 1000), Place { line: 2, column: 4 }, "behind the end");
+    }
+
+    #[test]
+    fn an_error_keeps_its_kind_as_the_projects_error() {
+        let span = Span { start: 2, end: 3 };
+        let error = Error::from(TextError::limit(span, "too deep").within("a\nbc"));
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert_eq!(error.to_string(), "line 2, column 1: too deep");
+        assert_eq!(TextError::invalid(span, "no").to_string(), "no");
+    }
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        let known = ["out", "outE", "repeat", "V", "id"];
+        assert_eq!(nearest("otu", known), Some("out"), "a swap is one slip");
+        assert_eq!(nearest("outs", known), Some("out"));
+        assert_eq!(nearest("dsc", ["asc", "desc"]), Some("desc"));
+        assert_eq!(nearest("oute", known), Some("outE"));
+        assert_eq!(nearest("v", known), Some("V"));
+        assert_eq!(nearest("x", known), None);
+        assert_eq!(nearest("repaet", known), Some("repeat"));
+        assert_eq!(nearest(&"repeat".repeat(1000), known), None);
+    }
+}

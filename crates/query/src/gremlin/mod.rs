@@ -1,0 +1,27 @@
+//! Gremlin: text to checked calls.
+//!
+//! ```text
+//! "g.V().out()" ──lexer──> lexemes ──parser──> calls ──check──> the same calls, words resolved
+//!                                    literal              signature, bindings
+//! ```
+//!
+//! - [`read`]: all of it at once
+//! - [`lexer`], [`parser`], [`literal`]: text to calls; they know no step
+//! - [`call`], [`token`]: what calls and their arguments are; [`print`](mod@print) writes them as text again
+//! - [`signature`]: what each method may be given, one table
+//! - [`check`], [`bindings`]: calls against the table, names of tokens and variables resolved
+//!
+//! Source: gremlin-lang, the grammar of TinkerPop 3.8.1. Differs: variables may stand wherever a literal
+//! may, and identifiers are those of Unicode.
+
+pub mod bindings;
+pub mod call;
+pub mod check;
+pub mod compile;
+pub mod lexer;
+pub mod literal;
+pub mod parser;
+pub mod print;
+pub mod read;
+pub mod signature;
+pub mod token;

@@ -1,0 +1,30 @@
+//! Signatures: what each method may be given, and what it is for. One table, a file a family.
+//!
+//! ```text
+//! method   "limit", a step
+//! summary  "Passes on the first results and no more."
+//! forms    limit(integer)   limit(Scope, integer)
+//! ```
+//!
+//! The table checks calls from text and from bytecode, and completion and documentation read it.
+//!
+//! - [`kinds`]: sets of kinds of arguments
+//! - [`table`]: a signature, and all of them by name
+//! - a file a family: source, spawn, walk, map, text, filter, reduce, branch, write, modulator, terminal,
+//!   and [`predicate`]; `forms` has what they share
+
+mod branch;
+mod filter;
+mod forms;
+pub mod kinds;
+mod map;
+mod modulator;
+pub mod predicate;
+mod reduce;
+mod source;
+mod spawn;
+pub mod table;
+mod terminal;
+mod text;
+mod walk;
+mod write;

@@ -1,9 +1,9 @@
 //! What a query that writes asks of a transaction: as [`Transaction`], without the end of it, and as an object.
 
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::transaction::Transaction;
 use evergraph_graph::value::Value;
-use evergraph_graph::error::Result;
 use evergraph_graph::view::GraphView;
 
 /// The writes of a transaction that somebody else begins and ends. Each is as [`Transaction`] says.

@@ -52,8 +52,11 @@ fn shown(item: &Item) -> String {
         Item::Set(items) => format!("{{{}}}", all(&mut items.iter().map(shown))),
         Item::Path(path) => format!("path[{}]", all(&mut path.items().map(shown))),
         Item::Map(map) => {
-            let mut entries: Vec<String> =
-                map.entries().iter().map(|(key, value)| format!("{}: {}", shown(key), shown(value))).collect();
+            let mut entries: Vec<String> = map
+                .entries()
+                .iter()
+                .map(|(key, value)| format!("{}: {}", shown(key), shown(value)))
+                .collect();
             entries.sort();
             format!("{{{}}}", entries.join(", "))
         }

@@ -51,7 +51,10 @@ fn filters() {
     check("g.V().and(out('knows'), out('created')).values('name')", &["marko"]);
     check("g.V().or(has('age', gt(32)), hasLabel('software')).values('name')", &["lop", "peter", "ripple"]);
     check("g.V().where(out('created').count().is(gt(1))).values('name')", &["josh"]);
-    check("g.V().as('a').out('created').in('created').where(neq('a')).values('name').dedup()", &["josh", "marko", "peter"]);
+    check(
+        "g.V().as('a').out('created').in('created').where(neq('a')).values('name').dedup()",
+        &["josh", "marko", "peter"],
+    );
     check("g.V().as('a').out().as('b').where('a', gt('b')).by('age').select('a').by('name')", &["marko"]);
 }
 
@@ -64,10 +67,7 @@ fn reducers_and_groups() {
     check("g.V().hasLabel('dog').values('age').sum()", &[]);
     check("g.V().hasLabel('dog').count()", &["0"]);
     check("g.V().groupCount().by(label)", &["{person: 4, software: 2}"]);
-    check(
-        "g.V().group().by(label).by(values('age').sum())",
-        &["{person: 123}"],
-    );
+    check("g.V().group().by(label).by(values('age').sum())", &["{person: 123}"]);
     check("g.V().order().by('name').values('name').limit(2)", &["josh", "lop"]);
     check("g.V().order().by('age', desc).values('name')", &["peter", "josh", "marko", "vadas"]);
     check("g.V().map(out().count()).fold()", &["[3, 0, 0, 2, 0, 1]"]);
@@ -76,25 +76,51 @@ fn reducers_and_groups() {
 
 #[test]
 fn names_and_paths() {
-    check("g.V().as('a').out('created').as('b').select('a', 'b').by('name').by('lang').order().by(select('a')).limit(1)",
-        &["{a: josh, b: java}"]);
-    check("g.V().has('name', 'marko').out().out().path().by('name')", &["path[marko, josh, lop]", "path[marko, josh, ripple]"]);
-    check("g.V().has('name', 'marko').both().both().simplePath().values('name')", &["josh", "lop", "peter", "ripple"]);
-    check("g.V().project('n', 'a').by('name').by('age').limit(3)", &["{a: 27, n: vadas}", "{a: 29, n: marko}", "{n: lop}"]);
+    check(
+        "g.V().as('a').out('created').as('b').select('a', 'b').by('name').by('lang').order().by(select('a')).limit(1)",
+        &["{a: josh, b: java}"],
+    );
+    check(
+        "g.V().has('name', 'marko').out().out().path().by('name')",
+        &["path[marko, josh, lop]", "path[marko, josh, ripple]"],
+    );
+    check(
+        "g.V().has('name', 'marko').both().both().simplePath().values('name')",
+        &["josh", "lop", "peter", "ripple"],
+    );
+    check(
+        "g.V().project('n', 'a').by('name').by('age').limit(3)",
+        &["{a: 27, n: vadas}", "{a: 29, n: marko}", "{n: lop}"],
+    );
     check("g.V().aggregate('x').by('name').cap('x').unfold().order().limit(2)", &["josh", "lop"]);
 }
 
 #[test]
 fn branches_and_repeats() {
     check("g.V().has('name', 'marko').repeat(out()).times(2).values('name')", &["lop", "ripple"]);
-    check("g.V().has('name', 'marko').repeat(out()).emit().values('name')", &["josh", "lop", "lop", "ripple", "vadas"]);
-    check("g.V().has('name', 'marko').emit().repeat(out()).times(1).values('name')", &["josh", "lop", "marko", "vadas"]);
-    check("g.V().has('name', 'marko').repeat(out()).until(has('lang', 'java')).values('name')", &["lop", "lop", "ripple"]);
+    check(
+        "g.V().has('name', 'marko').repeat(out()).emit().values('name')",
+        &["josh", "lop", "lop", "ripple", "vadas"],
+    );
+    check(
+        "g.V().has('name', 'marko').emit().repeat(out()).times(1).values('name')",
+        &["josh", "lop", "marko", "vadas"],
+    );
+    check(
+        "g.V().has('name', 'marko').repeat(out()).until(has('lang', 'java')).values('name')",
+        &["lop", "lop", "ripple"],
+    );
     check("g.V().repeat(both()).times(10).count()", &["102256"]);
     check("g.V().hasLabel('person').union(out('knows'), out('created')).count()", &["6"]);
-    check("g.V().coalesce(out('knows'), out('created')).values('name').dedup()", &["josh", "lop", "ripple", "vadas"]);
+    check(
+        "g.V().coalesce(out('knows'), out('created')).values('name').dedup()",
+        &["josh", "lop", "ripple", "vadas"],
+    );
     check("g.V().choose(hasLabel('person'), values('age'), values('lang')).fold().count(local)", &["6"]);
-    check("g.V().hasLabel('person').optional(out('knows')).values('name')", &["josh", "josh", "peter", "vadas", "vadas"]);
+    check(
+        "g.V().hasLabel('person').optional(out('knows')).values('name')",
+        &["josh", "josh", "peter", "vadas", "vadas"],
+    );
 }
 
 #[test]

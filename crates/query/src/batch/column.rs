@@ -258,7 +258,8 @@ mod tests {
     #[test]
     fn columns_that_share_places_still_do_after_a_choice() {
         let rows: Arc<[u32]> = [1, 0].into();
-        let [left, right] = [[1, 2], [3, 4]].map(|of| Column::of_items(of.map(Item::from).to_vec()).gather(&rows));
+        let [left, right] =
+            [[1, 2], [3, 4]].map(|of| Column::of_items(of.map(Item::from).to_vec()).gather(&rows));
         let chosen = [0, 1, 1].into();
         let mut gathering = Gathering::new(&chosen);
         let [left, right] = [left, right].map(|column| gathering.column(&column));

@@ -205,7 +205,8 @@ impl Batch {
 
 /// More traversers than 64 bits count.
 pub fn too_many() -> Error {
-    let text = "more than 18,446,744,073,709,551,615 traversers are at one place: limit the repeat, or use dedup()";
+    let text =
+        "more than 18,446,744,073,709,551,615 traversers are at one place: limit the repeat, or use dedup()";
     Error::new(ErrorKind::Limit, text)
 }
 
@@ -221,7 +222,8 @@ mod tests {
     }
 
     fn shown(batch: &Batch) -> Vec<(Item, Option<Item>, u64, u32)> {
-        let row = |row| (batch.current.get(row).unwrap(), batch.slot(1, row), batch.bulk(row), batch.origin[row]);
+        let row =
+            |row| (batch.current.get(row).unwrap(), batch.slot(1, row), batch.bulk(row), batch.origin[row]);
         (0..batch.len()).map(row).collect()
     }
 
@@ -234,8 +236,11 @@ mod tests {
         let number = |number: i64| Item::from(number);
         assert_eq!(
             shown(&then),
-            [(Item::from(10), Some(number(1)), 5, 0), (Item::from(30), Some(number(3)), 7, 2),
-             (Item::from(31), Some(number(3)), 7, 2)]
+            [
+                (Item::from(10), Some(number(1)), 5, 0),
+                (Item::from(30), Some(number(3)), 7, 2),
+                (Item::from(31), Some(number(3)), 7, 2)
+            ]
         );
     }
 

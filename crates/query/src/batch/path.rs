@@ -39,7 +39,12 @@ impl PathArena {
     /// `limit` beyond 4 billion steps of all paths.
     pub fn extend(&mut self, parent: PathId, item: Item) -> Result<PathId> {
         let id = u32::try_from(self.nodes.len()).ok().filter(|id| *id != u32::MAX);
-        let id = id.ok_or_else(|| Error::new(evergraph_graph::error::ErrorKind::Limit, "a query has more than 4 billion steps in its paths"))?;
+        let id = id.ok_or_else(|| {
+            Error::new(
+                evergraph_graph::error::ErrorKind::Limit,
+                "a query has more than 4 billion steps in its paths",
+            )
+        })?;
         self.nodes.push(Node { parent, item, labels: None });
         Ok(PathId(id))
     }
@@ -51,7 +56,8 @@ impl PathArena {
     pub fn label(&mut self, path: PathId, label: &Arc<str>) -> Result<PathId> {
         let Some(node) = self.nodes.get(path.0 as usize) else { return Ok(path) };
         let (parent, item) = (node.parent, node.item.clone());
-        let mut labels: Vec<Arc<str>> = node.labels.iter().flat_map(|labels| labels.iter().cloned()).collect();
+        let mut labels: Vec<Arc<str>> =
+            node.labels.iter().flat_map(|labels| labels.iter().cloned()).collect();
         if !labels.contains(label) {
             labels.push(Arc::clone(label));
         }

@@ -103,8 +103,11 @@ impl Child {
         let (mut rows, mut firsts): (Vec<u32>, Vec<Batch>) = (Vec::new(), Vec::new());
         let mut found = vec![false; parent.len()];
         self.run(parent, cx, |batch| {
-            let new: Vec<bool> =
-                batch.origin.iter().map(|origin| !std::mem::replace(&mut found[*origin as usize], true)).collect();
+            let new: Vec<bool> = batch
+                .origin
+                .iter()
+                .map(|origin| !std::mem::replace(&mut found[*origin as usize], true))
+                .collect();
             let batch = batch.filter(&new);
             rows.extend(&batch.origin);
             firsts.push(batch);

@@ -54,7 +54,8 @@ impl<'a> Charge<'a> {
             return Ok(());
         }
         let seconds = self.limits.timeout.as_secs_f64();
-        let text = format!("the query took longer than its timeout of {seconds} s: narrow it, or raise the timeout");
+        let text =
+            format!("the query took longer than its timeout of {seconds} s: narrow it, or raise the timeout");
         Err(Error::new(ErrorKind::Limit, text))
     }
 

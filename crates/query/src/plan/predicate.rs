@@ -89,7 +89,9 @@ impl Predicate {
                 slot(*number).is_some_and(|other| comparison.holds(item, &other))
             }
             Self::Within(items) => items.iter().any(|other| relation::equal(item, other)),
-            Self::Text(test, operand, so) => item.as_str().is_some_and(|text| test.holds(text, operand) == *so),
+            Self::Text(test, operand, so) => {
+                item.as_str().is_some_and(|text| test.holds(text, operand) == *so)
+            }
             Self::And(all) => all.iter().all(|one| one.holds(item, slot)),
             Self::Or(all) => all.iter().any(|one| one.holds(item, slot)),
             Self::Not(one) => !one.holds(item, slot),

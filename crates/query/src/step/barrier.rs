@@ -8,8 +8,8 @@ use crate::plan::operator::Reducer;
 use crate::value::item::Item;
 use crate::value::number;
 use crate::value::relation;
-use evergraph_graph::value::ValueType;
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::value::ValueType;
 
 /// What became of the rows of one origin so far.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,9 @@ impl Accumulator {
     /// `invalid` for what can't be added or compared, `limit` for sums that no number holds.
     pub fn add(&mut self, reducer: &Reducer, item: Item, times: u64) -> Result<()> {
         match reducer {
-            Reducer::Count => self.count = self.count.checked_add(times).ok_or_else(crate::batch::too_many)?,
+            Reducer::Count => {
+                self.count = self.count.checked_add(times).ok_or_else(crate::batch::too_many)?
+            }
             Reducer::Fold => {
                 for _ in 1..times {
                     self.items.push(item.clone());

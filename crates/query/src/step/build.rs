@@ -1,15 +1,17 @@
 //! From operators to steps.
 
+use crate::batch::Batch;
+use crate::batch::path::PathId;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
-use crate::batch::Batch;
-use crate::batch::path::PathId;
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::step::by::Projection;
 use crate::step::map::{Function, Map};
-use crate::step::{barrier, bound, branch, dedup, expand, filter, group, order, repeat, side_effect, source, unfold, write};
+use crate::step::{
+    barrier, bound, branch, dedup, expand, filter, group, order, repeat, side_effect, source, unfold, write,
+};
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
 use std::sync::Arc;
@@ -113,7 +115,9 @@ impl<'a> Builder<'a> {
                 (Box::new(side_effect::Aggregate::new(*into, self.by(by)?)), false)
             }
             Operator::Cap(of) => {
-                let name = |number: &usize| (*number, self.plan.side_effects.get(*number).cloned().unwrap_or_default());
+                let name = |number: &usize| {
+                    (*number, self.plan.side_effects.get(*number).cloned().unwrap_or_default())
+                };
                 (Box::new(side_effect::Cap::new(of.iter().map(name).collect())), true)
             }
             Operator::Union(all) => (Box::new(branch::Union::new(self.pipelines(all)?)), false),
@@ -215,9 +219,7 @@ impl<'a> Builder<'a> {
             plan::Function::LocalTail(count) => Function::Tail(*count),
             plan::Function::LocalOrder(by) => Function::Order(self.sorted_by(by)?),
             plan::Function::LocalDedup => Function::Dedup,
-            plan::Function::ElementMap { shape, by } => {
-                Function::ElementMap(shape.clone(), self.all_by(by)?)
-            }
+            plan::Function::ElementMap { shape, by } => Function::ElementMap(shape.clone(), self.all_by(by)?),
         })
     }
 }

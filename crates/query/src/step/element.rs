@@ -5,9 +5,9 @@ use crate::batch::column::{Column, Data};
 use crate::execute::context::Context;
 use crate::value::item::{Item, Owner, Property};
 use evergraph_graph::column::Column as Stored;
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::value::{Value, ValueType};
-use evergraph_graph::error::Result;
 use evergraph_graph::view::GraphView;
 use std::sync::Arc;
 
@@ -138,7 +138,8 @@ pub fn properties(column: &Column, keys: &[Arc<str>], cx: &Context<'_>) -> Resul
             _ => continue,
         };
         // In the order of the keys that were named, else of their names: never of numbers that a reload changes.
-        let mut all: Vec<_> = all.into_iter().filter(|(key, _)| keys.is_empty() || wanted.contains(key)).collect();
+        let mut all: Vec<_> =
+            all.into_iter().filter(|(key, _)| keys.is_empty() || wanted.contains(key)).collect();
         all.sort_by_cached_key(|(key, _)| {
             let place = wanted.iter().position(|other| other == key);
             (place, catalogue.key_name(*key))
@@ -178,7 +179,9 @@ mod tests {
 
     #[test]
     fn other_texts_name_no_edge() {
-        for text in ["", "1", "1-2-3", "1-2-3-4-5", "01-2-3-4", "+1-2-3-4", "1-2-3-65536", "1-2-3-", "a-b-c-d"] {
+        for text in
+            ["", "1", "1-2-3", "1-2-3-4-5", "01-2-3-4", "+1-2-3-4", "1-2-3-65536", "1-2-3-", "a-b-c-d"]
+        {
             assert_eq!(edge_of_text(text), None, "{text}");
         }
     }

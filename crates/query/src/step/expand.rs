@@ -6,11 +6,11 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::plan::operator::{EdgeEnd, Expand, ExpandTo};
 use crate::value::item::Item;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::Direction;
 use evergraph_graph::id::{EdgeId, TypeId, VertexId};
 use evergraph_graph::value::ValueType;
 use evergraph_graph::view::{NeighborBatch, NeighborCursor};
-use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::Direction;
 use std::sync::Arc;
 
 /// From vertices over their edges.
@@ -37,7 +37,8 @@ impl Expansion {
     fn ask(&self, batch: &Batch, cx: &Context<'_>) -> Result<Asked> {
         let vertices = vertices(batch, || format!("{}()", self.name()))?;
         let catalogue = cx.catalogue();
-        let numbers = |names: &Vec<Arc<str>>| names.iter().filter_map(|name| catalogue.edge_type(name)).collect();
+        let numbers =
+            |names: &Vec<Arc<str>>| names.iter().filter_map(|name| catalogue.edge_type(name)).collect();
         let mut types: Option<Vec<TypeId>> = self.expand.types.as_ref().map(numbers);
         if let Some(types) = &mut types {
             types.sort_unstable();
@@ -65,7 +66,12 @@ impl Expansion {
         if asked.cursor.done {
             degrees.resize(batch.len(), 0);
         } else {
-            cx.view().degrees(&asked.vertices, asked.types.as_deref(), self.expand.direction, &mut degrees)?;
+            cx.view().degrees(
+                &asked.vertices,
+                asked.types.as_deref(),
+                self.expand.direction,
+                &mut degrees,
+            )?;
         }
         let counts = degrees.into_iter().map(|degree| degree as i64).collect();
         Ok(batch.follow(&Rows::All, Column::new(Data::Integers(ValueType::I64, counts))))
@@ -86,7 +92,14 @@ impl Step for Expansion {
         if !asked.cursor.done {
             let (types, limit) = (asked.types.as_deref(), cx.charge.batch_rows());
             let direction = self.expand.direction;
-            cx.view().neighbors(&asked.vertices, types, direction, &mut asked.cursor, limit, &mut self.found)?;
+            cx.view().neighbors(
+                &asked.vertices,
+                types,
+                direction,
+                &mut asked.cursor,
+                limit,
+                &mut self.found,
+            )?;
         }
         let rows = Rows::Some(self.found.rows.as_slice().into());
         let (batch, asked) = if asked.cursor.done {

@@ -61,9 +61,7 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
             let kept = rows.into_iter().zip(keep).filter_map(|(row, keep)| keep.then_some(row));
             marked(&kept.collect::<Vec<_>>(), batch.len())
         }
-        Test::Label(predicate) => {
-            of_items(&mut element::labels(&batch.current, cx)?.into_iter(), predicate)
-        }
+        Test::Label(predicate) => of_items(&mut element::labels(&batch.current, cx)?.into_iter(), predicate),
         Test::Id(predicate) => of_items(&mut batch.current.items().map(|item| element::id(&item)), predicate),
         Test::Key(predicate) => {
             let catalogue = cx.catalogue();
@@ -243,8 +241,7 @@ impl Step for SimplePath {
             let mut seen = HashSet::new();
             cx.paths.items_back(id).all(|item| seen.insert(item))
         };
-        let keep: Vec<bool> =
-            batch.path.iter().flatten().map(|id| is_simple(*id) == self.simple).collect();
+        let keep: Vec<bool> = batch.path.iter().flatten().map(|id| is_simple(*id) == self.simple).collect();
         Ok(Some(batch.filter(&keep)))
     }
 }

@@ -87,7 +87,8 @@ impl Groups {
             Gathered::Count => {
                 for (row, group) in rows.iter().zip(&groups) {
                     let count = &mut self.counts[*group as usize];
-                    *count = count.checked_add(batch.bulk(*row as usize)).ok_or_else(crate::batch::too_many)?;
+                    *count =
+                        count.checked_add(batch.bulk(*row as usize)).ok_or_else(crate::batch::too_many)?;
                 }
             }
             Gathered::List(by) => {
@@ -95,7 +96,8 @@ impl Groups {
                 for (row, group) in rows.iter().zip(&groups) {
                     let Some(value) = values[*row as usize].clone() else { continue };
                     let times = usize::try_from(batch.bulk(*row as usize)).unwrap_or(usize::MAX);
-                    bytes = bytes.saturating_add(times.saturating_mul(size_of::<Item>() + value.heap_bytes()));
+                    bytes =
+                        bytes.saturating_add(times.saturating_mul(size_of::<Item>() + value.heap_bytes()));
                     cx.charge.hold(std::mem::take(&mut bytes))?;
                     self.lists[*group as usize].extend(std::iter::repeat_n(value, times));
                 }

@@ -11,8 +11,8 @@ use crate::step::element;
 use crate::value::item::{Item, Token};
 use crate::value::map::ItemMap;
 use crate::value::relation;
-use evergraph_graph::value::Value;
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::value::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -153,7 +153,9 @@ fn named(batch: &Batch, row: usize, selected: &Selected, cx: &Context<'_>) -> Op
     let key = Item::from(&*selected.name);
     let of_map = match &here {
         Some(Item::Map(map)) => map.get(&key).cloned(),
-        Some(Item::Value(Value::Map(map))) => key.as_value().and_then(|key| map.get(key).cloned()).map(Item::Value),
+        Some(Item::Value(Value::Map(map))) => {
+            key.as_value().and_then(|key| map.get(key).cloned()).map(Item::Value)
+        }
         _ => None,
     };
     if of_map.is_some() {
@@ -187,7 +189,8 @@ fn paths(batch: &Batch, by: &mut [Projection], cx: &mut Context<'_>) -> Result<V
     let mut found = Vec::with_capacity(batch.len());
     for row in 0..batch.len() {
         let id = batch.path.as_ref().and_then(|path| path.get(row)).copied();
-        let mut path = id.map(|id| cx.paths.path(id)).unwrap_or_else(|| crate::batch::path::Path::new(Vec::new()));
+        let mut path =
+            id.map(|id| cx.paths.path(id)).unwrap_or_else(|| crate::batch::path::Path::new(Vec::new()));
         if !by.is_empty() {
             let mut steps = Vec::with_capacity(path.steps().len());
             for (at, (item, labels)) in path.steps().iter().enumerate() {
@@ -228,7 +231,9 @@ fn column(item: &Item, keys: bool) -> Result<Item> {
         Item::Map(map) => map.entries().iter().cloned().map(chosen).collect(),
         Item::Value(Value::Map(map)) => {
             let entries = map.as_slice().iter();
-            entries.map(|(key, value)| chosen((Item::Value(key.clone()), Item::Value(value.clone())))).collect()
+            entries
+                .map(|(key, value)| chosen((Item::Value(key.clone()), Item::Value(value.clone()))))
+                .collect()
         }
         Item::Entry(entry) => return Ok(chosen((**entry).clone())),
         Item::Path(path) if !keys => path.items().cloned().collect(),
@@ -241,7 +246,10 @@ fn column(item: &Item, keys: bool) -> Result<Item> {
         }
         other => {
             let what = if keys { "keys" } else { "values" };
-            return Err(Error::invalid(format!("select({what}) asks a map, an entry or a path, and met {}", other.kind())));
+            return Err(Error::invalid(format!(
+                "select({what}) asks a map, an entry or a path, and met {}",
+                other.kind()
+            )));
         }
     };
     Ok(if keys { Item::Set(items.into()) } else { Item::List(items.into()) })
@@ -259,14 +267,17 @@ fn length(item: &Item) -> usize {
 /// isn't a collection.
 fn part(item: Item, first: usize, end: usize) -> Option<Item> {
     let cut = |length: usize| first.min(length)..end.min(length).max(first.min(length));
-    let entries = |entries: &[(Item, Item)]| {
-        Item::Map(Arc::new(entries[cut(entries.len())].iter().cloned().collect()))
-    };
+    let entries =
+        |entries: &[(Item, Item)]| Item::Map(Arc::new(entries[cut(entries.len())].iter().cloned().collect()));
     Some(match &item {
         Item::Map(map) => entries(map.entries()),
         Item::Value(Value::Map(map)) => {
             let all: Vec<_> = map.as_slice().iter().cloned().collect();
-            entries(&all.into_iter().map(|(key, value)| (Item::Value(key), Item::Value(value))).collect::<Vec<_>>())
+            entries(
+                &all.into_iter()
+                    .map(|(key, value)| (Item::Value(key), Item::Value(value)))
+                    .collect::<Vec<_>>(),
+            )
         }
         Item::Path(path) => {
             let steps = &path.steps()[cut(path.steps().len())];

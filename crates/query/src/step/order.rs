@@ -39,7 +39,8 @@ impl Order {
         }
         // A row that has nothing to be sorted by is left out.
         let productive = |row: usize| columns.iter().all(|(column, _)| column[row].is_some());
-        let mut rows: Vec<u32> = (0..all.len()).filter(|row| productive(*row)).map(|row| row as u32).collect();
+        let mut rows: Vec<u32> =
+            (0..all.len()).filter(|row| productive(*row)).map(|row| row as u32).collect();
         let compare = |left: usize, right: usize| {
             let by_column = columns.iter().map(|(column, sorting)| {
                 let [left, right] = [left, right].map(|row| column[row].as_ref().unwrap_or(&Item::Null));

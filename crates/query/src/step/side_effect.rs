@@ -146,7 +146,8 @@ impl Step for Cap {
         let item = match self.of.as_slice() {
             [(number, _)] => cx.side_effects.item(*number),
             several => {
-                let entry = |(number, name): &(usize, Arc<str>)| (Item::from(&**name), cx.side_effects.item(*number));
+                let entry =
+                    |(number, name): &(usize, Arc<str>)| (Item::from(&**name), cx.side_effects.item(*number));
                 Item::Map(Arc::new(several.iter().map(entry).collect()))
             }
         };

@@ -8,9 +8,9 @@ use crate::plan::operator::{Name, Scan, Test};
 use crate::step::element;
 use crate::step::filter::passes;
 use crate::value::item::Item;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, LabelId, VertexId};
 use evergraph_graph::view::{EdgeCursor, VertexCursor};
-use evergraph_graph::error::{Error, Result};
 
 /// Vertices of the graph for each row.
 pub struct Vertices {
@@ -151,7 +151,8 @@ fn vertex_of_id(id: &Item) -> Result<Option<VertexId>> {
     match id {
         Item::Vertex(vertex) => Ok(Some(*vertex)),
         Item::Value(value) => {
-            let whole = value.as_i64().or_else(|| value.as_f64().filter(|id| id.fract() == 0.0).map(|id| id as i64));
+            let whole =
+                value.as_i64().or_else(|| value.as_f64().filter(|id| id.fract() == 0.0).map(|id| id as i64));
             let number = whole.or_else(|| value.as_str().and_then(|text| text.parse().ok()));
             Ok(number.and_then(|number| u32::try_from(number).ok()).map(VertexId))
         }

@@ -18,7 +18,9 @@ pub struct Unfold;
 fn inside(item: Item) -> Vec<Item> {
     let entry = |key: Item, value: Item| Item::Entry(Arc::new((key, value)));
     match &item {
-        Item::Map(map) => map.entries().iter().map(|(key, value)| entry(key.clone(), value.clone())).collect(),
+        Item::Map(map) => {
+            map.entries().iter().map(|(key, value)| entry(key.clone(), value.clone())).collect()
+        }
         Item::Value(Value::Map(map)) => {
             let entries = map.as_slice().iter();
             entries.map(|(key, value)| entry(Item::Value(key.clone()), Item::Value(value.clone()))).collect()

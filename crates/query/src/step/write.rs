@@ -6,9 +6,9 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::step::by::Projection;
 use crate::value::item::{Item, Owner};
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::value::Value;
-use evergraph_graph::error::{Error, Result};
 
 /// Keys and values of a row's properties, ready to be written.
 type Properties = Vec<(KeyId, Value)>;
@@ -58,15 +58,21 @@ fn properties(
 
 /// The value that a graph can hold.
 fn stored(item: Item) -> Result<Value> {
-    let too_deep = |error: evergraph_graph::value::collection::TooDeepError| Error::invalid(error.to_string());
+    let too_deep =
+        |error: evergraph_graph::value::collection::TooDeepError| Error::invalid(error.to_string());
     let all = |items: &[Item]| items.iter().cloned().map(stored).collect::<Result<Vec<Value>>>();
     Ok(match item {
         Item::Value(value) => value,
-        Item::List(items) => Value::List(evergraph_graph::value::collection::List::new(all(&items)?).map_err(too_deep)?),
-        Item::Set(items) => Value::Set(evergraph_graph::value::collection::Set::new(all(&items)?).map_err(too_deep)?),
+        Item::List(items) => {
+            Value::List(evergraph_graph::value::collection::List::new(all(&items)?).map_err(too_deep)?)
+        }
+        Item::Set(items) => {
+            Value::Set(evergraph_graph::value::collection::Set::new(all(&items)?).map_err(too_deep)?)
+        }
         Item::Map(map) => {
             let entries = map.entries().iter().cloned();
-            let entries = entries.map(|(key, value)| Ok((stored(key)?, stored(value)?))).collect::<Result<_>>()?;
+            let entries =
+                entries.map(|(key, value)| Ok((stored(key)?, stored(value)?))).collect::<Result<_>>()?;
             Value::Map(evergraph_graph::value::collection::Map::new(entries).map_err(too_deep)?)
         }
         other => return Err(Error::invalid(format!("a property holds a value, not {}", other.kind()))),
@@ -179,7 +185,10 @@ impl Step for SetProperties {
                     Item::Vertex(vertex) => writer.set_vertex_property(vertex, id, value)?,
                     Item::Edge(edge) => writer.set_edge_property(edge, id, value)?,
                     other => {
-                        let text = format!("property() sets properties of vertices and edges, and met {}", other.kind());
+                        let text = format!(
+                            "property() sets properties of vertices and edges, and met {}",
+                            other.kind()
+                        );
                         return Err(Error::invalid(text));
                     }
                 }
@@ -220,7 +229,10 @@ impl Step for Drop {
                     }
                 }
                 other => {
-                    return Err(Error::invalid(format!("drop() deletes elements and properties, and met {}", other.kind())));
+                    return Err(Error::invalid(format!(
+                        "drop() deletes elements and properties, and met {}",
+                        other.kind()
+                    )));
                 }
             }
         }

@@ -12,9 +12,9 @@
 
 use crate::value::item::Item;
 use bigdecimal::{BigDecimal, RoundingMode};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::value::Value;
 use evergraph_graph::value::number::{BigInteger, Decimal, NumberError};
-use evergraph_graph::error::{Error, ErrorKind, Result};
 use num_bigint::BigInt;
 use std::cmp::Ordering;
 use std::num::NonZeroU64;
@@ -53,7 +53,12 @@ fn wide(item: &Item) -> Result<Wide<'_>> {
         Item::Value(Value::F64(number)) => Wide::Float(*number, 64),
         Item::Value(Value::BigInteger(number)) => Wide::BigInteger(number.as_inner()),
         Item::Value(Value::Decimal(number)) => Wide::Decimal(number.as_inner()),
-        other => return Err(Error::invalid(format!("a number is needed for this, and {} isn't one", other.kind()))),
+        other => {
+            return Err(Error::invalid(format!(
+                "a number is needed for this, and {} isn't one",
+                other.kind()
+            )));
+        }
     })
 }
 
@@ -64,7 +69,9 @@ fn wide(item: &Item) -> Result<Wide<'_>> {
 /// hold the result.
 pub fn arithmetic(how: Arithmetic, left: &Item, right: &Item) -> Result<Item> {
     match (wide(left)?, wide(right)?) {
-        (Wide::Integer(left, bits), Wide::Integer(right, other)) => integers(how, left, right, bits.max(other)),
+        (Wide::Integer(left, bits), Wide::Integer(right, other)) => {
+            integers(how, left, right, bits.max(other))
+        }
         (Wide::Float(left, bits), Wide::Float(right, other)) => Ok(floats(how, left, right, bits.max(other))),
         (Wide::Float(left, bits), Wide::Integer(right, other)) => {
             Ok(floats(how, left, right as f64, bits.max(other)))
@@ -119,7 +126,9 @@ fn integers(how: Arithmetic, left: i64, right: i64, bits: u8) -> Result<Item> {
         Arithmetic::Add => left.checked_add(right),
         Arithmetic::Subtract => left.checked_sub(right),
         Arithmetic::Multiply => left.checked_mul(right),
-        Arithmetic::Divide if right == 0 => return Err(Error::invalid("a whole number can't be divided by zero")),
+        Arithmetic::Divide if right == 0 => {
+            return Err(Error::invalid("a whole number can't be divided by zero"));
+        }
         Arithmetic::Divide => left.checked_div(right),
     };
     let Some(exact) = exact else {

@@ -156,7 +156,8 @@ fn order_properties(left: &Property, right: &Property) -> Ordering {
 }
 
 fn lexicographic<T>(left: &[T], right: &[T], order: impl Fn(&T, &T) -> Ordering) -> Ordering {
-    let different = left.iter().zip(right).map(|(left, right)| order(left, right)).find(|found| found.is_ne());
+    let different =
+        left.iter().zip(right).map(|(left, right)| order(left, right)).find(|found| found.is_ne());
     different.unwrap_or_else(|| left.len().cmp(&right.len()))
 }
 
@@ -255,7 +256,9 @@ impl PartialEq for Item {
                     _ => match (entries(self), entries(other)) {
                         (Some(left), Some(right)) => same_in_any_order(&left, &right),
                         _ => match (self.elements(), other.elements()) {
-                            (Some(left), Some(right)) if kind == Kind::Set => same_in_any_order(&left, &right),
+                            (Some(left), Some(right)) if kind == Kind::Set => {
+                                same_in_any_order(&left, &right)
+                            }
                             (left, right) => left == right,
                         },
                     },

@@ -45,7 +45,8 @@ mod tests {
         for path in [[1, 2], [1, 3], [4, 2]] {
             tree.lay(path.map(Item::from));
         }
-        let top: Vec<_> = tree.branches().iter().map(|(item, below)| (item.clone(), below.branches().len())).collect();
+        let top: Vec<_> =
+            tree.branches().iter().map(|(item, below)| (item.clone(), below.branches().len())).collect();
         assert_eq!(top, [(Item::from(1), 2), (Item::from(4), 1)]);
     }
 }

@@ -81,7 +81,11 @@ pub(super) fn items(arguments: &[Argument]) -> Compiled<Vec<Item>> {
 
 /// The name that an argument is.
 pub(super) fn name(argument: &Argument) -> Compiled<Name> {
-    argument.kind.as_str().map(Name::from).ok_or_else(|| wrong(argument.span, "a name is needed here: a text"))
+    argument
+        .kind
+        .as_str()
+        .map(Name::from)
+        .ok_or_else(|| wrong(argument.span, "a name is needed here: a text"))
 }
 
 /// The names that arguments are; null names nothing.
@@ -142,8 +146,10 @@ impl Compiler {
     fn test(&mut self, predicate: &call::Predicate, texts: Texts) -> Compiled<Predicate> {
         use call::Test;
         let arguments = predicate.arguments.as_slice();
-        let first = || arguments.first().ok_or_else(|| wrong(predicate.span, "this predicate needs an argument"));
-        let second = || arguments.get(1).ok_or_else(|| wrong(predicate.span, "this predicate needs two arguments"));
+        let first =
+            || arguments.first().ok_or_else(|| wrong(predicate.span, "this predicate needs an argument"));
+        let second =
+            || arguments.get(1).ok_or_else(|| wrong(predicate.span, "this predicate needs two arguments"));
         let mut compare = |comparison, argument: &Argument| -> Compiled<Predicate> {
             Ok(Predicate::Compare(comparison, self.operand(argument, texts)?))
         };

@@ -58,7 +58,8 @@ impl Compiler {
     }
 
     fn inner(&mut self, argument: &Argument) -> Compiled<Traversal> {
-        let calls = as_traversal(argument).ok_or_else(|| wrong(argument.span, "a traversal is needed here"))?;
+        let calls =
+            as_traversal(argument).ok_or_else(|| wrong(argument.span, "a traversal is needed here"))?;
         self.traversal(calls)
     }
 
@@ -71,7 +72,8 @@ impl Compiler {
             [] => Ask::Yes,
             [argument] if &*call.name == "times" => {
                 let times = whole(argument)?;
-                let times = u64::try_from(times).map_err(|_| wrong(argument.span, "times() needs a number from 0 on"))?;
+                let times = u64::try_from(times)
+                    .map_err(|_| wrong(argument.span, "times() needs a number from 0 on"))?;
                 Ask::Times(times)
             }
             [argument] => match as_traversal(argument) {
@@ -102,7 +104,8 @@ impl Compiler {
     }
 
     fn choose(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Choose> {
-        let mut choose = Choose { on: Chooser::By(By::Itself), options: Vec::new(), none: None, unproductive: None };
+        let mut choose =
+            Choose { on: Chooser::By(By::Itself), options: Vec::new(), none: None, unproductive: None };
         let [on, rest @ ..] = call.arguments.as_slice() else { return Err(not_yet(call)) };
         if !rest.is_empty() {
             // choose(condition, then) and choose(condition, then, else)
@@ -134,8 +137,12 @@ impl Compiler {
             let of = self.inner(of)?;
             match key.map(|key| (&key.kind, key)) {
                 None | Some((ArgumentKind::Token(Token::Pick(Pick::None)), _)) => choose.none = Some(of),
-                Some((ArgumentKind::Token(Token::Pick(Pick::Unproductive)), _)) => choose.unproductive = Some(of),
-                Some((ArgumentKind::Token(_) | ArgumentKind::Traversal(_), _)) => return Err(not_yet(option)),
+                Some((ArgumentKind::Token(Token::Pick(Pick::Unproductive)), _)) => {
+                    choose.unproductive = Some(of)
+                }
+                Some((ArgumentKind::Token(_) | ArgumentKind::Traversal(_), _)) => {
+                    return Err(not_yet(option));
+                }
                 Some((_, key)) => choose.options.push((vec![self.predicate(key, Texts::Values)?], of)),
             }
         }

@@ -30,7 +30,8 @@ impl Compiler {
             },
             "where" => self.where_(call, calls)?,
             "not" => {
-                let of = as_traversal(&arguments[0]).ok_or_else(|| wrong(call.span, "not() needs a traversal"))?;
+                let of =
+                    as_traversal(&arguments[0]).ok_or_else(|| wrong(call.span, "not() needs a traversal"))?;
                 Operator::Where { of: self.traversal(of)?, gives: false }
             }
             "and" => {
@@ -39,7 +40,9 @@ impl Compiler {
                 }
                 return Ok(true);
             }
-            "or" => Operator::Any(arguments.iter().map(|argument| self.nested(argument)).collect::<Compiled<_>>()?),
+            "or" => Operator::Any(
+                arguments.iter().map(|argument| self.nested(argument)).collect::<Compiled<_>>()?,
+            ),
             "simplePath" | "cyclicPath" => {
                 self.reads_paths = true;
                 Operator::SimplePath { simple: &*call.name == "simplePath" }
@@ -93,7 +96,8 @@ impl Compiler {
     }
 
     fn nested(&mut self, argument: &Argument) -> Compiled<Traversal> {
-        let calls = as_traversal(argument).ok_or_else(|| wrong(argument.span, "a traversal is needed here"))?;
+        let calls =
+            as_traversal(argument).ok_or_else(|| wrong(argument.span, "a traversal is needed here"))?;
         self.within(calls)
     }
 
@@ -187,12 +191,16 @@ impl Compiler {
     /// A traversal in `where()`: a name at its start is where it begins, a name at its end what it must come to.
     fn within(&mut self, calls: &[Call]) -> Compiled<Traversal> {
         let named = |call: &Call| {
-            (&*call.name == "as").then(|| call.arguments.first().and_then(|name| name.kind.as_str())).flatten().map(str::to_owned)
+            (&*call.name == "as")
+                .then(|| call.arguments.first().and_then(|name| name.kind.as_str()))
+                .flatten()
+                .map(str::to_owned)
         };
         let (mut operators, mut calls) = (Vec::new(), calls);
         if let Some(name) = calls.first().and_then(named) {
             let slot = self.slot(&name);
-            let selected = Selected { name: name.as_str().into(), slot: Some(slot), side_effect: None, pop: Pop::Last };
+            let selected =
+                Selected { name: name.as_str().into(), slot: Some(slot), side_effect: None, pop: Pop::Last };
             operators.push(Operator::Map(Function::Select { names: vec![selected], by: Vec::new() }));
             calls = &calls[1..];
         }
@@ -227,7 +235,8 @@ fn bound(call: &Call) -> Compiled<Operator> {
     let (local, rest) = scoped(call);
     let count = |at: usize| rest.get(at).map(whole).transpose();
     let positive = |number: i64| {
-        u64::try_from(number).map_err(|_| wrong(call.span, format!("{}() needs numbers that aren't negative", call.name)))
+        u64::try_from(number)
+            .map_err(|_| wrong(call.span, format!("{}() needs numbers that aren't negative", call.name)))
     };
     let (skip, limit) = match (&*call.name, count(0)?, count(1)?) {
         ("tail", last, _) => {
@@ -245,6 +254,9 @@ fn bound(call: &Call) -> Compiled<Operator> {
         }
         _ => return Err(wrong(call.span, format!("{}() needs a number", call.name))),
     };
-    Ok(if local { Operator::Map(Function::LocalRange { skip, limit }) } else { Operator::Range { skip, limit } })
+    Ok(if local {
+        Operator::Map(Function::LocalRange { skip, limit })
+    } else {
+        Operator::Range { skip, limit }
+    })
 }
-

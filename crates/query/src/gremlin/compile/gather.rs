@@ -36,7 +36,10 @@ impl Compiler {
                     Some(by) => GroupValue::List(by),
                 };
                 if by.next().is_some() {
-                    return Err(wrong(call.span, "group() takes two by() modulators at most: a key and a value"));
+                    return Err(wrong(
+                        call.span,
+                        "group() takes two by() modulators at most: a key and a value",
+                    ));
                 }
                 let into = names(rest)?.first().map(|name| self.side_effect(name));
                 Operator::Group(Group { key, value, into })

@@ -44,7 +44,11 @@ pub fn compile(query: &Query) -> Result<Plan, TextError> {
 /// The calls without those at the end that only say how results are fetched.
 fn without_end(calls: &[Call]) -> &[Call] {
     match calls {
-        [rest @ .., last] if matches!(&*last.name, "toList" | "iterate" | "next") && last.arguments.is_empty() => rest,
+        [rest @ .., last]
+            if matches!(&*last.name, "toList" | "iterate" | "next") && last.arguments.is_empty() =>
+        {
+            rest
+        }
         all => all,
     }
 }
@@ -174,7 +178,10 @@ fn number(names: &mut Vec<Name>, name: &str) -> usize {
 
 /// A step that the signatures know and nothing runs.
 fn not_yet(call: &Call) -> TextError {
-    TextError::invalid(call.span, format!("{}() isn't supported, at least not with these arguments here", call.name))
+    TextError::invalid(
+        call.span,
+        format!("{}() isn't supported, at least not with these arguments here", call.name),
+    )
 }
 
 fn wrong(span: Span, text: impl Into<String>) -> TextError {

@@ -1,6 +1,6 @@
 //! `V`, `E`, `inject`, `out` to `otherV`, `properties`: where traversers come from, and where they go.
 
-use super::argument::{item, items, names, direction_of};
+use super::argument::{direction_of, item, items, names};
 use super::{Compiled, Compiler, wrong};
 use crate::gremlin::call::{ArgumentKind, Call};
 use crate::gremlin::token::{Direction as Toward, Token};
@@ -25,7 +25,8 @@ impl Compiler {
             "inE" => expand(Direction::In, self.edges(), call)?,
             "bothE" => expand(Direction::Both, self.edges(), call)?,
             "toE" => {
-                let Some(ArgumentKind::Token(Token::Direction(toward))) = arguments.first().map(|first| &first.kind)
+                let Some(ArgumentKind::Token(Token::Direction(toward))) =
+                    arguments.first().map(|first| &first.kind)
                 else {
                     return Err(wrong(call.span, "toE() needs a direction"));
                 };
@@ -38,8 +39,12 @@ impl Compiler {
             "bothV" => Operator::EdgeEnds(EdgeEnd::Both),
             "otherV" => Operator::EdgeEnds(EdgeEnd::Other(self.came_from())),
             "toV" => match arguments.first().map(|first| &first.kind) {
-                Some(ArgumentKind::Token(Token::Direction(Toward::Out))) => Operator::EdgeEnds(EdgeEnd::Source),
-                Some(ArgumentKind::Token(Token::Direction(Toward::In))) => Operator::EdgeEnds(EdgeEnd::Target),
+                Some(ArgumentKind::Token(Token::Direction(Toward::Out))) => {
+                    Operator::EdgeEnds(EdgeEnd::Source)
+                }
+                Some(ArgumentKind::Token(Token::Direction(Toward::In))) => {
+                    Operator::EdgeEnds(EdgeEnd::Target)
+                }
                 _ => Operator::EdgeEnds(EdgeEnd::Both),
             },
             "properties" => Operator::Properties { keys: names(arguments)?, values: false },

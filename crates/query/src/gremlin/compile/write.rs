@@ -67,7 +67,9 @@ impl Compiler {
 
     fn property(&mut self, call: &Call) -> Compiled<Vec<(By, By)>> {
         let mut arguments = call.arguments.as_slice();
-        if let Some(ArgumentKind::Token(Token::Cardinality(cardinality))) = arguments.first().map(|first| &first.kind) {
+        if let Some(ArgumentKind::Token(Token::Cardinality(cardinality))) =
+            arguments.first().map(|first| &first.kind)
+        {
             if *cardinality != Cardinality::Single {
                 return Err(not_yet(call));
             }

@@ -70,7 +70,7 @@ fn reducers_and_groups() {
     check("g.V().group().by(label).by(values('age').sum())", &["{person: 123}"]);
     check("g.V().order().by('name').values('name').limit(2)", &["josh", "lop"]);
     check("g.V().order().by('age', desc).values('name')", &["peter", "josh", "marko", "vadas"]);
-    check("g.V().map(out().count()).fold()", &["[3, 0, 0, 2, 0, 1]"]);
+    check("g.V().map(out().count()).order()", &["0", "0", "0", "1", "2", "3"]);
     check("g.V().local(outE().limit(1)).count()", &["3"]);
 }
 
@@ -88,10 +88,7 @@ fn names_and_paths() {
         "g.V().has('name', 'marko').both().both().simplePath().values('name')",
         &["josh", "lop", "peter", "ripple"],
     );
-    check(
-        "g.V().project('n', 'a').by('name').by('age').limit(3)",
-        &["{a: 27, n: vadas}", "{a: 29, n: marko}", "{n: lop}"],
-    );
+    check("g.V().project('n', 'a').by('name').by('age').select('a')", &["27", "29", "32", "35"]);
     check("g.V().aggregate('x').by('name').cap('x').unfold().order().limit(2)", &["josh", "lop"]);
 }
 
@@ -110,7 +107,7 @@ fn branches_and_repeats() {
         "g.V().has('name', 'marko').repeat(out()).until(has('lang', 'java')).values('name')",
         &["lop", "lop", "ripple"],
     );
-    check("g.V().repeat(both()).times(10).count()", &["102256"]);
+    check("g.V().repeat(both()).times(10).count()", &["34446"]);
     check("g.V().hasLabel('person').union(out('knows'), out('created')).count()", &["6"]);
     check(
         "g.V().coalesce(out('knows'), out('created')).values('name').dedup()",

@@ -217,6 +217,8 @@ fn argument() -> impl Strategy<Value = Argument> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn calls_are_read_back_from_their_text(calls in calls(argument().boxed())) {
         let query = Query { calls };

@@ -161,7 +161,7 @@ compare: build compare-python ## Algorithms, imports, exports for analysis besid
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/in_place_peers.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
-bench-python: compare-package ## The Python package beside networkx, networkit, igraph, Ladybug, and beside Rust (ten minutes)
+bench-python: compare-package ## The Python package beside networkx, networkit, igraph, Ladybug, and beside Rust (half an hour)
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/python_overheads.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/python_peers.py "$(BUILT)/release/evergraph" \

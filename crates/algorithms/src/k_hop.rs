@@ -10,14 +10,14 @@
 //! that it is the same for the same graph.
 //!
 //! Cost: the edges of the vertices nearer than `depth`; with filters one look at each vertex met.
-//! Nothing is frozen. Memory: about 30 bytes a vertex found. One thread.
+//! Nothing is frozen. Memory: 8 bytes a vertex found, and 512 for each 4,096 ids in a row of which one is found. One thread.
 //!
 //! Source: breadth-first search, level by level.
 
 use crate::control::Control;
 use crate::live::Live;
-use crate::reached::Reached;
 use crate::scope::Scope;
+use crate::seen::Seen;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::view::GraphView;
@@ -96,17 +96,17 @@ pub fn k_hop<V: GraphView>(
     control.report(PHASE, 0.0);
     let mut live = Live::new(view, scope, None, control);
     // The answer and a frontier of plain ids besides.
-    let mut reached = Reached::new(control, "the neighbourhood", 2 * size_of::<u32>());
+    let mut seen = Seen::new(control, "the neighbourhood", 2 * size_of::<u32>());
     let mut level = Vec::with_capacity(sources.len());
     let mut complete = true;
     for source in sources {
         let source = live.member(*source, "source")?;
-        if reached.get(source).is_none() {
+        if !seen.has(source) {
             if level.len() == limit {
                 complete = false;
                 break;
             }
-            reached.insert(source, ())?;
+            seen.insert(source)?;
             level.push(source);
         }
     }
@@ -119,12 +119,12 @@ pub fn k_hop<V: GraphView>(
         let mut next = Vec::new();
         if complete && level_ends.len() <= depth as usize {
             live.hops(direction, &level, |hop| {
-                if reached.get(hop.to).is_none() {
+                if !seen.has(hop.to) {
                     if vertices.len() + next.len() == limit {
                         complete = false;
                         return Ok(ControlFlow::Break(()));
                     }
-                    reached.insert(hop.to, ())?;
+                    seen.insert(hop.to)?;
                     next.push(hop.to);
                 }
                 Ok(ControlFlow::Continue(()))

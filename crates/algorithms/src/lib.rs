@@ -44,6 +44,7 @@ mod parts;
 mod reached;
 pub mod scc;
 pub mod scope;
+mod seen;
 mod selection;
 pub mod shortest_path;
 pub mod sources;

@@ -23,6 +23,9 @@ pub enum Data {
     Optional(Vec<Option<Item>>),
 }
 
+/// Where in its data each row of a column is.
+type Places = Arc<[u32]>;
+
 /// Items by row. Copies share the items; a choice of rows shares them too, by a list of places.
 #[derive(Clone, Debug)]
 pub struct Column {
@@ -212,7 +215,8 @@ impl Data {
 /// A choice of rows, made for several columns: those that share their list of places get one new list.
 pub struct Gathering<'a> {
     rows: &'a Arc<[u32]>,
-    made: Vec<(Arc<[u32]>, Arc<[u32]>)>,
+    /// The lists of places that were met, and what became of each.
+    made: Vec<(Places, Places)>,
 }
 
 impl<'a> Gathering<'a> {

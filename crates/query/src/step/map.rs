@@ -272,7 +272,7 @@ fn part(item: Item, first: usize, end: usize) -> Option<Item> {
     Some(match &item {
         Item::Map(map) => entries(map.entries()),
         Item::Value(Value::Map(map)) => {
-            let all: Vec<_> = map.as_slice().iter().cloned().collect();
+            let all: Vec<_> = map.as_slice().to_vec();
             entries(
                 &all.into_iter()
                     .map(|(key, value)| (Item::Value(key), Item::Value(value)))

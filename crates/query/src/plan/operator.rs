@@ -257,6 +257,8 @@ pub enum Sorting {
 pub enum Reducer {
     /// How many.
     Count,
+    /// The sum of whole numbers that are counts: 0 of none.
+    SumOfCounts,
     /// Their sum.
     Sum,
     /// The least.

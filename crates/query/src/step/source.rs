@@ -7,6 +7,7 @@ use crate::execute::pipeline::Step;
 use crate::plan::operator::{Name, Scan, Test};
 use crate::step::element;
 use crate::step::filter::passes;
+use crate::step::look_up;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, LabelId, VertexId};
@@ -28,18 +29,22 @@ impl Vertices {
         Self { scan, row: 0, cursor: VertexCursor::default(), named: None }
     }
 
-    fn next(&mut self, limit: usize, cx: &Context<'_>) -> Result<Vec<VertexId>> {
+    fn next(&mut self, limit: usize, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
         let mut vertices = Vec::new();
-        if let Some(ids) = &self.scan.ids {
-            if self.named.is_none() {
-                self.named = Some(live_vertices(ids, cx)?.into_iter());
-            }
-            let named = self.named.get_or_insert_default();
+        let labels = labels(&self.scan.tests, |name| cx.catalogue().label(name));
+        if self.named.is_none() && self.cursor == VertexCursor::default() {
+            let named = match &self.scan.ids {
+                Some(ids) => Some(live_vertices(ids, cx)?),
+                None => look_up::vertices(&self.scan.tests, labels.as_deref(), cx)?,
+            };
+            self.named = named.map(Vec::into_iter);
+        }
+        if let Some(named) = &mut self.named {
             vertices.extend(named.take(limit));
             self.cursor.done = named.len() == 0;
             return Ok(vertices);
         }
-        match labels(&self.scan.tests, |name| cx.catalogue().label(name)) {
+        match labels {
             Some(labels) if labels.is_empty() => self.cursor.done = true,
             labels => cx.view().scan_vertices(labels.as_deref(), &mut self.cursor, limit, &mut vertices)?,
         }

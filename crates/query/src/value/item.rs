@@ -119,7 +119,7 @@ impl Item {
         }
     }
 
-    /// The number of things, as an `i64`: what `count()` says.
+    /// The length of something that is in memory, as an `i64`.
     #[must_use]
     pub fn count(count: u64) -> Self {
         Self::Value(Value::I64(i64::try_from(count).unwrap_or(i64::MAX)))

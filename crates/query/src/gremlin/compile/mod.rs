@@ -23,6 +23,7 @@ use crate::error::{Span, TextError};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query};
 use crate::gremlin::token::{Order, Token};
 use crate::plan::operator::{By, Name, Operator, Plan, Sorting, Traversal};
+use crate::rule::improve;
 use std::sync::Arc;
 
 /// The plan of a query.
@@ -32,13 +33,14 @@ use std::sync::Arc;
 pub fn compile(query: &Query) -> Result<Plan, TextError> {
     let mut compiler = Compiler::default();
     let root = compiler.traversal(without_end(&query.calls))?;
-    Ok(Plan {
+    let plan = Plan {
         root,
         slots: compiler.slots,
         side_effects: compiler.side_effects,
         reads_paths: compiler.reads_paths,
         writes: compiler.writes,
-    })
+    };
+    Ok(improve(plan))
 }
 
 /// The calls without those at the end that only say how results are fetched.

@@ -260,6 +260,34 @@ def test_shortest_paths_by_weight_are_those_of_networkx(seed: int, kind: type) -
                 assert_is_path(graph, source, target, "weight")
 
 
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_of_several_shortest_paths_it_is_the_one_of_networkx(seed: int, kind: type) -> None:
+    """``minimum_cycle_basis`` of NetworkX, for one, gave other cycles when it was given other paths."""
+    for weights in ("none", "some", "whole"):
+        graph = random_graph(seed, kind, weights=weights)
+        for edge in list(graph.edges(data=True))[::5]:
+            # Paths of one length, and edges that cost nothing.
+            edge[2]["weight"] = 0
+        nodes = list(graph)[:4]
+        for source in nodes:
+            for function in (nx.single_source_dijkstra, nx.single_source_dijkstra_path):
+                assert_same(function, graph, source)
+                assert_same(function, graph, source, cutoff=3)
+            found, wanted = (
+                list(nx.single_source_dijkstra(graph, source, backend=name)[0]) for name in ("evergraph", "networkx")
+            )
+            assert found == wanted
+            for target in nodes:
+                assert_same(nx.single_source_dijkstra, graph, source, target)
+                assert_same(nx.dijkstra_path, graph, source, target)
+                if not graph.is_directed():
+                    # Predecessors have an order of their own, which a conversion doesn't keep.
+                    assert_same(nx.shortest_path, graph, source, target)
+                    assert_same(nx.shortest_path, graph, source, target, weight="weight")
+                    assert_same(nx.bidirectional_dijkstra, graph, source, target)
+
+
 def test_sums_of_whole_weights_are_whole() -> None:
     graph = nx.Graph()
     graph.add_edge("a", "b", weight=2)

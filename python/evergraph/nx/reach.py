@@ -11,7 +11,7 @@ from evergraph.nx.conversion import Converted
 from evergraph.nx.csr import Csr, Ints, Tree, breadth_first
 from evergraph.values import Direction
 
-__all__ = ["reached", "tree", "weak_components"]
+__all__ = ["lists", "reached", "tree", "weak_components"]
 
 
 def lists(content: Content, backwards: bool) -> Csr:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evergraph.convert import attributes
+from evergraph.convert import attributes, attributes_of_edges, attributes_of_vertices
 from evergraph.database import open as open_database
 from evergraph.errors import InvalidError
 from evergraph.nx.content import EDGE_TYPE, LABEL, Combine, Kernel, Live, copied, numbers
@@ -272,10 +272,14 @@ def to_networkx(view: Any) -> Any:
         rows = _rows(columns, len(source))
     else:
         graph.add_nodes_from(
-            zip(nodes, attributes(content.snapshot.vertices(*content.labels), ("vertex",)), strict=True)
+            zip(
+                nodes,
+                attributes_of_vertices(content.snapshot, content.snapshot.vertices(*content.labels)),
+                strict=True,
+            )
         )
         source, target, edges = content.edge_rows(None)
-        rows = attributes(edges, ("source", "target", "discriminator"))
+        rows = attributes_of_edges(content.snapshot, edges)
     ends = ([nodes[row] for row in rows.tolist()] for rows in (source, target))
     graph.add_edges_from(zip(*ends, rows, strict=True))
     return graph
@@ -283,6 +287,4 @@ def to_networkx(view: Any) -> Any:
 
 def _rows(columns: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """A dict a row, without what is null."""
-    if not columns:
-        return [{} for _ in range(count)]
-    return attributes(pa.table(columns), ())
+    return attributes({name: column.to_pylist() for name, column in columns.items()}, count)

@@ -83,9 +83,8 @@ def _column(column: Any, kinds: set[str]) -> list[Any] | None:
     if kinds == {"datetime"}:
         # As Python's own, which count microseconds.
         return list(column.cast(arrow.timestamp("us", "UTC"), safe=False).to_pylist())
-    if kinds == {"list"} and (
-        arrow.types.is_integer(column.type.value_type) or arrow.types.is_floating(column.type.value_type)
-    ):
+    of = getattr(column.type, "value_type", None)
+    if kinds == {"list"} and of is not None and (arrow.types.is_integer(of) or arrow.types.is_floating(of)):
         return list(column.to_pylist())
     return None
 
@@ -110,7 +109,8 @@ def property_columns(snapshot: Snapshot, table: Any, edges_at: int | None = None
     else:
         ids, first = [table.column(edges_at + at) for at in (0, 2, 1, 3)], edges_at + 4
         schemas = [snapshot.schema(name, of="edges") for name in snapshot.edge_types()]
-    found, items = {}, None
+    found: dict[str, list[Any]] = {}
+    items: list[Any] | None = None
     for at in range(first, table.num_columns):
         name, column = table.column_names[at], table.column(at)
         values = _column(column, {schema[name] for schema in schemas if name in schema})

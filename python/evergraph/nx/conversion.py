@@ -14,9 +14,9 @@ import pyarrow as pa
 from evergraph.convert import attributes, attributes_of_edges, attributes_of_vertices
 from evergraph.database import open as open_database
 from evergraph.errors import InvalidError
-from evergraph.nx.content import EDGE_TYPE, LABEL, Combine, Kernel, Live, copied, numbers
+from evergraph.nx.content import EDGE_TYPE, LABEL, Combine, Content, Live, numbers
 from evergraph.nx.csr import Csr, Ints
-from evergraph.nx.views import View, view_of
+from evergraph.nx.views import KINDS, View, view_of
 from evergraph.snapshot import Snapshot
 
 __all__ = ["Converted", "from_networkx", "to_networkx"]
@@ -24,6 +24,10 @@ __all__ = ["Converted", "from_networkx", "to_networkx"]
 
 SOURCE, TARGET = "\N{RIGHTWARDS ARROW}source", "\N{RIGHTWARDS ARROW}target"
 """Columns that no attribute is called like."""
+
+
+SHOWN_BY = ("__getitem__", "adj", "adjacency", "neighbors")
+"""What classes of graphs have that show edges which they don't keep, say those of a complement."""
 
 
 class Converted(Live):
@@ -140,14 +144,8 @@ class Converted(Live):
             values = merge.reduceat(values, self._starts[:-1])
         return Csr(csr.offsets, csr.neighbors, values, integral)
 
-    def kernel(self, weight: str | None = None, default: float = 1, combine: Combine = "min") -> Kernel:
-        """Where kernels run: on a copy that has each arc as an edge."""
-        known: dict[Any, Kernel] = self.__dict__.setdefault("_kernels", {})
-        csr = self.adjacency(weight, default, combine)
-        asked = None if csr.weights is None else (weight, default, combine)
-        if asked not in known:
-            known[asked] = copied(csr)
-        return known[asked]
+    # Always on a copy that has each arc as an edge.
+    kernel = Content.kernel
 
 
 def _column(rows: Iterable[Mapping[str, Any]], name: Any) -> Any:
@@ -165,6 +163,11 @@ def _column(rows: Iterable[Mapping[str, Any]], name: Any) -> Any:
         AttributeError,
     ) as error:
         raise NotImplementedError(f"the attribute {name!r} can't be a column: {error}") from error
+    kind = column.type
+    if pa.types.is_list(kind):
+        kind = kind.value_type
+    if pa.types.is_struct(kind) and column.to_pylist() != [row.get(name) for row in rows]:
+        raise NotImplementedError(f"the attribute {name!r} has dicts with other keys, which a column fills up")
     if column.null_count and any(row.get(name, 0) is None for row in rows):
         raise NotImplementedError(f"the attribute {name!r} is None somewhere, which isn't the same as absent here")
     return column
@@ -204,7 +207,12 @@ def from_networkx(
     Raises
     ------
     NotImplementedError
-        For attributes that can't be columns: of mixed types, or ``None`` in some places.
+        For attributes that can't be columns: of mixed types, dicts with different keys, or ``None`` in some
+        places. For a class of graphs that shows its edges by methods of its own.
+
+    Notes
+    -----
+    Of a column's values tuples become lists. Keys of parallel edges become 0, 1, ...
 
     Examples
     --------
@@ -216,6 +224,9 @@ def from_networkx(
     """
     if isinstance(graph, View):
         return graph
+    plain = KINDS[graph.is_directed(), graph.is_multigraph()]._plain
+    if any(getattr(type(graph), name) is not getattr(plain, name) for name in SHOWN_BY):
+        raise NotImplementedError(f"{type(graph).__name__} may show other edges than it keeps")
     nodes = list(graph)
     adjacency = graph._adj
     # A row of a subgraph's view may count ends that it doesn't show.

@@ -83,7 +83,7 @@ class Csr:
     def weighted_row(self, row: int) -> Iterable[tuple[int, float]]:
         """The neighbours of one row with their weights."""
         if self.weights is None:
-            return zip(self.row(row), repeat(1.0))  # noqa: B905 - one has no end
+            return zip(self.row(row), repeat(1.0))
         weights: list[float] = self.weights[self.offsets[row] : self.offsets[row + 1]].tolist()
         return zip(self.row(row), weights, strict=True)
 

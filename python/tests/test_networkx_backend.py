@@ -200,7 +200,7 @@ def large_graph(seed: int, kind: type) -> Any:
     names = list(graph)
     drawn.shuffle(names)
     for _ in range(5500):
-        graph.add_edge(*drawn.sample(names[:850], 2), weight=drawn.randrange(4) + 1)
+        graph.add_edge(*drawn.sample(names[:850], 2), weight=drawn.randrange(4) + 1, length=drawn.random())
     if seed % 2:
         # Many nodes are reached from one, and many reach one.
         graph.add_edges_from((names[0], node, {"weight": 2}) for node in names[:400])
@@ -212,7 +212,7 @@ def large_graph(seed: int, kind: type) -> Any:
 @pytest.mark.parametrize("seed", range(2))
 def test_large_graphs_are_answered_as_networkx_does(seed: int, kind: type) -> None:
     graph = large_graph(seed, kind)
-    some = list(graph)[:2]
+    some, names = list(graph)[:2], list(graph)[::150]
     functions: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
         (nx.pagerank, (), {}),
         (nx.pagerank, (), {"weight": None}),
@@ -230,8 +230,10 @@ def test_large_graphs_are_answered_as_networkx_does(seed: int, kind: type) -> No
         functions += [(nx.strongly_connected_components, (), {}), (nx.weakly_connected_components, (), {})]
         functions += [(nx.is_directed_acyclic_graph, (), {})]
     else:
-        functions += [(nx.connected_components, (), {}), (nx.shortest_path, tuple(some), {"weight": "weight"})]
-        functions += [(nx.shortest_path, tuple(some), {})]
+        functions += [(nx.connected_components, (), {}), (nx.shortest_path, tuple(some), {})]
+        for weight in ("weight", "length"):
+            # Of the former several paths are shortest, of the latter one is.
+            functions += [(nx.bidirectional_dijkstra, (source, names[-1]), {"weight": weight}) for source in names]
     if kind is nx.Graph:
         functions += [(nx.triangles, (), {}), (nx.clustering, (), {}), (nx.transitivity, (), {})]
     if kind in SIMPLE:

@@ -9,7 +9,7 @@ from typing import Any
 import networkx
 import numpy as np
 
-from evergraph.nx.content import Content, Live
+from evergraph.nx.content import SMALL, Content, Live
 from evergraph.nx.conversion import Converted
 from evergraph.nx.csr import Csr, Ints, breadth_first
 from evergraph.nx.dispatch import attribute, content_of, generator, named, native, row_of, unless
@@ -219,18 +219,26 @@ class _Distances:
             zip(named(G, rows), (distances.astype(np.int64) if self.whole else distances).tolist(), strict=True)
         )
 
-    def tree(self, goal: int | None = None) -> tuple[Ints, Ints]:
-        """Rows with their parents, parents first, in the order in which Dijkstra's algorithm finds them.
-
-        Given the distances, it follows the arcs that they come from only; with a `goal` those that lead there.
-        """
+    def arcs(self, goal: int | None = None) -> Csr:
+        """The arcs that distances come from; with a `goal` those that lead there."""
         weights = 1.0 if self.csr.weights is None else self.csr.weights
         from_, to = self.found[self.csr.sources], self.found[self.csr.neighbors]
         arcs = self.csr.chosen(np.isfinite(from_) & (from_ + weights == to))
-        if goal is not None:
-            leads = np.zeros(arcs.size, dtype=np.bool_)
-            leads[breadth_first(arcs.reversed, [goal]).order] = True
-            arcs = arcs.chosen(leads[arcs.neighbors])
+        if goal is None:
+            return arcs
+        leads = np.zeros(arcs.size, dtype=np.bool_)
+        leads[breadth_first(arcs.reversed, [goal]).order] = True
+        return arcs.chosen(leads[arcs.neighbors])
+
+    def only_path(self, goal: int) -> Ints | None:
+        """The shortest path, if there is one and no other."""
+        arcs = self.arcs(goal)
+        rows = breadth_first(arcs, [self.row]).order
+        return rows if len(arcs.neighbors) == len(rows) - 1 else None
+
+    def tree(self, goal: int | None = None) -> tuple[Ints, Ints]:
+        """Rows with their parents, parents first, in the order in which Dijkstra's algorithm finds them."""
+        arcs = self.arcs(goal)
         if self.csr.weights is None:
             found = breadth_first(arcs, [self.row])
             return found.order, found.parents
@@ -364,8 +372,16 @@ def bidirectional_dijkstra(
             raise networkx.NetworkXNoPath(f"No path between {source} and {target}.") from error
     csr = content.adjacency(weight, combine="min")
     _check(csr)
+    if csr.weights is not None and len(csr.neighbors) > SMALL:
+        # The kernel is quicker, and where there is one path only it can't be another one.
+        distances = _Distances(G, source, weight)
+        length, rows = distances.of(goal), distances.only_path(goal)
+        if length is None:
+            raise networkx.NetworkXNoPath(f"No path between {source} and {target}.")
+        if rows is not None:
+            return length, named(G, rows)
     found = path_by_weight(csr, csr.reversed if content.is_directed else csr, start, goal)
     if found is None:
         raise networkx.NetworkXNoPath(f"No path between {source} and {target}.")
-    length, path = found
-    return int(length) if csr.integral else length, [content.nodes[row] for row in path]
+    total, path = found
+    return int(total) if csr.integral else total, [content.nodes[row] for row in path]

@@ -478,6 +478,9 @@ def test_a_class_that_shows_other_edges_than_it_keeps_is_left_to_networkx() -> N
 
     named = type("Named", (nx.Graph,), {"called": "a class that changes nothing about edges"})
     assert nx.core_number(named(graph), backend="evergraph") == dict.fromkeys(graph, 2)
+    # Of a class of directed graphs, but not directed.
+    embedding = nx.check_planarity(graph)[1]
+    assert list(nx.connected_components(embedding, backend="evergraph")) == [set(graph)]
 
 
 def complement(graph: Any) -> Any:

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
+import networkx
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -16,7 +17,7 @@ from evergraph.database import open as open_database
 from evergraph.errors import InvalidError
 from evergraph.nx.content import EDGE_TYPE, LABEL, Combine, Content, Live, numbers
 from evergraph.nx.csr import Csr, Ints
-from evergraph.nx.views import KINDS, View, view_of
+from evergraph.nx.views import View, view_of
 from evergraph.snapshot import Snapshot
 
 __all__ = ["Converted", "from_networkx", "to_networkx"]
@@ -224,7 +225,8 @@ def from_networkx(
     """
     if isinstance(graph, View):
         return graph
-    plain = KINDS[graph.is_directed(), graph.is_multigraph()]._plain
+    kinds = (networkx.MultiDiGraph, networkx.MultiGraph, networkx.DiGraph, networkx.Graph)
+    plain = next(kind for kind in kinds if isinstance(graph, kind))
     if any(getattr(type(graph), name) is not getattr(plain, name) for name in SHOWN_BY):
         raise NotImplementedError(f"{type(graph).__name__} may show other edges than it keeps")
     nodes = list(graph)

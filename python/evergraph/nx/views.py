@@ -13,7 +13,7 @@ from evergraph.nx.content import Content, Live
 from evergraph.nx.mappings import Adjacency, Nodes
 from evergraph.snapshot import Snapshot
 
-__all__ = ["KINDS", "DiGraph", "Graph", "MultiDiGraph", "MultiGraph", "View", "view_of"]
+__all__ = ["DiGraph", "Graph", "MultiDiGraph", "MultiGraph", "View", "view_of"]
 
 
 class View:

@@ -65,9 +65,16 @@ impl Accumulator {
                         if *reducer == Reducer::Min { order.is_lt() } else { order.is_gt() }
                     }
                 };
-                if better {
-                    self.item = Some(item);
-                }
+                let (kept, other) = if better {
+                    (item, self.item.take())
+                } else {
+                    (self.item.take().unwrap_or(Item::Null), Some(item))
+                };
+                // The least of an int and a double is a double.
+                self.item = Some(match other {
+                    Some(other) => number::promoted(kept, &other),
+                    None => kept,
+                });
             }
         }
         Ok(())

@@ -253,6 +253,10 @@ impl Step for Traced {
         self.0.reset(origins);
     }
 
+    fn again(&mut self, origins: u32) {
+        self.0.again(origins);
+    }
+
     fn is_done(&self) -> bool {
         self.0.is_done()
     }

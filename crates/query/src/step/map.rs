@@ -12,6 +12,7 @@ use crate::value::item::{Item, Token};
 use crate::value::map::ItemMap;
 use crate::value::relation;
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::Direction;
 use evergraph_graph::value::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -176,7 +177,7 @@ fn named(batch: &Batch, row: usize, selected: &Selected, cx: &Context<'_>) -> Op
             None => on_path()?.pop(),
         },
         Pop::First => on_path()?.into_iter().next(),
-        Pop::All => on_path().map(|all| Item::List(all.into())),
+        Pop::All => on_path().filter(|all| !all.is_empty()).map(|all| Item::List(all.into())),
         Pop::Mixed => {
             let mut all = on_path()?;
             if all.len() > 1 { Some(Item::List(all.into())) } else { all.pop() }
@@ -263,8 +264,7 @@ fn length(item: &Item) -> usize {
     }
 }
 
-/// The part `first..end` of a collection; a single item is a collection of itself. Nothing of an empty part of what
-/// isn't a collection.
+/// The part `first..end` of a collection; what isn't a collection stays as it is.
 fn part(item: Item, first: usize, end: usize) -> Option<Item> {
     let cut = |length: usize| first.min(length)..end.min(length).max(first.min(length));
     let entries =
@@ -286,7 +286,7 @@ fn part(item: Item, first: usize, end: usize) -> Option<Item> {
         Item::Set(items) => Item::Set(items[cut(items.len())].into()),
         _ => match item.elements() {
             Some(items) => Item::List(items[cut(items.len())].into()),
-            None => return (first == 0 && end > 0).then_some(item),
+            None => return Some(item),
         },
     })
 }
@@ -342,6 +342,15 @@ fn element_map(item: &Item, shape: &MapShape, by: &mut [Projection], cx: &mut Co
         }
         if let Some(label) = element::labels(&alone, cx)?.pop().flatten() {
             map.insert(Item::Token(Token::Label), label);
+        }
+    }
+    if let (Item::Edge(edge), false, true) = (item, shape.lists, shape.tokens) {
+        for (direction, vertex) in [(Direction::In, edge.target), (Direction::Out, edge.source)] {
+            let end = Item::Vertex(vertex);
+            let label = element::labels(&Column::of_items(vec![end.clone()]), cx)?.pop().flatten();
+            let parts = [(Token::Id, element::id(&end)), (Token::Label, label)];
+            let parts = parts.into_iter().filter_map(|(token, part)| Some((Item::Token(token), part?)));
+            map.insert(Item::Direction(direction), Item::Map(Arc::new(parts.collect())));
         }
     }
     let (_, found) = element::properties(&alone, &shape.keys, cx)?;

@@ -2,6 +2,7 @@
 
 use super::argument::{Texts, name, whole};
 use super::{Calls, Compiled, Compiler, as_traversal, not_yet, wrong};
+use crate::error::TextError;
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Pick, Token};
 use crate::plan::operator::{Ask, By, Choose, Chooser, Operator, Repeat, Test, Traversal};
@@ -13,6 +14,13 @@ use crate::value::item::Item;
 struct Modulators {
     until: Option<(Ask, bool)>,
     emit: Option<(Ask, bool)>,
+}
+
+fn no_repeat(call: &Call) -> TextError {
+    wrong(
+        call.span,
+        "The repeat()-traversal was not defined: emit(), until() and times() belong to a repeat() beside them",
+    )
 }
 
 impl Compiler {
@@ -37,9 +45,9 @@ impl Compiler {
                 let mut call = call;
                 while &*call.name != "repeat" {
                     self.modulate(call, true, &mut modulators)?;
-                    call = calls.next().ok_or_else(|| wrong(call.span, "a repeat() is needed after this"))?;
+                    call = calls.next().ok_or_else(|| no_repeat(call))?;
                     if !matches!(&*call.name, "repeat" | "emit" | "until" | "times") {
-                        return Err(wrong(call.span, "a repeat() is needed before this"));
+                        return Err(no_repeat(call));
                     }
                 }
                 Operator::Repeat(Box::new(self.repeat(call, calls, modulators)?))

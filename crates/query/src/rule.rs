@@ -17,7 +17,7 @@ type Rule = fn(&mut Vec<Operator>);
 
 /// All rules, in the order that they are applied in.
 const RULES: [(&str, Rule); 2] =
-    [("filters into scans", scan::apply), ("counts from degrees", degree::apply)];
+    [("filters into scans", scan::apply), ("counts from degrees", |operators| degree::apply(operators))];
 
 /// The plan after all rules.
 #[must_use]

@@ -17,6 +17,8 @@ pub struct Plan {
     pub slots: Vec<Name>,
     /// What the side effects are called, by number.
     pub side_effects: Vec<Name>,
+    /// What side effects are to begin with.
+    pub given: Vec<(usize, Item)>,
     /// Whether anybody asks where a traverser has been.
     pub reads_paths: bool,
     /// Whether it writes to the graph.
@@ -38,7 +40,12 @@ pub enum Operator {
     /// Edges of the graph, likewise.
     Edges(Scan),
     /// These items, before the traversers that come.
-    Inject(Vec<Item>),
+    Inject {
+        /// The items.
+        items: Vec<Item>,
+        /// Whether nobody comes: it is how the query begins.
+        first: bool,
+    },
     /// From vertices over their edges.
     Expand(Expand),
     /// From edges to their ends.
@@ -222,6 +229,39 @@ pub enum Test {
     Is(Predicate),
     /// Of what a slot is.
     Slot(usize, Predicate),
+}
+
+impl Test {
+    /// What must hold.
+    #[must_use]
+    pub fn predicate(&self) -> Option<&Predicate> {
+        match self {
+            Self::Has(_) | Self::HasNot(_) => None,
+            Self::Property(_, predicate)
+            | Self::Label(predicate)
+            | Self::Id(predicate)
+            | Self::Key(predicate)
+            | Self::Value(predicate)
+            | Self::Is(predicate)
+            | Self::Slot(_, predicate) => Some(predicate),
+        }
+    }
+
+    /// The same where `predicate` must hold.
+    #[must_use]
+    pub fn with(&self, predicate: Predicate) -> Self {
+        match self {
+            Self::Has(key) => Self::Has(Arc::clone(key)),
+            Self::HasNot(key) => Self::HasNot(Arc::clone(key)),
+            Self::Property(key, _) => Self::Property(Arc::clone(key), predicate),
+            Self::Label(_) => Self::Label(predicate),
+            Self::Id(_) => Self::Id(predicate),
+            Self::Key(_) => Self::Key(predicate),
+            Self::Value(_) => Self::Value(predicate),
+            Self::Is(_) => Self::Is(predicate),
+            Self::Slot(slot, _) => Self::Slot(*slot, predicate),
+        }
+    }
 }
 
 /// What of a traverser counts: `by('name')`, `by(T.id)`, `by(out().count())`, nothing said.

@@ -1,6 +1,6 @@
 //! Visiting all traversals within a plan.
 
-use crate::plan::operator::{Ask, By, Chooser, Function, GroupValue, Operator, Traversal};
+use crate::plan::operator::{Ask, By, Chooser, Function, Group, GroupValue, Operator, Traversal};
 
 impl Traversal {
     /// Calls `visitor` with each traversal within this one, the innermost first, and with this one at last.
@@ -9,6 +9,18 @@ impl Traversal {
             operator.visit(visitor);
         }
         visitor(self);
+    }
+
+    /// Whether a step in it, however deep, gathers in a side effect.
+    #[must_use]
+    pub fn gathers(&self) -> bool {
+        let mut gathers = false;
+        self.clone().visit(&mut |traversal| {
+            gathers |= traversal.operators.iter().any(|operator| {
+                matches!(operator, Operator::Aggregate { .. } | Operator::Group(Group { into: Some(_), .. }))
+            });
+        });
+        gathers
     }
 }
 
@@ -80,7 +92,7 @@ impl Operator {
             Self::SetProperties(properties) => visit_pairs(properties, visitor),
             Self::Vertices(_)
             | Self::Edges(_)
-            | Self::Inject(_)
+            | Self::Inject { .. }
             | Self::Expand(_)
             | Self::EdgeEnds(_)
             | Self::Properties { .. }

@@ -359,3 +359,25 @@ impl Step for As {
         Ok(Some(batch))
     }
 }
+
+/// Rows one by one: a traversal for each that gathers aside sees what those before gathered, and no more.
+#[derive(Default)]
+pub struct OneByOne {
+    row: usize,
+}
+
+impl Step for OneByOne {
+    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input else { return Ok(None) };
+        let one = batch.slice(self.row, self.row + 1);
+        self.row += 1;
+        if self.row == batch.len() {
+            (*input, self.row) = (None, 0);
+        }
+        Ok(Some(one))
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        self.row = 0;
+    }
+}

@@ -39,7 +39,15 @@ impl<'a> Builder<'a> {
     }
 
     fn pipeline(&mut self, traversal: &Traversal) -> Result<Pipeline> {
-        let steps = traversal.operators.iter().map(|operator| self.step(operator)).collect::<Result<_>>()?;
+        let mut steps: Vec<Box<dyn Step>> = Vec::with_capacity(traversal.operators.len());
+        for operator in &traversal.operators {
+            if let Operator::Local(of) | Operator::Child { of, .. } = operator
+                && of.gathers()
+            {
+                steps.push(Box::new(branch::OneByOne::default()));
+            }
+            steps.push(self.step(operator)?);
+        }
         Ok(Pipeline::new(steps))
     }
 
@@ -84,7 +92,7 @@ impl<'a> Builder<'a> {
         Ok(match operator {
             Operator::Vertices(scan) => (Box::new(source::Vertices::new(scan.clone())), true),
             Operator::Edges(scan) => (Box::new(source::Edges::new(scan.clone())), true),
-            Operator::Inject(items) => (Box::new(source::Inject::new(items.clone())), true),
+            Operator::Inject { items, first } => (Box::new(source::Inject::new(items.clone(), *first)), true),
             Operator::Expand(expand) => (Box::new(expand::Expansion::new(expand.clone())), true),
             Operator::EdgeEnds(end) => (Box::new(expand::Ends::new(*end)), true),
             Operator::Properties { keys, values } => {

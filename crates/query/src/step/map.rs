@@ -8,6 +8,7 @@ use crate::plan::operator::{MapShape, Name, Pop, Reducer, Selected, Sorting};
 use crate::step::barrier::Accumulator;
 use crate::step::by::Projection;
 use crate::step::element;
+use crate::step::side_effect;
 use crate::value::item::{Item, Token};
 use crate::value::map::ItemMap;
 use crate::value::relation;
@@ -113,7 +114,9 @@ fn select(
 ) -> Result<Vec<Option<Item>>> {
     let mut columns = Vec::with_capacity(names.len());
     for (at, selected) in names.iter().enumerate() {
-        let found: Vec<Option<Item>> = (0..batch.len()).map(|row| named(batch, row, selected, cx)).collect();
+        let aside = selected.side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
+        let found: Vec<Option<Item>> =
+            (0..batch.len()).map(|row| named(batch, row, selected, aside.as_ref(), cx)).collect();
         let turns = by.len().max(1);
         columns.push(match by.get_mut(at % turns) {
             None => found,
@@ -149,7 +152,13 @@ fn of_found(
 }
 
 /// What one name stands for in a row: a key of the map that it is at, a side effect, a label.
-fn named(batch: &Batch, row: usize, selected: &Selected, cx: &Context<'_>) -> Option<Item> {
+fn named(
+    batch: &Batch,
+    row: usize,
+    selected: &Selected,
+    aside: Option<&Item>,
+    cx: &Context<'_>,
+) -> Option<Item> {
     let here = batch.current.get(row);
     let key = Item::from(&*selected.name);
     let of_map = match &here {
@@ -162,8 +171,8 @@ fn named(batch: &Batch, row: usize, selected: &Selected, cx: &Context<'_>) -> Op
     if of_map.is_some() {
         return of_map;
     }
-    if let Some(number) = selected.side_effect {
-        return Some(cx.side_effects.item(number));
+    if aside.is_some() {
+        return aside.cloned();
     }
     let on_path = || {
         let path = batch.path.as_ref()?.get(row)?;

@@ -220,15 +220,17 @@ fn live_edges(ids: &[Item], cx: &Context<'_>) -> Result<Vec<EdgeId>> {
 /// Items, before the traversers that come.
 pub struct Inject {
     items: Vec<Item>,
+    /// Whether nobody comes who would go on.
+    first: bool,
     given: bool,
     origins: u32,
 }
 
 impl Inject {
-    /// These items.
+    /// These items; alone if they come `first`.
     #[must_use]
-    pub fn new(items: Vec<Item>) -> Self {
-        Self { items, given: false, origins: 1 }
+    pub fn new(items: Vec<Item>, first: bool) -> Self {
+        Self { items, first, given: false, origins: 1 }
     }
 
     fn give(&mut self) -> Option<Batch> {
@@ -244,6 +246,9 @@ impl Inject {
 
 impl Step for Inject {
     fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if self.first {
+            *input = None;
+        }
         Ok(self.give().or_else(|| input.take()))
     }
 

@@ -32,7 +32,15 @@ impl Compiler {
     ) -> Compiled<bool> {
         let arguments = call.arguments.as_slice();
         let operator = match &*call.name {
-            "union" => Operator::Union(self.traversals(arguments)?),
+            "union" => {
+                let begins = self.beginning;
+                let mut all = Vec::with_capacity(arguments.len());
+                for argument in arguments {
+                    self.beginning = begins;
+                    all.push(self.inner(argument)?);
+                }
+                Operator::Union(all)
+            }
             "coalesce" => Operator::Coalesce(self.traversals(arguments)?),
             "optional" => Operator::Optional(self.only(call)?),
             "local" => Operator::Local(self.only(call)?),

@@ -5,3 +5,4 @@
 
 pub mod operator;
 pub mod predicate;
+pub mod scalar;

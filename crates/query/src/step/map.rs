@@ -8,6 +8,7 @@ use crate::plan::operator::{MapShape, Name, Pop, Reducer, Selected, Sorting};
 use crate::step::barrier::Accumulator;
 use crate::step::by::Projection;
 use crate::step::element;
+use crate::step::scalar::Scalar;
 use crate::value::item::{Item, Token};
 use crate::value::map::ItemMap;
 use crate::value::relation;
@@ -40,6 +41,8 @@ pub enum Function {
     Order(Vec<(Projection, Sorting)>),
     /// A collection, each once.
     Dedup,
+    /// A function of texts, lists, numbers or dates.
+    Scalar(Scalar),
     /// An element as a map.
     ElementMap(MapShape, Vec<Projection>),
     /// Several of what counts of a traverser, by name.
@@ -95,6 +98,7 @@ impl Function {
                 let once: Vec<Item> = items.into_iter().filter(|item| seen.insert(item.clone())).collect();
                 Ok(Some(Item::Set(once.into())))
             }),
+            Self::Scalar(scalar) => scalar.of(batch, cx),
             Self::ElementMap(shape, by) => {
                 batch.current.items().map(|item| element_map(&item, shape, by, cx).map(Some)).collect()
             }
@@ -133,7 +137,7 @@ fn select(
 }
 
 /// What `by` says of those that were found.
-fn of_found(
+pub(super) fn of_found(
     batch: &Batch,
     found: Vec<Option<Item>>,
     by: &mut Projection,
@@ -148,7 +152,7 @@ fn of_found(
 }
 
 /// What one name stands for in a row: a key of the map that it is at, a side effect, a label.
-fn named(batch: &Batch, row: usize, selected: &Selected, cx: &Context<'_>) -> Option<Item> {
+pub(super) fn named(batch: &Batch, row: usize, selected: &Selected, cx: &Context<'_>) -> Option<Item> {
     let here = batch.current.get(row);
     let key = Item::from(&*selected.name);
     let of_map = match &here {
@@ -218,6 +222,7 @@ fn reduce(item: Item, reducer: &Reducer) -> Result<Option<Item>> {
         (Item::Value(Value::Map(map)), Reducer::Count) => {
             return Ok(Some(Item::count(map.as_slice().len() as u64)));
         }
+        (Item::Tree(tree), Reducer::Count) => return Ok(Some(Item::count(tree.branches().len() as u64))),
         _ => item.elements().unwrap_or_else(|| vec![item]),
     };
     let mut accumulator = Accumulator::default();

@@ -8,6 +8,7 @@ use crate::step::by::Projection;
 use crate::step::group::Groups;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
+use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub enum SideEffect {
     Items(Vec<Item>),
     /// Groups, which a traversal may still have to be run on.
     Groups(ItemMap),
+    /// Where traversers have been.
+    Tree(Tree),
 }
 
 /// What the side effects of a query gathered, by number of the plan.
@@ -45,6 +48,7 @@ impl SideEffects {
             None | Some(SideEffect::Nothing) => Item::List(Arc::default()),
             Some(SideEffect::Items(items)) => Item::List(items.as_slice().into()),
             Some(SideEffect::Groups(map)) => Item::Map(Arc::new(map.clone())),
+            Some(SideEffect::Tree(tree)) => Item::Tree(Arc::new(tree.clone())),
         }
     }
 }

@@ -179,6 +179,7 @@ fn live_edges(ids: &[Item], cx: &Context<'_>) -> Result<Vec<EdgeId>> {
 /// Items, before the traversers that come.
 pub struct Inject {
     items: Vec<Item>,
+    behind: bool,
     given: bool,
     origins: u32,
 }
@@ -187,7 +188,13 @@ impl Inject {
     /// These items.
     #[must_use]
     pub fn new(items: Vec<Item>) -> Self {
-        Self { items, given: false, origins: 1 }
+        Self { items, behind: false, given: false, origins: 1 }
+    }
+
+    /// These items behind the traverser itself: a child that begins with `inject()` has its parent's traverser before.
+    #[must_use]
+    pub fn behind(items: Vec<Item>) -> Self {
+        Self { behind: true, ..Self::new(items) }
     }
 
     fn give(&mut self) -> Option<Batch> {
@@ -203,6 +210,12 @@ impl Inject {
 
 impl Step for Inject {
     fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if self.behind
+            && let Some(rows) = input.take()
+        {
+            let all: Vec<Batch> = [Some(rows), self.give()].into_iter().flatten().collect();
+            return Ok(Some(Batch::concat(&all).sort_by_origin()));
+        }
         Ok(self.give().or_else(|| input.take()))
     }
 

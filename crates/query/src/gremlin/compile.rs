@@ -16,6 +16,7 @@ mod branch;
 mod condition;
 mod gather;
 mod map;
+mod scalar;
 mod walk;
 mod write;
 
@@ -137,6 +138,7 @@ impl Compiler {
             || self.map(call, calls, operators)?
             || self.gather(call, calls, operators)?
             || self.branch(call, calls, operators)?
+            || self.scalar(call, calls, operators)?
             || self.write(call, calls, operators)?;
         self.beginning = false;
         if done { Ok(()) } else { Err(not_yet(call)) }

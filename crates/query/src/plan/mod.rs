@@ -5,4 +5,5 @@
 
 pub mod operator;
 pub mod predicate;
+pub mod scalar;
 mod visit;

@@ -1,6 +1,7 @@
 //! Operators: what a plan is made of.
 
-use crate::plan::predicate::Predicate;
+use crate::plan::predicate::{Predicate, Quantifier};
+use crate::plan::scalar::Scalar;
 use crate::value::item::{Item, Token};
 use evergraph_graph::id::Direction;
 use std::sync::Arc;
@@ -97,6 +98,17 @@ pub enum Operator {
     },
     /// The last so many.
     Tail(u64),
+    /// Each with this probability.
+    Coin(f64),
+    /// So many by chance, each with the weight that counts of it.
+    Sample {
+        /// The most that go on.
+        count: u64,
+        /// The weight; all weigh the same if nothing is said.
+        by: Option<By>,
+    },
+    /// Ends the query with this message, once there is any.
+    Fail(Box<str>),
     /// Each once, by what they are or by these.
     Dedup {
         /// The slots that count in place of the item.
@@ -110,6 +122,13 @@ pub enum Operator {
     Order(Vec<(By, Sorting)>),
     /// By key, with what a traversal makes of those of each.
     Group(Group),
+    /// Where they have been, as one tree.
+    Tree {
+        /// The side effect that it goes to; it is the result if nothing is said.
+        into: Option<usize>,
+        /// What of each step, by turns.
+        by: Vec<By>,
+    },
     /// Gathers what they are at in a side effect.
     Aggregate {
         /// The side effect.
@@ -229,6 +248,8 @@ pub enum Test {
     Is(Predicate),
     /// Of what a slot is.
     Slot(usize, Predicate),
+    /// Of so many of the items in it: it is a collection.
+    Elements(Quantifier, Predicate),
 }
 
 impl Test {
@@ -243,6 +264,7 @@ impl Test {
             | Self::Key(predicate)
             | Self::Value(predicate)
             | Self::Is(predicate)
+            | Self::Elements(_, predicate)
             | Self::Slot(_, predicate) => Some(predicate),
         }
     }
@@ -259,6 +281,7 @@ impl Test {
             Self::Key(_) => Self::Key(predicate),
             Self::Value(_) => Self::Value(predicate),
             Self::Is(_) => Self::Is(predicate),
+            Self::Elements(quantifier, _) => Self::Elements(*quantifier, predicate),
             Self::Slot(slot, _) => Self::Slot(*slot, predicate),
         }
     }
@@ -433,6 +456,8 @@ pub enum Function {
     LocalOrder(Vec<(By, Sorting)>),
     /// A collection, each once.
     LocalDedup,
+    /// A function of texts, lists, numbers or dates.
+    Scalar(Scalar),
     /// Properties by key, lists of them if there may be several.
     ElementMap {
         /// Which properties, and how they are shown.

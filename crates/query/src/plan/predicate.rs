@@ -2,7 +2,9 @@
 
 use crate::value::item::Item;
 use crate::value::relation;
+use crate::value::types::ItemType;
 use evergraph_graph::error::Result;
+use regex::Regex;
 use std::cmp::Ordering;
 
 /// What must hold of an item.
@@ -16,12 +18,31 @@ pub enum Predicate {
     WithinSideEffect(usize),
     /// It is a text of which this is so, or not so.
     Text(TextTest, Box<str>, bool),
+    /// It is a text in which a pattern is found, or isn't.
+    Regex(Pattern, bool),
+    /// It is of a type.
+    TypeOf(ItemType),
     /// All hold.
     And(Vec<Predicate>),
     /// One holds.
     Or(Vec<Predicate>),
     /// It doesn't hold.
     Not(Box<Predicate>),
+}
+
+/// A regular expression. Two are equal if they are written alike.
+#[derive(Clone, Debug)]
+pub struct Pattern(Regex);
+
+/// How many of the items in a collection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantifier {
+    /// `all()`
+    All,
+    /// `any()`
+    Any,
+    /// `none()`
+    None,
 }
 
 /// What an item is compared with.
@@ -99,6 +120,8 @@ impl Predicate {
             Self::Text(test, operand, so) => {
                 item.as_str().is_some_and(|text| test.holds(text, operand) == *so)
             }
+            Self::Regex(pattern, so) => item.as_str().is_some_and(|text| pattern.0.is_match(text) == *so),
+            Self::TypeOf(item_type) => item_type.holds(item),
             Self::And(all) => all.iter().all(|one| one.holds(item, slot)),
             Self::Or(all) => all.iter().any(|one| one.holds(item, slot)),
             Self::Not(one) => !one.holds(item, slot),
@@ -114,7 +137,9 @@ impl Predicate {
             Self::Compare(_, Operand::Item(_) | Operand::SideEffect(_))
             | Self::Within(_)
             | Self::WithinSideEffect(_)
-            | Self::Text(..) => {}
+            | Self::Text(..)
+            | Self::Regex(..)
+            | Self::TypeOf(_) => {}
         }
     }
 
@@ -125,7 +150,7 @@ impl Predicate {
             Self::Compare(_, Operand::SideEffect(_)) | Self::WithinSideEffect(_) => true,
             Self::And(all) | Self::Or(all) => all.iter().any(Self::reads_side_effects),
             Self::Not(one) => one.reads_side_effects(),
-            Self::Compare(..) | Self::Within(_) | Self::Text(..) => false,
+            Self::Compare(..) | Self::Within(_) | Self::Text(..) | Self::Regex(..) | Self::TypeOf(_) => false,
         }
     }
 
@@ -157,6 +182,34 @@ impl Predicate {
             Self::Within(items) => Some(items.clone()),
             Self::And(all) => all.iter().find_map(Self::only),
             _ => None,
+        }
+    }
+}
+
+impl Pattern {
+    /// Reads a regular expression. It is found in time proportional to the text, whatever it is: there are no look-around and no
+    /// back references.
+    ///
+    /// # Errors
+    /// What is wrong with it, or that it is too large.
+    pub fn new(text: &str) -> std::result::Result<Self, regex::Error> {
+        Regex::new(text).map(Self)
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Quantifier {
+    /// Whether so many of `items` are true.
+    pub fn holds(self, mut items: impl Iterator<Item = bool>) -> bool {
+        match self {
+            Self::All => items.all(|one| one),
+            Self::Any => items.any(|one| one),
+            Self::None => !items.any(|one| one),
         }
     }
 }

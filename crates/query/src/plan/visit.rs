@@ -1,6 +1,7 @@
 //! Visiting all traversals within a plan.
 
 use crate::plan::operator::{Ask, By, Chooser, Function, Group, GroupValue, Operator, Traversal};
+use crate::plan::scalar::Scalar;
 
 impl Traversal {
     /// Calls `visitor` with each traversal within this one, the innermost first, and with this one at last.
@@ -17,7 +18,12 @@ impl Traversal {
         let mut gathers = false;
         self.clone().visit(&mut |traversal| {
             gathers |= traversal.operators.iter().any(|operator| {
-                matches!(operator, Operator::Aggregate { .. } | Operator::Group(Group { into: Some(_), .. }))
+                matches!(
+                    operator,
+                    Operator::Aggregate { .. }
+                        | Operator::Group(Group { into: Some(_), .. })
+                        | Operator::Tree { into: Some(_), .. }
+                )
             });
         });
         gathers
@@ -36,7 +42,8 @@ impl Operator {
             Self::Any(all) | Self::Union(all) | Self::Coalesce(all) => {
                 all.iter_mut().for_each(|of| of.visit(visitor));
             }
-            Self::WhereBy { by, .. } | Self::Dedup { by, .. } => all_by(by),
+            Self::WhereBy { by, .. } | Self::Dedup { by, .. } | Self::Tree { by, .. } => all_by(by),
+            Self::Sample { by, .. } => by.iter_mut().for_each(|by| by.visit(visitor)),
             Self::Aggregate { by, .. } => by.visit(visitor),
             Self::Order(by) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
             Self::Map(function) => match function {
@@ -44,6 +51,11 @@ impl Operator {
                 | Function::Path { by }
                 | Function::Project { by, .. }
                 | Function::ElementMap { by, .. } => all_by(by),
+                Function::Scalar(scalar) => match scalar {
+                    Scalar::Concat(by) | Scalar::Format(_, by) | Scalar::Math { by, .. } => all_by(by),
+                    Scalar::List(_, _, by) | Scalar::DateDifference(by) => by.visit(visitor),
+                    Scalar::Each(_) | Scalar::Sample(_) => {}
+                },
                 Function::LocalOrder(by) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
                 Function::Constant(_)
                 | Function::Id
@@ -104,6 +116,8 @@ impl Operator {
             | Self::Tail(_)
             | Self::Reduce(_)
             | Self::Cap(_)
+            | Self::Coin(_)
+            | Self::Fail(_)
             | Self::Drop => {}
         }
     }

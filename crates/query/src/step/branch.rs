@@ -9,7 +9,7 @@ use crate::execute::pipeline::{Pipeline, Step};
 use crate::plan::predicate::Predicate;
 use crate::step::by::Projection;
 use crate::value::item::Item;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -379,5 +379,19 @@ impl Step for OneByOne {
 
     fn reset(&mut self, _origins: u32) {
         self.row = 0;
+    }
+}
+
+/// `fail()`: the query ends as soon as anything comes here.
+pub struct Fail(pub Box<str>);
+
+impl Step for Fail {
+    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        match input.take() {
+            Some(batch) if !batch.is_empty() => {
+                Err(Error::invalid(format!("fail() was reached: {}", self.0)))
+            }
+            _ => Ok(None),
+        }
     }
 }

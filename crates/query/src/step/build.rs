@@ -7,10 +7,13 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
 use crate::plan::predicate::Predicate;
+use crate::plan::scalar::Scalar;
 use crate::step::by::Projection;
+use crate::step::chance::Chance;
 use crate::step::map::{Function, Map};
 use crate::step::{
-    barrier, bound, branch, dedup, expand, filter, group, order, repeat, side_effect, source, unfold, write,
+    barrier, bound, branch, chance, dedup, expand, filter, group, order, repeat, scalar, side_effect, source,
+    tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
@@ -38,7 +41,7 @@ impl<'a> Builder<'a> {
         self.pipeline(&self.plan.root)
     }
 
-    fn pipeline(&mut self, traversal: &Traversal) -> Result<Pipeline> {
+    fn steps(&mut self, traversal: &Traversal) -> Result<Vec<Box<dyn Step>>> {
         let mut steps: Vec<Box<dyn Step>> = Vec::with_capacity(traversal.operators.len());
         for operator in &traversal.operators {
             if let Operator::Local(of) | Operator::Child { of, .. } = operator
@@ -48,7 +51,11 @@ impl<'a> Builder<'a> {
             }
             steps.push(self.step(operator)?);
         }
-        Ok(Pipeline::new(steps))
+        Ok(steps)
+    }
+
+    fn pipeline(&mut self, traversal: &Traversal) -> Result<Pipeline> {
+        self.steps(traversal).map(Pipeline::new)
     }
 
     fn pipelines(&mut self, traversals: &[Traversal]) -> Result<Vec<Pipeline>> {
@@ -56,7 +63,13 @@ impl<'a> Builder<'a> {
     }
 
     fn child(&mut self, traversal: &Traversal) -> Result<Child> {
-        self.pipeline(traversal).map(Child::new)
+        let mut steps = self.steps(traversal)?;
+        if let (Some(Operator::Inject { items, .. }), Some(first)) =
+            (traversal.operators.first(), steps.first_mut())
+        {
+            *first = self.traced(Box::new(source::Inject::behind(items.clone())), true);
+        }
+        Ok(Child::new(Pipeline::new(steps)))
     }
 
     fn children(&mut self, traversals: &[Traversal]) -> Result<Vec<Child>> {
@@ -84,7 +97,11 @@ impl<'a> Builder<'a> {
 
     fn step(&mut self, operator: &Operator) -> Result<Box<dyn Step>> {
         let (step, moves) = self.bare_step(operator)?;
-        Ok(if moves && self.plan.reads_paths { Box::new(Traced(step)) } else { step })
+        Ok(self.traced(step, moves))
+    }
+
+    fn traced(&self, step: Box<dyn Step>, moves: bool) -> Box<dyn Step> {
+        if moves && self.plan.reads_paths { Box::new(Traced(step)) } else { step }
     }
 
     /// The step of an operator, and whether traversers are elsewhere after it: their paths are longer then.
@@ -115,6 +132,16 @@ impl<'a> Builder<'a> {
             Operator::Tail(count) => (Box::new(bound::Tail::new(*count)), false),
             Operator::Dedup { slots, by } => {
                 (Box::new(dedup::Dedup::new(slots.clone(), self.all_by(by)?)), false)
+            }
+            Operator::Coin(probability) => (Box::new(chance::Coin::new(*probability)), false),
+            Operator::Sample { count, by } => {
+                let by = by.as_ref().map(|by| self.by(by)).transpose()?;
+                (Box::new(chance::Sample::new(*count, by)), false)
+            }
+            Operator::Fail(message) => (Box::new(branch::Fail(message.clone())), false),
+            Operator::Tree { into: None, by } => (Box::new(tree::ReduceTree::new(self.all_by(by)?)), true),
+            Operator::Tree { into: Some(into), by } => {
+                (Box::new(tree::TreeAside::new(*into, self.all_by(by)?)), false)
             }
             Operator::Reduce(reducer) => (Box::new(barrier::Reduce::new(reducer.clone())), true),
             Operator::Order(by) => (Box::new(order::Order::new(self.sorted_by(by)?)), false),
@@ -227,7 +254,24 @@ impl<'a> Builder<'a> {
             plan::Function::LocalTail(count) => Function::Tail(*count),
             plan::Function::LocalOrder(by) => Function::Order(self.sorted_by(by)?),
             plan::Function::LocalDedup => Function::Dedup,
+            plan::Function::Scalar(scalar) => Function::Scalar(self.scalar(scalar)?),
             plan::Function::ElementMap { shape, by } => Function::ElementMap(shape.clone(), self.all_by(by)?),
+        })
+    }
+}
+
+impl Builder<'_> {
+    fn scalar(&mut self, scalar: &Scalar) -> Result<scalar::Scalar> {
+        Ok(match scalar {
+            Scalar::Each(function) => scalar::Scalar::Each(function.clone()),
+            Scalar::Concat(of) => scalar::Scalar::Concat(self.all_by(of)?),
+            Scalar::List(function, given, by) => scalar::Scalar::List(*function, *given, self.by(by)?),
+            Scalar::DateDifference(by) => scalar::Scalar::DateDifference(self.by(by)?),
+            Scalar::Format(parts, by) => scalar::Scalar::Format(parts.clone(), self.all_by(by)?),
+            Scalar::Math { formula, names, by } => {
+                scalar::Scalar::Math(formula.clone(), names.clone(), self.all_by(by)?)
+            }
+            Scalar::Sample(count) => scalar::Scalar::Sample(*count, Chance::default()),
         })
     }
 }

@@ -89,6 +89,14 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
             Some(keep) => keep,
             None => of_items(&mut batch.current.items().map(Some), predicate),
         },
+        Test::Elements(quantifier, predicate) => {
+            let so_many = |(row, item): (usize, Item)| {
+                let Some(items) = item.elements() else { return false };
+                quantifier
+                    .holds(items.iter().map(|item| predicate.holds(item, &|slot| batch.slot(slot, row))))
+            };
+            batch.current.items().enumerate().map(so_many).collect()
+        }
         Test::Slot(slot, predicate) => {
             of_items(&mut (0..batch.len()).map(|row| batch.slot(*slot, row)), predicate)
         }

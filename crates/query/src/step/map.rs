@@ -8,6 +8,7 @@ use crate::plan::operator::{MapShape, Name, Pop, Reducer, Selected, Sorting};
 use crate::step::barrier::Accumulator;
 use crate::step::by::Projection;
 use crate::step::element;
+use crate::step::scalar::Scalar;
 use crate::step::side_effect;
 use crate::value::item::{Item, Token};
 use crate::value::map::ItemMap;
@@ -42,6 +43,8 @@ pub enum Function {
     Order(Vec<(Projection, Sorting)>),
     /// A collection, each once.
     Dedup,
+    /// A function of texts, lists, numbers or dates.
+    Scalar(Scalar),
     /// An element as a map.
     ElementMap(MapShape, Vec<Projection>),
     /// Several of what counts of a traverser, by name.
@@ -97,6 +100,7 @@ impl Function {
                 let once: Vec<Item> = items.into_iter().filter(|item| seen.insert(item.clone())).collect();
                 Ok(Some(Item::Set(once.into())))
             }),
+            Self::Scalar(scalar) => scalar.of(batch, cx),
             Self::ElementMap(shape, by) => {
                 batch.current.items().map(|item| element_map(&item, shape, by, cx).map(Some)).collect()
             }
@@ -114,9 +118,7 @@ fn select(
 ) -> Result<Vec<Option<Item>>> {
     let mut columns = Vec::with_capacity(names.len());
     for (at, selected) in names.iter().enumerate() {
-        let aside = selected.side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
-        let found: Vec<Option<Item>> =
-            (0..batch.len()).map(|row| named(batch, row, selected, aside.as_ref(), cx)).collect();
+        let found = all_named(batch, selected, cx)?;
         let turns = by.len().max(1);
         columns.push(match by.get_mut(at % turns) {
             None => found,
@@ -137,7 +139,7 @@ fn select(
 }
 
 /// What `by` says of those that were found.
-fn of_found(
+pub(super) fn of_found(
     batch: &Batch,
     found: Vec<Option<Item>>,
     by: &mut Projection,
@@ -149,6 +151,16 @@ fn of_found(
     let mut answers = vec![None; batch.len()];
     rows.iter().zip(by.of(&there, cx)?).for_each(|(row, answer)| answers[*row as usize] = answer);
     Ok(answers)
+}
+
+/// What one name stands for in each row.
+pub(super) fn all_named(
+    batch: &Batch,
+    selected: &Selected,
+    cx: &mut Context<'_>,
+) -> Result<Vec<Option<Item>>> {
+    let aside = selected.side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
+    Ok((0..batch.len()).map(|row| named(batch, row, selected, aside.as_ref(), cx)).collect())
 }
 
 /// What one name stands for in a row: a key of the map that it is at, a side effect, a label.
@@ -228,6 +240,7 @@ fn reduce(item: Item, reducer: &Reducer) -> Result<Option<Item>> {
         (Item::Value(Value::Map(map)), Reducer::Count) => {
             return Ok(Some(Item::count(map.as_slice().len() as u64)));
         }
+        (Item::Tree(tree), Reducer::Count) => return Ok(Some(Item::count(tree.branches().len() as u64))),
         _ => item.elements().unwrap_or_else(|| vec![item]),
     };
     let mut accumulator = Accumulator::default();

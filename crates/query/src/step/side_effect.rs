@@ -10,6 +10,7 @@ use crate::step::group::Groups;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
 use crate::value::number;
+use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub enum SideEffect {
     Items(Vec<Item>),
     /// Groups, of each step that groups into it; what a traversal makes of them is made when somebody asks.
     Groups(Vec<Groups>),
+    /// Where traversers have been.
+    Tree(Tree),
 }
 
 /// What the side effects of a query gathered, by number of the plan.
@@ -68,6 +71,7 @@ pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
             }
             Item::Map(Arc::new(map))
         }
+        SideEffect::Tree(tree) => Item::Tree(Arc::new(tree.clone())),
     };
     *cx.side_effects.get_mut(number) = effect;
     Ok(item)

@@ -222,6 +222,7 @@ pub struct Inject {
     items: Vec<Item>,
     /// Whether nobody comes who would go on.
     first: bool,
+    behind: bool,
     given: bool,
     origins: u32,
 }
@@ -230,7 +231,13 @@ impl Inject {
     /// These items; alone if they come `first`.
     #[must_use]
     pub fn new(items: Vec<Item>, first: bool) -> Self {
-        Self { items, first, given: false, origins: 1 }
+        Self { items, first, behind: false, given: false, origins: 1 }
+    }
+
+    /// These items behind the traverser itself: a child that begins with `inject()` has its parent's traverser before.
+    #[must_use]
+    pub fn behind(items: Vec<Item>) -> Self {
+        Self { behind: true, ..Self::new(items, false) }
     }
 
     fn give(&mut self) -> Option<Batch> {
@@ -248,6 +255,12 @@ impl Step for Inject {
     fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if self.first {
             *input = None;
+        }
+        if self.behind
+            && let Some(rows) = input.take()
+        {
+            let all: Vec<Batch> = [Some(rows), self.give()].into_iter().flatten().collect();
+            return Ok(Some(Batch::concat(&all).sort_by_origin()));
         }
         Ok(self.give().or_else(|| input.take()))
     }

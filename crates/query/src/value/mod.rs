@@ -1,7 +1,14 @@
 //! Values: what traversers carry, how it is compared, and what functions do with it.
 
+pub mod convert;
+pub mod date;
 pub mod item;
+pub mod list;
 pub mod map;
+pub mod math;
 pub mod number;
 pub mod relation;
+pub mod scalar;
+pub mod text;
 pub mod tree;
+pub mod types;

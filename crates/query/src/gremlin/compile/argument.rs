@@ -4,8 +4,9 @@ use super::{Compiled, Compiler, wrong};
 use crate::gremlin::call::{self, Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Column, Direction, Scope, T, Token};
 use crate::plan::operator::{self as plan, By, Name, Operator, Traversal};
-use crate::plan::predicate::{Comparison, Operand, Predicate, TextTest};
+use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
 use crate::value::item::{self, Item};
+use crate::value::types::ItemType;
 use std::sync::Arc;
 
 /// What the texts of a predicate are.
@@ -202,9 +203,9 @@ impl Compiler {
             Test::NotEndingWith => text(TextTest::EndsWith, first()?, false)?,
             Test::Containing => text(TextTest::Contains, first()?, true)?,
             Test::NotContaining => text(TextTest::Contains, first()?, false)?,
-            Test::TypeOf | Test::Regex | Test::NotRegex => {
-                return Err(wrong(predicate.span, format!("{}() isn't supported", predicate.test.name())));
-            }
+            Test::Regex => pattern(first()?, true)?,
+            Test::NotRegex => pattern(first()?, false)?,
+            Test::TypeOf => Predicate::TypeOf(item_type(first()?)?),
         })
     }
 
@@ -215,4 +216,18 @@ impl Compiler {
 
 fn text(test: TextTest, argument: &Argument, so: bool) -> Compiled<Predicate> {
     Ok(Predicate::Text(test, name(argument)?.as_ref().into(), so))
+}
+
+fn pattern(argument: &Argument, so: bool) -> Compiled<Predicate> {
+    let pattern = Pattern::new(&name(argument)?).map_err(|error| wrong(argument.span, error.to_string()))?;
+    Ok(Predicate::Regex(pattern, so))
+}
+
+fn item_type(argument: &Argument) -> Compiled<ItemType> {
+    let named = match &argument.kind {
+        ArgumentKind::Token(Token::GType(token)) => token.word(),
+        kind => kind.as_str().unwrap_or_default(),
+    };
+    ItemType::named(named)
+        .ok_or_else(|| wrong(argument.span, format!("no type is called {}", crate::error::quoted(named))))
 }

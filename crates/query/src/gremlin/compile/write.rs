@@ -86,7 +86,7 @@ impl Compiler {
     }
 
     /// A value, or the first that a traversal gives.
-    fn value(&mut self, argument: &Argument) -> Compiled<By> {
+    pub(super) fn value(&mut self, argument: &Argument) -> Compiled<By> {
         match &argument.kind {
             ArgumentKind::Traversal(calls) => Ok(By::Child(self.traversal(calls)?)),
             ArgumentKind::WithCardinality(Cardinality::Single, value) => self.value(value),

@@ -21,14 +21,14 @@ pub struct Chance {
 
 impl Chance {
     /// The next number, from 0 to below 1, each as probable as another.
-    pub fn next(&mut self) -> f64 {
+    pub fn draw(&mut self) -> f64 {
         self.drawn += 1;
         (self.random.hash_one(self.drawn) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// How long until something that comes `rate` times a second on average; never if it doesn't come.
     fn wait(&mut self, rate: f64) -> f64 {
-        if rate > 0.0 { -(1.0 - self.next()).ln() / rate } else { f64::INFINITY }
+        if rate > 0.0 { -(1.0 - self.draw()).ln() / rate } else { f64::INFINITY }
     }
 
     /// How many of `tosses` fall on the side whose probability is `probability`.
@@ -36,11 +36,11 @@ impl Chance {
         // Beyond this nobody sees the difference from a normal distribution, and nobody waits for the tosses.
         const COUNTED_MAX: u64 = 1 << 16;
         if tosses <= COUNTED_MAX {
-            return (0..tosses).filter(|_| self.next() < probability).count() as u64;
+            return (0..tosses).filter(|_| self.draw() < probability).count() as u64;
         }
         let (mean, deviation) =
             (tosses as f64 * probability, (tosses as f64 * probability * (1.0 - probability)).sqrt());
-        let normal = (2.0 * self.wait(1.0)).sqrt() * (TAU * self.next()).cos();
+        let normal = (2.0 * self.wait(1.0)).sqrt() * (TAU * self.draw()).cos();
         ((mean + deviation * normal).round().max(0.0) as u64).min(tosses)
     }
 }

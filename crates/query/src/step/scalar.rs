@@ -199,7 +199,7 @@ fn sample(item: Item, count: u64, chance: &mut Chance) -> Item {
 fn choose<T>(items: &mut Vec<T>, count: usize, chance: &mut Chance) {
     for at in 0..count {
         let left = items.len() - at;
-        let other = at + ((chance.next() * left as f64) as usize).min(left - 1);
+        let other = at + ((chance.draw() * left as f64) as usize).min(left - 1);
         items.swap(at, other);
     }
     items.truncate(count);

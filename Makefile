@@ -44,6 +44,10 @@ QUIET := --quiet
 SUMMARY := tools/summarise-tests
 endif
 
+# As tests/src/tinkerpop.rs has it.
+GREMLIN_TEST := 3.8.1
+GREMLIN_TEST_JAR := $(or $(EVERGRAPH_GREMLIN_TEST),$(HOME)/.m2/repository/org/apache/tinkerpop/gremlin-test/$(GREMLIN_TEST)/gremlin-test-$(GREMLIN_TEST).jar)
+
 # The Python package's: it builds into ours, too.
 PACKAGE := $(abspath $(BUILT))/python-package
 SITE := $(abspath $(BUILT))/docs
@@ -54,7 +58,7 @@ NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-machine bench-transactions bench-python bench-jvm jvm-peers build install clean toolchain linters python \
-    python-package networkx-suite compare-python compare-package pyg wheel
+    python-package networkx-suite compare-python compare-package pyg wheel gremlin-test
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -66,7 +70,7 @@ help: ## List the targets
 demo: build ## See Evergraph at work (builds it first)
 	$(Q)"$(BUILT)/release/evergraph" demo
 
-test: toolchain python python-package ## Run every test: unit, behaviour, doc, schedules, Python
+test: toolchain python python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace 2>&1 | $(SUMMARY)
 ifneq ($(SCHEDULES),)
@@ -82,6 +86,14 @@ endif
 	@echo "== the Python package, in an environment of its own"
 	$(Q)$(PYTHON_PACKAGE) test "$(PACKAGE)"
 	@echo "All tests passed."
+
+# TinkerPop's scenarios, which some tests read: nothing of Java runs. Whoever has no Maven goes without.
+gremlin-test:
+	$(Q)if ! test -e "$(GREMLIN_TEST_JAR)" && command -v mvn >/dev/null; then \
+	    echo "== TinkerPop's scenarios (once, by download: 2 MB)"; \
+	    mvn --batch-mode --quiet dependency:get -Dtransitive=false \
+	        -Dartifact=org.apache.tinkerpop:gremlin-test:$(GREMLIN_TEST); \
+	fi
 
 pyg: toolchain ## Test the Python package with PyTorch Geometric, in an environment of its own (some 5 GB, once)
 	$(Q)tools/make-python "$(PACKAGE_PYG)" python/requirements-pyg.txt

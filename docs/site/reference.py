@@ -33,9 +33,8 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/database.md", _page("Database", "", "open", "Database", "check_files")
     yield "reference/transaction.md", _page("Transaction", "", "Transaction")
     # Its algorithms have a page of their own.
-    listed = "\n".join(
-        f"        - {name}" for name in [*_methods("reader", "Reader"), *_methods("snapshot", "Snapshot")]
-    )
+    kinds = (("reader", "Reader"), ("snapshot", "Snapshot"), ("lists", "Lists"))
+    listed = "\n".join(f"        - {name}" for kind in kinds for name in _methods(*kind))
     snapshot = f"::: evergraph.Snapshot\n    options:\n      members:\n{listed}\n"
     also = "Its [algorithms](algorithms.md) have a page of their own.\n"
     yield "reference/snapshot.md", f"# Snapshot\n\n{also}\n{snapshot}\n{_entries('CompactCsr', 'CsrPiece')}"

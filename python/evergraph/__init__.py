@@ -36,7 +36,8 @@ from evergraph.errors import (
     SnapshotClosed,
     TransactionClosed,
 )
-from evergraph.snapshot import CompactCsr, CsrPiece, Snapshot
+from evergraph.lists import CompactCsr, CsrPiece
+from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
 from evergraph.values import Duration, EdgeId
 

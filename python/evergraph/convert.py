@@ -11,11 +11,21 @@ import numpy.typing as npt
 
 from evergraph.errors import InvalidError
 from evergraph.reader import names
+from evergraph.values import EdgeId
 
 if TYPE_CHECKING:
     from evergraph.snapshot import Snapshot
 
-__all__ = ["stores_module", "to_igraph", "to_networkx", "to_scipy"]
+__all__ = [
+    "attributes",
+    "attributes_of_edges",
+    "attributes_of_vertices",
+    "names_of_nodes",
+    "stores_module",
+    "to_igraph",
+    "to_networkx",
+    "to_scipy",
+]
 
 
 def library(name: str, extra: str) -> Any:
@@ -53,18 +63,106 @@ def _parts(
     edges = snapshot.edges(*types, properties=wanted)
     if labels is not None:
         compute = importlib.import_module("pyarrow.compute")
-        known = vertices["vertex"].combine_chunks()
-        inside = compute.and_(
-            compute.is_in(edges["source"], value_set=known), compute.is_in(edges["target"], value_set=known)
-        )
+        known = vertices.column(0).combine_chunks()
+        inside = compute.and_(*(compute.is_in(edges.column(end), value_set=known) for end in (0, 1)))
         edges = edges.filter(inside)
     return vertices, edges
 
 
-def attributes(table: Any, left_out: tuple[str, ...]) -> list[dict[str, Any]]:
-    """A dict a row, without what is null."""
-    table = table.drop_columns([name for name in left_out if name in table.column_names])
-    return [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
+PLAIN = frozenset(
+    ("bool", "byte", "short", "int", "long", "float", "double", "char", "string", "bytes", "date", "uuid")
+)
+"""Types of properties that a table has as they are."""
+
+
+def _column(column: Any, kinds: set[str]) -> list[Any] | None:
+    """The values of one property if the table has them as they are, and not as text, say."""
+    if kinds <= PLAIN and len(kinds) == 1:
+        return list(column.to_pylist())
+    arrow = importlib.import_module("pyarrow")
+    if kinds == {"datetime"}:
+        # As Python's own, which count microseconds.
+        return list(column.cast(arrow.timestamp("us", "UTC"), safe=False).to_pylist())
+    of = getattr(column.type, "value_type", None)
+    if kinds == {"list"} and of is not None and (arrow.types.is_integer(of) or arrow.types.is_floating(of)):
+        return list(column.to_pylist())
+    return None
+
+
+def property_columns(snapshot: Snapshot, table: Any, edges_at: int | None = None) -> dict[str, list[Any]]:
+    """The properties in a table of vertices or edges, with the values that ``Snapshot.get`` gives.
+
+    Columns are counted, not named: a property may be called as a column of every table is.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Where the table is from.
+    table : pyarrow.Table
+        As of ``Snapshot.vertices``, ``edges`` or ``neighbors``.
+    edges_at : int, optional
+        Where source, target, type and discriminator are, if rows are edges; properties are behind them.
+    """
+    if edges_at is None:
+        ids, first = table.columns[:1], 2
+        schemas = [snapshot.schema(label) for label in snapshot.labels()]
+    else:
+        ids, first = [table.column(edges_at + at) for at in (0, 2, 1, 3)], edges_at + 4
+        schemas = [snapshot.schema(name, of="edges") for name in snapshot.edge_types()]
+    found: dict[str, list[Any]] = {}
+    items: list[Any] | None = None
+    for at in range(first, table.num_columns):
+        name, column = table.column_names[at], table.column(at)
+        values = _column(column, {schema[name] for schema in schemas if name in schema})
+        if values is None:
+            if items is None:
+                listed = [one.to_pylist() for one in ids]
+                items = listed[0] if edges_at is None else list(map(EdgeId, *listed))
+            there = column.is_valid().to_pylist()
+            values = [snapshot.get(item, name) if one else None for item, one in zip(items, there, strict=True)]
+        found[name] = values
+    return found
+
+
+def attributes(columns: dict[str, list[Any]], count: int) -> list[dict[str, Any]]:
+    """A dict for each of `count` rows, without what is null."""
+    if not columns:
+        return [{} for _ in range(count)]
+    rows = zip(*columns.values(), strict=True)
+    return [{name: value for name, value in zip(columns, row, strict=True) if value is not None} for row in rows]
+
+
+def _attributes_of(snapshot: Snapshot, table: Any, name: str, edges_at: int | None = None) -> list[dict[str, Any]]:
+    """A dict a row: the label or the type as `name`, and the properties."""
+    kinds = table.column(1 if edges_at is None else edges_at + 2).to_pylist()
+    rows = attributes(property_columns(snapshot, table, edges_at), table.num_rows)
+    return [{name: kind, **row} for kind, row in zip(kinds, rows, strict=True)]
+
+
+def attributes_of_vertices(snapshot: Snapshot, table: Any) -> list[dict[str, Any]]:
+    """A dict a vertex of a table: its properties, and its label as ``label``."""
+    return _attributes_of(snapshot, table, "label")
+
+
+def attributes_of_edges(snapshot: Snapshot, table: Any, at: int = 0) -> list[dict[str, Any]]:
+    """A dict an edge of a table whose columns from `at` on are those of edges: properties, and ``type``."""
+    return _attributes_of(snapshot, table, "type", at)
+
+
+def names_of_nodes(snapshot: Snapshot, table: Any, key: str) -> list[Any]:
+    """The values of `key`, which must name the vertices of a table: its only property.
+
+    Raises
+    ------
+    InvalidError
+        If a vertex has none, or two have one.
+    """
+    [values] = property_columns(snapshot, table).values()
+    if None in values:
+        raise InvalidError(f"vertex {table.column(0)[values.index(None)]} has no {key} to be called by")
+    if len(set(values)) < len(values):
+        raise InvalidError(f"two vertices have one {key}: it can't name nodes")
+    return values
 
 
 def to_networkx(
@@ -78,20 +176,15 @@ def to_networkx(
     """See ``Snapshot.to_networkx``."""
     networkx = library("networkx", "networkx")
     vertices, edges = _parts(snapshot, types, labels, properties)
-    numbers = vertices["vertex"].to_pylist()
+    numbers = vertices.column(0).to_pylist()
     called: dict[int, Any] = dict(zip(numbers, numbers, strict=True))
     if key is not None:
-        values = snapshot.properties_of(vertices["vertex"], key)[key].to_pylist()
-        called = dict(zip(numbers, values, strict=True))
-        if None in values:
-            raise InvalidError(f"vertex {numbers[values.index(None)]} has no {key} to be called by")
-        if len(set(values)) < len(values):
-            raise InvalidError(f"two vertices have one {key}: it can't name nodes")
+        keys = snapshot.vertices(*names(labels), properties=[key])
+        called = dict(zip(numbers, names_of_nodes(snapshot, keys, key), strict=True))
     graph = networkx.MultiDiGraph() if multigraph else networkx.DiGraph()
-    nodes = zip(called.values(), attributes(vertices, ("vertex",)), strict=True)
-    graph.add_nodes_from(nodes)
-    sources, targets = edges["source"].to_pylist(), edges["target"].to_pylist()
-    rows = attributes(edges, ("source", "target", "discriminator"))
+    graph.add_nodes_from(zip(called.values(), attributes_of_vertices(snapshot, vertices), strict=True))
+    sources, targets = edges.column(0).to_pylist(), edges.column(1).to_pylist()
+    rows = attributes_of_edges(snapshot, edges)
     graph.add_edges_from(
         (called[source], called[target], row) for source, target, row in zip(sources, targets, rows, strict=True)
     )
@@ -104,15 +197,15 @@ def to_igraph(
     """See ``Snapshot.to_igraph``."""
     igraph = library("igraph", "igraph")
     vertices, edges = _parts(snapshot, types, labels, properties)
-    numbers = vertices["vertex"].to_numpy()
+    numbers = vertices.column(0).to_numpy()
     # Numbers of vertices ascend, so a search finds their rows.
-    rows = [np.searchsorted(numbers, edges[end].to_numpy()) for end in ("source", "target")]
+    rows = [np.searchsorted(numbers, edges.column(end).to_numpy()) for end in (0, 1)]
     graph = igraph.Graph(n=len(numbers), edges=np.column_stack(rows), directed=True)
-    for name in vertices.column_names:
-        graph.vs[name] = vertices[name].to_pylist()
-    for name in edges.column_names:
-        if name not in ("source", "target", "discriminator"):
-            graph.es[name] = edges[name].to_pylist()
+    graph.vs["vertex"], graph.vs["label"] = (vertices.column(at).to_pylist() for at in (0, 1))
+    graph.es["type"] = edges.column(2).to_pylist()
+    for items, table, edges_at in ((graph.vs, vertices, None), (graph.es, edges, 0)):
+        for name, values in property_columns(snapshot, table, edges_at).items():
+            items[name] = values
     return graph
 
 

@@ -1,4 +1,4 @@
-"""Handle: what is open until it is closed."""
+"""Handle: what is open until it is closed, and blocks that end something."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Handle"]
+__all__ = ["Block", "Handle"]
 
 
-class Handle:
-    """As a context manager it closes at the end."""
+class Block:
+    """A context manager that needs to know only whether its block went well."""
 
     __slots__ = ()
 
     @abstractmethod
-    def close(self) -> None:
-        """Let go of it."""
+    def _end(self, well: bool) -> None:
+        """End it; `well` unless an exception ended the block."""
 
     def __enter__(self) -> Self:
-        """Begin a block that closes it at its end."""
+        """Begin a block at whose end it ends."""
         return self
 
     def __exit__(
@@ -31,5 +31,18 @@ class Handle:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close it."""
+        """End it."""
+        self._end(kind is None)
+
+
+class Handle(Block):
+    """As a context manager it closes at the end."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it."""
+
+    def _end(self, well: bool) -> None:
         self.close()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evergraph import convert
 from evergraph._tables import ids_of
-from evergraph.algorithms import Algorithms, Condition, native_scope, native_weight
-from evergraph.errors import InvalidError
+from evergraph.algorithms import Algorithms
 from evergraph.handle import Handle
+from evergraph.lists import Lists
 from evergraph.progress import Progress, shown
 from evergraph.pyg.graph import read_graph
 from evergraph.reader import names, of_edges
@@ -22,52 +22,10 @@ if TYPE_CHECKING:
     from evergraph._native import Snapshot as NativeSnapshot
     from evergraph.pyg.stores import Stores
 
-__all__ = ["CompactCsr", "CsrPiece", "Snapshot"]
+__all__ = ["Snapshot"]
 
 
-class CompactCsr(NamedTuple):
-    """Lists of neighbours whose rows are the vertices of a scope, numbered from 0.
-
-    Attributes
-    ----------
-    vertices : numpy.ndarray of shape (n,) and uint64
-        The vertex of each row, ascending.
-    offsets : numpy.ndarray of shape (n + 1,) and int64
-        ``neighbors[offsets[row]:offsets[row + 1]]`` are those of a row.
-    neighbors : numpy.ndarray of shape (m,) and uint32
-        Rows, ascending within each row.
-    weights : numpy.ndarray of shape (m,) and float64, or None
-        One for each neighbour, if a weight was asked for.
-    """
-
-    vertices: npt.NDArray[np.uint64]
-    offsets: npt.NDArray[np.int64]
-    neighbors: npt.NDArray[np.uint32]
-    weights: npt.NDArray[np.float64] | None
-
-
-class CsrPiece(NamedTuple):
-    """The lists of some vertices over one edge type.
-
-    Attributes
-    ----------
-    vertices : numpy.ndarray of shape (n,) and uint64
-        Vertices with edges, ascending.
-    offsets : numpy.ndarray of shape (n + 1,) and int64
-        ``neighbors[offsets[row]:offsets[row + 1]]`` are those of ``vertices[row]``.
-    neighbors : numpy.ndarray of shape (m,) and uint32, read-only
-        Numbers of vertices, ascending within each list.
-    shared : bool
-        Whether they are the database's own array: nothing was copied.
-    """
-
-    vertices: npt.NDArray[np.uint64]
-    offsets: npt.NDArray[np.int64]
-    neighbors: npt.NDArray[np.uint32]
-    shared: bool
-
-
-class Snapshot(Algorithms, Handle):
+class Snapshot(Algorithms, Lists, Handle):
     """A read-only view of one moment: fixed, whatever is written meanwhile, and never in a writer's way.
 
     ``Database.snapshot`` takes one, in an instant. Any number of threads may read it. It keeps old versions of
@@ -285,137 +243,6 @@ class Snapshot(Algorithms, Handle):
         """
         return self._native.degrees(ids_of(vertices), list(types), direction)
 
-    def csr(
-        self,
-        *types: str,
-        direction: Direction = "out",
-        labels: str | Iterable[str] | None = None,
-        where: Iterable[Condition] | None = None,
-        where_edges: Iterable[Condition] | None = None,
-        progress: Progress = None,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-        """All lists of neighbours in two arrays, copied as fast as memory is.
-
-        Parameters
-        ----------
-        *types : str
-            Edges of these types; of all if none is given.
-        direction : {"out", "in", "both"}
-            Lists of those that leave a vertex, that reach it, or both.
-        labels, where, where_edges
-            Which vertices and edges: see ``Algorithms``.
-        progress
-            See ``evergraph.progress``.
-
-        Returns
-        -------
-        offsets : numpy.ndarray of shape (bound + 1,) and int64
-            ``neighbors[offsets[v]:offsets[v + 1]]`` are those of vertex ``v``. The bound is one more than the
-            highest number that a vertex could have; numbers that no vertex has, have empty lists.
-        neighbors : numpy.ndarray of shape (edges,) and uint32
-            Numbers of vertices, ascending in each list; parallel edges repeat one.
-
-        See Also
-        --------
-        compact_csr : rows numbered from 0 without gaps, with weights.
-        csr_pieces : the database's own arrays, without a copy.
-
-        Examples
-        --------
-        >>> offsets, neighbors = snapshot.csr("KNOWS")
-        >>> neighbors[offsets[mary]:offsets[mary + 1]].tolist() == [ada]
-        True
-        """
-        scope = native_scope(labels, types, where, where_edges)
-        with shown(progress) as told:
-            offsets, neighbors, _ = self._native.csr(scope, direction, None, told)
-        return offsets, neighbors
-
-    def csr_pieces(self, edge_type: str, *, direction: Direction = "out") -> list[CsrPiece]:
-        """All lists of one edge type in the pieces that they lie in, without a copy.
-
-        A piece is a segment: up to 4,096 vertices, or one with very many edges. Its neighbours are the database's
-        own array, unless edges were added or deleted since its last merge. Pieces live as long as they are held.
-
-        Parameters
-        ----------
-        edge_type : str
-            The type.
-        direction : {"out", "in"}
-            Lists of those that leave a vertex, or that reach it.
-
-        Returns
-        -------
-        list of CsrPiece
-            Each vertex with edges is in one of them.
-
-        Raises
-        ------
-        InvalidError
-            For "both".
-
-        Examples
-        --------
-        >>> [piece] = snapshot.csr_pieces("KNOWS")
-        >>> piece.vertices.tolist(), piece.offsets.tolist(), piece.neighbors.tolist()
-        ([0, 1, 2], [0, 1, 2, 3], [1, 2, 0])
-        """
-        if direction == "both":
-            raise InvalidError('direction="both": the two sides lie apart; take "out" and "in"')
-        return [
-            CsrPiece(vertices, offsets, table["neighbor"].chunk(0).to_numpy(zero_copy_only=True), shared)
-            for vertices, offsets, table, shared in self._native.csr_pieces(edge_type, direction)
-        ]
-
-    def compact_csr(
-        self,
-        *types: str,
-        direction: Direction = "out",
-        labels: str | Iterable[str] | None = None,
-        weight: str | None = None,
-        missing_weight: float | None = None,
-        where_edges: Iterable[Condition] | None = None,
-        progress: Progress = None,
-    ) -> CompactCsr:
-        """All lists of neighbours, with vertices numbered from 0 without gaps.
-
-        Parameters
-        ----------
-        *types, direction, labels, where_edges, progress
-            As of `csr`.
-        weight : str, optional
-            The edge property that is the weight.
-        missing_weight : float, optional
-            That of edges without the property; without it such an edge is an error.
-
-        Returns
-        -------
-        CompactCsr
-            Vertices, offsets, neighbors and weights.
-
-        Examples
-        --------
-        >>> compact = snapshot.compact_csr("KNOWS", weight="since")
-        >>> compact.vertices[compact.neighbors].tolist(), compact.weights.tolist()
-        ([1, 2, 0], [1833.0, 1827.0, 1840.0])
-        """
-        scope = native_scope(labels, types, None, where_edges)
-        with shown(progress) as told:
-            offsets, neighbors, weights = self._native.csr(
-                scope, direction, native_weight(weight, missing_weight), told
-            )
-            table = self._native.vertices(names(labels), [], told)
-        vertices: npt.NDArray[np.uint64] = table["vertex"].to_numpy()
-        count = len(vertices)
-        if count == 0 or int(vertices[-1]) == count - 1:
-            # Numbers have no gaps as they are.
-            return CompactCsr(vertices, offsets[: count + 1], neighbors, weights)
-        rows = np.zeros(len(offsets) - 1, dtype=np.uint32)
-        rows[vertices] = np.arange(count, dtype=np.uint32)
-        compact = np.zeros(count + 1, dtype=np.int64)
-        np.cumsum(offsets[vertices + 1] - offsets[vertices], out=compact[1:])
-        return CompactCsr(vertices, compact, rows[neighbors], weights)
-
     def to_scipy(
         self,
         *types: str,
@@ -465,7 +292,8 @@ class Snapshot(Algorithms, Handle):
         key : str, optional
             The property that names nodes; their numbers by default. Every vertex must have one of its own.
         properties : bool
-            Whether properties become attributes. The label and the type always do, as ``label`` and ``type``.
+            Whether properties become attributes. The label and the type always do, as ``label`` and ``type``,
+            where no property is called so.
         multigraph : bool
             ``networkx.MultiDiGraph``; else a ``DiGraph``, where the last of parallel edges counts.
 

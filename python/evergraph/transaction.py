@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from evergraph._tables import table_of
 from evergraph.errors import InvalidError
+from evergraph.handle import Block
 from evergraph.reader import Reader, of_edges
 from evergraph.values import EdgeId, Item, Value
 
@@ -29,7 +29,7 @@ def ends_of(
     return table_of(data, (source, target)), (source, source_key), (target, target_key)
 
 
-class Transaction(Reader):
+class Transaction(Reader, Block):
     """A read-write transaction: sees its own writes; nobody else does before it commits.
 
     ``Database.begin`` makes one. As a context manager it commits at the end, or rolls back on an exception.
@@ -55,21 +55,12 @@ class Transaction(Reader):
         """Use ``Database.begin``."""
         self._native = native
 
-    def __enter__(self) -> Transaction:
-        """Begin a block that commits at its end."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self, well: bool) -> None:
         """Commit, or roll back if there was an exception. Nothing happens if either was done."""
         if not self._native.is_open:
             return
         # Nobody asked which ids changed: no lists are made of them.
-        if kind is None:
+        if well:
             self._native.commit()
         else:
             self._native.rollback()

@@ -145,6 +145,23 @@ def test_components_are_those_of_networkx(seed: int, kind: type) -> None:
         assert_same(function, graph)
 
 
+@pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_strong_components_come_in_the_order_of_networkx(seed: int, kind: type) -> None:
+    """``condensation`` of NetworkX numbers its nodes so, and trees as text begin where it says."""
+    graph = random_graph(seed, kind)
+    assert list(nx.strongly_connected_components(graph, backend="evergraph")) == list(
+        nx.strongly_connected_components(graph, backend="networkx")
+    )
+    # In a large graph each comes after those that it leads to, at least.
+    graph = large_graph(seed, kind)
+    place: dict[Any, int] = {}
+    for at, part in enumerate(nx.strongly_connected_components(graph, backend="evergraph")):
+        place.update(dict.fromkeys(part, at))
+    assert all(place[target] <= place[source] for source, target in graph.edges())
+    assert len(set(place.values())) > 10
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_triangles_and_cores_are_those_of_networkx(seed: int) -> None:
     graph = random_graph(seed, nx.Graph)
@@ -179,6 +196,65 @@ def test_searches_go_in_networkx_order(seed: int, kind: type) -> None:
         assert_same(nx.descendants_at_distance, graph, node, 2)
     assert_same(nx.bfs_edges, graph, "nobody")
     assert_same(nx.descendants, graph, "nobody")
+
+
+def large_graph(seed: int, kind: type) -> Any:
+    """Levels of over a hundred nodes, and over five thousand edges, where arrays take over from Python."""
+    drawn = random.Random(seed)
+    graph = kind()
+    graph.add_nodes_from(f"n{at}" for at in range(900))
+    names = list(graph)
+    drawn.shuffle(names)
+    for _ in range(5500):
+        graph.add_edge(*drawn.sample(names[:850], 2), weight=drawn.randrange(4) + 1, length=drawn.random())
+    if seed % 2:
+        # Many nodes are reached from one, and many reach one.
+        graph.add_edges_from((names[0], node, {"weight": 2}) for node in names[:400])
+        graph.add_edges_from((node, names[1], {"weight": 2}) for node in names[300:500])
+    return graph
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("seed", range(2))
+def test_large_graphs_are_answered_as_networkx_does(seed: int, kind: type) -> None:
+    graph = large_graph(seed, kind)
+    some, names = list(graph)[:2], list(graph)[::150]
+    functions: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
+        (nx.pagerank, (), {}),
+        (nx.pagerank, (), {"weight": None}),
+        (nx.degree_centrality, (), {}),
+        (nx.isolates, (), {}),
+        (nx.is_forest, (), {}),
+    ]
+    for node in some:
+        functions += [(nx.bfs_edges, (node,), {}), (nx.bfs_successors, (node,), {"depth_limit": 2})]
+        functions += [(nx.descendants, (node,), {}), (nx.ancestors, (node,), {})]
+        functions += [(nx.single_source_shortest_path, (node,), {}), (nx.single_source_dijkstra, (node,), {})]
+        functions += [(nx.dijkstra_path, (some[0], node), {}), (nx.closeness_centrality, (node,), {})]
+        functions += [(nx.single_target_shortest_path_length, (node,), {})]
+    if graph.is_directed():
+        functions += [(nx.strongly_connected_components, (), {}), (nx.weakly_connected_components, (), {})]
+        functions += [(nx.is_directed_acyclic_graph, (), {})]
+    else:
+        functions += [(nx.connected_components, (), {}), (nx.shortest_path, tuple(some), {})]
+        for weight in ("weight", "length"):
+            # Of the former several paths are shortest, of the latter one is.
+            functions += [(nx.bidirectional_dijkstra, (source, names[-1]), {"weight": weight}) for source in names]
+    if kind is nx.Graph:
+        functions += [(nx.triangles, (), {}), (nx.clustering, (), {}), (nx.transitivity, (), {})]
+    if kind in SIMPLE:
+        functions += [(nx.eigenvector_centrality, (), {"weight": "weight"}), (nx.number_of_selfloops, (), {})]
+    for function, args, kwargs in functions:
+        assert_same(function, graph, *args, **kwargs)
+    # Without loops, and without cycles.
+    graph.remove_edges_from([edge for edge in graph.edges if edge[0] == edge[1]])
+    if kind is nx.Graph:
+        assert_same(nx.core_number, graph)
+    if graph.is_directed():
+        place = {node: at for at, node in enumerate(sorted(graph, key=lambda node: node[::-1]))}
+        graph.remove_edges_from([edge for edge in graph.edges if place[edge[0]] >= place[edge[1]]])
+        assert_same(nx.topological_generations, graph)
+        assert_same(nx.is_directed_acyclic_graph, graph)
 
 
 @pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph])
@@ -258,6 +334,35 @@ def test_shortest_paths_by_weight_are_those_of_networkx(seed: int, kind: type) -
                 assert_same(nx.dijkstra_path_length, graph, source, target)
                 assert_same(nx.shortest_path_length, graph, source, target, weight="weight")
                 assert_is_path(graph, source, target, "weight")
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_of_several_shortest_paths_it_is_the_one_of_networkx(seed: int, kind: type) -> None:
+    """``minimum_cycle_basis`` of NetworkX, for one, gave other cycles when it was given other paths."""
+    for weights in ("none", "some", "whole"):
+        graph = random_graph(seed, kind, weights=weights)
+        for edge in list(graph.edges(data=True))[::5]:
+            # Paths of one length, and edges that cost nothing.
+            edge[2]["weight"] = 0
+        nodes = list(graph)[:4]
+        for source in nodes:
+            for function in (nx.single_source_dijkstra, nx.single_source_dijkstra_path):
+                assert_same(function, graph, source)
+                assert_same(function, graph, source, cutoff=3)
+            found, wanted = (
+                list(nx.single_source_dijkstra(graph, source, backend=name)[0])
+                for name in ("evergraph", "networkx")
+            )
+            assert found == wanted
+            for target in nodes:
+                assert_same(nx.single_source_dijkstra, graph, source, target)
+                assert_same(nx.dijkstra_path, graph, source, target)
+                if not graph.is_directed():
+                    # Predecessors have an order of their own, which a conversion doesn't keep.
+                    assert_same(nx.shortest_path, graph, source, target)
+                    assert_same(nx.shortest_path, graph, source, target, weight="weight")
+                    assert_same(nx.bidirectional_dijkstra, graph, source, target)
 
 
 def test_sums_of_whole_weights_are_whole() -> None:
@@ -350,6 +455,36 @@ def test_a_converted_graph_comes_back_as_it_was(kind: type) -> None:
     assert nx.utils.graphs_equal(back, graph)
     assert nx.utils.graphs_equal(enx.from_networkx(graph).copy(), graph)
     assert nx.utils.graphs_equal(enx.to_networkx(enx.from_networkx(kind())), kind())
+
+
+def test_attributes_that_would_come_back_changed_are_refused() -> None:
+    graph = nx.path_graph(3)
+    graph.nodes[0]["style"], graph.nodes[2]["style"] = {"color": "red"}, {"color": "blue"}
+    assert enx.to_networkx(enx.from_networkx(graph)).nodes[2]["style"] == {"color": "blue"}
+    for other in ({"width": 2}, None, "red"):
+        graph.nodes[1]["style"] = other
+        with pytest.raises(NotImplementedError, match="style"):
+            enx.from_networkx(graph)
+
+
+def test_a_class_that_shows_other_edges_than_it_keeps_is_left_to_networkx() -> None:
+    """``k_components`` of NetworkX's approximations took the complement of a graph for the graph."""
+    graph = nx.cycle_graph(7)
+    assert nx.core_number(complement(graph), backend="networkx") == dict.fromkeys(graph, 4)
+    with pytest.raises(NotImplementedError, match="_AntiGraph"):
+        enx.from_networkx(complement(graph))
+    with nx.config(fallback_to_nx=True, backend_priority=["evergraph"]):
+        assert nx.core_number(complement(graph)) == dict.fromkeys(graph, 4)
+
+    named = type("Named", (nx.Graph,), {"called": "a class that changes nothing about edges"})
+    assert nx.core_number(named(graph), backend="evergraph") == dict.fromkeys(graph, 2)
+    # Of a class of directed graphs, but not directed.
+    embedding = nx.check_planarity(graph)[1]
+    assert list(nx.connected_components(embedding, backend="evergraph")) == [set(graph)]
+
+
+def complement(graph: Any) -> Any:
+    return nx.algorithms.approximation.kcomponents._AntiGraph(graph)
 
 
 def test_networkx_finds_the_backend_by_the_entry_points_of_the_package() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import datetime
+import decimal
 import pickle
 import random
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -187,6 +190,86 @@ def test_a_live_graph_sees_its_snapshot_and_no_later_commit(circle: People) -> N
     assert nx.triangles(graph) == {"Ada": 1, "Charles": 1, "Mary": 1}
     later = enx.Graph(circle.db.snapshot(), key="name")
     assert nx.shortest_path(later, "Grace", "Mary") == ["Grace", "Ada", "Mary"]
+
+
+def every_value() -> dict[str, Any]:
+    """A property of each type, and some that are called as columns of tables."""
+    return {
+        "name": "Ada",
+        "truth": True,
+        "long": 7,
+        "double": 0.5,
+        "bigint": 2**70,
+        "decimal": decimal.Decimal("1.50"),
+        "bytes": b"\0x",
+        "date": datetime.date(1815, 12, 10),
+        "datetime": datetime.datetime(1815, 12, 10, 1, 2, 3, 4, tzinfo=datetime.timezone.utc),
+        "duration": datetime.timedelta(days=1, seconds=5),
+        "uuid": uuid.UUID(int=5),
+        "numbers": [1, 2],
+        "words": ["a", "b"],
+        "mixed": [1, "a"],
+        "set": {1, 2},
+        "map": {"a": 1},
+        "vertex": "v",
+        "label": "l",
+        "source": 3,
+        "target": "t",
+        "type": "u",
+        "discriminator": 4,
+        "neighbor": False,
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_attributes_are_the_values_of_properties_however_they_are_read(kind: Any) -> None:
+    """Tables have a map as text, say, and columns of their own, and iterating read both as attributes."""
+    with eg.open() as db:
+        values = every_value()
+        with db.begin() as tx:
+            first, second = tx.add_vertex("A", **values), tx.add_vertex("B", long="seven")
+            edge = tx.add_edge(first, "KNOWS", second, **values)
+            tx.add_edge(second, "LIKES", second, long="seven")
+        snapshot = db.snapshot()
+        assert snapshot.properties(first) == snapshot.properties(edge) == values
+        graph = kind(snapshot)
+        other = {"label": "B", "long": "seven"}
+        for shown in (graph, graph.copy(), enx.to_networkx(graph), snapshot.to_networkx()):
+            assert dict(shown.nodes(data=True)) == {first: values, second: other}
+            assert [shown.nodes[first], shown.nodes[second]] == [values, other]
+            edges = {(source, target): plain(row) for source, target, row in shown.edges(data=True)}
+            assert edges == {(first, second): values, (second, second): {"type": "LIKES", "long": "seven"}}
+            row = shown[first][second]
+            assert plain(row[0] if shown.is_multigraph() else row) == values
+        assert type(dict(graph.nodes(data=True))[first]["datetime"]) is datetime.datetime
+        igraph = snapshot.to_igraph()
+        assert (igraph.vs[0]["map"], igraph.es[0]["bigint"]) == ({"a": 1}, 2**70)
+        assert igraph.es["target"] == ["t", None]
+        assert nx.dijkstra_path_length(kind(snapshot, types="KNOWS"), first, second, weight="source") == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "other"),
+    [
+        ("bigint", 2**71),
+        ("vertex", "w"),
+        ("label", "m"),
+        ("date", datetime.date(1780, 12, 26)),
+        ("datetime", datetime.datetime(1780, 12, 26, tzinfo=datetime.timezone.utc)),
+    ],
+)
+def test_nodes_are_called_by_the_values_of_any_property(key: str, other: Any) -> None:
+    with eg.open() as db:
+        with db.begin() as tx:
+            first = tx.add_vertex("A", **every_value())
+            second = tx.add_vertex("A", **{key: other}, name="Mary")
+            tx.add_edge(first, "KNOWS", second)
+        snapshot = db.snapshot()
+        graph = enx.DiGraph(snapshot, key=key)
+        names = [snapshot.get(first, key), snapshot.get(second, key)]
+        assert list(graph) == list(snapshot.to_networkx(key=key)) == names
+        assert nx.shortest_path(graph, *names) == names
+        assert graph.nodes[names[1]]["name"] == "Mary"
 
 
 def test_a_closed_snapshot_is_said_even_after_answers_were_kept(circle: People) -> None:

@@ -104,6 +104,33 @@ def test_a_graph_without_edges_has_its_vertices() -> None:
         assert (found.rows[None].tolist(), len(found.sources[None])) == ([0], 0)
 
 
+def test_properties_may_be_called_as_columns_of_tables() -> None:
+    with eg.open() as db:
+        with db.begin() as tx:
+            first, second = (tx.add_vertex("User", vertex=at + 0.5, label=at) for at in (1, 2))
+            tx.add_edge(second, "KNOWS", first, source=7, target=8, discriminator=9)
+        graph = read(
+            db, features={"User": ["label", "vertex"]}, edge_features={"KNOWS": {"s": "source", "t": "target"}}
+        )
+        assert graph.vertex_values("User", "x").tolist() == [[1, 1.5], [2, 2.5]]
+        [values] = graph.edge_values.values()
+        assert (values["s"].tolist(), values["t"].tolist()) == ([7], [8])
+        assert read(db, labels="User", edge_times={"KNOWS": "source"}).topology.incoming.popitem()[1].times == [7]
+
+
+def test_a_feature_that_another_would_be_given_for_is_refused(full: Shop) -> None:
+    """PyG has one group for vertices and edges of a homogeneous graph, and every vertex its number."""
+    refused: list[dict[str, Any]] = [
+        {"features": {"User": {"vertex": "age"}}},
+        {"homogeneous": True, "features": {"vertex": "age"}},
+        {"homogeneous": True, "labels": "User", "features": {"w": "age"}, "edge_features": {"w": "at"}},
+        {"homogeneous": True, "labels": "User", "features": {"time": "age"}, "edge_times": "at"},
+    ]
+    for given in refused:
+        with pytest.raises(eg.InvalidError, match="choose another name"):
+            read(full.db, **given)
+
+
 @pytest.mark.parametrize("preload", [True, False])
 def test_features_are_the_properties_of_their_rows(full: Shop, preload: bool) -> None:
     features = {"User": ["age", "score"], "Item": {"code": "code", "all": ["price", "code"], "price": "price"}}

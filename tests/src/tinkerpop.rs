@@ -1,10 +1,10 @@
 //! TinkerPop's scenarios: the Gherkin features of the jar `gremlin-test`, which nobody commits.
 //!
 //! The jar lies where `EVERGRAPH_GREMLIN_TEST` points, else where Maven puts it:
-//! `mvn dependency:get -Dartifact=org.apache.tinkerpop:gremlin-test:3.8.1`. Without it its tests say so
-//! and pass; with `CI` set they fail.
+//! `make test` fetches it with Maven where there is one. Without it its tests say so and pass; with `CI` set they fail if
+//! there is Maven.
 
-use crate::data::skip;
+use crate::data::{skip, tell_skipped};
 use std::env;
 use std::fs::File;
 use std::io::Read;
@@ -20,11 +20,16 @@ pub type Feature = (String, String);
 /// All features, sorted by path, or `None` where nobody has the jar.
 ///
 /// # Panics
-/// If the jar is missing and the environment has `CI`, or if it can't be read.
+/// If the jar is missing though there is Maven and the environment has `CI`, or if it can't be read.
 #[must_use]
 pub fn features() -> Option<Vec<Feature>> {
     let Some(path) = jar().filter(|path| path.is_file()) else {
-        skip(&format!("there is no gremlin-test-{RELEASE}.jar: see tests/src/tinkerpop.rs"));
+        let why = format!("there is no gremlin-test-{RELEASE}.jar: see tests/src/tinkerpop.rs");
+        if has_maven() {
+            skip(&why)
+        } else {
+            tell_skipped(&why)
+        }
         return None;
     };
     let mut archive = ZipArchive::new(File::open(&path).unwrap()).unwrap();
@@ -37,6 +42,10 @@ pub fn features() -> Option<Vec<Feature>> {
         (name, text)
     });
     Some(read.collect())
+}
+
+fn has_maven() -> bool {
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| folder.join("mvn").is_file()))
 }
 
 fn jar() -> Option<PathBuf> {

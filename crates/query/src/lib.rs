@@ -30,6 +30,7 @@ pub mod error;
 pub mod execute;
 pub mod gremlin;
 pub mod plan;
+pub mod rule;
 pub mod session;
 pub mod step;
 pub mod value;

@@ -1,12 +1,13 @@
 //! Running a plan: results in batches, or all at once.
 
 use crate::batch::Batch;
-use crate::batch::column::Column;
+use crate::batch::column::{Column, Data};
 use crate::execute::context::{Context, Graph};
 use crate::execute::limits::Charge;
 use crate::execute::pipeline::Pipeline;
-use crate::plan::operator::{Operator, Plan};
+use crate::plan::operator::Plan;
 use crate::step::build::Builder;
+use crate::step::side_effect::SideEffect;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
 
@@ -22,11 +23,13 @@ pub struct Results<'a> {
 /// `invalid` for a plan that can't be run.
 pub fn run<'a>(plan: &Plan, graph: Graph<'a>, charge: Charge<'a>) -> Result<Results<'a>> {
     let mut pipeline = Builder::new(plan).root()?;
-    if !matches!(plan.root.operators.first(), Some(Operator::Inject(_))) {
-        // The graph itself, so to speak: V() and the like begin at it.
-        pipeline.push(Batch::new(Column::new(crate::batch::column::Data::Items(vec![Item::Null])), vec![0]));
+    // The graph itself, so to speak: V() and the like begin at it.
+    pipeline.push(Batch::new(Column::new(Data::Items(vec![Item::Null])), vec![0]));
+    let mut context = Context::new(graph, charge);
+    for (number, item) in &plan.given {
+        *context.side_effects.get_mut(*number) = SideEffect::Given(item.clone());
     }
-    Ok(Results { pipeline, context: Context::new(graph, charge) })
+    Ok(Results { pipeline, context })
 }
 
 impl Results<'_> {

@@ -8,42 +8,51 @@ from typing import Any
 import networkx
 import numpy as np
 
-from evergraph.nx.content import Content
-from evergraph.nx.csr import Ints
+from evergraph.nx.csr import Csr, Ints, generations
 from evergraph.nx.dispatch import content_of, generator, named, native
-from evergraph.nx.reach import reached, weak_components
+from evergraph.nx.reach import is_small, reached, strong_components, weak_components
 
 __all__: list[str] = []
 
 POINTLESS = "Connectivity is undefined for the null graph."
 
 
-def _components(content: Content, kernel: str) -> Ints:
-    """The component of each row, from 0 on."""
-    if kernel == "wcc":
-        return weak_components(content)
-    found: Ints = content.kernel().array(kernel).astype(np.intp)
-    return found
+COMPONENTS = {"wcc": weak_components, "scc": strong_components}
 
 
 def _sets(G: Any, kernel: str) -> Iterator[set[Any]]:
-    """Components in the order of their first nodes."""
+    """Components in the order of their first nodes; strong ones after those that they lead to, as NetworkX's."""
     content = content_of(G)
     if not content.nodes:
         return
-    component = _components(content, kernel)
+    component = COMPONENTS[kernel](content)
     order = np.argsort(component, kind="stable")
-    ends = np.cumsum(np.bincount(component))
-    parts = np.split(order, ends[:-1])
-    for part in sorted(parts, key=lambda rows: int(rows[0])):
+    parts = np.split(order, np.cumsum(np.bincount(component))[:-1])
+    if kernel == "wcc" or not is_small(content):
+        parts.sort(key=lambda rows: int(rows[0]))
+    if kernel == "scc" and not is_small(content):
+        parts = [
+            parts[place] for level in generations(_backwards(content.plain, parts)) for place in level.tolist()
+        ]
+    for part in parts:
         yield set(named(G, part))
+
+
+def _backwards(csr: Csr, parts: list[Ints]) -> Csr:
+    """The edges between parts, the other way."""
+    count = len(parts)
+    place = np.empty(csr.size, dtype=np.intp)
+    place[np.concatenate(parts)] = np.repeat(np.arange(count), [len(part) for part in parts])
+    source, target = place[csr.sources], place[csr.neighbors]
+    pairs = np.unique((target * count + source)[source != target])
+    return Csr(np.searchsorted(pairs, np.arange(count + 1) * count).astype(np.intp), pairs % count)
 
 
 def _count(G: Any, kernel: str) -> int:
     content = content_of(G)
     if not content.nodes:
         return 0
-    return int(_components(content, kernel).max()) + 1
+    return int(COMPONENTS[kernel](content).max()) + 1
 
 
 def _is_one(G: Any, kernel: str) -> bool:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evergraph.convert import names_of_nodes
 from evergraph.database import open as open_database
 from evergraph.errors import InvalidError, NotFoundError, SnapshotClosed
 from evergraph.nx.csr import Csr, Ints, grouped
@@ -220,7 +221,7 @@ class Live(Content):
 
     @cached_property
     def _numbers(self) -> npt.NDArray[np.uint64]:
-        found: npt.NDArray[np.uint64] = self._table["vertex"].to_numpy()
+        found: npt.NDArray[np.uint64] = self._table.column(0).to_numpy()
         return found
 
     @property
@@ -240,13 +241,7 @@ class Live(Content):
         if self.key is None:
             numbers: list[Any] = self._numbers.tolist()
             return numbers
-        values: list[Any] = self._table[self.key].to_pylist()
-        if None in values:
-            number = self._numbers[values.index(None)]
-            raise InvalidError(f"vertex {number} has no {self.key} to be called by")
-        if len(set(values)) < len(values):
-            raise InvalidError(f"two vertices have one {self.key}: it can't name nodes")
-        return values
+        return names_of_nodes(self.snapshot, self._table, self.key)
 
     @property
     def counts(self) -> int:
@@ -296,7 +291,7 @@ class Live(Content):
         values, valid = np.full(len(source), default, dtype=np.float64), np.ones(len(source), dtype=np.bool_)
         integral = isinstance(default, int)
         if weight is not None:
-            column = table[weight].combine_chunks()
+            column = table.column(4).combine_chunks()
             if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
                 raise NotImplementedError(f"{weight} of edges is {column.type}, which is no number")
             integral = pa.types.is_integer(column.type) and (integral or column.null_count == 0)
@@ -324,7 +319,7 @@ class Live(Content):
     def edge_rows(self, properties: list[str] | None) -> tuple[Ints, Ints, Any]:
         """Edges in the order of ``Snapshot.edges``: the rows of their ends, and their table."""
         table = self.snapshot.edges(*self.types, properties=properties)
-        source, target = table["source"].to_numpy(), table["target"].to_numpy()
+        source, target = table.column(0).to_numpy(), table.column(1).to_numpy()
         if not self.labels:
             # All ends are there.
             return self.rows_of(source), self.rows_of(target), table

@@ -7,14 +7,15 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
+import networkx
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evergraph.convert import attributes
+from evergraph.convert import attributes, attributes_of_edges, attributes_of_vertices
 from evergraph.database import open as open_database
 from evergraph.errors import InvalidError
-from evergraph.nx.content import EDGE_TYPE, LABEL, Combine, Kernel, Live, copied, numbers
+from evergraph.nx.content import EDGE_TYPE, LABEL, Combine, Content, Live, numbers
 from evergraph.nx.csr import Csr, Ints
 from evergraph.nx.views import View, view_of
 from evergraph.snapshot import Snapshot
@@ -24,6 +25,10 @@ __all__ = ["Converted", "from_networkx", "to_networkx"]
 
 SOURCE, TARGET = "\N{RIGHTWARDS ARROW}source", "\N{RIGHTWARDS ARROW}target"
 """Columns that no attribute is called like."""
+
+
+SHOWN_BY = ("__getitem__", "adj", "adjacency", "neighbors")
+"""What classes of graphs have that show edges which they don't keep, say those of a complement."""
 
 
 class Converted(Live):
@@ -140,14 +145,8 @@ class Converted(Live):
             values = merge.reduceat(values, self._starts[:-1])
         return Csr(csr.offsets, csr.neighbors, values, integral)
 
-    def kernel(self, weight: str | None = None, default: float = 1, combine: Combine = "min") -> Kernel:
-        """Where kernels run: on a copy that has each arc as an edge."""
-        known: dict[Any, Kernel] = self.__dict__.setdefault("_kernels", {})
-        csr = self.adjacency(weight, default, combine)
-        asked = None if csr.weights is None else (weight, default, combine)
-        if asked not in known:
-            known[asked] = copied(csr)
-        return known[asked]
+    # Always on a copy that has each arc as an edge.
+    kernel = Content.kernel
 
 
 def _column(rows: Iterable[Mapping[str, Any]], name: Any) -> Any:
@@ -165,6 +164,11 @@ def _column(rows: Iterable[Mapping[str, Any]], name: Any) -> Any:
         AttributeError,
     ) as error:
         raise NotImplementedError(f"the attribute {name!r} can't be a column: {error}") from error
+    kind = column.type
+    if pa.types.is_list(kind):
+        kind = kind.value_type
+    if pa.types.is_struct(kind) and column.to_pylist() != [row.get(name) for row in rows]:
+        raise NotImplementedError(f"the attribute {name!r} has dicts with other keys, which a column fills up")
     if column.null_count and any(row.get(name, 0) is None for row in rows):
         raise NotImplementedError(f"the attribute {name!r} is None somewhere, which isn't the same as absent here")
     return column
@@ -204,7 +208,12 @@ def from_networkx(
     Raises
     ------
     NotImplementedError
-        For attributes that can't be columns: of mixed types, or ``None`` in some places.
+        For attributes that can't be columns: of mixed types, dicts with different keys, or ``None`` in some
+        places. For a class of graphs that shows its edges by methods of its own.
+
+    Notes
+    -----
+    Of a column's values tuples become lists. Keys of parallel edges become 0, 1, ...
 
     Examples
     --------
@@ -216,6 +225,10 @@ def from_networkx(
     """
     if isinstance(graph, View):
         return graph
+    kinds = (networkx.MultiDiGraph, networkx.MultiGraph, networkx.DiGraph, networkx.Graph)
+    plain = next(kind for kind in kinds if isinstance(graph, kind))
+    if any(getattr(type(graph), name) is not getattr(plain, name) for name in SHOWN_BY):
+        raise NotImplementedError(f"{type(graph).__name__} may show other edges than it keeps")
     nodes = list(graph)
     adjacency = graph._adj
     # A row of a subgraph's view may count ends that it doesn't show.
@@ -272,10 +285,14 @@ def to_networkx(view: Any) -> Any:
         rows = _rows(columns, len(source))
     else:
         graph.add_nodes_from(
-            zip(nodes, attributes(content.snapshot.vertices(*content.labels), ("vertex",)), strict=True)
+            zip(
+                nodes,
+                attributes_of_vertices(content.snapshot, content.snapshot.vertices(*content.labels)),
+                strict=True,
+            )
         )
         source, target, edges = content.edge_rows(None)
-        rows = attributes(edges, ("source", "target", "discriminator"))
+        rows = attributes_of_edges(content.snapshot, edges)
     ends = ([nodes[row] for row in rows.tolist()] for rows in (source, target))
     graph.add_edges_from(zip(*ends, rows, strict=True))
     return graph
@@ -283,6 +300,4 @@ def to_networkx(view: Any) -> Any:
 
 def _rows(columns: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """A dict a row, without what is null."""
-    if not columns:
-        return [{} for _ in range(count)]
-    return attributes(pa.table(columns), ())
+    return attributes({name: column.to_pylist() for name, column in columns.items()}, count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -78,6 +79,13 @@ class Csr:
         """The neighbours of one row."""
         found: list[int] = self.neighbors[self.offsets[row] : self.offsets[row + 1]].tolist()
         return found
+
+    def weighted_row(self, row: int) -> Iterable[tuple[int, float]]:
+        """The neighbours of one row with their weights."""
+        if self.weights is None:
+            return zip(self.row(row), repeat(1.0))
+        weights: list[float] = self.weights[self.offsets[row] : self.offsets[row + 1]].tolist()
+        return zip(self.row(row), weights, strict=True)
 
     def arcs_of(self, rows: Ints) -> Ints:
         """The places of the neighbours of some rows, in order: of shape (their degrees together,)."""

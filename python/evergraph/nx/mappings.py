@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import networkx
 import numpy as np
 
+from evergraph.convert import attributes_of_edges, attributes_of_vertices
 from evergraph.nx.content import Live
 from evergraph.values import Direction, EdgeId
 
@@ -112,9 +113,10 @@ class Nodes(_ByNode):
             yield from ((node, self[node]) for node in self)
             return
         for nodes, vertices in self.batches():
-            table = self.content.snapshot.properties_of(vertices).drop_columns(["vertex"])
-            for node, row in zip(nodes, table.to_pylist(), strict=True):
-                yield node, Attributes({name: value for name, value in row.items() if value is not None})
+            snapshot = self.content.snapshot
+            rows = attributes_of_vertices(snapshot, snapshot.properties_of(vertices))
+            for node, row in zip(nodes, rows, strict=True):
+                yield node, Attributes(row)
 
 
 class Adjacency(_ByNode):
@@ -147,15 +149,13 @@ class Adjacency(_ByNode):
             return
         for nodes, vertices in self.batches():
             table = content.snapshot.neighbors(vertices, *content.types, direction=self.direction, properties=None)
-            owners, others = table["vertex"].to_pylist(), table["neighbor"].to_numpy()
+            owners, others = table.column(0).to_pylist(), table.column(1).to_numpy()
             called = content.nodes_of(others)
-            where = [table[name].to_pylist() for name in ("source", "target", "type", "discriminator")]
-            rows = table.drop_columns(["vertex", "neighbor", "source", "target", "discriminator"]).to_pylist()
+            where = [table.column(at).to_pylist() for at in (2, 4, 3, 5)]
+            rows = attributes_of_edges(content.snapshot, table, 2)
             gathered: dict[int, dict[Any, list[tuple[EdgeId, dict[str, Any]]]]] = {}
             order = np.argsort(others, kind="stable").tolist()
-            edges = [
-                EdgeId(source, kind, target, place) for source, target, kind, place in zip(*where, strict=True)
-            ]
+            edges = list(map(EdgeId, *where))
             for at in order:
                 if called[at] is not None:
                     gathered.setdefault(owners[at], {}).setdefault(called[at], []).append((edges[at], rows[at]))
@@ -201,14 +201,10 @@ class Neighbors(Mapping[Any, Any]):
             for edge, row in attributes.items():
                 row.update(snapshot.properties(edge))
         # As a copy adds them: by source, type, target, discriminator. A loop is in both lists, and in here once.
-        ordered = [self._shown(attributes[edge]) for edge in sorted(attributes, key=self.content.place)]
+        ordered = [Attributes(attributes[edge]) for edge in sorted(attributes, key=self.content.place)]
         if self.content.is_multigraph:
             return Attributes(enumerate(ordered))  # type: ignore[arg-type]
         merged: dict[str, Any] = {}
         for one in ordered:
             merged.update(one)
         return Attributes(merged)
-
-    @staticmethod
-    def _shown(row: dict[str, Any]) -> Attributes:
-        return Attributes({name: value for name, value in row.items() if value is not None})

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import heappop, heappush
 from typing import Any
 
 import networkx
 import numpy as np
 
-from evergraph.nx.content import Content, Live
+from evergraph.nx.content import SMALL, Content, Live
 from evergraph.nx.conversion import Converted
 from evergraph.nx.csr import Csr, Ints, breadth_first
 from evergraph.nx.dispatch import attribute, content_of, generator, named, native, row_of, unless
-from evergraph.nx.reach import reached, tree
+from evergraph.nx.pairs import path_by_edges, path_by_weight
+from evergraph.nx.reach import lists, reached, tree
 from evergraph.values import Direction
 
 __all__: list[str] = []
@@ -96,19 +98,15 @@ def all_pairs_shortest_path(G: Any, cutoff: float | None = None) -> Iterator[tup
 
 @native()
 def bidirectional_shortest_path(G: Any, source: Any, target: Any) -> list[Any]:
-    """A shortest path between two nodes. A live graph is searched from both ends."""
+    """A shortest path between two nodes, searched from both ends."""
     content = content_of(G)
     if isinstance(content, Live) and not isinstance(content, Converted):
         return _live_path(content, source, target)
     start, goal = row_of(G, source, "Source {} is not in G"), row_of(G, target, "Target {} is not in G")
-    found = breadth_first(content.plain, [start])
-    parents = dict(zip(found.order.tolist(), found.parents.tolist(), strict=True))
-    if goal not in parents:
+    path = path_by_edges(content.plain, lists(content, backwards=True), start, goal)
+    if path is None:
         raise networkx.NetworkXNoPath(f"No path between {source} and {target}.")
-    path = [goal]
-    while path[-1] != start:
-        path.append(parents[path[-1]])
-    return named(G, np.array(path[::-1]))
+    return [content.nodes[row] for row in path]
 
 
 def _live_path(content: Live, source: Any, target: Any) -> list[Any]:
@@ -156,7 +154,7 @@ def shortest_path(
         return single_source_dijkstra_path(G, source, weight=weight)
     if weight is None:
         return bidirectional_shortest_path(G, source, target)
-    return dijkstra_path(G, source, target, weight)
+    return bidirectional_dijkstra(G, source, target, weight)[1]
 
 
 @native(attribute(), bellman_ford, weights_backwards)
@@ -205,24 +203,57 @@ class _Distances:
         if cutoff is not None:
             self.found = np.where(self.found <= cutoff, self.found, np.inf)
 
-    def number(self, distance: float) -> float:
-        return int(distance) if self.whole else distance
+    def of(self, row: int | None) -> float | None:
+        """The distance of one row as NetworkX gives it; ``None`` if there is no way."""
+        if row is None or not np.isfinite(self.found[row]):
+            return None
+        return int(self.found[row]) if self.whole else float(self.found[row])
 
-    def by_node(self, G: Any) -> dict[Any, float]:
-        """By distance, as Dijkstra's algorithm finds them."""
-        rows = np.flatnonzero(np.isfinite(self.found))
-        rows = rows[np.argsort(self.found[rows], kind="stable")]
+    def by_node(self, G: Any, rows: Ints | None = None) -> dict[Any, float]:
+        """The distances of rows that are reached; of all, the nearest first, by default."""
+        if rows is None:
+            rows = np.flatnonzero(np.isfinite(self.found))
+            rows = rows[np.argsort(self.found[rows], kind="stable")]
         distances = self.found[rows]
         return dict(
             zip(named(G, rows), (distances.astype(np.int64) if self.whole else distances).tolist(), strict=True)
         )
 
-    def tree(self) -> tuple[Ints, Ints]:
-        """Rows with their parents, over arcs that a distance comes from; parents come first."""
+    def arcs(self, goal: int | None = None) -> Csr:
+        """The arcs that distances come from; with a `goal` those that lead there."""
         weights = 1.0 if self.csr.weights is None else self.csr.weights
         from_, to = self.found[self.csr.sources], self.found[self.csr.neighbors]
-        found = breadth_first(self.csr.chosen(np.isfinite(from_) & (from_ + weights == to)), [self.row])
-        return found.order, found.parents
+        arcs = self.csr.chosen(np.isfinite(from_) & (from_ + weights == to))
+        if goal is None:
+            return arcs
+        leads = np.zeros(arcs.size, dtype=np.bool_)
+        leads[breadth_first(arcs.reversed, [goal]).order] = True
+        return arcs.chosen(leads[arcs.neighbors])
+
+    def only_path(self, goal: int) -> Ints | None:
+        """The shortest path, if there is one and no other."""
+        arcs = self.arcs(goal)
+        rows = breadth_first(arcs, [self.row]).order
+        return rows if len(arcs.neighbors) == len(rows) - 1 else None
+
+    def tree(self, goal: int | None = None) -> tuple[Ints, Ints]:
+        """Rows with their parents, parents first, in the order in which Dijkstra's algorithm finds them."""
+        arcs = self.arcs(goal)
+        if self.csr.weights is None:
+            found = breadth_first(arcs, [self.row])
+            return found.order, found.parents
+        # Of rows at one distance, the one that was found first goes on first.
+        order: list[int] = []
+        parents = {self.row: -1}
+        fringe = [(0.0, 0, self.row)]
+        while fringe:
+            _, _, row = heappop(fringe)
+            order.append(row)
+            for neighbor in arcs.row(row):
+                if neighbor not in parents:
+                    heappush(fringe, (float(self.found[neighbor]), len(parents), neighbor))
+                    parents[neighbor] = row
+        return np.array(order, dtype=np.intp), np.array([parents[row] for row in order], dtype=np.intp)
 
 
 def _check(csr: Csr) -> None:
@@ -258,23 +289,24 @@ def single_source_dijkstra(
     """The least sums of weights, and paths."""
     distances = _Distances(G, source, weight, cutoff)
     if target is None:
-        lengths, paths = distances.by_node(G), _along(G, *distances.tree())
-        return lengths, {node: paths[node] for node in lengths}
+        order, parents = distances.tree()
+        return distances.by_node(G, order), _along(G, order, parents)
     if target == source:
         return 0, [target]
     row = content_of(G).rows.get(target)
-    if row is None or not np.isfinite(distances.found[row]):
+    length = distances.of(row)
+    if row is None or length is None:
         raise networkx.NetworkXNoPath(f"No path to {target}.")
-    order, parents = distances.tree()
+    order, parents = distances.tree(row)
     above = dict(zip(order.tolist(), parents.tolist(), strict=True))
     path = [row]
     while path[-1] != distances.row:
         path.append(above[path[-1]])
-    return distances.number(float(distances.found[row])), named(G, np.array(path[::-1]))
+    return length, named(G, np.array(path[::-1]))
 
 
 def _pair(G: Any, source: Any, target: Any, weight: str | None) -> tuple[float, list[Any]]:
-    """One path by weight. In a live graph it is searched from both ends."""
+    """One path by weight, from the source; in a live graph it is searched from both ends."""
     content = content_of(G)
     csr = content.adjacency(weight, combine="min")
     if csr.weights is None or isinstance(content, Converted) or not csr.weights.all():
@@ -293,9 +325,7 @@ def _pair(G: Any, source: Any, target: Any, weight: str | None) -> tuple[float, 
     rows = rows if kernel.vertices is None else np.searchsorted(kernel.vertices, rows)
     # Its length is added up from both ends; NetworkX adds from the source.
     length: float = 0
-    places = {row: place for place, row in enumerate(rows.tolist())}
     for above, below in zip(rows.tolist(), rows.tolist()[1:], strict=False):
-        assert places[above] < places[below]
         begin, end = csr.offsets[above], csr.offsets[above + 1]
         arc = begin + int(np.flatnonzero(csr.neighbors[begin:end] == below)[0])
         length += float(csr.weights[arc])
@@ -314,6 +344,12 @@ def dijkstra_path_length(G: Any, source: Any, target: Any, weight: str | None = 
     row_of(G, source, "Node {} not found in graph")
     if source == target:
         return 0
+    content = content_of(G)
+    if isinstance(content, Converted):
+        length = _Distances(G, source, weight).of(content.rows.get(target))
+        if length is None:
+            raise networkx.NetworkXNoPath(f"Node {target} not reachable from {source}")
+        return length
     try:
         return _pair(G, source, target, weight)[0]
     except networkx.NetworkXNoPath as error:
@@ -324,12 +360,28 @@ def dijkstra_path_length(G: Any, source: Any, target: Any, weight: str | None = 
 def bidirectional_dijkstra(
     G: Any, source: Any, target: Any, weight: str | None = "weight"
 ) -> tuple[float, list[Any]]:
-    """The least sum of weights between two nodes, and a path."""
-    for node, what in ((source, "Source"), (target, "Target")):
-        row_of(G, node, f"{what} {{}} is not in G")
-    if source == target:
+    """The least sum of weights between two nodes, and a path, searched from both ends."""
+    content = content_of(G)
+    start, goal = row_of(G, source, "Source {} is not in G"), row_of(G, target, "Target {} is not in G")
+    if start == goal:
         return 0, [source]
-    try:
-        return _pair(G, source, target, weight)
-    except networkx.NetworkXNoPath as error:
-        raise networkx.NetworkXNoPath(f"No path between {source} and {target}.") from error
+    if not isinstance(content, Converted):
+        try:
+            return _pair(G, source, target, weight)
+        except networkx.NetworkXNoPath as error:
+            raise networkx.NetworkXNoPath(f"No path between {source} and {target}.") from error
+    csr = content.adjacency(weight, combine="min")
+    _check(csr)
+    if csr.weights is not None and len(csr.neighbors) > SMALL:
+        # The kernel is quicker, and where there is one path only it can't be another one.
+        distances = _Distances(G, source, weight)
+        length, rows = distances.of(goal), distances.only_path(goal)
+        if length is None:
+            raise networkx.NetworkXNoPath(f"No path between {source} and {target}.")
+        if rows is not None:
+            return length, named(G, rows)
+    found = path_by_weight(csr, csr.reversed if content.is_directed else csr, start, goal)
+    if found is None:
+        raise networkx.NetworkXNoPath(f"No path between {source} and {target}.")
+    total, path = found
+    return int(total) if csr.integral else total, [content.nodes[row] for row in path]

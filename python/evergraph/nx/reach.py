@@ -11,7 +11,7 @@ from evergraph.nx.conversion import Converted
 from evergraph.nx.csr import Csr, Ints, Tree, breadth_first
 from evergraph.values import Direction
 
-__all__ = ["reached", "tree", "weak_components"]
+__all__ = ["is_small", "lists", "reached", "strong_components", "tree", "weak_components"]
 
 
 def lists(content: Content, backwards: bool) -> Csr:
@@ -49,12 +49,15 @@ def reached(
     return rows, levels[rows].astype(np.intp)
 
 
+def is_small(content: Content) -> bool:
+    """Whether plain Python is quicker than making a database for a kernel."""
+    return isinstance(content, Converted) and content.plain.size + len(content.plain.neighbors) <= SMALL
+
+
 def weak_components(content: Content) -> Ints:
     """The component of each row without regard to directions, from 0 on: (n,) and intp."""
-    csr = content.plain
-    if isinstance(content, Converted) and csr.size + len(csr.neighbors) <= SMALL:
-        # Quicker than a database for it.
-        return _united(csr)
+    if is_small(content):
+        return _united(content.plain)
     found: Ints = content.kernel().array("wcc").astype(np.intp)
     return found
 
@@ -72,3 +75,45 @@ def _united(csr: Csr) -> Ints:
     for source, target in zip(csr.sources.tolist(), csr.neighbors.tolist(), strict=True):
         above[root(source)] = root(target)
     return np.unique([root(row) for row in range(csr.size)], return_inverse=True)[1].astype(np.intp)
+
+
+def strong_components(content: Content) -> Ints:
+    """The component of each row along directions, from 0 on: (n,) and intp.
+
+    Those of a small graph are in the order in which NetworkX finds them.
+    """
+    if is_small(content):
+        return _tarjan(content.plain)
+    found: Ints = content.kernel().array("scc").astype(np.intp)
+    return found
+
+
+def _tarjan(csr: Csr) -> Ints:
+    """Components by Tarjan's algorithm: one search depth first, from each row in turn."""
+    component, count = [-1] * csr.size, 0
+    entered, lowest = [0] * csr.size, [0] * csr.size
+    turn, waiting = 0, []
+    for root in range(csr.size):
+        path = [] if entered[root] else [(root, iter(csr.row(root)))]
+        while path:
+            row, rest = path[-1]
+            if not entered[row]:
+                turn += 1
+                entered[row] = lowest[row] = turn
+                waiting.append(row)
+            for neighbor in rest:
+                if not entered[neighbor]:
+                    path.append((neighbor, iter(csr.row(neighbor))))
+                    break
+                if component[neighbor] < 0:
+                    lowest[row] = min(lowest[row], entered[neighbor])
+            else:
+                path.pop()
+                if path:
+                    above = path[-1][0]
+                    lowest[above] = min(lowest[above], lowest[row])
+                if lowest[row] == entered[row]:
+                    while component[row] < 0:
+                        component[waiting.pop()] = count
+                    count += 1
+    return np.array(component, dtype=np.intp)

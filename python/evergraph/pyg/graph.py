@@ -16,9 +16,12 @@ from evergraph.reader import names
 if TYPE_CHECKING:
     from evergraph.snapshot import Snapshot
 
-__all__ = ["Graph", "read_graph"]
+__all__ = ["VERTEX", "Graph", "read_graph"]
 
 _Array = npt.NDArray[Any]
+
+VERTEX = "vertex"
+"""The feature that every node type has: the numbers of its vertices in the database."""
 
 TIME = "time"
 """What the feature of edges is called by which lists are ordered."""
@@ -94,7 +97,7 @@ class Graph:
     def _read(self, node_type: NodeType, features: Mapping[str, Feature], numbers: _Array) -> dict[str, _Array]:
         if not features:
             return {}
-        table = self._snapshot.properties_of(numbers, *properties_named(features))
+        table = _properties(self._snapshot.properties_of(numbers, *properties_named(features)), 2)
         what = "vertices" if node_type is None else node_type
         return {name: feature(table, made_of, what) for name, made_of in features.items()}
 
@@ -119,6 +122,7 @@ def read_graph(
     vertex_features = _by_group(features, vertices, homogeneous, "x", "label", "features")
     of_edges = _by_group(edge_features, groups, homogeneous, "edge_attr", "edge type", "edge_features")
     ordered_by = _times_by_group(edge_times, groups, homogeneous)
+    _check_names(vertex_features, of_edges, ordered_by)
     layout = layout_of(vertices)
     edge_values: dict[EdgeType, dict[str, _Array]] = {}
     for group, members in groups.items():
@@ -158,6 +162,28 @@ def _by_group(
     return found
 
 
+def _check_names(
+    of_vertices: Mapping[NodeType, Mapping[str, Feature]],
+    of_edges: Mapping[str | None, Mapping[str, Feature]],
+    ordered_by: Mapping[str | None, str],
+) -> None:
+    """Refuse names under which one feature would be given for another."""
+    for label, features in of_vertices.items():
+        if VERTEX in features:
+            of = "" if label is None else f" of {label}"
+            raise InvalidError(f"features{of}: {VERTEX!r} is the number of each vertex; choose another name")
+    if None in of_vertices:
+        # PyG has one group for both.
+        both = of_vertices[None].keys() & {*of_edges[None], *([TIME] if None in ordered_by else [])}
+        if both:
+            raise InvalidError(f"features: {min(both)!r} is a feature of edges as well; choose another name")
+
+
+def _properties(table: Any, first: int) -> Any:
+    """The columns from `first` on: properties, which may be called as those before them."""
+    return table.select(list(range(first, table.num_columns)))
+
+
 def _times_by_group(
     given: Mapping[str, str] | str | None, groups: Iterable[str | None], homogeneous: bool
 ) -> dict[str | None, str]:
@@ -194,13 +220,14 @@ def _edge_columns(
     table = snapshot.edges(*types, properties=wanted)
     if labels:
         inside = np.ones(table.num_rows, dtype=np.bool_)
-        for end in ("source", "target"):
-            numbers = table[end].to_numpy()
+        for end in (0, 1):
+            numbers = table.column(end).to_numpy()
             known = numbers < len(type_of)
             inside &= known
             inside[known] &= type_of[numbers[known]] >= 0
         table = table.filter(inside)
-    order = np.argsort(table["target"].to_numpy(), kind="stable")
+    order = np.argsort(table.column(1).to_numpy(), kind="stable")
+    table = _properties(table, 4)
     what = " and ".join(types) or "edges"
     columns = {name: feature(table, made_of, what)[order] for name, made_of in features.items()}
     if ordered_by is not None:

@@ -13,13 +13,10 @@ from torch_geometric.data import GraphStore as GraphStoreBase
 from torch_geometric.data.graph_store import EdgeLayout
 
 from evergraph.errors import InvalidError, NotFoundError
-from evergraph.pyg.graph import Graph
+from evergraph.pyg.graph import VERTEX, Graph
 from evergraph.pyg.topology import EdgeType, NodeType
 
 __all__ = ["FeatureStore", "GraphStore", "Stores", "copy_of"]
-
-VERTEX = "vertex"
-"""The feature that every node type has: the numbers of its vertices in the database."""
 
 
 def _read_only() -> NoReturn:

@@ -129,3 +129,28 @@ fn writes_are_seen_by_the_traversal_that_wrote_them() {
     assert_eq!(answers(&db, "g.V().count()"), ["5"]);
     assert_eq!(answers(&db, "g.E().count()"), ["5"]);
 }
+
+#[test]
+fn an_index_answers_what_a_scan_does() {
+    let db = modern();
+    let asked = [
+        "g.V().has('person', 'age', 29).values('name')",
+        "g.V().has('age', 32L).values('name')",
+        "g.V().has('age', 29.5).values('name')",
+        "g.V().has('person', 'age', within(27, 35, 99)).values('name')",
+        "g.V().has('name', within('lop', 'josh')).has('lang', 'java').values('name')",
+        "g.V().hasLabel('software').has('age', 29)",
+    ];
+    let before: Vec<_> = asked.iter().map(|text| answers(&db, text)).collect();
+    for key in ["age", "name"] {
+        let options = evergraph::IndexOptions::on_label("person", key);
+        db.create_index(&options).unwrap();
+    }
+    let options = evergraph::IndexOptions::on_label("software", "name");
+    db.create_index(&options).unwrap();
+    let after: Vec<_> = asked.iter().map(|text| answers(&db, text)).collect();
+    assert_eq!(before, after);
+    assert_eq!(before[0], ["marko"]);
+    assert_eq!(before[3], ["peter", "vadas"]);
+    assert_eq!(before[4], ["lop"]);
+}

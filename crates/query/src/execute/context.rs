@@ -52,6 +52,12 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Whether the graph may be written to.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        matches!(self.graph, Graph::Write(_))
+    }
+
     /// The graph, to write.
     ///
     /// # Errors

@@ -35,6 +35,12 @@ pub trait Step: Send {
     /// Forgets the run before: the next has `origins` origins, from 0.
     fn reset(&mut self, _origins: u32) {}
 
+    /// As [`Step::reset`], for the next loop of a repeat: what counts within a loop is forgotten, what was met in any
+    /// loop isn't.
+    fn again(&mut self, origins: u32) {
+        self.reset(origins);
+    }
+
     /// Whether nothing that may still come would change what this step gives.
     fn is_done(&self) -> bool {
         false
@@ -71,6 +77,15 @@ impl Pipeline {
         for stage in &mut self.stages {
             stage.input = None;
             stage.step.reset(origins);
+        }
+        (self.passing, self.finishing, self.satisfied) = (None, 0, false);
+    }
+
+    /// As [`Pipeline::reset`], for the next loop of a repeat.
+    pub fn again(&mut self, origins: u32) {
+        for stage in &mut self.stages {
+            stage.input = None;
+            stage.step.again(origins);
         }
         (self.passing, self.finishing, self.satisfied) = (None, 0, false);
     }

@@ -6,3 +6,4 @@
 pub mod operator;
 pub mod predicate;
 pub mod scalar;
+mod visit;

@@ -18,6 +18,8 @@ pub struct Plan {
     pub slots: Vec<Name>,
     /// What the side effects are called, by number.
     pub side_effects: Vec<Name>,
+    /// What side effects are to begin with.
+    pub given: Vec<(usize, Item)>,
     /// Whether anybody asks where a traverser has been.
     pub reads_paths: bool,
     /// Whether it writes to the graph.
@@ -39,7 +41,12 @@ pub enum Operator {
     /// Edges of the graph, likewise.
     Edges(Scan),
     /// These items, before the traversers that come.
-    Inject(Vec<Item>),
+    Inject {
+        /// The items.
+        items: Vec<Item>,
+        /// Whether nobody comes: it is how the query begins.
+        first: bool,
+    },
     /// From vertices over their edges.
     Expand(Expand),
     /// From edges to their ends.
@@ -245,6 +252,41 @@ pub enum Test {
     Elements(Quantifier, Predicate),
 }
 
+impl Test {
+    /// What must hold.
+    #[must_use]
+    pub fn predicate(&self) -> Option<&Predicate> {
+        match self {
+            Self::Has(_) | Self::HasNot(_) => None,
+            Self::Property(_, predicate)
+            | Self::Label(predicate)
+            | Self::Id(predicate)
+            | Self::Key(predicate)
+            | Self::Value(predicate)
+            | Self::Is(predicate)
+            | Self::Slot(_, predicate)
+            | Self::Elements(_, predicate) => Some(predicate),
+        }
+    }
+
+    /// The same where `predicate` must hold.
+    #[must_use]
+    pub fn with(&self, predicate: Predicate) -> Self {
+        match self {
+            Self::Has(key) => Self::Has(Arc::clone(key)),
+            Self::HasNot(key) => Self::HasNot(Arc::clone(key)),
+            Self::Property(key, _) => Self::Property(Arc::clone(key), predicate),
+            Self::Label(_) => Self::Label(predicate),
+            Self::Id(_) => Self::Id(predicate),
+            Self::Key(_) => Self::Key(predicate),
+            Self::Value(_) => Self::Value(predicate),
+            Self::Is(_) => Self::Is(predicate),
+            Self::Slot(slot, _) => Self::Slot(*slot, predicate),
+            Self::Elements(quantifier, _) => Self::Elements(*quantifier, predicate),
+        }
+    }
+}
+
 /// What of a traverser counts: `by('name')`, `by(T.id)`, `by(out().count())`, nothing said.
 #[derive(Clone, PartialEq, Debug)]
 pub enum By {
@@ -278,6 +320,8 @@ pub enum Sorting {
 pub enum Reducer {
     /// How many.
     Count,
+    /// The sum of whole numbers that are counts: 0 of none.
+    SumOfCounts,
     /// Their sum.
     Sum,
     /// The least.

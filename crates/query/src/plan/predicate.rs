@@ -3,6 +3,7 @@
 use crate::value::item::Item;
 use crate::value::relation;
 use crate::value::types::ItemType;
+use evergraph_graph::error::Result;
 use regex::Regex;
 use std::cmp::Ordering;
 
@@ -13,6 +14,8 @@ pub enum Predicate {
     Compare(Comparison, Operand),
     /// It equals one of these.
     Within(Vec<Item>),
+    /// It equals one of those that a side effect gathered.
+    WithinSideEffect(usize),
     /// It is a text of which this is so, or not so.
     Text(TextTest, Box<str>, bool),
     /// It is a text in which a pattern is found, or isn't.
@@ -49,6 +52,8 @@ pub enum Operand {
     Item(Item),
     /// What a slot of the frame is: `where(gt('a'))`.
     Slot(usize),
+    /// What a side effect is.
+    SideEffect(usize),
 }
 
 /// How two items compare.
@@ -109,6 +114,8 @@ impl Predicate {
             Self::Compare(comparison, Operand::Slot(number)) => {
                 slot(*number).is_some_and(|other| comparison.holds(item, &other))
             }
+            // What is asked aside is looked up before: see `Predicate::resolved`.
+            Self::Compare(_, Operand::SideEffect(_)) | Self::WithinSideEffect(_) => false,
             Self::Within(items) => items.iter().any(|other| relation::equal(item, other)),
             Self::Text(test, operand, so) => {
                 item.as_str().is_some_and(|text| test.holds(text, operand) == *so)
@@ -127,12 +134,44 @@ impl Predicate {
             Self::Compare(_, Operand::Slot(slot)) => slots.push(*slot),
             Self::And(all) | Self::Or(all) => all.iter().for_each(|one| one.slots(slots)),
             Self::Not(one) => one.slots(slots),
-            Self::Compare(_, Operand::Item(_))
+            Self::Compare(_, Operand::Item(_) | Operand::SideEffect(_))
             | Self::Within(_)
+            | Self::WithinSideEffect(_)
             | Self::Text(..)
             | Self::Regex(..)
             | Self::TypeOf(_) => {}
         }
+    }
+
+    /// Whether it asks for side effects.
+    #[must_use]
+    pub fn reads_side_effects(&self) -> bool {
+        match self {
+            Self::Compare(_, Operand::SideEffect(_)) | Self::WithinSideEffect(_) => true,
+            Self::And(all) | Self::Or(all) => all.iter().any(Self::reads_side_effects),
+            Self::Not(one) => one.reads_side_effects(),
+            Self::Compare(..) | Self::Within(_) | Self::Text(..) | Self::Regex(..) | Self::TypeOf(_) => false,
+        }
+    }
+
+    /// The same with what side effects are now, as `read` says.
+    ///
+    /// # Errors
+    /// What `read` meets.
+    pub fn resolved(&self, read: &mut impl FnMut(usize) -> Result<Item>) -> Result<Self> {
+        Ok(match self {
+            Self::Compare(comparison, Operand::SideEffect(number)) => {
+                Self::Compare(*comparison, Operand::Item(read(*number)?))
+            }
+            Self::WithinSideEffect(number) => {
+                let item = read(*number)?;
+                Self::Within(item.elements().unwrap_or_else(|| vec![item]))
+            }
+            Self::And(all) => Self::And(all.iter().map(|one| one.resolved(read)).collect::<Result<_>>()?),
+            Self::Or(all) => Self::Or(all.iter().map(|one| one.resolved(read)).collect::<Result<_>>()?),
+            Self::Not(one) => Self::Not(Box::new(one.resolved(read)?)),
+            other => other.clone(),
+        })
     }
 
     /// The items of which alone it can hold: what an index by equality is asked for.
@@ -153,7 +192,7 @@ impl Pattern {
     ///
     /// # Errors
     /// What is wrong with it, or that it is too large.
-    pub fn new(text: &str) -> Result<Self, regex::Error> {
+    pub fn new(text: &str) -> std::result::Result<Self, regex::Error> {
         Regex::new(text).map(Self)
     }
 }

@@ -9,7 +9,7 @@ use crate::value::item::Item;
 use crate::value::number;
 use crate::value::relation;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::value::ValueType;
+use evergraph_graph::value::{Value, ValueType};
 
 /// What became of the rows of one origin so far.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,13 @@ impl Accumulator {
         match reducer {
             Reducer::Count => {
                 self.count = self.count.checked_add(times).ok_or_else(crate::batch::too_many)?
+            }
+            Reducer::SumOfCounts => {
+                let count =
+                    item.as_value().and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok());
+                let more = count.unwrap_or_default().checked_mul(times);
+                let sum = more.and_then(|more| self.count.checked_add(more));
+                self.count = sum.ok_or_else(crate::batch::too_many)?;
             }
             Reducer::Fold => {
                 for _ in 1..times {
@@ -58,9 +65,16 @@ impl Accumulator {
                         if *reducer == Reducer::Min { order.is_lt() } else { order.is_gt() }
                     }
                 };
-                if better {
-                    self.item = Some(item);
-                }
+                let (kept, other) = if better {
+                    (item, self.item.take())
+                } else {
+                    (self.item.take().unwrap_or(Item::Null), Some(item))
+                };
+                // The least of an int and a double is a double.
+                self.item = Some(match other {
+                    Some(other) => number::promoted(kept, &other),
+                    None => kept,
+                });
             }
         }
         Ok(())
@@ -88,7 +102,9 @@ impl Accumulator {
     /// As [`Accumulator::add`].
     pub fn finish(self, reducer: &Reducer) -> Result<Option<Item>> {
         Ok(match reducer {
-            Reducer::Count => Some(Item::count(self.count)),
+            Reducer::Count | Reducer::SumOfCounts => {
+                Some(Item::from(i64::try_from(self.count).map_err(|_| crate::batch::too_many())?))
+            }
             Reducer::Fold => Some(Item::List(self.items.into())),
             Reducer::Sum | Reducer::Min | Reducer::Max => self.item,
             Reducer::Mean => self.item.map(|sum| number::mean(&sum, self.count)).transpose()?,
@@ -146,7 +162,7 @@ impl Step for Reduce {
             }
         }
         cx.charge.free(std::mem::take(&mut self.held_bytes));
-        let column = if self.reducer == Reducer::Count {
+        let column = if matches!(self.reducer, Reducer::Count | Reducer::SumOfCounts) {
             let counts = items.iter().filter_map(|item| item.as_value()?.as_i64()).collect();
             Column::new(Data::Integers(ValueType::I64, counts))
         } else {

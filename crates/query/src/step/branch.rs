@@ -10,7 +10,7 @@ use crate::plan::predicate::Predicate;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// Global children: traversals that share the origins of their parent and end when it ends, with the rows that wait
@@ -21,11 +21,13 @@ struct Branches {
     waiting: VecDeque<(Option<usize>, Batch)>,
     running: Option<usize>,
     finishing: usize,
+    /// Of which origins rows went to each branch; empty where all go to all.
+    entered: Vec<HashSet<u32>>,
 }
 
 impl Branches {
     fn new(pipelines: Vec<Pipeline>) -> Self {
-        Self { pipelines, waiting: VecDeque::new(), running: None, finishing: 0 }
+        Self { pipelines, waiting: VecDeque::new(), running: None, finishing: 0, entered: Vec::new() }
     }
 
     /// The next batch of what waits; `None` when nothing does.
@@ -51,7 +53,10 @@ impl Branches {
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         while let Some(pipeline) = self.pipelines.get_mut(self.finishing) {
             if let Some(batch) = pipeline.pull(true, cx)? {
-                return Ok(Some(batch));
+                let Some(entered) = self.entered.get(self.finishing) else { return Ok(Some(batch)) };
+                // Of an origin that took another way not even a count of 0 comes.
+                let keep: Vec<bool> = batch.origin.iter().map(|origin| entered.contains(origin)).collect();
+                return Ok(Some(batch.filter(&keep)));
             }
             self.finishing += 1;
         }
@@ -60,7 +65,17 @@ impl Branches {
 
     fn reset(&mut self, origins: u32) {
         self.pipelines.iter_mut().for_each(|pipeline| pipeline.reset(origins));
+        self.begin();
+    }
+
+    fn again(&mut self, origins: u32) {
+        self.pipelines.iter_mut().for_each(|pipeline| pipeline.again(origins));
+        self.begin();
+    }
+
+    fn begin(&mut self) {
         self.waiting.clear();
+        self.entered.iter_mut().for_each(HashSet::clear);
         (self.running, self.finishing) = (None, 0);
     }
 }
@@ -96,6 +111,10 @@ impl Step for Union {
     fn reset(&mut self, origins: u32) {
         self.0.reset(origins);
     }
+
+    fn again(&mut self, origins: u32) {
+        self.0.again(origins);
+    }
 }
 
 /// What decides a `choose()`, ready to run.
@@ -127,7 +146,8 @@ impl Choose {
         unproductive: Option<usize>,
         pipelines: Vec<Pipeline>,
     ) -> Self {
-        Self { on, options, none, unproductive, branches: Branches::new(pipelines) }
+        let entered = vec![HashSet::new(); pipelines.len()];
+        Self { on, options, none, unproductive, branches: Branches { entered, ..Branches::new(pipelines) } }
     }
 
     /// The branch that each row takes.
@@ -160,7 +180,11 @@ impl Step for Choose {
             targets.dedup();
             for target in targets {
                 let rows = (0..).zip(&chosen).filter(|(_, branch)| **branch == target).map(|(row, _)| row);
-                self.branches.waiting.push_back((target, batch.gather(&rows.collect())));
+                let taken = batch.gather(&rows.collect());
+                if let Some(branch) = target {
+                    self.branches.entered[branch].extend(&taken.origin);
+                }
+                self.branches.waiting.push_back((target, taken));
             }
         }
         let made = self.branches.next(cx)?;
@@ -176,6 +200,10 @@ impl Step for Choose {
 
     fn reset(&mut self, origins: u32) {
         self.branches.reset(origins);
+    }
+
+    fn again(&mut self, origins: u32) {
+        self.branches.again(origins);
     }
 }
 
@@ -343,5 +371,27 @@ impl Step for Fail {
             }
             _ => Ok(None),
         }
+    }
+}
+
+/// Rows one by one: a traversal for each that gathers aside sees what those before gathered, and no more.
+#[derive(Default)]
+pub struct OneByOne {
+    row: usize,
+}
+
+impl Step for OneByOne {
+    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input else { return Ok(None) };
+        let one = batch.slice(self.row, self.row + 1);
+        self.row += 1;
+        if self.row == batch.len() {
+            (*input, self.row) = (None, 0);
+        }
+        Ok(Some(one))
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        self.row = 0;
     }
 }

@@ -42,8 +42,20 @@ impl<'a> Builder<'a> {
     }
 
     fn pipeline(&mut self, traversal: &Traversal) -> Result<Pipeline> {
-        let steps = traversal.operators.iter().map(|operator| self.step(operator)).collect::<Result<_>>()?;
-        Ok(Pipeline::new(steps))
+        self.steps(&traversal.operators).map(Pipeline::new)
+    }
+
+    fn steps(&mut self, operators: &[Operator]) -> Result<Vec<Box<dyn Step>>> {
+        let mut steps: Vec<Box<dyn Step>> = Vec::with_capacity(operators.len());
+        for operator in operators {
+            if let Operator::Local(of) | Operator::Child { of, .. } = operator
+                && of.gathers()
+            {
+                steps.push(Box::new(branch::OneByOne::default()));
+            }
+            steps.push(self.step(operator)?);
+        }
+        Ok(steps)
     }
 
     fn pipelines(&mut self, traversals: &[Traversal]) -> Result<Vec<Pipeline>> {
@@ -51,9 +63,9 @@ impl<'a> Builder<'a> {
     }
 
     fn child(&mut self, traversal: &Traversal) -> Result<Child> {
-        let mut steps =
-            traversal.operators.iter().map(|operator| self.step(operator)).collect::<Result<Vec<_>>>()?;
-        if let (Some(Operator::Inject(items)), Some(first)) = (traversal.operators.first(), steps.first_mut())
+        let mut steps = self.steps(&traversal.operators)?;
+        if let (Some(Operator::Inject { items, .. }), Some(first)) =
+            (traversal.operators.first(), steps.first_mut())
         {
             *first = self.traced(Box::new(source::Inject::behind(items.clone())), true);
         }
@@ -97,7 +109,7 @@ impl<'a> Builder<'a> {
         Ok(match operator {
             Operator::Vertices(scan) => (Box::new(source::Vertices::new(scan.clone())), true),
             Operator::Edges(scan) => (Box::new(source::Edges::new(scan.clone())), true),
-            Operator::Inject(items) => (Box::new(source::Inject::new(items.clone())), true),
+            Operator::Inject { items, first } => (Box::new(source::Inject::new(items.clone(), *first)), true),
             Operator::Expand(expand) => (Box::new(expand::Expansion::new(expand.clone())), true),
             Operator::EdgeEnds(end) => (Box::new(expand::Ends::new(*end)), true),
             Operator::Properties { keys, values } => {
@@ -291,6 +303,10 @@ impl Step for Traced {
 
     fn reset(&mut self, origins: u32) {
         self.0.reset(origins);
+    }
+
+    fn again(&mut self, origins: u32) {
+        self.0.again(origins);
     }
 
     fn is_done(&self) -> bool {

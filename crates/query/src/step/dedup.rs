@@ -74,4 +74,6 @@ impl Step for Dedup {
     fn reset(&mut self, _origins: u32) {
         self.seen.clear();
     }
+
+    fn again(&mut self, _origins: u32) {}
 }

@@ -9,6 +9,7 @@ use crate::plan::operator::Test;
 use crate::plan::predicate::{Comparison, Operand, Predicate};
 use crate::step::by::Projection;
 use crate::step::element;
+use crate::step::side_effect;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
 use evergraph_graph::value::Value;
@@ -18,12 +19,18 @@ use std::collections::HashSet;
 ///
 /// # Errors
 /// What reading may meet.
-pub fn passes(mut batch: Batch, tests: &[Test], cx: &Context<'_>) -> Result<Batch> {
+pub fn passes(mut batch: Batch, tests: &[Test], cx: &mut Context<'_>) -> Result<Batch> {
     for test in tests {
         if batch.is_empty() {
             break;
         }
-        let keep = holds(&batch, test, cx)?;
+        let keep = match test.predicate().filter(|predicate| predicate.reads_side_effects()) {
+            None => holds(&batch, test, cx)?,
+            Some(predicate) => {
+                let resolved = predicate.resolved(&mut |number| side_effect::read(number, cx))?;
+                holds(&batch, &test.with(resolved), cx)?
+            }
+        };
         batch = batch.filter(&keep);
     }
     Ok(batch)

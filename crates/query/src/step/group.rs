@@ -118,7 +118,11 @@ impl Groups {
     /// What the traversal of the groups may meet.
     pub fn maps(&mut self, origins: u32, cx: &mut Context<'_>) -> Result<Vec<ItemMap>> {
         let mut values: Vec<Option<Item>> = match &mut self.value {
-            Gathered::Count => self.counts.iter().map(|count| Some(Item::count(*count))).collect(),
+            Gathered::Count => {
+                let count =
+                    |count: &u64| i64::try_from(*count).map(Item::from).map_err(|_| crate::batch::too_many());
+                self.counts.iter().map(|number| count(number).map(Some)).collect::<Result<_>>()?
+            }
             Gathered::List(_) => {
                 self.lists.iter().map(|list| Some(Item::List(list.as_slice().into()))).collect()
             }

@@ -9,10 +9,12 @@ use crate::step::barrier::Accumulator;
 use crate::step::by::Projection;
 use crate::step::element;
 use crate::step::scalar::Scalar;
+use crate::step::side_effect;
 use crate::value::item::{Item, Token};
 use crate::value::map::ItemMap;
 use crate::value::relation;
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::Direction;
 use evergraph_graph::value::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -116,7 +118,9 @@ fn select(
 ) -> Result<Vec<Option<Item>>> {
     let mut columns = Vec::with_capacity(names.len());
     for (at, selected) in names.iter().enumerate() {
-        let found: Vec<Option<Item>> = (0..batch.len()).map(|row| named(batch, row, selected, cx)).collect();
+        let aside = selected.side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
+        let found: Vec<Option<Item>> =
+            (0..batch.len()).map(|row| named(batch, row, selected, aside.as_ref(), cx)).collect();
         let turns = by.len().max(1);
         columns.push(match by.get_mut(at % turns) {
             None => found,
@@ -152,7 +156,13 @@ pub(super) fn of_found(
 }
 
 /// What one name stands for in a row: a key of the map that it is at, a side effect, a label.
-pub(super) fn named(batch: &Batch, row: usize, selected: &Selected, cx: &Context<'_>) -> Option<Item> {
+pub(super) fn named(
+    batch: &Batch,
+    row: usize,
+    selected: &Selected,
+    aside: Option<&Item>,
+    cx: &Context<'_>,
+) -> Option<Item> {
     let here = batch.current.get(row);
     let key = Item::from(&*selected.name);
     let of_map = match &here {
@@ -165,8 +175,8 @@ pub(super) fn named(batch: &Batch, row: usize, selected: &Selected, cx: &Context
     if of_map.is_some() {
         return of_map;
     }
-    if let Some(number) = selected.side_effect {
-        return Some(cx.side_effects.item(number));
+    if aside.is_some() {
+        return aside.cloned();
     }
     let on_path = || {
         let path = batch.path.as_ref()?.get(row)?;
@@ -180,7 +190,7 @@ pub(super) fn named(batch: &Batch, row: usize, selected: &Selected, cx: &Context
             None => on_path()?.pop(),
         },
         Pop::First => on_path()?.into_iter().next(),
-        Pop::All => on_path().map(|all| Item::List(all.into())),
+        Pop::All => on_path().filter(|all| !all.is_empty()).map(|all| Item::List(all.into())),
         Pop::Mixed => {
             let mut all = on_path()?;
             if all.len() > 1 { Some(Item::List(all.into())) } else { all.pop() }
@@ -268,8 +278,7 @@ fn length(item: &Item) -> usize {
     }
 }
 
-/// The part `first..end` of a collection; a single item is a collection of itself. Nothing of an empty part of what
-/// isn't a collection.
+/// The part `first..end` of a collection; what isn't a collection stays as it is.
 fn part(item: Item, first: usize, end: usize) -> Option<Item> {
     let cut = |length: usize| first.min(length)..end.min(length).max(first.min(length));
     let entries =
@@ -291,7 +300,7 @@ fn part(item: Item, first: usize, end: usize) -> Option<Item> {
         Item::Set(items) => Item::Set(items[cut(items.len())].into()),
         _ => match item.elements() {
             Some(items) => Item::List(items[cut(items.len())].into()),
-            None => return (first == 0 && end > 0).then_some(item),
+            None => return Some(item),
         },
     })
 }
@@ -347,6 +356,15 @@ fn element_map(item: &Item, shape: &MapShape, by: &mut [Projection], cx: &mut Co
         }
         if let Some(label) = element::labels(&alone, cx)?.pop().flatten() {
             map.insert(Item::Token(Token::Label), label);
+        }
+    }
+    if let (Item::Edge(edge), false, true) = (item, shape.lists, shape.tokens) {
+        for (direction, vertex) in [(Direction::In, edge.target), (Direction::Out, edge.source)] {
+            let end = Item::Vertex(vertex);
+            let label = element::labels(&Column::of_items(vec![end.clone()]), cx)?.pop().flatten();
+            let parts = [(Token::Id, element::id(&end)), (Token::Label, label)];
+            let parts = parts.into_iter().filter_map(|(token, part)| Some((Item::Token(token), part?)));
+            map.insert(Item::Direction(direction), Item::Map(Arc::new(parts.collect())));
         }
     }
     let (_, found) = element::properties(&alone, &shape.keys, cx)?;

@@ -11,6 +11,7 @@ pub mod element;
 pub mod expand;
 pub mod filter;
 pub mod group;
+pub mod look_up;
 pub mod map;
 pub mod order;
 pub mod repeat;

@@ -139,7 +139,7 @@ impl Repeat {
                 let rows: usize = self.next.iter().map(Batch::len).sum();
                 self.wave = merged(std::mem::take(&mut self.next), cx.charge.batch_rows()).into();
                 cx.charge.free(rows * ROW_BYTES);
-                self.body.reset(self.origins);
+                self.body.again(self.origins);
                 self.running = true;
             }
             cx.loops.push(self.loops);

@@ -4,30 +4,35 @@ use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
+use crate::step::bound::ROW_BYTES;
 use crate::step::by::Projection;
 use crate::step::group::Groups;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
+use crate::value::number;
 use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What one side effect gathered.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub enum SideEffect {
     /// Nothing has come yet.
     #[default]
     Nothing,
+    /// What the query was given to begin with.
+    Given(Item),
     /// Items, in order.
     Items(Vec<Item>),
-    /// Groups, which a traversal may still have to be run on.
-    Groups(ItemMap),
+    /// Groups, of each step that groups into it; what a traversal makes of them is made when somebody asks.
+    Groups(Vec<Groups>),
     /// Where traversers have been.
     Tree(Tree),
 }
 
 /// What the side effects of a query gathered, by number of the plan.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct SideEffects {
     by_number: Vec<SideEffect>,
 }
@@ -36,20 +41,48 @@ impl SideEffects {
     /// The side effect `number`.
     pub fn get_mut(&mut self, number: usize) -> &mut SideEffect {
         if self.by_number.len() <= number {
-            self.by_number.resize(number + 1, SideEffect::Nothing);
+            self.by_number.resize_with(number + 1, SideEffect::default);
         }
         &mut self.by_number[number]
     }
+}
 
-    /// What the side effect `number` is now, as an item: an empty list if nothing has come.
-    #[must_use]
-    pub fn item(&self, number: usize) -> Item {
-        match self.by_number.get(number) {
-            None | Some(SideEffect::Nothing) => Item::List(Arc::default()),
-            Some(SideEffect::Items(items)) => Item::List(items.as_slice().into()),
-            Some(SideEffect::Groups(map)) => Item::Map(Arc::new(map.clone())),
-            Some(SideEffect::Tree(tree)) => Item::Tree(Arc::new(tree.clone())),
+/// What the side effect `number` is now, as an item: an empty list if nothing has come.
+///
+/// # Errors
+/// What the traversal of a group may meet.
+pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
+    // Out of the context meanwhile: a group's traversal runs in it.
+    let mut effect = std::mem::take(cx.side_effects.get_mut(number));
+    let item = match &mut effect {
+        SideEffect::Nothing => Item::List(Arc::default()),
+        SideEffect::Given(item) => item.clone(),
+        SideEffect::Items(items) => Item::List(items.as_slice().into()),
+        SideEffect::Tree(tree) => Item::Tree(Arc::new(tree.clone())),
+        SideEffect::Groups(parts) => {
+            let mut map = ItemMap::new();
+            for part in parts {
+                for (key, value) in part.map(cx)?.into_entries() {
+                    let merged = match map.get(&key) {
+                        Some(before) => together(before, &value)?,
+                        None => value,
+                    };
+                    map.insert(key, merged);
+                }
+            }
+            Item::Map(Arc::new(map))
         }
+    };
+    *cx.side_effects.get_mut(number) = effect;
+    Ok(item)
+}
+
+/// What two steps made of one group: counts are added, lists follow each other; of anything else the later stays.
+fn together(before: &Item, after: &Item) -> Result<Item> {
+    match (before, after) {
+        (Item::Value(_), Item::Value(_)) => number::add(before, after).or_else(|_| Ok(after.clone())),
+        (Item::List(before), Item::List(after)) => Ok(Item::List([&**before, &**after].concat().into())),
+        _ => Ok(after.clone()),
     }
 }
 
@@ -57,14 +90,14 @@ impl SideEffects {
 pub struct Aggregate {
     into: usize,
     by: Projection,
-    waiting: Vec<Batch>,
+    waiting: VecDeque<Batch>,
 }
 
 impl Aggregate {
     /// Gathers in the side effect `into` what `by` says of each.
     #[must_use]
     pub fn new(into: usize, by: Projection) -> Self {
-        Self { into, by, waiting: Vec::new() }
+        Self { into, by, waiting: VecDeque::new() }
     }
 }
 
@@ -73,10 +106,14 @@ impl Step for Aggregate {
         let Some(batch) = input.take() else { return Ok(None) };
         let items = self.by.of(&batch, cx)?;
         let bytes = items.iter().flatten().map(|item| size_of::<Item>() + item.heap_bytes()).sum::<usize>();
-        cx.charge.hold(bytes + batch.len() * crate::step::bound::ROW_BYTES)?;
+        cx.charge.hold(bytes + batch.len() * ROW_BYTES)?;
         let effect = cx.side_effects.get_mut(self.into);
         if !matches!(effect, SideEffect::Items(_)) {
-            *effect = SideEffect::Items(Vec::new());
+            let before = match std::mem::take(effect) {
+                SideEffect::Given(item) => item.elements().unwrap_or_else(|| vec![item]),
+                _ => Vec::new(),
+            };
+            *effect = SideEffect::Items(before);
         }
         if let SideEffect::Items(gathered) = effect {
             for (row, item) in items.into_iter().enumerate() {
@@ -85,12 +122,12 @@ impl Step for Aggregate {
                 gathered.extend(std::iter::repeat_n(item, times));
             }
         }
-        self.waiting.push(batch);
+        self.waiting.push_back(batch);
         Ok(None)
     }
 
     fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        Ok((!self.waiting.is_empty()).then(|| self.waiting.remove(0)))
+        Ok(self.waiting.pop_front())
     }
 
     fn reset(&mut self, _origins: u32) {
@@ -98,27 +135,64 @@ impl Step for Aggregate {
     }
 }
 
-/// `group('x')`, `groupCount('x')`: groups all, and lets them go on.
+/// `group('x')`, `groupCount('x')`: groups all, then lets them go on.
 pub struct GroupAside {
-    groups: Groups,
+    /// The groups, until they are in the side effect.
+    groups: Option<Groups>,
     into: usize,
+    /// Which of the side effect's groups they are.
+    part: usize,
+    waiting: VecDeque<Batch>,
 }
 
 impl GroupAside {
     /// Groups in the side effect `into`.
     #[must_use]
     pub fn new(groups: Groups, into: usize) -> Self {
-        Self { groups, into }
+        Self { groups: Some(groups), into, part: 0, waiting: VecDeque::new() }
+    }
+
+    /// Puts the groups into the side effect, before anything is in them.
+    fn begin(&mut self, cx: &mut Context<'_>) {
+        let Some(groups) = self.groups.take() else { return };
+        let effect = cx.side_effects.get_mut(self.into);
+        match effect {
+            SideEffect::Groups(parts) => {
+                self.part = parts.len();
+                parts.push(groups);
+            }
+            other => *other = SideEffect::Groups(vec![groups]),
+        }
     }
 }
 
 impl Step for GroupAside {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
-        self.groups.add(&batch, cx)?;
-        let map = self.groups.map(cx)?;
-        *cx.side_effects.get_mut(self.into) = SideEffect::Groups(map);
-        Ok(Some(batch))
+        self.begin(cx);
+        cx.charge.hold(batch.len() * ROW_BYTES)?;
+        let mut effect = std::mem::take(cx.side_effects.get_mut(self.into));
+        let added = match &mut effect {
+            SideEffect::Groups(parts) => {
+                // One side effect, whichever row of a parent they come from.
+                let rows = Batch { origin: vec![0; batch.len()], ..batch.clone() };
+                parts.get_mut(self.part).map_or(Ok(()), |groups| groups.add(&rows, cx))
+            }
+            _ => Ok(()),
+        };
+        *cx.side_effects.get_mut(self.into) = effect;
+        added?;
+        self.waiting.push_back(batch);
+        Ok(None)
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        self.begin(cx);
+        Ok(self.waiting.pop_front())
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        self.waiting.clear();
     }
 }
 
@@ -148,11 +222,13 @@ impl Step for Cap {
             return Ok(None);
         }
         let item = match self.of.as_slice() {
-            [(number, _)] => cx.side_effects.item(*number),
+            [(number, _)] => read(*number, cx)?,
             several => {
-                let entry =
-                    |(number, name): &(usize, Arc<str>)| (Item::from(&**name), cx.side_effects.item(*number));
-                Item::Map(Arc::new(several.iter().map(entry).collect()))
+                let mut map = ItemMap::new();
+                for (number, name) in several {
+                    map.insert(Item::from(&**name), read(*number, cx)?);
+                }
+                Item::Map(Arc::new(map))
             }
         };
         Ok(Some(Batch::new(Column::repeated(item, self.origins as usize), (0..self.origins).collect())))

@@ -7,10 +7,14 @@ use crate::execute::pipeline::Step;
 use crate::plan::operator::{Name, Scan, Test};
 use crate::step::element;
 use crate::step::filter::passes;
+use crate::step::look_up;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{EdgeId, LabelId, VertexId};
+use evergraph_graph::id::{EdgeId, LabelId, TypeId, VertexId};
 use evergraph_graph::view::{EdgeCursor, VertexCursor};
+
+/// Elements that a scan which can't be resumed reads at once.
+const SCANNED: usize = 1 << 16;
 
 /// Vertices of the graph for each row.
 pub struct Vertices {
@@ -28,18 +32,26 @@ impl Vertices {
         Self { scan, row: 0, cursor: VertexCursor::default(), named: None }
     }
 
-    fn next(&mut self, limit: usize, cx: &Context<'_>) -> Result<Vec<VertexId>> {
+    fn next(&mut self, limit: usize, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
         let mut vertices = Vec::new();
-        if let Some(ids) = &self.scan.ids {
-            if self.named.is_none() {
-                self.named = Some(live_vertices(ids, cx)?.into_iter());
-            }
-            let named = self.named.get_or_insert_default();
+        let labels = labels(&self.scan.tests, |name| cx.catalogue().label(name));
+        if self.named.is_none() && self.cursor == VertexCursor::default() {
+            let named = match &self.scan.ids {
+                Some(ids) => Some(live_vertices(ids, cx)?),
+                None => look_up::vertices(&self.scan.tests, labels.as_deref(), cx)?,
+            };
+            let named = match named {
+                None if cx.writes() => Some(all_vertices(labels.as_deref(), cx)?),
+                named => named,
+            };
+            self.named = named.map(Vec::into_iter);
+        }
+        if let Some(named) = &mut self.named {
             vertices.extend(named.take(limit));
             self.cursor.done = named.len() == 0;
             return Ok(vertices);
         }
-        match labels(&self.scan.tests, |name| cx.catalogue().label(name)) {
+        match labels {
             Some(labels) if labels.is_empty() => self.cursor.done = true,
             labels => cx.view().scan_vertices(labels.as_deref(), &mut self.cursor, limit, &mut vertices)?,
         }
@@ -84,18 +96,23 @@ impl Edges {
         Self { scan, row: 0, cursor: EdgeCursor::default(), named: None }
     }
 
-    fn next(&mut self, limit: usize, cx: &Context<'_>) -> Result<Vec<EdgeId>> {
+    fn next(&mut self, limit: usize, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
         let mut edges = Vec::new();
-        if let Some(ids) = &self.scan.ids {
-            if self.named.is_none() {
-                self.named = Some(live_edges(ids, cx)?.into_iter());
-            }
-            let named = self.named.get_or_insert_default();
+        let types = labels(&self.scan.tests, |name| cx.catalogue().edge_type(name));
+        if self.named.is_none() && self.cursor == EdgeCursor::default() {
+            let named = match &self.scan.ids {
+                Some(ids) => Some(live_edges(ids, cx)?),
+                None if cx.writes() => Some(all_edges(types.as_deref(), cx)?),
+                None => None,
+            };
+            self.named = named.map(Vec::into_iter);
+        }
+        if let Some(named) = &mut self.named {
             edges.extend(named.take(limit));
             self.cursor.done = named.len() == 0;
             return Ok(edges);
         }
-        match labels(&self.scan.tests, |name| cx.catalogue().edge_type(name)) {
+        match types {
             Some(types) if types.is_empty() => self.cursor.done = true,
             types => cx.view().scan_edges(types.as_deref(), &mut self.cursor, limit, &mut edges)?,
         }
@@ -123,6 +140,30 @@ impl Step for Edges {
     fn reset(&mut self, _origins: u32) {
         (self.row, self.cursor, self.named) = (0, EdgeCursor::default(), None);
     }
+}
+
+/// All vertices that there are now: a scan that goes on while its query writes would meet what that added.
+fn all_vertices(labels: Option<&[LabelId]>, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
+    let (mut all, mut cursor) = (Vec::new(), VertexCursor::default());
+    while !cursor.done && labels.is_none_or(|labels| !labels.is_empty()) {
+        cx.charge.check()?;
+        let before = all.len();
+        cx.view().scan_vertices(labels, &mut cursor, SCANNED, &mut all)?;
+        cx.charge.hold((all.len() - before) * size_of::<VertexId>())?;
+    }
+    Ok(all)
+}
+
+/// As [`all_vertices`], of edges.
+fn all_edges(types: Option<&[TypeId]>, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
+    let (mut all, mut cursor) = (Vec::new(), EdgeCursor::default());
+    while !cursor.done && types.is_none_or(|types| !types.is_empty()) {
+        cx.charge.check()?;
+        let before = all.len();
+        cx.view().scan_edges(types, &mut cursor, SCANNED, &mut all)?;
+        cx.charge.hold((all.len() - before) * size_of::<EdgeId>())?;
+    }
+    Ok(all)
 }
 
 /// The labels or types that alone can pass, if a test names them.
@@ -180,21 +221,23 @@ fn live_edges(ids: &[Item], cx: &Context<'_>) -> Result<Vec<EdgeId>> {
 pub struct Inject {
     items: Vec<Item>,
     behind: bool,
+    /// Whether nobody comes who would go on.
+    first: bool,
     given: bool,
     origins: u32,
 }
 
 impl Inject {
-    /// These items.
+    /// These items; alone if they come `first`.
     #[must_use]
-    pub fn new(items: Vec<Item>) -> Self {
-        Self { items, behind: false, given: false, origins: 1 }
+    pub fn new(items: Vec<Item>, first: bool) -> Self {
+        Self { items, behind: false, first, given: false, origins: 1 }
     }
 
     /// These items behind the traverser itself: a child that begins with `inject()` has its parent's traverser before.
     #[must_use]
     pub fn behind(items: Vec<Item>) -> Self {
-        Self { behind: true, ..Self::new(items) }
+        Self { behind: true, ..Self::new(items, false) }
     }
 
     fn give(&mut self) -> Option<Batch> {
@@ -215,6 +258,9 @@ impl Step for Inject {
         {
             let all: Vec<Batch> = [Some(rows), self.give()].into_iter().flatten().collect();
             return Ok(Some(Batch::concat(&all).sort_by_origin()));
+        }
+        if self.first {
+            *input = None;
         }
         Ok(self.give().or_else(|| input.take()))
     }

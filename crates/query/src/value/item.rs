@@ -17,6 +17,7 @@ use crate::value::tree::Tree;
 use evergraph_graph::id::Direction;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::value::Value;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// What a traverser is at.
@@ -77,8 +78,9 @@ pub enum Owner {
 
 /// A property of a vertex or an edge, as it was read.
 ///
-/// Two are the same if owner, key and value are: equal values of two owners are two properties.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// Two of vertices are the same if owner, key and value are: equal values of two vertices are two properties, since they
+/// are elements. Of edges key and value count alone.
+#[derive(Clone, Debug)]
 pub struct Property {
     /// Whose it is.
     pub owner: Owner,
@@ -119,7 +121,7 @@ impl Item {
         }
     }
 
-    /// The number of things, as an `i64`: what `count()` says.
+    /// The length of something that is in memory, as an `i64`.
     #[must_use]
     pub fn count(count: u64) -> Self {
         Self::Value(Value::I64(i64::try_from(count).unwrap_or(i64::MAX)))
@@ -157,6 +159,30 @@ impl Item {
             Self::Tree(tree) => tree.heap_bytes(),
             Self::Null | Self::Vertex(_) | Self::Edge(_) | Self::Token(_) | Self::Direction(_) => 0,
         }
+    }
+}
+
+impl Property {
+    fn identity(&self) -> (Option<VertexId>, KeyId, &Value) {
+        let owner = match self.owner {
+            Owner::Vertex(vertex) => Some(vertex),
+            Owner::Edge(_) => None,
+        };
+        (owner, self.key, &self.value)
+    }
+}
+
+impl PartialEq for Property {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for Property {}
+
+impl Hash for Property {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
     }
 }
 

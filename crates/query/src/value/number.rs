@@ -100,7 +100,8 @@ pub fn add(left: &Item, right: &Item) -> Result<Item> {
 /// As [`arithmetic`].
 pub fn times(item: &Item, times: u64) -> Result<Item> {
     let times = i64::try_from(times).map_err(|_| crate::batch::too_many())?;
-    arithmetic(Arithmetic::Multiply, item, &Item::from(times))
+    // As narrow as it can be: how many there are makes no number wider.
+    arithmetic(Arithmetic::Multiply, item, &narrowest(times, 8))
 }
 
 /// The `count`-th part of `sum`: an `f64`, or a decimal if the sum is a big one.
@@ -112,6 +113,21 @@ pub fn mean(sum: &Item, count: u64) -> Result<Item> {
         Wide::Integer(sum, _) => Ok(Item::from(sum as f64 / count as f64)),
         Wide::Float(sum, _) => Ok(Item::from(sum / count as f64)),
         big => decimals(Arithmetic::Divide, &decimal(big)?, &BigDecimal::from(count)),
+    }
+}
+
+/// `number` as the type that a sum of it and `other` would have; anything else as it is.
+#[must_use]
+pub fn promoted(number: Item, other: &Item) -> Item {
+    match (wide(&number), wide(other)) {
+        (Ok(Wide::Integer(number, bits)), Ok(Wide::Integer(_, other))) => narrowest(number, bits.max(other)),
+        (Ok(Wide::Float(number, bits)), Ok(Wide::Integer(_, other) | Wide::Float(_, other))) => {
+            floats(Arithmetic::Add, number, 0.0, bits.max(other))
+        }
+        (Ok(Wide::Integer(number, bits)), Ok(Wide::Float(_, other))) => {
+            floats(Arithmetic::Add, number as f64, 0.0, bits.max(other))
+        }
+        _ => number,
     }
 }
 

@@ -139,7 +139,10 @@ impl Compiler {
 
     fn operand(&mut self, argument: &Argument, texts: Texts) -> Compiled<Operand> {
         match (texts, argument.kind.as_str()) {
-            (Texts::Labels, Some(label)) => Ok(Operand::Slot(self.slot(label))),
+            (Texts::Labels, Some(label)) => Ok(match self.known_side_effect(label) {
+                Some(number) => Operand::SideEffect(number),
+                None => Operand::Slot(self.slot(label)),
+            }),
             _ => item(argument).map(Operand::Item),
         }
     }
@@ -177,7 +180,13 @@ impl Compiler {
                 let within = if texts == Texts::Labels {
                     let mut any = Vec::new();
                     for argument in arguments {
-                        any.push(compare(Comparison::Equal, argument)?);
+                        let equal = compare(Comparison::Equal, argument)?;
+                        any.push(match equal {
+                            Predicate::Compare(_, Operand::SideEffect(number)) => {
+                                Predicate::WithinSideEffect(number)
+                            }
+                            equal => equal,
+                        });
                     }
                     Predicate::Or(any)
                 } else {

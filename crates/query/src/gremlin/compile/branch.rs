@@ -2,6 +2,7 @@
 
 use super::argument::{Texts, name, whole};
 use super::{Calls, Compiled, Compiler, as_traversal, not_yet, wrong};
+use crate::error::TextError;
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Pick, Token};
 use crate::plan::operator::{Ask, By, Choose, Chooser, Operator, Repeat, Test, Traversal};
@@ -15,6 +16,13 @@ struct Modulators {
     emit: Option<(Ask, bool)>,
 }
 
+fn no_repeat(call: &Call) -> TextError {
+    wrong(
+        call.span,
+        "The repeat()-traversal was not defined: emit(), until() and times() belong to a repeat() beside them",
+    )
+}
+
 impl Compiler {
     pub(super) fn branch(
         &mut self,
@@ -24,7 +32,15 @@ impl Compiler {
     ) -> Compiled<bool> {
         let arguments = call.arguments.as_slice();
         let operator = match &*call.name {
-            "union" => Operator::Union(self.traversals(arguments)?),
+            "union" => {
+                let begins = self.beginning;
+                let mut all = Vec::with_capacity(arguments.len());
+                for argument in arguments {
+                    self.beginning = begins;
+                    all.push(self.inner(argument)?);
+                }
+                Operator::Union(all)
+            }
             "coalesce" => Operator::Coalesce(self.traversals(arguments)?),
             "optional" => Operator::Optional(self.only(call)?),
             "local" => Operator::Local(self.only(call)?),
@@ -37,9 +53,9 @@ impl Compiler {
                 let mut call = call;
                 while &*call.name != "repeat" {
                     self.modulate(call, true, &mut modulators)?;
-                    call = calls.next().ok_or_else(|| wrong(call.span, "a repeat() is needed after this"))?;
+                    call = calls.next().ok_or_else(|| no_repeat(call))?;
                     if !matches!(&*call.name, "repeat" | "emit" | "until" | "times") {
-                        return Err(wrong(call.span, "a repeat() is needed before this"));
+                        return Err(no_repeat(call));
                     }
                 }
                 Operator::Repeat(Box::new(self.repeat(call, calls, modulators)?))

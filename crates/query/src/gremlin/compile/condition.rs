@@ -6,7 +6,7 @@ use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::Token;
 use crate::plan::operator::{Function, Operator, Pop, Selected, Test, Traversal};
 use crate::plan::predicate::{Comparison, Operand, Predicate};
-use crate::value::item;
+use crate::value::item::{self, Item};
 
 impl Compiler {
     pub(super) fn condition(
@@ -20,7 +20,7 @@ impl Compiler {
             "has" => self.has(call)?,
             "hasNot" => Operator::Filter(vec![Test::HasNot(super::argument::name(&arguments[0])?)]),
             "hasLabel" => Operator::Filter(vec![Test::Label(self.any_of(arguments)?)]),
-            "hasId" => Operator::Filter(vec![Test::Id(self.any_of(arguments)?)]),
+            "hasId" => Operator::Filter(vec![Test::Id(as_id(self.any_of(arguments)?))]),
             "hasKey" => Operator::Filter(vec![Test::Key(self.any_of(arguments)?)]),
             "hasValue" => Operator::Filter(vec![Test::Value(self.any_of(arguments)?)]),
             "is" => Operator::Filter(vec![Test::Is(self.predicate(&arguments[0], Texts::Values)?)]),
@@ -53,8 +53,12 @@ impl Compiler {
                     Operator::Map(Function::LocalDedup)
                 } else {
                     let labels = names(rest)?;
-                    let slots = labels.iter().map(|label| self.slot(label)).collect();
-                    Operator::Dedup { slots, by: self.bys(calls)? }
+                    let slots: Vec<usize> = labels.iter().map(|label| self.slot(label)).collect();
+                    let by = self.bys(calls)?;
+                    if slots.is_empty() && by.len() > 1 {
+                        return Err(wrong(call.span, "dedup() without names takes one by() modulator"));
+                    }
+                    Operator::Dedup { slots, by }
                 }
             }
             "range" | "limit" | "skip" | "tail" => bound(call)?,
@@ -115,12 +119,14 @@ impl Compiler {
             (ArgumentKind::Token(Token::T(token)), [value]) => {
                 let predicate = self.predicate(value, Texts::Values)?;
                 tests.push(match token_of(*token) {
-                    item::Token::Id => Test::Id(predicate),
+                    item::Token::Id => Test::Id(as_id(predicate)),
                     item::Token::Label => Test::Label(predicate),
                     item::Token::Key => Test::Key(predicate),
                     item::Token::Value => Test::Value(predicate),
                 });
             }
+            // No property is called null.
+            (ArgumentKind::Null, _) => tests.push(Test::Is(Predicate::Within(Vec::new()))),
             (_, []) => tests.push(Test::Has(super::argument::name(key)?)),
             (_, [value]) => {
                 let key = super::argument::name(key)?;
@@ -228,6 +234,24 @@ impl Compiler {
                 _ => return self.traversal(calls),
             },
         })
+    }
+}
+
+/// The same of ids, where a text of digits is the number of a vertex.
+fn as_id(predicate: Predicate) -> Predicate {
+    let number = |item: Item| match item.as_str().and_then(|text| text.parse::<i64>().ok()) {
+        Some(number) => Item::from(number),
+        None => item,
+    };
+    match predicate {
+        Predicate::Compare(comparison, Operand::Item(item)) => {
+            Predicate::Compare(comparison, Operand::Item(number(item)))
+        }
+        Predicate::Within(items) => Predicate::Within(items.into_iter().map(number).collect()),
+        Predicate::And(all) => Predicate::And(all.into_iter().map(as_id).collect()),
+        Predicate::Or(all) => Predicate::Or(all.into_iter().map(as_id).collect()),
+        Predicate::Not(one) => Predicate::Not(Box::new(as_id(*one))),
+        other => other,
     }
 }
 

@@ -50,7 +50,11 @@ impl Compiler {
                 Operator::Group(Group { key, value: GroupValue::Count, into })
             }
             "aggregate" if !local => {
-                let by = self.bys(calls)?.into_iter().next().unwrap_or(By::Itself);
+                let mut by = self.bys(calls)?.into_iter();
+                let (by, more) = (by.next().unwrap_or(By::Itself), by.next());
+                if more.is_some() {
+                    return Err(wrong(call.span, "aggregate() takes one by() modulator"));
+                }
                 let names = names(rest)?;
                 let name = names.first().ok_or_else(|| wrong(call.span, "aggregate() needs a name"))?;
                 Operator::Aggregate { into: self.side_effect(name), by }

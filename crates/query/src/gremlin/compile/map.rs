@@ -50,7 +50,7 @@ impl Compiler {
         }
         let selected = |name| Selected {
             slot: self.known_slot(name),
-            side_effect: self.side_effects.iter().position(|effect| **effect == *name),
+            side_effect: self.known_side_effect(name),
             name: name.into(),
             pop,
         };

@@ -17,7 +17,10 @@ impl Compiler {
         let operator = match &*call.name {
             "V" => Operator::Vertices(scan()?),
             "E" => Operator::Edges(scan()?),
-            "inject" => Operator::Inject(arguments.iter().map(item).collect::<Compiled<_>>()?),
+            "inject" => {
+                let items = arguments.iter().map(item).collect::<Compiled<_>>()?;
+                Operator::Inject { items, first: std::mem::take(&mut self.beginning) }
+            }
             "out" => expand(Direction::Out, ExpandTo::Neighbors, call)?,
             "in" => expand(Direction::In, ExpandTo::Neighbors, call)?,
             "both" => expand(Direction::Both, ExpandTo::Neighbors, call)?,

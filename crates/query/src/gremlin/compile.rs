@@ -24,6 +24,8 @@ use crate::error::{Span, TextError};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query};
 use crate::gremlin::token::{Order, Token};
 use crate::plan::operator::{By, Name, Operator, Plan, Sorting, Traversal};
+use crate::rule::improve;
+use crate::value::item::Item;
 use std::sync::Arc;
 
 /// The plan of a query.
@@ -31,15 +33,18 @@ use std::sync::Arc;
 /// # Errors
 /// `invalid` for a step that isn't there yet, or is used in a way that it can't be; with the place in the text.
 pub fn compile(query: &Query) -> Result<Plan, TextError> {
-    let mut compiler = Compiler::default();
-    let root = compiler.traversal(without_end(&query.calls))?;
-    Ok(Plan {
+    let mut compiler = Compiler { beginning: true, ..Compiler::default() };
+    let calls = compiler.source(without_end(&query.calls))?;
+    let root = compiler.traversal(calls)?;
+    let plan = Plan {
         root,
         slots: compiler.slots,
         side_effects: compiler.side_effects,
+        given: compiler.given,
         reads_paths: compiler.reads_paths,
         writes: compiler.writes,
-    })
+    };
+    Ok(improve(plan))
 }
 
 /// The calls without those at the end that only say how results are fetched.
@@ -59,6 +64,9 @@ fn without_end(calls: &[Call]) -> &[Call] {
 struct Compiler {
     slots: Vec<Name>,
     side_effects: Vec<Name>,
+    given: Vec<(usize, Item)>,
+    /// Whether nothing was compiled yet that traversers could come from.
+    beginning: bool,
     reads_paths: bool,
     writes: bool,
 }
@@ -87,6 +95,27 @@ impl<'c> Calls<'c> {
 type Compiled<T> = Result<T, TextError>;
 
 impl Compiler {
+    /// What is said of the graph before the traversal begins, and the calls of the traversal.
+    fn source<'c>(&mut self, mut calls: &'c [Call]) -> Compiled<&'c [Call]> {
+        while let Some((call, rest)) = calls.split_first() {
+            match (&*call.name, call.arguments.as_slice()) {
+                ("withSideEffect", [name, value]) => {
+                    let number = self.side_effect(&argument::name(name)?);
+                    self.given.push((number, argument::item(value)?));
+                }
+                ("withPath", []) => self.reads_paths = true,
+                ("withBulk", _) => {}
+                // Which rules there are is ours to choose: what they give is the same.
+                ("withoutStrategies", _) => {}
+                ("withStrategies", strategies) if strategies.iter().all(only_optimises) => {}
+                ("with" | "withSack" | "withSideEffect" | "withStrategies", _) => return Err(not_yet(call)),
+                _ => break,
+            }
+            calls = rest;
+        }
+        Ok(calls)
+    }
+
     fn traversal(&mut self, calls: &[Call]) -> Compiled<Traversal> {
         if let Some(operators) = self.connected(calls)? {
             return Ok(Traversal { operators });
@@ -101,6 +130,9 @@ impl Compiler {
 
     /// The operators of `call` and its modulators.
     fn step(&mut self, call: &Call, calls: &mut Calls<'_>, operators: &mut Vec<Operator>) -> Compiled<()> {
+        // The branches of a union that begins a query begin it as well.
+        let begins = self.beginning && matches!(&*call.name, "inject" | "union");
+        self.beginning = begins;
         let done = self.walk(call, operators)?
             || self.condition(call, calls, operators)?
             || self.map(call, calls, operators)?
@@ -108,6 +140,7 @@ impl Compiler {
             || self.branch(call, calls, operators)?
             || self.scalar(call, calls, operators)?
             || self.write(call, calls, operators)?;
+        self.beginning = false;
         if done { Ok(()) } else { Err(not_yet(call)) }
     }
 
@@ -119,6 +152,12 @@ impl Compiler {
     /// The slot called `name`, if one is.
     fn known_slot(&self, name: &str) -> Option<usize> {
         self.slots.iter().position(|slot| **slot == *name)
+    }
+
+    /// The side effect called `name`, if one is and no slot is.
+    fn known_side_effect(&self, name: &str) -> Option<usize> {
+        let number = self.side_effects.iter().position(|effect| **effect == *name)?;
+        self.known_slot(name).is_none().then_some(number)
     }
 
     /// The number of the side effect called `name`, which may be a new one.
@@ -176,6 +215,31 @@ fn number(names: &mut Vec<Name>, name: &str) -> usize {
         names.push(Arc::from(name));
         names.len() - 1
     })
+}
+
+/// Strategies of TinkerPop that change how a traversal runs, and not what it gives.
+const OPTIMISATIONS: [&str; 17] = [
+    "AdjacentToIncidentStrategy",
+    "ByModulatorOptimizationStrategy",
+    "CountStrategy",
+    "EarlyLimitStrategy",
+    "FilterRankingStrategy",
+    "IdentityRemovalStrategy",
+    "IncidentToAdjacentStrategy",
+    "InlineFilterStrategy",
+    "LazyBarrierStrategy",
+    "MatchAlgorithmStrategy",
+    "MatchPredicateStrategy",
+    "OrderLimitStrategy",
+    "PathProcessorStrategy",
+    "PathRetractionStrategy",
+    "RepeatUnrollStrategy",
+    "GValueReductionStrategy",
+    "StandardVerificationStrategy",
+];
+
+fn only_optimises(argument: &Argument) -> bool {
+    matches!(&argument.kind, ArgumentKind::Strategy(strategy) if OPTIMISATIONS.contains(&&*strategy.name))
 }
 
 /// A step that the signatures know and nothing runs.

@@ -203,10 +203,9 @@ impl Batch {
     }
 }
 
-/// More traversers than 64 bits count.
+/// There are more traversers than 64 bits count.
 pub fn too_many() -> Error {
-    let text =
-        "more than 18,446,744,073,709,551,615 traversers are at one place: limit the repeat, or use dedup()";
+    let text = "there are more traversers than 64 bits count: limit the repeat, or use dedup()";
     Error::new(ErrorKind::Limit, text)
 }
 

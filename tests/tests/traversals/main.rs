@@ -1,6 +1,7 @@
 //! Gremlin on a small graph, each traversal with its answer, whatever the size of batches.
 
 mod modern;
+mod scalar;
 
 use evergraph::graph::budget::Unlimited;
 use evergraph::graph::cancel::CancelFlag;

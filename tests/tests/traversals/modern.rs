@@ -4,7 +4,7 @@ use crate::{answers, gremlin};
 use evergraph::Database;
 
 /// marko, vadas and josh know each other; lop and ripple were created by marko, josh and peter.
-fn modern() -> Database {
+pub fn modern() -> Database {
     let db = Database::in_memory().unwrap();
     let text = "g.addV('person').property('name', 'marko').property('age', 29).as('marko').
         addV('person').property('name', 'vadas').property('age', 27).as('vadas').

@@ -264,8 +264,8 @@ impl Test {
             | Self::Key(predicate)
             | Self::Value(predicate)
             | Self::Is(predicate)
-            | Self::Elements(_, predicate)
-            | Self::Slot(_, predicate) => Some(predicate),
+            | Self::Slot(_, predicate)
+            | Self::Elements(_, predicate) => Some(predicate),
         }
     }
 
@@ -281,8 +281,8 @@ impl Test {
             Self::Key(_) => Self::Key(predicate),
             Self::Value(_) => Self::Value(predicate),
             Self::Is(_) => Self::Is(predicate),
-            Self::Elements(quantifier, _) => Self::Elements(*quantifier, predicate),
             Self::Slot(slot, _) => Self::Slot(*slot, predicate),
+            Self::Elements(quantifier, _) => Self::Elements(*quantifier, predicate),
         }
     }
 }

@@ -21,8 +21,8 @@ impl Traversal {
                 matches!(
                     operator,
                     Operator::Aggregate { .. }
-                        | Operator::Group(Group { into: Some(_), .. })
                         | Operator::Tree { into: Some(_), .. }
+                        | Operator::Group(Group { into: Some(_), .. })
                 )
             });
         });
@@ -114,10 +114,10 @@ impl Operator {
             | Self::As(_)
             | Self::Range { .. }
             | Self::Tail(_)
-            | Self::Reduce(_)
-            | Self::Cap(_)
             | Self::Coin(_)
             | Self::Fail(_)
+            | Self::Reduce(_)
+            | Self::Cap(_)
             | Self::Drop => {}
         }
     }

@@ -360,6 +360,20 @@ impl Step for As {
     }
 }
 
+/// `fail()`: the query ends as soon as anything comes here.
+pub struct Fail(pub Box<str>);
+
+impl Step for Fail {
+    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        match input.take() {
+            Some(batch) if !batch.is_empty() => {
+                Err(Error::invalid(format!("fail() was reached: {}", self.0)))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
 /// Rows one by one: a traversal for each that gathers aside sees what those before gathered, and no more.
 #[derive(Default)]
 pub struct OneByOne {
@@ -379,19 +393,5 @@ impl Step for OneByOne {
 
     fn reset(&mut self, _origins: u32) {
         self.row = 0;
-    }
-}
-
-/// `fail()`: the query ends as soon as anything comes here.
-pub struct Fail(pub Box<str>);
-
-impl Step for Fail {
-    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        match input.take() {
-            Some(batch) if !batch.is_empty() => {
-                Err(Error::invalid(format!("fail() was reached: {}", self.0)))
-            }
-            _ => Ok(None),
-        }
     }
 }

@@ -41,9 +41,13 @@ impl<'a> Builder<'a> {
         self.pipeline(&self.plan.root)
     }
 
-    fn steps(&mut self, traversal: &Traversal) -> Result<Vec<Box<dyn Step>>> {
-        let mut steps: Vec<Box<dyn Step>> = Vec::with_capacity(traversal.operators.len());
-        for operator in &traversal.operators {
+    fn pipeline(&mut self, traversal: &Traversal) -> Result<Pipeline> {
+        self.steps(&traversal.operators).map(Pipeline::new)
+    }
+
+    fn steps(&mut self, operators: &[Operator]) -> Result<Vec<Box<dyn Step>>> {
+        let mut steps: Vec<Box<dyn Step>> = Vec::with_capacity(operators.len());
+        for operator in operators {
             if let Operator::Local(of) | Operator::Child { of, .. } = operator
                 && of.gathers()
             {
@@ -54,16 +58,12 @@ impl<'a> Builder<'a> {
         Ok(steps)
     }
 
-    fn pipeline(&mut self, traversal: &Traversal) -> Result<Pipeline> {
-        self.steps(traversal).map(Pipeline::new)
-    }
-
     fn pipelines(&mut self, traversals: &[Traversal]) -> Result<Vec<Pipeline>> {
         traversals.iter().map(|traversal| self.pipeline(traversal)).collect()
     }
 
     fn child(&mut self, traversal: &Traversal) -> Result<Child> {
-        let mut steps = self.steps(traversal)?;
+        let mut steps = self.steps(&traversal.operators)?;
         if let (Some(Operator::Inject { items, .. }), Some(first)) =
             (traversal.operators.first(), steps.first_mut())
         {

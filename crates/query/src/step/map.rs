@@ -118,7 +118,9 @@ fn select(
 ) -> Result<Vec<Option<Item>>> {
     let mut columns = Vec::with_capacity(names.len());
     for (at, selected) in names.iter().enumerate() {
-        let found = all_named(batch, selected, cx)?;
+        let aside = selected.side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
+        let found: Vec<Option<Item>> =
+            (0..batch.len()).map(|row| named(batch, row, selected, aside.as_ref(), cx)).collect();
         let turns = by.len().max(1);
         columns.push(match by.get_mut(at % turns) {
             None => found,
@@ -153,18 +155,8 @@ pub(super) fn of_found(
     Ok(answers)
 }
 
-/// What one name stands for in each row.
-pub(super) fn all_named(
-    batch: &Batch,
-    selected: &Selected,
-    cx: &mut Context<'_>,
-) -> Result<Vec<Option<Item>>> {
-    let aside = selected.side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
-    Ok((0..batch.len()).map(|row| named(batch, row, selected, aside.as_ref(), cx)).collect())
-}
-
 /// What one name stands for in a row: a key of the map that it is at, a side effect, a label.
-fn named(
+pub(super) fn named(
     batch: &Batch,
     row: usize,
     selected: &Selected,

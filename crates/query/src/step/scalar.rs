@@ -7,7 +7,8 @@ use crate::plan::scalar::Part;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::element;
-use crate::step::map::{all_named, of_found};
+use crate::step::map::{named, of_found};
+use crate::step::side_effect;
 use crate::value::item::Item;
 use crate::value::list::{Given, ListFunction};
 use crate::value::map::ItemMap;
@@ -107,8 +108,13 @@ fn format_parts(
                 let (rows, values) = element::values(&batch.current, &selected.name, cx)?;
                 let mut found: Vec<Option<Item>> = vec![None; batch.len()];
                 rows.into_iter().zip(values.items()).for_each(|(row, item)| found[row as usize] = Some(item));
-                let named = all_named(batch, selected, cx)?;
-                found.into_iter().zip(named).map(|(value, named)| value.or(named)).collect()
+                let aside = selected.side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
+                for (row, value) in found.iter_mut().enumerate() {
+                    if value.is_none() {
+                        *value = named(batch, row, selected, aside.as_ref(), cx);
+                    }
+                }
+                found
             }
         };
         for (whole, value) in texts.iter_mut().zip(found) {
@@ -135,7 +141,10 @@ fn math(
     for (turn, selected) in names.iter().enumerate() {
         let found: Vec<Option<Item>> = match selected {
             None => batch.current.items().map(Some).collect(),
-            Some(selected) => all_named(batch, selected, cx)?,
+            Some(selected) => {
+                let aside = selected.side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
+                (0..batch.len()).map(|row| named(batch, row, selected, aside.as_ref(), cx)).collect()
+            }
         };
         let turns = by.len().max(1);
         columns.push(match by.get_mut(turn % turns) {

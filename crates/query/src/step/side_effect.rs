@@ -58,6 +58,7 @@ pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
         SideEffect::Nothing => Item::List(Arc::default()),
         SideEffect::Given(item) => item.clone(),
         SideEffect::Items(items) => Item::List(items.as_slice().into()),
+        SideEffect::Tree(tree) => Item::Tree(Arc::new(tree.clone())),
         SideEffect::Groups(parts) => {
             let mut map = ItemMap::new();
             for part in parts {
@@ -71,7 +72,6 @@ pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
             }
             Item::Map(Arc::new(map))
         }
-        SideEffect::Tree(tree) => Item::Tree(Arc::new(tree.clone())),
     };
     *cx.side_effects.get_mut(number) = effect;
     Ok(item)

@@ -220,9 +220,9 @@ fn live_edges(ids: &[Item], cx: &Context<'_>) -> Result<Vec<EdgeId>> {
 /// Items, before the traversers that come.
 pub struct Inject {
     items: Vec<Item>,
+    behind: bool,
     /// Whether nobody comes who would go on.
     first: bool,
-    behind: bool,
     given: bool,
     origins: u32,
 }
@@ -231,7 +231,7 @@ impl Inject {
     /// These items; alone if they come `first`.
     #[must_use]
     pub fn new(items: Vec<Item>, first: bool) -> Self {
-        Self { items, first, behind: false, given: false, origins: 1 }
+        Self { items, behind: false, first, given: false, origins: 1 }
     }
 
     /// These items behind the traverser itself: a child that begins with `inject()` has its parent's traverser before.
@@ -253,14 +253,14 @@ impl Inject {
 
 impl Step for Inject {
     fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        if self.first {
-            *input = None;
-        }
         if self.behind
             && let Some(rows) = input.take()
         {
             let all: Vec<Batch> = [Some(rows), self.give()].into_iter().flatten().collect();
             return Ok(Some(Batch::concat(&all).sort_by_origin()));
+        }
+        if self.first {
+            *input = None;
         }
         Ok(self.give().or_else(|| input.take()))
     }

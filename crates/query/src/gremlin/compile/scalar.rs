@@ -115,7 +115,7 @@ impl Compiler {
     fn named(&self, name: &str) -> Selected {
         Selected {
             slot: self.known_slot(name),
-            side_effect: self.side_effects.iter().position(|effect| **effect == *name),
+            side_effect: self.known_side_effect(name),
             name: name.into(),
             pop: Pop::Last,
         }

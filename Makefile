@@ -17,6 +17,8 @@
 #   SANITIZER         of `make sanitizers`: thread or address, for one of them (tools/sanitizers)
 #   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
 #   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/server/tests/kills)
+#   FLAGS             of `make tinkerpop`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
+#                     --accept to make what passes now the floor
 #   SECONDS, TARGET, INPUT, KEEP   of `make fuzz`: how long, which one, an input to replay, keep what was found
 #                                  (tools/fuzz)
 
@@ -44,7 +46,7 @@ QUIET := --quiet
 SUMMARY := tools/summarise-tests
 endif
 
-# As tests/src/tinkerpop.rs has it.
+# As tests/tinkerpop/src/jar.rs has it.
 GREMLIN_TEST := 3.8.1
 GREMLIN_TEST_JAR := $(or $(EVERGRAPH_GREMLIN_TEST),$(HOME)/.m2/repository/org/apache/tinkerpop/gremlin-test/$(GREMLIN_TEST)/gremlin-test-$(GREMLIN_TEST).jar)
 
@@ -58,7 +60,7 @@ NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-machine bench-transactions bench-python bench-jvm jvm-peers build install clean toolchain linters python \
-    python-package networkx-suite compare-python compare-package pyg wheel gremlin-test
+    python-package networkx-suite compare-python compare-package pyg wheel gremlin-test tinkerpop
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -94,6 +96,9 @@ gremlin-test:
 	    mvn --batch-mode --quiet dependency:get -Dtransitive=false \
 	        -Dartifact=org.apache.tinkerpop:gremlin-test:$(GREMLIN_TEST); \
 	fi
+
+tinkerpop: toolchain gremlin-test ## Run TinkerPop's own scenarios, write docs/gremlin.md; FLAGS=--failed, --only=NAME, --accept
+	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --profile test -p evergraph-tinkerpop -- $(FLAGS)
 
 pyg: toolchain ## Test the Python package with PyTorch Geometric, in an environment of its own (some 5 GB, once)
 	$(Q)tools/make-python "$(PACKAGE_PYG)" python/requirements-pyg.txt

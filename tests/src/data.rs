@@ -31,11 +31,6 @@ pub fn data_set(name: &str) -> Option<PathBuf> {
 /// If the environment has `CI`: there nothing may be missing.
 pub fn skip(why: &str) {
     assert!(std::env::var_os("CI").is_none(), "{why}");
-    tell_skipped(why);
-}
-
-/// As [`skip`], for what CI may lack too.
-pub fn tell_skipped(why: &str) {
     let thread = std::thread::current();
     let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
     // Not by `println!`, which a passing test keeps to itself.

@@ -1,5 +1,5 @@
-//! Support for the behaviour tests: data sets, a view's whole contents, the LSQB queries, stores that can
-//! lose power, and TinkerPop's scenarios.
+//! Support for the behaviour tests: data sets, a view's whole contents, the LSQB queries, and stores that can
+//! lose power.
 //!
 //! What disagrees or cannot be read panics, as an assertion in the test itself would.
 
@@ -9,4 +9,3 @@ pub mod contents;
 pub mod data;
 pub mod lsqb;
 pub mod store;
-pub mod tinkerpop;

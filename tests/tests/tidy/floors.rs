@@ -19,7 +19,7 @@ pub const CRATES: Floors = &[
     &["evergraph"],
     &["evergraph-measure"],
     &["evergraph-server", "evergraph-python"],
-    &["evergraph-tests", "evergraph-benches", "evergraph-fuzz"],
+    &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-fuzz"],
     &["evergraph-libfuzzer"],
 ];
 

@@ -1,0 +1,137 @@
+//! Graphs: TinkerPop's graphs as databases in memory.
+//!
+//! A vertex's several values of one key become a list, as an import makes of them; meta-properties are left out. Ids are
+//! Evergraph's own.
+
+use crate::jar;
+use crate::names::Names;
+use evergraph::graph::value::collection::List;
+use evergraph::{Database, Error, Value, VertexId};
+use evergraph_formats::element::Edge;
+use evergraph_formats::element::Vertex;
+use evergraph_formats::graphson::stream::{StreamOptions, VertexStream};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A graph that scenarios begin with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Given {
+    /// Nothing.
+    Empty,
+    /// Six people and programs.
+    Modern,
+    /// The same without labels of vertices.
+    Classic,
+    /// People who moved: several values of one key, with times.
+    Crew,
+    /// Songs of the Grateful Dead.
+    Grateful,
+    /// A few loops.
+    Sink,
+}
+
+impl Given {
+    /// The graph called `name` in scenarios.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "empty" => Self::Empty,
+            "modern" => Self::Modern,
+            "classic" => Self::Classic,
+            "crew" => Self::Crew,
+            "grateful" => Self::Grateful,
+            "sink" => Self::Sink,
+            _ => return None,
+        })
+    }
+
+    fn file(self) -> Option<&'static str> {
+        match self {
+            Self::Empty => None,
+            Self::Modern => Some("tinkerpop-modern"),
+            Self::Classic => Some("tinkerpop-classic"),
+            Self::Crew => Some("tinkerpop-crew"),
+            Self::Grateful => Some("grateful-dead"),
+            Self::Sink => Some("tinkerpop-sink"),
+        }
+    }
+}
+
+/// A graph's database, and what its elements are called.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The database.
+    pub database: Database,
+    /// The names of its elements.
+    pub names: Arc<Names>,
+}
+
+/// All graphs: each was read once, and is loaded once for those who only read.
+pub struct Graphs {
+    vertices: HashMap<Given, Vec<(Vertex, Vec<Edge>)>>,
+    shared: HashMap<Given, Loaded>,
+}
+
+impl Graphs {
+    /// The graphs of the jar.
+    ///
+    /// # Errors
+    /// If the jar lacks one, or it can't be read or loaded.
+    pub fn read(jar: &Path) -> Result<Self, String> {
+        let mut graphs = Self { vertices: HashMap::new(), shared: HashMap::new() };
+        for given in [Given::Empty, Given::Modern, Given::Classic, Given::Crew, Given::Grateful, Given::Sink]
+        {
+            let mut vertices = Vec::new();
+            if let Some(file) = given.file() {
+                let bytes = jar::graph(jar, file)?;
+                for parsed in VertexStream::new(bytes.as_slice(), StreamOptions::default()) {
+                    let parsed = parsed.map_err(|error| format!("{file}: {error}"))?;
+                    vertices.push((parsed.vertex, parsed.edges));
+                }
+            }
+            graphs.vertices.insert(given, vertices);
+            let loaded = graphs.fresh(given).map_err(|error| format!("{given:?}: {error}"))?;
+            graphs.shared.insert(given, loaded);
+        }
+        Ok(graphs)
+    }
+
+    /// The graph that all readers share.
+    #[must_use]
+    pub fn shared(&self, given: Given) -> Loaded {
+        self.shared[&given].clone()
+    }
+
+    /// The graph, to be written to.
+    ///
+    /// # Errors
+    /// What writing may meet.
+    pub fn fresh(&self, given: Given) -> Result<Loaded, Error> {
+        let database = Database::in_memory()?;
+        database.transact(|transaction| {
+            let mut ids: HashMap<&Value, VertexId> = HashMap::new();
+            for (vertex, _) in &self.vertices[&given] {
+                let value = |values: &[evergraph_formats::element::VertexProperty]| match values {
+                    [only] => only.value.clone(),
+                    several => {
+                        let values = several.iter().map(|property| property.value.clone()).collect();
+                        Value::List(List::new(values).expect("values of a file are less deep than may be"))
+                    }
+                };
+                let properties: Vec<(&str, Value)> =
+                    vertex.properties.iter().map(|(key, values)| (key.as_str(), value(values))).collect();
+                let label = vertex.labels.first().map_or("vertex", String::as_str);
+                ids.insert(&vertex.id, transaction.add_vertex(label, &properties)?);
+            }
+            for edge in self.vertices[&given].iter().flat_map(|(_, edges)| edges) {
+                let properties: Vec<(&str, Value)> =
+                    edge.properties.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
+                transaction.add_edge(ids[&edge.source], &edge.edge_type, ids[&edge.target], &properties)?;
+            }
+            Ok(())
+        })?;
+        let names = Arc::new(Names::of(&database.snapshot())?);
+        Ok(Loaded { database, names })
+    }
+}

@@ -1,0 +1,26 @@
+//! TinkerPop's own tests, run on Evergraph: 2,061 scenarios in Gherkin, from the jar `gremlin-test`.
+//!
+//! ```text
+//! jar ──features──> gherkin ──scenarios──> run ──> world ──> outcomes ──> ratchet, report
+//!  └─────graphs───> graphs ──databases──────┘       │
+//!                                         notation, expected: what a table means, and whether a result is that
+//! ```
+//!
+//! The jar is TinkerPop's and stays outside of the project; `make tinkerpop` fetches it. What passes is written to
+//! `passed.txt`, and a scenario that stands there may never fail again; where we are is told in `docs/gremlin.md`.
+//!
+//! Source: `StepDefinition` of gremlin-test 3.8.1, which says what the words of a scenario mean.
+
+pub mod calls;
+pub mod expected;
+pub mod gherkin;
+pub mod graphs;
+pub mod jar;
+pub mod names;
+pub mod notation;
+pub mod outcome;
+pub mod parameter;
+pub mod ratchet;
+pub mod report;
+pub mod run;
+pub mod world;

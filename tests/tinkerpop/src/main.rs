@@ -1,0 +1,110 @@
+//! `evergraph-tinkerpop`: runs TinkerPop's scenarios, prints the sum, and holds it against what passed before.
+
+use clap::Parser;
+use evergraph_tinkerpop::graphs::Graphs;
+use evergraph_tinkerpop::outcome::Outcome;
+use evergraph_tinkerpop::run::{Case, Ran};
+use evergraph_tinkerpop::{jar, ratchet, report, run};
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Runs the scenarios that TinkerPop tests its own graphs with, says how many pass, and fails if one doesn't that did.
+///
+/// A run of all of them writes docs/gremlin.md.
+#[derive(Parser)]
+struct Arguments {
+    /// Only scenarios whose name contains this, or that have this tag or file (map/AddEdge).
+    #[arg(long)]
+    only: Option<String>,
+    /// Batches of this many rows alone; else of 1, 3 and 1,024, which may make no difference.
+    #[arg(long)]
+    batch_rows: Option<usize>,
+    /// Prints each scenario that fails, and why.
+    #[arg(long)]
+    failed: bool,
+    /// Prints each scenario and what became of it.
+    #[arg(long)]
+    verbose: bool,
+    /// Prints why scenarios don't pass, the most frequent reasons first.
+    #[arg(long)]
+    reasons: bool,
+    /// Makes what passes now the floor.
+    #[arg(long)]
+    accept: bool,
+    /// Scenarios at once; as many as there are processors if not said.
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let worked = jar::or_skip().and_then(|jar| jar.map_or(Ok(true), |jar| work(&jar, &arguments)));
+    match worked {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_asked(case: &Case, only: &str) -> bool {
+    let tag = only.trim_start_matches('@');
+    case.name.contains(only) || case.file == only || case.scenario.tags.iter().any(|own| own == tag)
+}
+
+fn work(jar: &Path, arguments: &Arguments) -> Result<bool, String> {
+    let mut cases = run::cases(jar)?;
+    if let Some(only) = &arguments.only {
+        cases.retain(|case| is_asked(case, only));
+    }
+    let graphs = Arc::new(Graphs::read(jar)?);
+    let batch_rows = arguments.batch_rows.map_or(vec![1, 3, 1024], |rows| vec![rows]);
+    let threads = arguments.threads.or_else(|| std::thread::available_parallelism().ok().map(usize::from));
+    let ran = run::run(&cases, &graphs, &batch_rows, threads.unwrap_or(1));
+    for ran in &ran {
+        print(ran, arguments);
+    }
+    if arguments.reasons {
+        print!("{}", report::reasons(&ran));
+    }
+    println!("{}", report::sum(&ran));
+    let is_whole = arguments.only.is_none() && arguments.batch_rows.is_none();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if is_whole {
+        write(&here.join("../../docs/gremlin.md"), &report::page(&ran))?;
+    }
+    let floor = here.join("passed.txt");
+    if arguments.accept {
+        if !is_whole {
+            return Err("--accept needs all scenarios and all sizes of batches".to_owned());
+        }
+        write(&floor, &ratchet::text(&ran))?;
+        return Ok(true);
+    }
+    let text = fs::read_to_string(&floor).map_err(|error| format!("{}: {error}", floor.display()))?;
+    let lost = ratchet::lost(&text, &ran, arguments.only.is_none());
+    for line in &lost {
+        eprintln!("passed before: {line}");
+    }
+    Ok(lost.is_empty())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn print(ran: &Ran, arguments: &Arguments) {
+    let name = &ran.case.name;
+    match &ran.outcome {
+        Outcome::Failed(why) if arguments.failed || arguments.verbose => {
+            println!("failed           {name}: {why}")
+        }
+        Outcome::NotImplemented(what) if arguments.verbose => println!("not implemented  {name}: {what}"),
+        other if arguments.verbose => println!("{:16} {name}", other.kind()),
+        _ => {}
+    }
+}

@@ -1,0 +1,229 @@
+//! Report: how far we are, as a line and as `docs/gremlin.md`.
+
+use crate::calls::{is_of_g_tran, used};
+use crate::jar::RELEASE;
+use crate::outcome::{Outcome, Tally};
+use crate::run::Ran;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// The sums, in three lines.
+#[must_use]
+pub fn sum(ran: &[Ran]) -> String {
+    let line = |tally: Tally| {
+        let Tally { passed, failed, not_implemented, .. } = tally;
+        format!(
+            "passed {} of {}, failed {}, not implemented {}",
+            thousands(passed),
+            thousands(tally.all()),
+            failed,
+            thousands(not_implemented)
+        )
+    };
+    let all: Tally = ran.iter().map(|ran| &ran.outcome).collect();
+    format!(
+        "{}; unsupported {}\nwith G-Tran's 48 steps alone: {}",
+        line(all),
+        all.unsupported,
+        line(of_g_tran(ran))
+    )
+}
+
+fn of_g_tran(ran: &[Ran]) -> Tally {
+    ran.iter().filter(|ran| is_of_g_tran(&ran.case.scenario)).map(|ran| &ran.outcome).collect()
+}
+
+/// Why scenarios don't pass, the most frequent reasons first, with some names each. Of what isn't implemented, all that
+/// a scenario needs and that no scenario passes with.
+#[must_use]
+pub fn reasons(ran: &[Ran]) -> String {
+    const NAMES: usize = 4;
+    let passed = ran.iter().filter(|ran| ran.outcome == Outcome::Passed);
+    let there: BTreeSet<Box<str>> = passed.flat_map(|ran| used(&ran.case.scenario)).collect();
+    let missing: BTreeSet<&str> = ran.iter().filter_map(missing_step).collect();
+    let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for ran in ran {
+        let reason = match &ran.outcome {
+            Outcome::Failed(why) => format!("failed: {}", without_place(why)),
+            Outcome::NotImplemented(what) => {
+                let used = used(&ran.case.scenario);
+                let needed = used.iter().filter(|name| missing.contains(&***name) && !there.contains(*name));
+                let needed = needed.map(AsRef::as_ref).chain(missing_step(ran));
+                let needed: BTreeSet<&str> = needed.collect();
+                match needed.len() {
+                    0 => format!("not implemented: {}", without_place(what)),
+                    _ => format!("not implemented: {}", Vec::from_iter(needed).join(", ")),
+                }
+            }
+            _ => continue,
+        };
+        by_reason.entry(reason).or_default().push(&ran.case.name);
+    }
+    let mut reasons: Vec<_> = by_reason.into_iter().collect();
+    reasons.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    let mut text = String::new();
+    for (reason, names) in reasons {
+        let some = names.iter().take(NAMES).copied().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(text, "{:5}  {reason}\n       {some}", names.len());
+    }
+    text
+}
+
+/// The step that the compiler stopped at.
+fn missing_step(ran: &Ran) -> Option<&str> {
+    match &ran.outcome {
+        Outcome::NotImplemented(what) => without_place(what).split_once("() ").map(|(step, _)| step),
+        _ => None,
+    }
+}
+
+/// A reason without `line 1, column 7: `, so that equal ones are counted together.
+fn without_place(why: &str) -> &str {
+    why.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map_or(why, |(_, rest)| rest)
+}
+
+/// What a page says before its figures.
+const PREFACE: &str = "\
+# Gremlin: how much of it is there
+
+<!-- `make tinkerpop` writes this page: change tests/tinkerpop/src/report.rs instead. -->
+
+Apache TinkerPop tests its own graphs with 2,061 scenarios in Gherkin, of which it can't run 11 itself. `make tinkerpop` runs
+them on Evergraph, from the jar gremlin-test RELEASE: each in an embedded database in memory, with batches of 1, 3 and 1,024
+rows, which must make no difference. A scenario that passed once may never fail again (`tests/tinkerpop/passed.txt`); CI
+sees to it.
+
+What differs from TinkerPop's runner: ids are Evergraph's own, so that scenarios which choose ids fail; an element as a
+parameter is its id; several values of one key of a vertex become one list when a graph is loaded, and meta-properties are left
+out.
+";
+
+/// The page `docs/gremlin.md`: sums, a table by step, and all that fail, with the reason.
+#[must_use]
+pub fn page(ran: &[Ran]) -> String {
+    let mut page = PREFACE.replace("RELEASE", RELEASE);
+    let all: Tally = ran.iter().map(|ran| &ran.outcome).collect();
+    page += "\n| scenarios | passed | failed | not implemented | all |\n|---|--:|--:|--:|--:|\n";
+    page += &row("all that can be run", all);
+    page += &row("with G-Tran's 48 steps alone", of_g_tran(ran));
+    page += "\n## By step\n\nA scenario counts for what TinkerPop tests with it, not for each step that it uses.\n\n";
+    page += "| step | passed | failed | not implemented | all |\n|---|--:|--:|--:|--:|\n";
+    for (step, tally) in by_step(ran) {
+        page += &row(&step, tally);
+    }
+    page += "\n## Failed\n\nWithout those that need what isn't implemented.\n\n";
+    page += "| scenario | why |\n|---|---|\n";
+    for ran in ran {
+        if let Outcome::Failed(why) = &ran.outcome {
+            let _ = writeln!(page, "| `{}` | {} |", ran.case.name, cell(why));
+        }
+    }
+    page += "\n## Not implemented\n\n| what the compiler says | scenarios |\n|---|--:|\n";
+    for (what, count) in not_implemented(ran) {
+        let _ = writeln!(page, "| {} | {count} |", cell(what));
+    }
+    page
+}
+
+fn row(name: &str, tally: Tally) -> String {
+    let Tally { passed, failed, not_implemented, .. } = tally;
+    let [passed, failed, missing, all] = [passed, failed, not_implemented, tally.all()].map(thousands);
+    format!("| {name} | {passed} | {failed} | {missing} | {all} |\n")
+}
+
+/// The scenarios of each `@StepXxx`, by its name; those without such a tag by their file.
+fn by_step(ran: &[Ran]) -> BTreeMap<String, Tally> {
+    let mut by_step: BTreeMap<String, Tally> = BTreeMap::new();
+    for ran in ran.iter().filter(|ran| ran.outcome != Outcome::Unsupported) {
+        let tags = ran.case.scenario.tags.iter().filter_map(|tag| tag.strip_prefix("Step"));
+        let step = tags.filter(|tag| !tag.starts_with("Class")).map(decapitalised).next();
+        let step = step.unwrap_or_else(|| ran.case.file.clone());
+        by_step.entry(step).or_default().add(&ran.outcome);
+    }
+    by_step
+}
+
+/// `AddE` is the tag of `addE`; one letter alone stays as it is: `V`.
+fn decapitalised(name: &str) -> String {
+    match name.split_at_checked(1) {
+        Some((first, rest)) if !rest.is_empty() => first.to_lowercase() + rest,
+        _ => name.to_owned(),
+    }
+}
+
+/// What isn't there and how many scenarios meet it first, the most frequent first.
+fn not_implemented(ran: &[Ran]) -> Vec<(&str, usize)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for ran in ran {
+        if let Outcome::NotImplemented(what) = &ran.outcome {
+            *counts.entry(without_place(what)).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
+}
+
+/// A text as a cell of a table, cut if it is long.
+fn cell(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 240;
+    let mut cut: String = text.chars().take(CHARACTERS_MAX).collect();
+    if cut.len() < text.len() {
+        cut += " ...";
+    }
+    let mut cell = String::new();
+    for character in cut.chars() {
+        if matches!(character, '|' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '\\') {
+            cell.push('\\');
+        }
+        cell.push(character);
+    }
+    cell
+}
+
+fn thousands(count: usize) -> String {
+    if count < 1000 { count.to_string() } else { format!("{},{:03}", count / 1000, count % 1000) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gherkin::Scenario;
+    use crate::run::Case;
+    use std::sync::Arc;
+
+    fn ran(tags: &[&str], outcome: Outcome) -> Ran {
+        let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        let scenario = Arc::new(Scenario { name: "n".to_owned(), tags, steps: Vec::new() });
+        Ran { case: Case { name: "n".to_owned(), file: "map/X".to_owned(), scenario }, outcome }
+    }
+
+    #[test]
+    fn scenarios_count_for_their_step_and_those_for_nobody_not_at_all() {
+        let failed = |why: &str| Outcome::Failed(why.to_owned());
+        let all = [
+            ran(&["StepClassMap", "StepAddE"], Outcome::Passed),
+            ran(&["StepAddE"], failed("a|b")),
+            ran(&["StepV"], Outcome::NotImplemented("line 1, column 2: x() isn't supported".to_owned())),
+            ran(&["StepV"], Outcome::Unsupported),
+            ran(&["StepClassMap"], Outcome::Passed),
+        ];
+        assert_eq!(by_step(&all).keys().collect::<Vec<_>>(), ["V", "addE", "map/X"]);
+        let page = page(&all);
+        for line in [
+            "| all that can be run | 2 | 1 | 1 | 4 |",
+            "| V | 0 | 0 | 1 | 1 |",
+            "| addE | 1 | 1 | 0 | 2 |",
+            "| `n` | a\\|b |",
+            "| x() isn't supported | 1 |",
+        ] {
+            assert!(page.lines().any(|other| other == line), "{line} in\n{page}");
+        }
+        assert!(
+            sum(&all).starts_with("passed 2 of 4, failed 1, not implemented 1; unsupported 1\n"),
+            "{}",
+            sum(&all)
+        );
+        assert_eq!(thousands(2050), "2,050");
+    }
+}

@@ -88,6 +88,9 @@ const PREFACE: &str = "\
 
 <!-- `make tinkerpop` writes this page: change tests/tinkerpop/src/report.rs instead. -->
 
+**No face of Evergraph offers Gremlin yet**: the crate `evergraph-query` runs it, and only tests call that. This page says how
+far it is.
+
 Apache TinkerPop tests its own graphs with 2,061 scenarios in Gherkin, of which it can't run 11 itself. `make tinkerpop` runs
 them on Evergraph, from the jar gremlin-test RELEASE: each in an embedded database in memory, with batches of 1, 3 and 1,024
 rows, which must make no difference. A scenario that passed once may never fail again (`tests/tinkerpop/passed.txt`); CI

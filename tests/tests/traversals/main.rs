@@ -1,5 +1,7 @@
 //! Gremlin on a small graph, each traversal with its answer, whatever the size of batches.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod modern;
 mod scalar;
 

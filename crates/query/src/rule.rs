@@ -2,8 +2,8 @@
 //!
 //! | rule | before | after |
 //! |---|---|---|
-//! | [`scan`] | `V()`, then `has(...)` | one scan with its tests, which an index may answer |
-//! | [`degree`] | `out()`, then `count()` | the sum of degrees: no list is read |
+//! | `scan` | `V()`, then `has(...)` | one scan with its tests, which an index may answer |
+//! | `degree` | `out()`, then `count()` | the sum of degrees: no list is read |
 //!
 //! A rule sees one traversal at a time; [`improve`] applies them to all within a plan, the innermost first.
 

@@ -8,7 +8,7 @@
 //! Modulators (`by`, `from`, `option`, `times` ...) are read with the step that they belong to. A name that `as()` gives is a
 //! slot of the frame.
 //!
-//! - [`argument`]: what arguments mean: items, names, predicates, what `by()` says
+//! - `argument`: what arguments mean: items, names, predicates, what `by()` says
 //! - a file a family of steps
 
 mod argument;

@@ -69,6 +69,10 @@ pub mod baseline {
     pub const ONE_CLIENT: &str = "one client";
     /// The same run without what is measured.
     pub const WITHOUT: &str = "without";
+    /// The same query, each child for a row alone.
+    pub const ROW_BY_ROW: &str = "row by row";
+    /// A loop written by hand on the same snapshot.
+    pub const LOOP: &str = "loop";
     /// Reading all bytes of the files.
     pub const BYTES: &str = "bytes";
     /// The GAP benchmark suite's own programs.
@@ -137,6 +141,11 @@ pub const GOALS: &[Goal] = &[
         against("linkbench.writes_100.clients_24", &["rocksdb"], AtLeast(1.5)),
     ),
     against("import.csv", &["duckdb"], AtMost(1.0 / 0.7)),
+    against("query.walks.*", &[baseline::LOOP], AtMost(2.0)),
+    against("query.reached.*", &[baseline::LOOP], AtMost(2.0)),
+    against("query.child", &[baseline::ROW_BY_ROW], AtMost(1.0 / 3.0)),
+    alone("query.short", AtMost(20e-6)),
+    alone("query.walks_of_8", AtMost(10e-3)),
     against("python.call.*", &["rust"], AtMost(1.05)),
     against("python.csr.*", &["numpy.copy"], AtMost(2.0)),
     alone("python.add_edges*", AtLeast(5_000_000.0)),

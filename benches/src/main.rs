@@ -49,7 +49,7 @@ struct Arguments {
     /// These parts only.
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
-    /// A graph of files too, for the parts `reads`, `live`, `in-place` and `static`: anything that `evergraph import` reads.
+    /// A graph of files too, for the parts `reads`, `live`, `in-place`, `static` and `queries`: anything that `evergraph import` reads.
     #[arg(long = "graph", value_name = "NAME=PATH,PATH")]
     graphs: Vec<GraphPath>,
     /// Only the graphs of files, not R-MAT.
@@ -61,6 +61,9 @@ struct Arguments {
     /// LinkBench's Distribution.dat.gz; without it a power law stands in.
     #[arg(long)]
     linkbench: Option<PathBuf>,
+    /// TinkerPop's grateful-dead.xml or .xml.gz, whose walks of eight steps the part `queries` counts.
+    #[arg(long)]
+    grateful_dead: Option<PathBuf>,
     /// Where results.json, results.md and the plots go; what is there of other parts stays.
     #[arg(long, default_value = "target/bench")]
     output: PathBuf,
@@ -106,6 +109,7 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
         plan.rounds = arguments.rounds.max(1);
     }
     plan.distributions.clone_from(&arguments.linkbench);
+    plan.walks.clone_from(&arguments.grateful_dead);
     plan.gapbs = env::var_os("GAPBS_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     describe(results, &plan);
     let all = Part::value_variants();

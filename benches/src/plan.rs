@@ -30,6 +30,8 @@ pub enum Part {
     Properties,
     /// Kernels on a static array beside GAPBS.
     Static,
+    /// Traversals in Gremlin beside loops by hand.
+    Queries,
 }
 
 /// How much is measured.
@@ -55,6 +57,8 @@ pub struct Plan {
     pub threads: Vec<usize>,
     /// LinkBench's measured distributions, if they are at hand.
     pub distributions: Option<PathBuf>,
+    /// The Grateful Dead's songs as TinkerPop has them, if they are at hand.
+    pub walks: Option<PathBuf>,
     /// The folder of GAPBS' built programs, if there is one.
     pub gapbs: Option<PathBuf>,
     /// What everything random follows from.
@@ -76,6 +80,7 @@ impl Plan {
             nodes: 200_000,
             threads: vec![1, 2],
             distributions: None,
+            walks: None,
             gapbs: None,
             seed: 1,
         }

@@ -8,6 +8,7 @@ pub mod live;
 pub mod parts;
 pub mod pool;
 pub mod properties;
+pub mod queries;
 pub mod reads;
 pub mod storage;
 pub mod stores;

@@ -1,7 +1,7 @@
 //! Parts: the heading and the workload of each part of the benchmark.
 
 use crate::plan::{Part, Work};
-use crate::workload::{durable, gapbs, in_place, linkbench, live, properties, reads, storage, writes};
+use crate::workload::{durable, gapbs, in_place, linkbench, live, properties, queries, reads, storage, writes};
 use evergraph_graph::error::Result;
 
 /// The heading of a part.
@@ -17,13 +17,14 @@ pub const fn section(part: Part) -> &'static str {
         Part::InPlace => "In place, or exported",
         Part::Properties => "Properties as columns",
         Part::Static => "Kernels on a static array",
+        Part::Queries => "Queries",
     }
 }
 
 /// Whether a part needs nothing but edges, so that a graph of files will do.
 #[must_use]
 pub const fn takes_file_graphs(part: Part) -> bool {
-    matches!(part, Part::Reads | Part::Live | Part::InPlace | Part::Static)
+    matches!(part, Part::Reads | Part::Live | Part::InPlace | Part::Static | Part::Queries)
 }
 
 /// Measures `part`.
@@ -41,5 +42,6 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::InPlace => in_place::measure(work),
         Part::Properties => properties::measure(work),
         Part::Static => gapbs::measure(work),
+        Part::Queries => queries::measure(work),
     }
 }

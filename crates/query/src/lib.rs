@@ -28,6 +28,7 @@
 pub mod batch;
 pub mod error;
 pub mod execute;
+pub mod explain;
 pub mod gremlin;
 pub mod plan;
 pub mod rule;

@@ -3,32 +3,47 @@
 //! | rule | before | after |
 //! |---|---|---|
 //! | `scan` | `V()`, then `has(...)` | one scan with its tests, which an index may answer |
+//! | `slots` | `as('a')` that nobody asks for | nothing |
+//! | `unroll` | `repeat(out()).times(2)` | `out().out()` |
+//! | `hop` | `outE().inV()` | `out()`, unless somebody asks for paths |
 //! | `degree` | `out()`, then `count()` | the sum of degrees: no list is read |
+//! | `merge` | `out().out()`, then a barrier | rows at one vertex merged between |
 //!
-//! A rule sees one traversal at a time; [`improve`] applies them to all within a plan, the innermost first.
+//! Most rules see one traversal at a time; [`improve`] applies them to all within a plan, the innermost first.
 
 mod degree;
+mod hop;
+mod merge;
 mod scan;
+mod slots;
+mod unroll;
 
 use crate::plan::operator::{Operator, Plan, Traversal};
 
-/// What a rule does to one traversal.
-type Rule = fn(&mut Vec<Operator>);
+/// What is done to one traversal.
+struct Rule {
+    apply: fn(&mut Vec<Operator>),
+    /// Whether a path is the same afterwards: it has an item for each step.
+    keeps_paths: bool,
+}
 
-/// All rules, in the order that they are applied in.
-const RULES: [(&str, Rule); 2] =
-    [("filters into scans", scan::apply), ("counts from degrees", |operators| degree::apply(operators))];
+/// The rules for traversals, in the order that they are applied in.
+const RULES: [Rule; 5] = [
+    Rule { apply: scan::apply, keeps_paths: true },
+    Rule { apply: unroll::apply, keeps_paths: true },
+    Rule { apply: hop::apply, keeps_paths: false },
+    Rule { apply: degree::apply, keeps_paths: false },
+    Rule { apply: merge::apply, keeps_paths: false },
+];
 
 /// The plan after all rules.
 #[must_use]
 pub fn improve(mut plan: Plan) -> Plan {
-    // A path has an item for each step, and so every step must be there.
+    slots::apply(&mut plan);
     let reads_paths = plan.reads_paths;
     plan.root.visit(&mut |traversal: &mut Traversal| {
-        for (name, rule) in RULES {
-            if !reads_paths || name != "counts from degrees" {
-                rule(&mut traversal.operators);
-            }
+        for rule in RULES.iter().filter(|rule| rule.keeps_paths || !reads_paths) {
+            (rule.apply)(&mut traversal.operators);
         }
     });
     plan

@@ -2,6 +2,7 @@
 
 use crate::batch::path::PathArena;
 use crate::execute::limits::Charge;
+use crate::explain::Explanation;
 use crate::step::side_effect::SideEffects;
 use crate::write::Writer;
 use evergraph_graph::catalogue::Catalogue;
@@ -26,6 +27,8 @@ pub struct Context<'a> {
     pub paths: PathArena,
     /// What `aggregate('x')` and the like gather, by number of the plan.
     pub side_effects: SideEffects,
+    /// What each step did, a line each, if somebody wants to know.
+    pub profile: Explanation,
     /// How often the bodies of the repeats around have run, the innermost last.
     pub loops: Vec<u32>,
 }
@@ -39,6 +42,7 @@ impl<'a> Context<'a> {
             charge,
             paths: PathArena::default(),
             side_effects: SideEffects::default(),
+            profile: Explanation::default(),
             loops: Vec::new(),
         }
     }

@@ -4,3 +4,4 @@ pub mod child;
 pub mod context;
 pub mod limits;
 pub mod pipeline;
+pub mod profile;

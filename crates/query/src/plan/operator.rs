@@ -49,6 +49,8 @@ pub enum Operator {
     },
     /// From vertices over their edges.
     Expand(Expand),
+    /// The same, rows at one vertex merged: rules put it where a barrier waits for all anyway.
+    Merge,
     /// From edges to their ends.
     EdgeEnds(EdgeEnd),
     /// From elements to their properties: all, or those of these keys.

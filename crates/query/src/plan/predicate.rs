@@ -197,6 +197,14 @@ impl Pattern {
     }
 }
 
+impl Pattern {
+    /// The expression as it is written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
         self.0.as_str() == other.0.as_str()

@@ -15,18 +15,15 @@ impl Traversal {
     /// Whether a step in it, however deep, gathers in a side effect.
     #[must_use]
     pub fn gathers(&self) -> bool {
-        let mut gathers = false;
-        self.clone().visit(&mut |traversal| {
-            gathers |= traversal.operators.iter().any(|operator| {
-                matches!(
-                    operator,
-                    Operator::Aggregate { .. }
-                        | Operator::Tree { into: Some(_), .. }
-                        | Operator::Group(Group { into: Some(_), .. })
-                )
-            });
-        });
-        gathers
+        self.operators.iter().any(|operator| {
+            let itself = matches!(
+                operator,
+                Operator::Aggregate { .. }
+                    | Operator::Tree { into: Some(_), .. }
+                    | Operator::Group(Group { into: Some(_), .. })
+            );
+            itself || operator.parts().iter().any(|(_, of)| of.gathers())
+        })
     }
 }
 
@@ -107,6 +104,7 @@ impl Operator {
             | Self::Inject { .. }
             | Self::Expand(_)
             | Self::EdgeEnds(_)
+            | Self::Merge
             | Self::Properties { .. }
             | Self::Unfold
             | Self::Filter(_)

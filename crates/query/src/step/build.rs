@@ -5,6 +5,8 @@ use crate::batch::path::PathId;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
+use crate::execute::profile::Profiled;
+use crate::explain::place;
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
@@ -12,11 +14,12 @@ use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map};
 use crate::step::{
-    barrier, bound, branch, chance, dedup, expand, filter, group, order, repeat, scalar, side_effect, source,
+    barrier, bound, branch, chance, dedup, expand, filter, group, merge, order, repeat, scalar, side_effect, source,
     tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Makes the steps of a plan.
@@ -24,13 +27,21 @@ pub struct Builder<'a> {
     plan: &'a Plan,
     /// The names of the repeats around, the outermost first.
     repeats: Vec<Option<plan::Name>>,
+    /// The line of each operator in the plan's explanation, by its place in memory, if steps are to be measured.
+    lines: Option<HashMap<usize, usize>>,
 }
 
 impl<'a> Builder<'a> {
     /// The steps of `plan`.
     #[must_use]
     pub fn new(plan: &'a Plan) -> Self {
-        Self { plan, repeats: Vec::new() }
+        Self { plan, repeats: Vec::new(), lines: None }
+    }
+
+    /// The same, with steps that measure what they do, each in its line.
+    #[must_use]
+    pub(crate) fn measuring(self, lines: HashMap<usize, usize>) -> Self {
+        Self { lines: Some(lines), ..self }
     }
 
     /// The pipeline of the whole plan.
@@ -97,7 +108,12 @@ impl<'a> Builder<'a> {
 
     fn step(&mut self, operator: &Operator) -> Result<Box<dyn Step>> {
         let (step, moves) = self.bare_step(operator)?;
-        Ok(self.traced(step, moves))
+        let step = self.traced(step, moves);
+        let line = self.lines.as_ref().and_then(|lines| lines.get(&place(operator)));
+        Ok(match line {
+            Some(line) => Box::new(Profiled::new(step, *line)),
+            None => step,
+        })
     }
 
     fn traced(&self, step: Box<dyn Step>, moves: bool) -> Box<dyn Step> {
@@ -111,6 +127,7 @@ impl<'a> Builder<'a> {
             Operator::Edges(scan) => (Box::new(source::Edges::new(scan.clone())), true),
             Operator::Inject { items, first } => (Box::new(source::Inject::new(items.clone(), *first)), true),
             Operator::Expand(expand) => (Box::new(expand::Expansion::new(expand.clone())), true),
+            Operator::Merge => (Box::new(merge::Merge::default()), false),
             Operator::EdgeEnds(end) => (Box::new(expand::Ends::new(*end)), true),
             Operator::Properties { keys, values } => {
                 (Box::new(unfold::Properties::new(keys.clone(), *values)), true)

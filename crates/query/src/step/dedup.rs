@@ -6,25 +6,78 @@ use crate::execute::pipeline::Step;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
+use evergraph_graph::id::VertexId;
+use foldhash::fast::RandomState;
 use std::collections::HashSet;
 
 /// Bytes that an entry of a set of items takes beside what the item owns, about.
 const ENTRY_BYTES: usize = 2 * size_of::<(u32, Item)>();
+/// As many vertices of one origin as a hash table keeps; more are bits.
+const FEW: usize = 1024;
 
 /// Each once an origin.
 pub struct Dedup {
     slots: Vec<usize>,
     by: Vec<Projection>,
-    /// Vertices that were there, for the origin 0 alone: most dedups are of vertices, in the main traversal.
-    seen: HashSet<(u32, Item)>,
-    seen_bytes: usize,
+    vertices: SeenVertices,
+    others: HashSet<(u32, Item), RandomState>,
+    /// What the items of `others` own.
+    owned_bytes: usize,
+    held_bytes: usize,
+}
+
+/// Vertices that were there.
+#[derive(Default)]
+struct SeenVertices {
+    few: HashSet<(u32, VertexId), RandomState>,
+    /// Those of the origin 0, by number: most dedups are of vertices, in the main traversal.
+    many: Vec<u64>,
+}
+
+impl SeenVertices {
+    /// Whether `vertex` is met for the first time.
+    fn insert(&mut self, origin: u32, vertex: VertexId) -> bool {
+        if origin > 0 || self.many.is_empty() {
+            let new = self.few.insert((origin, vertex));
+            if origin == 0 && self.few.len() > FEW {
+                let first: Vec<VertexId> =
+                    self.few.extract_if(|(origin, _)| *origin == 0).map(|(_, vertex)| vertex).collect();
+                for vertex in first {
+                    self.mark(vertex);
+                }
+            }
+            return new;
+        }
+        self.mark(vertex)
+    }
+
+    fn mark(&mut self, vertex: VertexId) -> bool {
+        let (word, bit) = (vertex.0 as usize / 64, 1 << (vertex.0 % 64));
+        if word >= self.many.len() {
+            self.many.resize((word + 1).max(2 * self.many.len()), 0);
+        }
+        let new = self.many[word] & bit == 0;
+        self.many[word] |= bit;
+        new
+    }
+
+    fn bytes(&self) -> usize {
+        self.few.capacity() * 2 * size_of::<(u32, VertexId)>() + self.many.len() * size_of::<u64>()
+    }
 }
 
 impl Dedup {
     /// Each once by the slots, or by what it is, seen as `by` says, by turns.
     #[must_use]
     pub fn new(slots: Vec<usize>, by: Vec<Projection>) -> Self {
-        Self { slots, by, seen: HashSet::new(), seen_bytes: 0 }
+        Self {
+            slots,
+            by,
+            vertices: SeenVertices::default(),
+            others: HashSet::default(),
+            owned_bytes: 0,
+            held_bytes: 0,
+        }
     }
 
     /// What counts of each row; a row of which nothing does is left out.
@@ -48,31 +101,54 @@ impl Dedup {
         let key = |row: usize| columns.iter().map(|column| column[row].clone()).collect::<Option<Vec<_>>>();
         Ok((0..batch.len()).map(|row| key(row).map(|items| Item::List(items.into()))).collect())
     }
+
+    /// Which rows are the first of their kind.
+    fn keep(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<bool>> {
+        let bare = self.slots.is_empty() && self.by.is_empty();
+        if let Some(vertices) = batch.current.vertices().filter(|_| bare) {
+            let rows = vertices.iter().zip(&batch.origin);
+            return Ok(rows.map(|(vertex, origin)| self.vertices.insert(*origin, *vertex)).collect());
+        }
+        let keys = self.keys(batch, cx)?;
+        let mut keep = Vec::with_capacity(keys.len());
+        for (key, origin) in keys.into_iter().zip(&batch.origin) {
+            keep.push(match key {
+                None => false,
+                Some(Item::Vertex(vertex)) => self.vertices.insert(*origin, vertex),
+                Some(key) => {
+                    let bytes = key.heap_bytes();
+                    let new = self.others.insert((*origin, key));
+                    self.owned_bytes += if new { bytes } else { 0 };
+                    new
+                }
+            });
+        }
+        Ok(keep)
+    }
+
+    fn bytes(&self) -> usize {
+        self.vertices.bytes() + self.others.len() * ENTRY_BYTES + self.owned_bytes
+    }
 }
 
 impl Step for Dedup {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(mut batch) = input.take() else { return Ok(None) };
-        let keys = self.keys(&batch, cx)?;
-        let mut bytes = 0;
-        let mut keep = Vec::with_capacity(keys.len());
-        for (key, origin) in keys.into_iter().zip(&batch.origin) {
-            keep.push(key.is_some_and(|key| {
-                let key_bytes = key.heap_bytes();
-                let new = self.seen.insert((*origin, key));
-                bytes += if new { ENTRY_BYTES + key_bytes } else { 0 };
-                new
-            }));
+        let keep = self.keep(&batch, cx)?;
+        let bytes = self.bytes();
+        if bytes > self.held_bytes {
+            cx.charge.hold(bytes - self.held_bytes)?;
+            self.held_bytes = bytes;
         }
-        cx.charge.hold(bytes)?;
-        self.seen_bytes += bytes;
         // Once is once, however many there were.
         batch.bulk = None;
         Ok(Some(batch.filter(&keep)))
     }
 
     fn reset(&mut self, _origins: u32) {
-        self.seen.clear();
+        self.vertices = SeenVertices::default();
+        self.others.clear();
+        self.owned_bytes = 0;
     }
 
     fn again(&mut self, _origins: u32) {}

@@ -13,6 +13,7 @@ pub mod filter;
 pub mod group;
 pub mod look_up;
 pub mod map;
+pub mod merge;
 pub mod order;
 pub mod repeat;
 pub mod scalar;

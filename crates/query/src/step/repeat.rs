@@ -17,6 +17,7 @@ use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::step::bound::ROW_BYTES;
+use crate::step::merge::Merger;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
 use std::collections::{HashMap, VecDeque};
@@ -55,7 +56,9 @@ pub struct Repeat {
     emit: Option<(Ask, bool)>,
     origins: u32,
     loops: u32,
-    /// Rows of the next wave.
+    /// Rows of the next wave that are at vertices and have no past.
+    merger: Merger,
+    /// Other rows of the next wave.
     next: Vec<Batch>,
     /// Rows of this wave that the body has not had yet.
     wave: VecDeque<Batch>,
@@ -73,6 +76,7 @@ impl Repeat {
             emit,
             origins: 1,
             loops: 0,
+            merger: Merger::default(),
             next: Vec::new(),
             wave: VecDeque::new(),
             running: false,
@@ -83,6 +87,9 @@ impl Repeat {
     /// Rows before the body, which has run `loops` times for them.
     fn enter(&mut self, batch: Batch, loops: u32, cx: &mut Context<'_>) -> Result<()> {
         let Some(batch) = self.leave(batch, loops, true, cx)? else { return Ok(()) };
+        if let Some(vertices) = Merger::takes(&batch) {
+            return self.merger.add(&vertices, &batch, &mut cx.charge);
+        }
         cx.charge.hold(batch.len() * ROW_BYTES)?;
         self.next.push(batch);
         Ok(())
@@ -133,12 +140,10 @@ impl Repeat {
                 }
             }
             if !self.running {
-                if self.next.is_empty() {
+                if self.next.is_empty() && self.merger.is_empty() {
                     return Ok(None);
                 }
-                let rows: usize = self.next.iter().map(Batch::len).sum();
-                self.wave = merged(std::mem::take(&mut self.next), cx.charge.batch_rows()).into();
-                cx.charge.free(rows * ROW_BYTES);
+                self.wave = self.next_wave(cx).into();
                 self.body.again(self.origins);
                 self.running = true;
             }
@@ -153,6 +158,16 @@ impl Repeat {
                 }
             }
         }
+    }
+
+    /// The rows of the next wave, equal ones merged, by ascending origin.
+    fn next_wave(&mut self, cx: &mut Context<'_>) -> Vec<Batch> {
+        let others = std::mem::take(&mut self.next);
+        cx.charge.free(others.iter().map(Batch::len).sum::<usize>() * ROW_BYTES);
+        let bare = (!self.merger.is_empty()).then(|| self.merger.take(&mut cx.charge));
+        let others = (!others.is_empty()).then(|| merged(&Batch::concat(&others).sort_by_origin()));
+        let all: Vec<Batch> = [bare, others].into_iter().flatten().collect();
+        cut(&Batch::concat(&all).sort_by_origin(), cx.charge.batch_rows())
     }
 
     /// The next that comes of this wave; `None` at its end.
@@ -185,6 +200,7 @@ impl Step for Repeat {
     fn reset(&mut self, origins: u32) {
         self.body.reset(origins);
         (self.origins, self.loops, self.running) = (origins, 0, false);
+        self.merger.clear();
         self.next.clear();
         self.wave.clear();
         self.out.clear();
@@ -194,22 +210,14 @@ impl Step for Repeat {
 /// What tells two rows apart.
 type Identity = (u32, Vec<Option<Item>>, Option<PathId>);
 
-/// The rows of `batches`, of which those that nobody can tell apart are one that stands for all of them, the first
-/// keeping its place; by ascending origin, in batches of at most `rows_max`.
-fn merged(batches: Vec<Batch>, rows_max: usize) -> Vec<Batch> {
-    let all = Batch::concat(&batches).sort_by_origin();
-    let alone = all.path.is_none() && all.sack.is_none() && all.slots.iter().all(Option::is_none);
-    let (rows, bulks) = match all.current.vertices().filter(|_| alone) {
-        Some(vertices) => {
-            let identities = vertices.iter().zip(&all.origin).map(|(vertex, origin)| (*origin, *vertex));
-            once(identities, &all)
-        }
-        None => once((0..all.len()).map(|row| identity(&all, row)), &all),
-    };
-    let Some((rows, bulks)) = rows.zip(bulks) else { return cut(&all, rows_max) };
+/// The rows of `all`, of which those that nobody can tell apart are one that stands for all of them, the first
+/// keeping its place.
+fn merged(all: &Batch) -> Batch {
+    let (rows, bulks) = once((0..all.len()).map(|row| identity(all, row)), all);
+    let Some((rows, bulks)) = rows.zip(bulks) else { return all.clone() };
     let mut fewer = all.gather(&rows.into());
     fewer.bulk = Some(bulks);
-    cut(&fewer, rows_max)
+    fewer
 }
 
 fn identity(batch: &Batch, row: usize) -> Identity {

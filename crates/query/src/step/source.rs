@@ -167,7 +167,7 @@ fn all_edges(types: Option<&[TypeId]>, cx: &mut Context<'_>) -> Result<Vec<EdgeI
 }
 
 /// The labels or types that alone can pass, if a test names them.
-fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>) -> Option<Vec<T>> {
+pub(crate) fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>) -> Option<Vec<T>> {
     let names = tests.iter().find_map(|test| match test {
         Test::Label(predicate) => predicate.only(),
         _ => None,

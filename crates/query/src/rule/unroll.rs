@@ -1,0 +1,80 @@
+//! Unrolling: `repeat(out()).times(2)` is `out().out()`, of which other rules can make more.
+
+use crate::plan::operator::{Ask, Operator, Repeat};
+
+/// More loops than this stay a repeat: a plan should be short enough to be read.
+const LOOPS_MAX: u64 = 32;
+
+pub(super) fn apply(operators: &mut Vec<Operator>) {
+    let mut at = 0;
+    while at < operators.len() {
+        let Operator::Repeat(repeat) = &operators[at] else {
+            at += 1;
+            continue;
+        };
+        let Some(loops) = loops(repeat) else {
+            at += 1;
+            continue;
+        };
+        let body = repeat.body.operators.clone();
+        let unrolled: Vec<Operator> = (0..loops).flat_map(|_| body.iter().cloned()).collect();
+        let next = at + unrolled.len();
+        operators.splice(at..=at, unrolled);
+        at = next;
+    }
+}
+
+/// How often the body runs, if that is known and nothing in it could tell a loop from the next.
+fn loops(repeat: &Repeat) -> Option<u64> {
+    let (Some((Ask::Times(times), before)), None) = (&repeat.until, &repeat.emit) else { return None };
+    let plain = |operator: &Operator| {
+        matches!(operator, Operator::Expand(_) | Operator::EdgeEnds(_) | Operator::Filter(_))
+    };
+    // Asked after the body, it runs once at least.
+    let loops = if *before { *times } else { (*times).max(1) };
+    (loops <= LOOPS_MAX && repeat.body.operators.iter().all(plain)).then_some(loops)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::operator::{Expand, ExpandTo, Traversal};
+    use evergraph_graph::id::Direction;
+
+    fn hop(direction: Direction) -> Operator {
+        Operator::Expand(Expand { direction, types: None, to: ExpandTo::Neighbors })
+    }
+
+    fn repeated(body: Vec<Operator>, times: u64, before: bool) -> Operator {
+        let body = Traversal { operators: body };
+        let until = Some((Ask::Times(times), before));
+        Operator::Repeat(Box::new(Repeat { body, name: None, until, emit: None }))
+    }
+
+    #[test]
+    fn a_body_of_hops_is_written_out() {
+        let body = vec![hop(Direction::Out), hop(Direction::In)];
+        let mut operators = vec![repeated(body.clone(), 2, false), hop(Direction::Both)];
+        apply(&mut operators);
+        assert_eq!(operators, [body.clone(), body.clone(), vec![hop(Direction::Both)]].concat());
+    }
+
+    #[test]
+    fn none_asked_after_is_once_and_asked_before_is_never() {
+        let body = vec![hop(Direction::Out)];
+        for (before, expected) in [(false, body.clone()), (true, Vec::new())] {
+            let mut operators = vec![repeated(body.clone(), 0, before)];
+            apply(&mut operators);
+            assert_eq!(operators, expected);
+        }
+    }
+
+    #[test]
+    fn what_counts_loops_stays_a_repeat() {
+        let body = vec![hop(Direction::Out), Operator::Range { skip: 0, limit: 1 }];
+        let mut operators = vec![repeated(body, 2, false), repeated(vec![hop(Direction::Out)], 1000, false)];
+        let before = operators.clone();
+        apply(&mut operators);
+        assert_eq!(operators, before);
+    }
+}

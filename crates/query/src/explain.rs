@@ -8,7 +8,8 @@
 //! count()                                                   1            1    0.3 µs
 //! ```
 //!
-//! The time of a step contains that of the traversals within it, and not that of the steps before it.
+//! The time of a step contains that of the traversals within it, and not that of the steps before it. Within a step that
+//! runs on several threads it is the sum of theirs.
 
 use crate::plan::operator::{Operator, Plan, Scan, Traversal};
 use crate::step::look_up::Choice;
@@ -63,6 +64,27 @@ impl Explanation {
         let mut explained = Explained { plan, catalogue, lines: Vec::new(), places: HashMap::new() };
         explained.traversal(&plan.root, 0, "");
         (Self { lines: explained.lines }, explained.places)
+    }
+}
+
+impl Explanation {
+    /// The same steps, none of them run yet.
+    #[must_use]
+    pub(crate) fn unmeasured(&self) -> Self {
+        let lines = self.lines.iter().map(|line| Line { measured: None, ..line.clone() });
+        Self { lines: lines.collect() }
+    }
+
+    /// Adds what the same steps did elsewhere.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (line, other) in self.lines.iter_mut().zip(&other.lines) {
+            let Some(more) = other.measured else { continue };
+            let measured = line.measured.get_or_insert_default();
+            measured.batches += more.batches;
+            measured.rows += more.rows;
+            measured.traversers = measured.traversers.saturating_add(more.traversers);
+            measured.time += more.time;
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `unroll` | `repeat(out()).times(2)` | `out().out()` |
 //! | `hop` | `outE().inV()` | `out()`, unless somebody asks for paths |
 //! | `degree` | `out()`, then `count()` | the sum of degrees: no list is read |
+//! | `parallel` | hops, then a count | parts of it on every thread, and their sum |
 //! | `merge` | `out().out()`, then a barrier | rows at one vertex merged between |
 //!
 //! Most rules see one traversal at a time; [`improve`] applies them to all within a plan, the innermost first.
@@ -14,6 +15,7 @@
 mod degree;
 mod hop;
 mod merge;
+mod parallel;
 mod scan;
 mod slots;
 mod unroll;
@@ -46,5 +48,9 @@ pub fn improve(mut plan: Plan) -> Plan {
             (rule.apply)(&mut traversal.operators);
         }
     });
+    // Threads share no side effects; writes see what was written before.
+    if !reads_paths && !plan.writes && plan.side_effects.is_empty() {
+        parallel::apply(&mut plan.root.operators);
+    }
     plan
 }

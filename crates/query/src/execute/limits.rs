@@ -4,6 +4,8 @@ use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Memory is taken from the database's budget in pieces of so many bytes.
@@ -18,30 +20,47 @@ pub struct QueryLimits {
     pub memory_bytes: u64,
     /// Rows of a batch, at least one. Answers don't depend on it.
     pub batch_rows: usize,
+    /// Threads that a heavy step may run on, of the pool that the query runs in; a short query runs on one.
+    pub threads: usize,
 }
 
 impl Default for QueryLimits {
-    /// A minute, a gibibyte, 1,024 rows.
+    /// A minute, a gibibyte, 1,024 rows, all threads.
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(60), memory_bytes: 1 << 30, batch_rows: 1024 }
+        Self { timeout: Duration::from_secs(60), memory_bytes: 1 << 30, batch_rows: 1024, threads: usize::MAX }
     }
 }
 
-/// The limits of a query that runs.
+/// The limits of a query that runs. Copies count together: each thread of a query has one.
+#[derive(Clone)]
 pub struct Charge<'a> {
     started: Instant,
     limits: QueryLimits,
     cancel: CancelFlag,
+    held: Arc<Held<'a>>,
+}
+
+/// The memory of a query.
+struct Held<'a> {
     budget: &'a dyn Budget,
-    used_bytes: u64,
-    reserved: Vec<Reservation>,
+    /// What its steps hold. Relaxed: it publishes nothing but itself.
+    used_bytes: AtomicU64,
+    /// What is reserved for them. Relaxed, and changed only with the lock below.
+    reserved_bytes: AtomicU64,
+    reserved: Mutex<Vec<Reservation>>,
 }
 
 impl<'a> Charge<'a> {
     /// The limits of a query that begins now and takes its memory from `budget`.
     #[must_use]
     pub fn new(limits: QueryLimits, cancel: CancelFlag, budget: &'a dyn Budget) -> Self {
-        Self { started: Instant::now(), limits, cancel, budget, used_bytes: 0, reserved: Vec::new() }
+        let held = Held {
+            budget,
+            used_bytes: AtomicU64::new(0),
+            reserved_bytes: AtomicU64::new(0),
+            reserved: Mutex::new(Vec::new()),
+        };
+        Self { started: Instant::now(), limits, cancel, held: Arc::new(held) }
     }
 
     /// Goes on unless the time is over or somebody asked to stop.
@@ -64,32 +83,53 @@ impl<'a> Charge<'a> {
     /// # Errors
     /// `limit` past the query's memory, or the database's budget.
     pub fn hold(&mut self, bytes: usize) -> Result<()> {
-        let used = self.used_bytes.saturating_add(bytes as u64);
+        let bytes = bytes as u64;
+        let before = self.held.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let used = before.saturating_add(bytes);
         if used > self.limits.memory_bytes {
+            self.held.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
             let limit = ByteSize(self.limits.memory_bytes);
             let text = format!(
                 "the query would hold more than its {limit} of memory: narrow it, use dedup() or limit(), or raise the limit"
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
-        let reserved: u64 = self.reserved.iter().map(Reservation::bytes).sum();
-        if used > reserved {
-            let piece = (used - reserved).max(PIECE_BYTES);
-            self.reserved.push(self.budget.reserve("a query", piece)?);
+        if used > self.held.reserved_bytes.load(Ordering::Relaxed) {
+            self.held.reserve(used)?;
         }
-        self.used_bytes = used;
         Ok(())
     }
 
     /// Takes back what [`Charge::hold`] counted. What was reserved stays for the rest of the query.
     pub fn free(&mut self, bytes: usize) {
-        self.used_bytes = self.used_bytes.saturating_sub(bytes as u64);
+        let less = |used: u64| Some(used.saturating_sub(bytes as u64));
+        let _ = self.held.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
     /// Rows of a batch.
     #[must_use]
     pub fn batch_rows(&self) -> usize {
         self.limits.batch_rows.max(1)
+    }
+
+    /// Threads that a heavy step may run on.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.limits.threads.clamp(1, rayon::current_num_threads())
+    }
+}
+
+impl Held<'_> {
+    /// Reserves what is missing until `used` bytes are, in large pieces.
+    fn reserve(&self, used: u64) -> Result<()> {
+        let mut all = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        let reserved = self.reserved_bytes.load(Ordering::Relaxed);
+        if used > reserved {
+            let piece = (used - reserved).max(PIECE_BYTES);
+            all.push(self.budget.reserve("a query", piece)?);
+            self.reserved_bytes.store(reserved + piece, Ordering::Relaxed);
+        }
+        Ok(())
     }
 }
 

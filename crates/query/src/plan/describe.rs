@@ -93,6 +93,7 @@ impl Operator {
                 Chooser::Exists(_) => "choose(...)".to_owned(),
                 Chooser::By(by) => format!("choose({})", names.by(by)),
             },
+            Self::Parallel(_) => "on several threads if there are many rows".to_owned(),
             Self::Local(_) => "local(...)".to_owned(),
             Self::Child { all, .. } => if *all { "flatMap(...)" } else { "map(...)" }.to_owned(),
             Self::SideEffect(_) => "sideEffect(...)".to_owned(),
@@ -131,6 +132,7 @@ impl Operator {
             Self::Where { of, .. }
             | Self::Optional(of)
             | Self::Local(of)
+            | Self::Parallel(of)
             | Self::SideEffect(of)
             | Self::Child { of, .. } => vec![("", of)],
             Self::Any(all) | Self::Union(all) | Self::Coalesce(all) => all.iter().map(|of| ("", of)).collect(),

@@ -127,6 +127,7 @@ impl Asked {
             | Operator::Coalesce(_)
             | Operator::Optional(_)
             | Operator::Local(_)
+            | Operator::Parallel(_)
             | Operator::Child { .. }
             | Operator::SideEffect(_)
             | Operator::Repeat(_)

@@ -51,6 +51,8 @@ pub enum Operator {
     Expand(Expand),
     /// The same, rows at one vertex merged: rules put it where a barrier waits for all anyway.
     Merge,
+    /// What a traversal makes of the rows, on several threads if there are many: a part of the result each.
+    Parallel(Traversal),
     /// From edges to their ends.
     EdgeEnds(EdgeEnd),
     /// From elements to their properties: all, or those of these keys.

@@ -34,6 +34,7 @@ impl Operator {
             Self::Where { of, .. }
             | Self::Optional(of)
             | Self::Local(of)
+            | Self::Parallel(of)
             | Self::SideEffect(of)
             | Self::Child { of, .. } => of.visit(visitor),
             Self::Any(all) | Self::Union(all) | Self::Coalesce(all) => {

@@ -14,7 +14,7 @@ use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map};
 use crate::step::{
-    barrier, bound, branch, chance, dedup, expand, filter, group, merge, order, repeat, scalar, side_effect, source,
+    barrier, bound, branch, chance, dedup, expand, filter, group, merge, order, parallel, repeat, scalar, side_effect, source,
     tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
@@ -128,6 +128,10 @@ impl<'a> Builder<'a> {
             Operator::Inject { items, first } => (Box::new(source::Inject::new(items.clone(), *first)), true),
             Operator::Expand(expand) => (Box::new(expand::Expansion::new(expand.clone())), true),
             Operator::Merge => (Box::new(merge::Merge::default()), false),
+            Operator::Parallel(of) => {
+                let workers = (0..rayon::current_num_threads()).map(|_| self.pipeline(of));
+                (Box::new(parallel::Parallel::new(workers.collect::<Result<_>>()?)), false)
+            }
             Operator::EdgeEnds(end) => (Box::new(expand::Ends::new(*end)), true),
             Operator::Properties { keys, values } => {
                 (Box::new(unfold::Properties::new(keys.clone(), *values)), true)

@@ -15,6 +15,7 @@ pub mod look_up;
 pub mod map;
 pub mod merge;
 pub mod order;
+pub mod parallel;
 pub mod repeat;
 pub mod scalar;
 pub mod side_effect;

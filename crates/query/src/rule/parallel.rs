@@ -1,0 +1,107 @@
+//! Parallel: `V().has('age').out().count()` counts on every thread what it finds, and adds up the counts.
+//!
+//! Only in the traversal itself, not in children, and only of steps that do with a row what they would do with it alone:
+//! then rows may go to any thread. Partial results are joined by the barrier that made them; counts by their sum.
+
+use crate::plan::operator::{Function, Operator, Reducer, Traversal};
+
+pub(super) fn apply(operators: &mut Vec<Operator>) {
+    // From the end: places before are not moved by what is put behind them.
+    for end in (1..operators.len()).rev() {
+        let Some(whole) = joined(&operators[end]) else { continue };
+        if whole == Operator::Merge && !forgets_order(&operators[end..]) {
+            continue;
+        }
+        let first = end - operators[..end].iter().rev().take_while(|operator| is_alone(operator)).count();
+        // A single cheap step isn't worth the way.
+        if !operators[first..end].iter().any(is_heavy) {
+            continue;
+        }
+        let body: Vec<Operator> = operators.drain(first..=end).collect();
+        operators.splice(first..first, [Operator::Parallel(Traversal { operators: body }), whole]);
+    }
+}
+
+/// What puts partial results of a barrier together.
+fn joined(barrier: &Operator) -> Option<Operator> {
+    match barrier {
+        Operator::Reduce(Reducer::Count | Reducer::SumOfCounts) => {
+            Some(Operator::Reduce(Reducer::SumOfCounts))
+        }
+        Operator::Reduce(Reducer::Min | Reducer::Max) | Operator::Merge => Some(barrier.clone()),
+        _ => None,
+    }
+}
+
+/// Whether what comes of all these doesn't depend on the order in which rows come: threads keep none.
+fn forgets_order(operators: &[Operator]) -> bool {
+    let passes = |operator: &&Operator| {
+        is_alone(operator) || matches!(operator, Operator::Merge | Operator::Parallel(_))
+    };
+    let barrier = operators.iter().find(|operator| !passes(operator));
+    barrier.is_some_and(|barrier| *barrier != Operator::Merge && joined(barrier).is_some())
+}
+
+/// Whether it does with each row what it would do with it alone.
+fn is_alone(operator: &Operator) -> bool {
+    match operator {
+        Operator::Expand(_)
+        | Operator::EdgeEnds(_)
+        | Operator::Filter(_)
+        | Operator::Properties { .. }
+        | Operator::Unfold => true,
+        Operator::Map(function) => matches!(
+            function,
+            Function::Id | Function::Label | Function::Key | Function::Value | Function::Constant(_)
+        ),
+        _ => false,
+    }
+}
+
+/// Whether it takes long enough for a row that threads are worth it.
+fn is_heavy(operator: &Operator) -> bool {
+    matches!(operator, Operator::Expand(_) | Operator::Filter(_) | Operator::Properties { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::operator::{Expand, ExpandTo, Scan};
+    use evergraph_graph::id::Direction;
+
+    fn hop(to: ExpandTo) -> Operator {
+        Operator::Expand(Expand { direction: Direction::Out, types: None, to })
+    }
+
+    #[test]
+    fn hops_and_counts_are_run_in_parts() {
+        let scan = || Operator::Vertices(Scan::default());
+        let counts = || vec![hop(ExpandTo::Count), Operator::Reduce(Reducer::SumOfCounts)];
+        let neighbors = || vec![hop(ExpandTo::Neighbors), Operator::Merge];
+        let mut operators = [vec![scan()], neighbors(), counts()].concat();
+        apply(&mut operators);
+        let part = |operators| Operator::Parallel(Traversal { operators });
+        assert_eq!(
+            operators,
+            [
+                scan(),
+                part(neighbors()),
+                Operator::Merge,
+                part(counts()),
+                Operator::Reduce(Reducer::SumOfCounts)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_depends_on_other_rows_stays_on_one_thread() {
+        let mut operators = vec![
+            hop(ExpandTo::Neighbors),
+            Operator::Range { skip: 0, limit: 5 },
+            Operator::Reduce(Reducer::Count),
+        ];
+        let before = operators.clone();
+        apply(&mut operators);
+        assert_eq!(operators, before);
+    }
+}

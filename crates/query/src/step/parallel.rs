@@ -1,0 +1,126 @@
+//! Parallel: a part of a query on several threads, a batch of rows each.
+//!
+//! ```text
+//! rows ──> batches wait ──> [ steps ... partial result ]   thread 1 ──┐
+//!          a group at once  [ steps ... partial result ]   thread 2 ──┴──> the whole result
+//! ```
+//!
+//! Every thread has steps of its own, made from the same operators, and keeps them from group to group; what each found is
+//! put together behind. A query with few rows never leaves its thread. Source: G-Tran, section 5.2, where the steps of one
+//! query run on all threads of a machine.
+
+use crate::batch::Batch;
+use crate::execute::context::{Context, Graph};
+use crate::execute::pipeline::{Pipeline, Step};
+use crate::step::bound::ROW_BYTES;
+use evergraph_graph::error::Result;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Batches that wait for a group: enough that threads seldom wait for each other.
+const GROUP: usize = 64;
+/// Fewer batches than this are run where they are.
+const FEW: usize = 8;
+
+/// Steps on several threads.
+pub struct Parallel {
+    workers: Vec<Pipeline>,
+    waiting: Vec<Batch>,
+    found: VecDeque<Batch>,
+    /// Workers that had any rows, from the first on.
+    used: usize,
+    finished: bool,
+}
+
+impl Parallel {
+    /// The same steps for each thread.
+    #[must_use]
+    pub fn new(workers: Vec<Pipeline>) -> Self {
+        Self { workers, waiting: Vec::new(), found: VecDeque::new(), used: 0, finished: false }
+    }
+
+    /// Runs all that waits; with `ended`, to the end of each worker.
+    fn run(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        cx.charge.free(waiting.iter().map(Batch::len).sum::<usize>() * ROW_BYTES);
+        let few = waiting.len() < FEW && self.used <= 1;
+        let threads = if few { 1 } else { cx.charge.threads().min(self.workers.len()) };
+        self.used = self.used.max(threads);
+        if threads == 1 && self.used == 1 {
+            for batch in waiting {
+                self.workers[0].push(batch);
+                while let Some(found) = self.workers[0].pull(false, cx)? {
+                    self.found.push_back(found);
+                }
+            }
+            while ended && let Some(found) = self.workers[0].pull(true, cx)? {
+                self.found.push_back(found);
+            }
+            return Ok(());
+        }
+        // Relaxed: the number is all that threads tell each other.
+        let next = AtomicUsize::new(0);
+        let work = |worker: &mut Pipeline, mut context: Context<'_>| {
+            let mut found = Vec::new();
+            while let Some(batch) = waiting.get(next.fetch_add(1, Ordering::Relaxed)) {
+                worker.push(batch.clone());
+                while let Some(batch) = worker.pull(false, &mut context)? {
+                    found.push(batch);
+                }
+            }
+            while ended && let Some(batch) = worker.pull(true, &mut context)? {
+                found.push(batch);
+            }
+            Ok((found, context.profile))
+        };
+        let done = Mutex::new(Vec::with_capacity(threads));
+        let (view, charge, profile) = (cx.view(), &cx.charge, &cx.profile);
+        rayon::scope(|scope| {
+            for worker in &mut self.workers[..self.used] {
+                let context = Context {
+                    profile: profile.unmeasured(),
+                    ..Context::new(Graph::Read(view), charge.clone())
+                };
+                let (work, done) = (&work, &done);
+                scope.spawn(move |_| {
+                    let found = work(worker, context);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push(found);
+                });
+            }
+        });
+        for found in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let (found, profile): (Vec<Batch>, _) = found?;
+            self.found.extend(found);
+            cx.profile.add(&profile);
+        }
+        Ok(())
+    }
+}
+
+impl Step for Parallel {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let Some(batch) = input.take() {
+            cx.charge.hold(batch.len() * ROW_BYTES)?;
+            self.waiting.push(batch);
+            if self.waiting.len() >= GROUP {
+                self.run(false, cx)?;
+            }
+        }
+        Ok(self.found.pop_front())
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if !std::mem::replace(&mut self.finished, true) {
+            self.run(true, cx)?;
+        }
+        Ok(self.found.pop_front())
+    }
+
+    fn reset(&mut self, origins: u32) {
+        self.workers.iter_mut().for_each(|worker| worker.reset(origins));
+        self.waiting.clear();
+        self.found.clear();
+        (self.used, self.finished) = (0, false);
+    }
+}

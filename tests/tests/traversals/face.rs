@@ -14,8 +14,8 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Walks that no machine gets to the end of, none of which end at the same place by the same path.
-const ENDLESS: &str = "g.V().repeat(both().simplePath().or().both()).times(1000000).path().count()";
+/// Walks that no machine gets to the end of: paths are told apart, so that no two of them become one row.
+const ENDLESS: &str = "g.V().repeat(both()).times(1000000).path().count()";
 
 /// What `variable` is for a query.
 #[track_caller]
@@ -265,8 +265,6 @@ fn time_is_a_limit() {
 
 #[test]
 fn memory_is_a_limit_of_the_query_and_of_the_database() {
-    let many = "g.inject(1).repeat(union(identity(), identity()).map(loops())).times(1)";
-    assert!(modern().gremlin(many).run().is_ok());
     let wide = "g.V().as('a').V().as('b').V().as('c').V().as('d').V().path()";
     let error = modern().gremlin(wide).memory_bytes(10_000).items().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);

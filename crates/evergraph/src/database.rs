@@ -2,6 +2,8 @@
 
 use crate::export::options::{ExportOptions, ExportProgress, Exported};
 use crate::export::run::export;
+use crate::gremlin::graph::Deciding;
+use crate::gremlin::query::Query;
 use crate::import::known::Known;
 use crate::import::options::{ImportOptions, Imported};
 use crate::import::read::read_beside;
@@ -182,13 +184,13 @@ impl Database {
     /// Begins a transaction at the newest commit, as the database's options say.
     #[must_use]
     pub fn begin(&self) -> Transaction {
-        Transaction::new(self.store().begin())
+        Transaction::new(self.store().begin(), self.store().budget())
     }
 
     /// Begins a transaction at the newest commit.
     #[must_use]
     pub fn begin_with(&self, options: impl Into<TransactionOptions>) -> Transaction {
-        Transaction::new(self.store().begin_with(options))
+        Transaction::new(self.store().begin_with(options), self.store().budget())
     }
 
     /// Runs `body` in a transaction and commits it; from the beginning, after a short random wait, when
@@ -236,7 +238,8 @@ impl Database {
         options: impl Into<TransactionOptions>,
         mut attempt: impl FnMut(Transaction) -> Result<T>,
     ) -> Result<T> {
-        self.store().retrying(options, |inner| attempt(Transaction::new(inner)))
+        let budget = self.store().budget();
+        self.store().retrying(options, |inner| attempt(Transaction::new(inner, budget)))
     }
 
     /// As [`Database::transact`]; also what the commit did.
@@ -266,6 +269,13 @@ impl Database {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.store().snapshot()
+    }
+
+    /// A query in Gremlin: on a snapshot if it only reads, else in a transaction of its own, committed when the
+    /// query is through and begun again after a conflict. See [`crate::gremlin`].
+    #[must_use]
+    pub fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, Deciding<'q>> {
+        Query::new(Deciding::new(self), text)
     }
 
     /// Builds an index while others read and write, naming label or type and key if they are new; whether

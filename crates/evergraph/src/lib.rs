@@ -26,6 +26,7 @@
 pub mod database;
 pub mod export;
 pub mod generate;
+pub mod gremlin;
 pub mod import;
 pub mod index;
 pub mod options;
@@ -42,6 +43,8 @@ pub use evergraph_graph::look_up::ValueRange;
 pub use evergraph_graph::transaction::{Committed, Isolation, TransactionOptions};
 pub use evergraph_graph::value::Value;
 pub use evergraph_graph::view::{Freeze, GraphView};
+pub use evergraph_query as query;
+pub use evergraph_query::value::item::Item;
 pub use evergraph_storage as storage;
 pub use evergraph_storage::indexing::OwnerName;
 pub use evergraph_storage::log::options::Durability;

@@ -3,6 +3,8 @@
 //! Programs that read much use the batch methods of [`GraphView`], with ids; these are the same
 //! questions in the words of the schema.
 
+use crate::gremlin::graph::Reading;
+use crate::gremlin::query::Query;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -10,7 +12,7 @@ use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::value::{Value, ValueType};
-use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, VertexCursor};
+use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor, VertexCursor};
 
 /// Rows asked for at once where everything is collected.
 const BATCH: usize = 4096;
@@ -64,6 +66,39 @@ pub trait ReadByName: GraphView {
     /// What reading may meet.
     fn edge_property_list(&self, edge: EdgeId) -> Result<Vec<(String, Value)>> {
         Ok(named(&self.catalogue(), self.edge_property_map(edge)?))
+    }
+
+    /// The type of an edge.
+    fn type_of(&self, edge: EdgeId) -> String {
+        self.catalogue().edge_type_name(edge.edge_type).to_string()
+    }
+
+    /// The first unique key of a vertex' label that the vertex has a value of, and the value: what
+    /// [`ReadByName::find`] finds it by.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn key_of(&self, vertex: VertexId) -> Result<Option<(String, Value)>> {
+        let mut labels = Vec::with_capacity(1);
+        self.labels(&[vertex], &mut labels)?;
+        let catalogue = self.catalogue();
+        for (label, key) in catalogue.unique_keys() {
+            let name = catalogue.key_name(key);
+            if labels[0] == Some(label)
+                && let Some(value) = self.get(vertex, &name)?
+            {
+                return Ok(Some((name.to_string(), value)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A query in Gremlin on this moment: see [`crate::gremlin`].
+    fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, Reading<'q>>
+    where
+        Self: Freeze + Sized,
+    {
+        Query::new(Reading::new(self, self.budget()), text)
     }
 
     /// The vertex of `label` whose unique `key` is `value`.

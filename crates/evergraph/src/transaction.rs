@@ -1,5 +1,7 @@
 //! Transactions by name: add, put, set, delete, in the words of the schema.
 
+use crate::gremlin::graph::Writing;
+use crate::gremlin::query::Query;
 use crate::read::ReadByName;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
@@ -7,6 +9,8 @@ use evergraph_graph::look_up::ValueRange;
 use evergraph_graph::transaction::{Committed, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_storage::memory::engine::MemoryEngine;
+use evergraph_storage::memory_budget::MemoryBudget;
+use std::sync::Arc;
 
 /// What a [`Transaction`] writes through: the same by number, in batches, for programs that write much.
 pub type TransactionById = evergraph_storage::transaction::handle::Transaction<MemoryEngine>;
@@ -16,11 +20,18 @@ pub type TransactionById = evergraph_storage::transaction::handle::Transaction<M
 ///
 /// Labels, edge types and property keys that don't exist yet are added with the transaction; a
 /// property's type is learned from its first value.
-pub struct Transaction(TransactionById);
+pub struct Transaction(TransactionById, Arc<MemoryBudget>);
 
 impl Transaction {
-    pub(crate) fn new(inner: TransactionById) -> Self {
-        Self(inner)
+    /// A transaction whose queries take their memory from `budget`.
+    pub(crate) fn new(inner: TransactionById, budget: &Arc<MemoryBudget>) -> Self {
+        Self(inner, Arc::clone(budget))
+    }
+
+    /// A query in Gremlin that sees what was written here, and may write more: see [`crate::gremlin`]. One that
+    /// fails may have written a part of what it was to: roll back then.
+    pub fn gremlin<'q>(&'q mut self, text: &'q str) -> Query<'q, Writing<'q>> {
+        Query::new(Writing::new(&mut self.0, &*self.1), text)
     }
 
     /// The transaction by number: a [`GraphView`](evergraph_graph::view::GraphView) and a

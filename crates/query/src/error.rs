@@ -85,6 +85,34 @@ impl TextError {
         self.place = Some(Place::of(text, self.span.start as usize));
         self
     }
+
+    /// The error with the line of `text` that it is about, and carets below the place:
+    ///
+    /// ```text
+    /// line 1, column 7: no step is called `otu`; did you mean `out`?
+    ///   g.V().otu('knows')
+    ///         ^^^
+    /// ```
+    ///
+    /// Of a long line, what is around the place.
+    #[must_use]
+    pub fn shown_in(&self, text: &str) -> String {
+        const BEFORE_MAX: usize = 60;
+        const SHOWN_MAX: usize = 100;
+        let start = boundary(text, self.span.start as usize);
+        let end = boundary(text, self.span.end as usize).max(start);
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let before = text[line_start..start].chars().count();
+        let hidden = before.saturating_sub(BEFORE_MAX);
+        // A tab or the like would move the carets.
+        let line = text[line_start..].lines().next().unwrap_or_default();
+        let plain = |found: char| if found.is_control() { ' ' } else { found };
+        let shown: String = line.chars().skip(hidden).take(SHOWN_MAX).map(plain).collect();
+        let marked = text[start..end].lines().next().unwrap_or_default().chars().count();
+        let at = before - hidden;
+        let marked = marked.clamp(1, SHOWN_MAX - at);
+        format!("{self}\n  {}\n  {}{}", shown.trim_end(), " ".repeat(at), "^".repeat(marked))
+    }
 }
 
 impl fmt::Display for TextError {
@@ -163,6 +191,24 @@ mod tests {
         assert_eq!(Place::of(text, "äö.b\nç".len()), Place { line: 2, column: 2 });
         assert_eq!(Place::of(text, 1), Place { line: 1, column: 1 }, "within a character");
         assert_eq!(Place::of(text, 1000), Place { line: 2, column: 4 }, "behind the end");
+    }
+
+    #[test]
+    fn carets_stand_below_what_is_wrong() {
+        let shown = |text: &str, wrong: &str| {
+            let start = text.find(wrong).unwrap() as u32;
+            let span = Span { start, end: start + wrong.len() as u32 };
+            TextError::invalid(span, "no").shown_in(text)
+        };
+        assert_eq!(shown("g.V()\n\t.ötu('a')\n.id()", "ötu"), "no\n   .ötu('a')\n    ^^^");
+        assert_eq!(shown("g.V().is('a\nb')", "'a\nb'"), "no\n  g.V().is('a\n           ^^");
+        let far = "x".repeat(200) + "(!" + &"y".repeat(200);
+        let line = format!("{}(!{}", "x".repeat(59), "y".repeat(39));
+        assert_eq!(shown(&far, "!"), format!("no\n  {line}\n  {}^", " ".repeat(60)));
+        let all = "z".repeat(500);
+        assert_eq!(shown(&all, &all).lines().last().unwrap().len(), 102);
+        let behind = TextError::invalid(Span { start: 9, end: 9 }, "the text ends").shown_in("g.V(");
+        assert_eq!(behind, "the text ends\n  g.V(\n      ^");
     }
 
     #[test]

@@ -2,31 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod face;
 mod modern;
 mod scalar;
 
-use evergraph::graph::budget::Unlimited;
-use evergraph::graph::cancel::CancelFlag;
-use evergraph::{Database, Result};
-use evergraph_query::execute::context::Graph;
-use evergraph_query::execute::limits::{Charge, QueryLimits};
-use evergraph_query::gremlin::bindings::Bindings;
-use evergraph_query::gremlin::compile::compile;
-use evergraph_query::gremlin::parser::ParseLimits;
-use evergraph_query::gremlin::read::read;
-use evergraph_query::session::run;
-use evergraph_query::value::item::Item;
+use evergraph::gremlin::query::Limits;
+use evergraph::{Database, Item, Result};
 
 /// What `text` gives on `db`, in a transaction if it writes.
 fn gremlin(db: &Database, text: &str, batch_rows: usize) -> Result<Vec<Item>> {
-    let query = read(text, &ParseLimits::default(), &Bindings::new())?;
-    let plan = compile(&query).map_err(|error| error.within(text))?;
-    let limits = QueryLimits { batch_rows, ..QueryLimits::default() };
-    let charge = || Charge::new(limits, CancelFlag::default(), &Unlimited);
-    if plan.writes {
-        return db.transact(|transaction| run(&plan, Graph::Write(transaction.by_id()), charge())?.collect());
-    }
-    run(&plan, Graph::Read(&db.snapshot()), charge())?.collect()
+    db.gremlin(text).limits(Limits { batch_rows, ..Limits::default() }).items()
 }
 
 /// The answers of `text` on `db`, as text: the same with batches of 1, 3 and 1,024 rows.

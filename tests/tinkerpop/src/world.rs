@@ -7,18 +7,12 @@ use crate::names::Names;
 use crate::notation::{self, Notation};
 use crate::outcome::Outcome;
 use crate::parameter;
-use evergraph::graph::budget::Unlimited;
-use evergraph::graph::cancel::CancelFlag;
 use evergraph::{Database, Error, GraphView};
-use evergraph_query::execute::context::Graph;
-use evergraph_query::execute::limits::{Charge, QueryLimits};
+use evergraph_query::error::TextError;
+use evergraph_query::execute::limits::QueryLimits;
 use evergraph_query::gremlin::bindings::Bindings;
-use evergraph_query::gremlin::compile::compile;
-use evergraph_query::gremlin::parser::ParseLimits;
-use evergraph_query::gremlin::read::read;
-use evergraph_query::plan::operator::Plan;
-use evergraph_query::session;
 use evergraph_query::value::item::Item;
+use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +44,7 @@ impl End {
     }
 
     fn of(error: &Error) -> Self {
-        let text = error.to_string();
+        let text = said(error);
         if text.contains(NOT_YET) { Self::NotImplemented(text) } else { Self::Failed(text) }
     }
 }
@@ -64,6 +58,12 @@ pub fn run(scenario: &Scenario, graphs: &Graphs, limits: Limits) -> Outcome {
         Err(End::NotImplemented(what)) => Outcome::NotImplemented(one_line(&what)),
         Err(End::Unsupported) => Outcome::Unsupported,
     }
+}
+
+/// What an error says, without the text of the query: that may hold what it is to say.
+fn said(error: &Error) -> String {
+    let of_text = error.source().and_then(|source| source.downcast_ref::<TextError>());
+    of_text.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn one_line(text: &str) -> String {
@@ -148,23 +148,22 @@ impl<'g> World<'g> {
         let text = self.traversal.ok_or_else(|| End::failed("no traversal is given"))?;
         let mut loaded = self.graphs.shared(self.given);
         let known = known_of(&loaded, false)?;
-        if !self.initializers.is_empty() || self.writes(text, &known)? {
+        if !self.initializers.is_empty() || self.writes(&loaded.database, text, &known)? {
             loaded = self.graphs.fresh(self.given).map_err(|error| End::of(&error))?;
             self.is_own = true;
             for initializer in &self.initializers {
                 let bindings = self.bindings_so_far(&known);
-                let plan = plan(initializer, &bindings).map_err(|error| End::of(&error))?;
-                self.execute(&loaded.database, &plan, false).map_err(|error| End::of(&error))?;
+                let done = self.execute(&loaded.database, initializer, bindings, false);
+                done.map_err(|error| End::of(&error))?;
             }
             let names = Names::of(&loaded.database.snapshot()).map_err(|error| End::of(&error))?;
             loaded.names = Arc::new(names);
         }
         let bindings = self.bindings(&known_of(&loaded, self.is_own)?)?;
-        let outcome = plan(&self.with_side_effects(text), &bindings)
-            .and_then(|plan| self.execute(&loaded.database, &plan, next));
+        let outcome = self.execute(&loaded.database, &self.with_side_effects(text), bindings, next);
         self.loaded = Some(loaded);
         match outcome {
-            Err(error) if error.to_string().contains(NOT_YET) => Err(End::of(&error)),
+            Err(error) if said(&error).contains(NOT_YET) => Err(End::of(&error)),
             outcome => {
                 self.outcome = Some(outcome);
                 Ok(())
@@ -173,9 +172,10 @@ impl<'g> World<'g> {
     }
 
     /// Whether the traversal writes; not if it can't even be planned.
-    fn writes(&self, text: &str, known: &Known) -> Result<bool, End> {
-        let bindings = self.bindings(known)?;
-        Ok(plan(&self.with_side_effects(text), &bindings).is_ok_and(|plan| plan.writes))
+    fn writes(&self, database: &Database, text: &str, known: &Known) -> Result<bool, End> {
+        let text = self.with_side_effects(text);
+        let plan = database.gremlin(&text).bindings(self.bindings(known)?).plan();
+        Ok(plan.is_ok_and(|plan| plan.writes))
     }
 
     fn bindings(&self, known: &Known) -> Result<Bindings, End> {
@@ -209,18 +209,24 @@ impl<'g> World<'g> {
         text.strip_prefix('g').map_or_else(|| text.to_owned(), |rest| start + rest)
     }
 
-    fn execute(&self, database: &Database, plan: &Plan, next: bool) -> Result<Found, Error> {
+    /// The results that the scenario asks for: all, or no more than the first.
+    fn execute(
+        &self,
+        database: &Database,
+        text: &str,
+        bindings: Bindings,
+        next: bool,
+    ) -> Result<Found, Error> {
         let limits = QueryLimits {
             batch_rows: self.limits.batch_rows,
             timeout: self.limits.timeout,
             memory_bytes: 256 << 20,
         };
-        let charge = || Charge::new(limits, CancelFlag::default(), &Unlimited);
-        let of = |graph: Graph<'_>| fetch(session::run(plan, graph, charge())?, next);
-        if plan.writes {
-            return database.transact(|transaction| of(Graph::Write(transaction.by_id())));
+        let query = database.gremlin(text).bindings(bindings).limits(limits);
+        if !next {
+            return query.items().map(Found::List);
         }
-        of(Graph::Read(&database.snapshot()))
+        query.first()?.map(Found::Next).ok_or_else(|| Error::invalid("there is no next result"))
     }
 
     fn expect(&self, step: &Step) -> Result<(), End> {
@@ -231,7 +237,7 @@ impl<'g> World<'g> {
         if let Some(kind) = text.strip_prefix("the traversal will raise an error") {
             return match outcome {
                 Ok(_) => Err(End::failed("an error was expected, and there was none")),
-                Err(error) => is_raised(kind.trim(), &error.to_string()),
+                Err(error) => is_raised(kind.trim(), &said(error)),
             };
         }
         let found = outcome.as_ref().map_err(End::of)?;
@@ -266,8 +272,8 @@ impl<'g> World<'g> {
         let parts = rest.split_once(" for count of ");
         let parts = parts.and_then(|(count, text)| Some((count.parse::<usize>().ok()?, unquoted(text)?)));
         let (count, text) = parts.ok_or_else(|| End::failed(format!("unknown expectation: {rest}")))?;
-        let plan = plan(&text, &self.bindings(known)?).map_err(|error| End::of(&error))?;
-        let found = self.execute(database, &plan, false).map_err(|error| End::of(&error))?;
+        let found = self.execute(database, &text, self.bindings(known)?, false);
+        let found = found.map_err(|error| End::of(&error))?;
         let rows = found.counted();
         if rows == count {
             Ok(())
@@ -275,25 +281,6 @@ impl<'g> World<'g> {
             Err(End::failed(format!("{text} gives {rows} results, not {count}")))
         }
     }
-}
-
-/// What `text` asks, planned.
-fn plan(text: &str, bindings: &Bindings) -> Result<Plan, Error> {
-    let query = read(text, &ParseLimits::default(), bindings)?;
-    Ok(compile(&query).map_err(|error| error.within(text))?)
-}
-
-/// The results that a scenario asks for: all, or no more than the first.
-fn fetch(mut results: session::Results<'_>, next: bool) -> Result<Found, Error> {
-    if !next {
-        return results.collect().map(Found::List);
-    }
-    while let Some(batch) = results.next_batch()? {
-        if let Some(item) = batch.current.items().next() {
-            return Ok(Found::Next(item));
-        }
-    }
-    Err(Error::invalid("there is no next result"))
 }
 
 /// The names before the traversal, then those of now if it may have changed them.

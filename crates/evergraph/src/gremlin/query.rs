@@ -1,0 +1,198 @@
+//! A query: its text, its variables, its limits, and what may be asked of it.
+
+use crate::gremlin::answer::FromItem;
+use crate::gremlin::argument::IntoArgument;
+use crate::gremlin::graph::{Deciding, RunsOn, Streams, Task};
+use crate::gremlin::results::Results;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::transaction::TransactionOptions;
+use evergraph_query::error::TextError;
+use evergraph_query::gremlin::bindings::Bindings;
+use evergraph_query::gremlin::compile::compile;
+use evergraph_query::gremlin::parser::ParseLimits;
+use evergraph_query::gremlin::read::read;
+use evergraph_query::plan::operator::Plan;
+use evergraph_query::value::item::Item;
+use std::time::Duration;
+
+/// How long a query may take, and how much memory: a minute and a gibibyte.
+pub type Limits = evergraph_query::execute::limits::QueryLimits;
+
+/// A query on `G` that is about to run: nothing is read, and no error told, before something is asked of it.
+#[must_use = "a query runs when something is asked of it: `run()`, `values()`, `iter()`"]
+pub struct Query<'q, G> {
+    graph: G,
+    text: &'q str,
+    bindings: Bindings,
+    /// The first variable that couldn't be one.
+    wrong: Option<Error>,
+    limits: Limits,
+    cancel: CancelFlag,
+}
+
+impl<'q, G> Query<'q, G> {
+    pub(crate) fn new(graph: G, text: &'q str) -> Self {
+        Self {
+            graph,
+            text,
+            bindings: Bindings::new(),
+            wrong: None,
+            limits: Limits::default(),
+            cancel: CancelFlag::default(),
+        }
+    }
+
+    /// Gives the variable `name` of the text a value; the last counts. What can't be a variable's value is an error
+    /// when the query runs; a variable that the text doesn't have is none.
+    pub fn bind(mut self, name: &str, value: impl IntoArgument) -> Self {
+        match value.into_argument() {
+            Ok(argument) => self.bindings.bind_argument(name, argument),
+            Err(error) => {
+                self.wrong.get_or_insert(error.context(format_args!("variable `{name}`")));
+            }
+        }
+        self
+    }
+
+    /// Puts `bindings` in place of all variables so far.
+    pub fn bindings(self, bindings: Bindings) -> Self {
+        Self { bindings, ..self }
+    }
+
+    /// How long it may take, from its begin until its last result is fetched; of a query on the database, attempts
+    /// after conflicts and the commit included. A minute, if nothing is said; [`Duration::MAX`] for no limit.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.limits.timeout = timeout;
+        self
+    }
+
+    /// How many bytes it may hold at once beside the graph: rows that wait, groups, paths, collected results. They
+    /// are taken from the database's [budget](crate::options::Options::memory_limit_bytes). A gibibyte, if nothing is said.
+    pub fn memory_bytes(mut self, memory_bytes: u64) -> Self {
+        self.limits.memory_bytes = memory_bytes;
+        self
+    }
+
+    /// All limits at once.
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Stops with `cancelled` when `cancel` says so.
+    pub fn cancel(self, cancel: &CancelFlag) -> Self {
+        Self { cancel: cancel.clone(), ..self }
+    }
+
+    /// What would be done: the plan, as data. Nothing runs.
+    ///
+    /// # Errors
+    /// `invalid` or `limit` for the text, with its place; see [`crate::gremlin`].
+    pub fn plan(self) -> Result<Plan> {
+        Ok(self.prepare()?.1.plan)
+    }
+
+    fn prepare(self) -> Result<(G, Task)> {
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
+        let text = self.text;
+        let query = read(text, &ParseLimits::default(), &self.bindings);
+        let plan = query.and_then(|query| compile(&query).map_err(|error| error.within(text)));
+        let plan = plan.map_err(|error| shown(error, text))?;
+        Ok((self.graph, Task { plan, limits: self.limits, cancel: self.cancel }))
+    }
+}
+
+impl<G: RunsOn> Query<'_, G> {
+    /// All results.
+    ///
+    /// # Errors
+    /// `invalid` for a text that is no query, with the place, for a query that writes on a snapshot, and for what a
+    /// step can't do; `limit`, `cancelled`; in a transaction what its writes say, on the database also what the
+    /// commit says: `conflict` only after many attempts.
+    pub fn items(self) -> Result<Vec<Item>> {
+        self.most(usize::MAX)
+    }
+
+    /// All results, each as a `T`.
+    ///
+    /// # Errors
+    /// As [`Query::items`]; `invalid` for a result that is no `T`, saying what it is. A query that wrote has written.
+    pub fn values<T: FromItem>(self) -> Result<Vec<T>> {
+        let numbered = self.items()?.into_iter().enumerate();
+        numbered
+            .map(|(at, item)| {
+                T::from_item(item).map_err(|error| error.context(format_args!("result {}", at + 1)))
+            })
+            .collect()
+    }
+
+    /// The only result.
+    ///
+    /// # Errors
+    /// As [`Query::values`]; `not_found` if there is none, `invalid` if there are more. A query that wrote has written.
+    pub fn one<T: FromItem>(self) -> Result<T> {
+        let mut items = self.most(2)?.into_iter();
+        match (items.next(), items.next()) {
+            (Some(item), None) => T::from_item(item),
+            (Some(_), Some(_)) => Err(Error::invalid(
+                "one result was asked for, and there are more: end the query with limit(1), or ask for all",
+            )),
+            (None, _) => Err(Error::new(ErrorKind::NotFound, "one result was asked for, and there is none")),
+        }
+    }
+
+    /// The first result, if there is any. A query that only reads ends there.
+    ///
+    /// # Errors
+    /// As [`Query::values`].
+    pub fn first<T: FromItem>(self) -> Result<Option<T>> {
+        self.most(1)?.into_iter().next().map(T::from_item).transpose()
+    }
+
+    /// Runs it to its end, for what it writes; its results are not kept.
+    ///
+    /// # Errors
+    /// As [`Query::items`].
+    pub fn run(self) -> Result<()> {
+        self.most(0).map(drop)
+    }
+
+    fn most(self, most: usize) -> Result<Vec<Item>> {
+        let (graph, task) = self.prepare()?;
+        graph.items(&task, most)
+    }
+}
+
+impl<'q, G: Streams<'q>> Query<'q, G> {
+    /// The results one by one, while the query runs. Not on the database: a snapshot that somebody holds, or a
+    /// transaction, is what it would read.
+    ///
+    /// # Errors
+    /// As [`Query::items`] for the text; what is met while it runs comes in place of a result.
+    pub fn iter(self) -> Result<Results<'q>> {
+        let (graph, task) = self.prepare()?;
+        graph.results(&task)
+    }
+}
+
+impl Query<'_, Deciding<'_>> {
+    /// The isolation and the timeout of the transaction, should the query write.
+    ///
+    /// ```
+    /// use evergraph::{Database, Isolation};
+    ///
+    /// let db = Database::in_memory()?;
+    /// db.gremlin("g.addV('person')").transaction(Isolation::Serializable).run()?;
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    pub fn transaction(mut self, options: impl Into<TransactionOptions>) -> Self {
+        self.graph.options = options.into();
+        self
+    }
+}
+
+fn shown(error: TextError, text: &str) -> Error {
+    Error::new(error.kind, error.shown_in(text)).because(error)
+}

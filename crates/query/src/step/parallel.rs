@@ -12,6 +12,7 @@
 use crate::batch::Batch;
 use crate::execute::context::{Context, Graph};
 use crate::execute::pipeline::{Pipeline, Step};
+use crate::explain::Explanation;
 use crate::step::bound::ROW_BYTES;
 use evergraph_graph::error::Result;
 use std::collections::VecDeque;
@@ -61,7 +62,7 @@ impl Parallel {
         }
         // Relaxed: the number is all that threads tell each other.
         let next = AtomicUsize::new(0);
-        let work = |worker: &mut Pipeline, mut context: Context<'_>| {
+        let work = |worker: &mut Pipeline, mut context: Context<'_>| -> Result<(Vec<Batch>, Explanation)> {
             let mut found = Vec::new();
             while let Some(batch) = waiting.get(next.fetch_add(1, Ordering::Relaxed)) {
                 worker.push(batch.clone());
@@ -78,10 +79,8 @@ impl Parallel {
         let (view, charge, profile) = (cx.view(), &cx.charge, &cx.profile);
         rayon::scope(|scope| {
             for worker in &mut self.workers[..self.used] {
-                let context = Context {
-                    profile: profile.unmeasured(),
-                    ..Context::new(Graph::Read(view), charge.clone())
-                };
+                let mut context = Context::new(Graph::Read(view), charge.clone());
+                context.profile = profile.unmeasured();
                 let (work, done) = (&work, &done);
                 scope.spawn(move |_| {
                     let found = work(worker, context);
@@ -90,7 +89,7 @@ impl Parallel {
             }
         });
         for found in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let (found, profile): (Vec<Batch>, _) = found?;
+            let (found, profile) = found?;
             self.found.extend(found);
             cx.profile.add(&profile);
         }

@@ -26,8 +26,11 @@ pub fn run<'a>(plan: &Plan, graph: Graph<'a>, charge: Charge<'a>) -> Result<Resu
     // The graph itself, so to speak: V() and the like begin at it.
     pipeline.push(Batch::new(Column::new(Data::Items(vec![Item::Null])), vec![0]));
     let mut context = Context::new(graph, charge);
-    for (number, item) in &plan.given {
-        *context.side_effects.get_mut(*number) = SideEffect::Given(item.clone());
+    if let Some(timeout) = plan.timeout() {
+        context.charge.shorten(timeout);
+    }
+    for given in &plan.given {
+        *context.side_effects.get_mut(given.number) = SideEffect::Given(given.item.clone(), given.join);
     }
     Ok(Results { pipeline, context })
 }

@@ -4,6 +4,8 @@
 
 mod modern;
 mod scalar;
+mod source;
+mod strategies;
 
 use evergraph::graph::budget::Unlimited;
 use evergraph::graph::cancel::CancelFlag;

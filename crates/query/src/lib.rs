@@ -34,5 +34,6 @@ pub mod plan;
 pub mod rule;
 pub mod session;
 pub mod step;
+pub mod strategy;
 pub mod value;
 pub mod write;

@@ -43,8 +43,11 @@ fn begin<'a>(plan: &Plan, mut builder: Builder<'_>, mut context: Context<'a>) ->
     let mut pipeline = builder.root()?;
     // The graph itself, so to speak: V() and the like begin at it.
     pipeline.push(Batch::new(Column::new(Data::Items(vec![Item::Null])), vec![0]));
-    for (number, item) in &plan.given {
-        *context.side_effects.get_mut(*number) = SideEffect::Given(item.clone());
+    if let Some(timeout) = plan.timeout() {
+        context.charge.shorten(timeout);
+    }
+    for given in &plan.given {
+        *context.side_effects.get_mut(given.number) = SideEffect::Given(given.item.clone(), given.join);
     }
     Ok(Results { pipeline, context })
 }

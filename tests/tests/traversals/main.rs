@@ -5,6 +5,8 @@
 mod face;
 mod modern;
 mod scalar;
+mod source;
+mod strategies;
 
 use evergraph::gremlin::query::Limits;
 use evergraph::{Database, Item, Result};

@@ -63,6 +63,11 @@ impl<'a> Charge<'a> {
         Self { started: Instant::now(), limits, cancel, held: Arc::new(held) }
     }
 
+    /// Makes the time shorter, if `timeout` is.
+    pub fn shorten(&mut self, timeout: Duration) {
+        self.limits.timeout = self.limits.timeout.min(timeout);
+    }
+
     /// Goes on unless the time is over or somebody asked to stop.
     ///
     /// # Errors
@@ -152,8 +157,9 @@ mod tests {
         assert!(charge.check().is_ok());
         cancel.cancel();
         assert_eq!(charge.check().unwrap_err().kind(), ErrorKind::Cancelled);
-        let late = QueryLimits { timeout: Duration::ZERO, ..limits };
-        let late = Charge::new(late, CancelFlag::default(), &Unlimited);
+        let mut late = Charge::new(limits, CancelFlag::default(), &Unlimited);
+        late.shorten(Duration::ZERO);
+        late.shorten(Duration::MAX);
         std::thread::sleep(Duration::from_millis(2));
         assert!(late.check().unwrap_err().to_string().contains("timeout of 0 s"));
     }

@@ -17,13 +17,14 @@ mod condition;
 mod gather;
 mod map;
 mod scalar;
+mod strategy;
 mod walk;
 mod write;
 
 use crate::error::{Span, TextError};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query};
 use crate::gremlin::token::{Order, Token};
-use crate::plan::operator::{By, Name, Operator, Plan, Sorting, Traversal};
+use crate::plan::operator::{By, Given, Name, Operator, Plan, Sorting, Traversal};
 use crate::rule::improve;
 use crate::value::item::Item;
 use std::sync::Arc;
@@ -36,14 +37,17 @@ pub fn compile(query: &Query) -> Result<Plan, TextError> {
     let mut compiler = Compiler { beginning: true, ..Compiler::default() };
     let calls = compiler.source(without_end(&query.calls))?;
     let root = compiler.traversal(calls)?;
-    let plan = Plan {
+    let mut plan = Plan {
         root,
         slots: compiler.slots,
         side_effects: compiler.side_effects,
         given: compiler.given,
+        seed: None,
+        options: compiler.options,
         reads_paths: compiler.reads_paths,
         writes: compiler.writes,
     };
+    strategy::apply(compiler.strategies, &mut plan)?;
     Ok(improve(plan))
 }
 
@@ -64,7 +68,11 @@ fn without_end(calls: &[Call]) -> &[Call] {
 struct Compiler {
     slots: Vec<Name>,
     side_effects: Vec<Name>,
-    given: Vec<(usize, Item)>,
+    given: Vec<Given>,
+    options: Vec<(Name, Item)>,
+    strategies: Vec<strategy::Asked>,
+    /// Whether `and()` and `or()` mean themselves alone, wherever they stand.
+    keeps_connectives: bool,
     /// Whether nothing was compiled yet that traversers could come from.
     beginning: bool,
     reads_paths: bool,
@@ -99,16 +107,21 @@ impl Compiler {
     fn source<'c>(&mut self, mut calls: &'c [Call]) -> Compiled<&'c [Call]> {
         while let Some((call, rest)) = calls.split_first() {
             match (&*call.name, call.arguments.as_slice()) {
-                ("withSideEffect", [name, value]) => {
+                ("with", [key, value @ ..]) => {
+                    let value = value.first().map_or(Ok(Item::from(true)), argument::item)?;
+                    self.options.push((argument::name(key)?, value));
+                }
+                ("withSideEffect", [name, value, how @ ..]) => {
                     let number = self.side_effect(&argument::name(name)?);
-                    self.given.push((number, argument::item(value)?));
+                    let join = how.first().map(argument::combine).transpose()?;
+                    self.given.retain(|given| given.number != number);
+                    self.given.push(Given { number, item: argument::item(value)?, join });
                 }
                 ("withPath", []) => self.reads_paths = true,
                 ("withBulk", _) => {}
-                // Which rules there are is ours to choose: what they give is the same.
-                ("withoutStrategies", _) => {}
-                ("withStrategies", strategies) if strategies.iter().all(only_optimises) => {}
-                ("with" | "withSack" | "withSideEffect" | "withStrategies", _) => return Err(not_yet(call)),
+                ("withStrategies", strategies) => self.add_strategies(strategies)?,
+                ("withoutStrategies", strategies) => self.leave_out_strategies(strategies)?,
+                ("withSack", _) => return Err(not_yet(call)),
                 _ => break,
             }
             calls = rest;
@@ -215,31 +228,6 @@ fn number(names: &mut Vec<Name>, name: &str) -> usize {
         names.push(Arc::from(name));
         names.len() - 1
     })
-}
-
-/// Strategies of TinkerPop that change how a traversal runs, and not what it gives.
-const OPTIMISATIONS: [&str; 17] = [
-    "AdjacentToIncidentStrategy",
-    "ByModulatorOptimizationStrategy",
-    "CountStrategy",
-    "EarlyLimitStrategy",
-    "FilterRankingStrategy",
-    "IdentityRemovalStrategy",
-    "IncidentToAdjacentStrategy",
-    "InlineFilterStrategy",
-    "LazyBarrierStrategy",
-    "MatchAlgorithmStrategy",
-    "MatchPredicateStrategy",
-    "OrderLimitStrategy",
-    "PathProcessorStrategy",
-    "PathRetractionStrategy",
-    "RepeatUnrollStrategy",
-    "GValueReductionStrategy",
-    "StandardVerificationStrategy",
-];
-
-fn only_optimises(argument: &Argument) -> bool {
-    matches!(&argument.kind, ArgumentKind::Strategy(strategy) if OPTIMISATIONS.contains(&&*strategy.name))
 }
 
 /// A step that the signatures know and nothing runs.

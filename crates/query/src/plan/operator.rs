@@ -2,15 +2,17 @@
 
 use crate::plan::predicate::{Predicate, Quantifier};
 use crate::plan::scalar::Scalar;
+use crate::value::combine::Combine;
 use crate::value::item::{Item, Token};
 use evergraph_graph::id::Direction;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A name of the graph: of a label, an edge type, a property. Numbers are looked up when the plan runs.
 pub type Name = Arc<str>;
 
 /// What a query does.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Plan {
     /// What is done first, and then.
     pub root: Traversal,
@@ -19,11 +21,35 @@ pub struct Plan {
     /// What the side effects are called, by number.
     pub side_effects: Vec<Name>,
     /// What side effects are to begin with.
-    pub given: Vec<(usize, Item)>,
+    pub given: Vec<Given>,
+    /// What chance begins with, so that it falls alike at each run; it falls otherwise each time if nothing is said.
+    pub seed: Option<i64>,
+    /// What the query says about how it is run: `with('evaluationTimeout', 500)`.
+    pub options: Vec<(Name, Item)>,
     /// Whether anybody asks where a traverser has been.
     pub reads_paths: bool,
     /// Whether it writes to the graph.
     pub writes: bool,
+}
+
+impl Plan {
+    /// How long it may take, if the query itself says so: `with('evaluationTimeout', 500)`, in milliseconds.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        let (_, item) = self.options.iter().find(|(key, _)| **key == *"evaluationTimeout")?;
+        item.as_value()?.as_i64().and_then(|number| u64::try_from(number).ok()).map(Duration::from_millis)
+    }
+}
+
+/// What a side effect is to begin with.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Given {
+    /// The side effect.
+    pub number: usize,
+    /// What it is.
+    pub item: Item,
+    /// How others join it; items gather in it if nothing is said.
+    pub join: Option<Combine>,
 }
 
 /// Operators, one after the other.
@@ -205,6 +231,19 @@ pub struct Expand {
     pub types: Option<Vec<Name>>,
     /// What is wanted: the edges, or the vertices at their other ends.
     pub to: ExpandTo,
+    /// For edges on the way: only those of which this gives something count; all if it has no operator. They don't
+    /// become part of the path.
+    pub edges: Traversal,
+    /// The same of the vertices at the other ends.
+    pub vertices: Traversal,
+}
+
+impl Expand {
+    /// Over all edges of these types.
+    #[must_use]
+    pub fn new(direction: Direction, types: Option<Vec<Name>>, to: ExpandTo) -> Self {
+        Self { direction, types, to, edges: Traversal::default(), vertices: Traversal::default() }
+    }
 }
 
 /// What an expansion gives.
@@ -306,6 +345,8 @@ pub enum By {
     Slot(usize),
     /// The first that a traversal gives.
     Child(Traversal),
+    /// What counts otherwise, or null where nothing does.
+    OrNull(Box<By>),
 }
 
 /// How `order()` sorts.
@@ -336,6 +377,8 @@ pub enum Reducer {
     Mean,
     /// A list of them.
     Fold,
+    /// This and then each of them, made one by an operator.
+    Combine(Item, Combine),
 }
 
 /// `group()`.
@@ -500,6 +543,8 @@ pub enum Pop {
 /// How `valueMap()` and `elementMap()` show an element.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapShape {
+    /// Of a vertex, only those properties of which this gives something; all if it has no operator.
+    pub visible: Traversal,
     /// The keys; all if none is named.
     pub keys: Vec<Name>,
     /// Whether each value is in a list of its own.

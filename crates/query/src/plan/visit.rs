@@ -40,15 +40,22 @@ impl Operator {
             Self::Any(all) | Self::Union(all) | Self::Coalesce(all) => {
                 all.iter_mut().for_each(|of| of.visit(visitor));
             }
+            Self::Expand(expand) => {
+                expand.edges.visit(visitor);
+                expand.vertices.visit(visitor);
+            }
             Self::WhereBy { by, .. } | Self::Dedup { by, .. } | Self::Tree { by, .. } => all_by(by),
             Self::Sample { by, .. } => by.iter_mut().for_each(|by| by.visit(visitor)),
             Self::Aggregate { by, .. } => by.visit(visitor),
             Self::Order(by) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
             Self::Map(function) => match function {
-                Function::Select { by, .. }
-                | Function::Path { by }
-                | Function::Project { by, .. }
-                | Function::ElementMap { by, .. } => all_by(by),
+                Function::Select { by, .. } | Function::Path { by } | Function::Project { by, .. } => {
+                    all_by(by)
+                }
+                Function::ElementMap { shape, by } => {
+                    all_by(by);
+                    shape.visible.visit(visitor);
+                }
                 Function::Scalar(scalar) => match scalar {
                     Scalar::Concat(by) | Scalar::Format(_, by) | Scalar::Math { by, .. } => all_by(by),
                     Scalar::List(_, _, by) | Scalar::DateDifference(by) => by.visit(visitor),
@@ -103,7 +110,6 @@ impl Operator {
             Self::Vertices(_)
             | Self::Edges(_)
             | Self::Inject { .. }
-            | Self::Expand(_)
             | Self::EdgeEnds(_)
             | Self::Merge
             | Self::Properties { .. }
@@ -122,10 +128,43 @@ impl Operator {
     }
 }
 
+impl Operator {
+    /// Calls `change` with each `by()` of this operator, and of no other within it.
+    pub fn modulators(&mut self, change: &mut impl FnMut(&mut By)) {
+        match self {
+            Self::WhereBy { by, .. } | Self::Dedup { by, .. } | Self::Tree { by, .. } => {
+                by.iter_mut().for_each(change);
+            }
+            Self::Sample { by, .. } => by.iter_mut().for_each(change),
+            Self::Aggregate { by, .. } => change(by),
+            Self::Order(by) | Self::Map(Function::LocalOrder(by)) => {
+                by.iter_mut().for_each(|(by, _)| change(by));
+            }
+            Self::Group(group) => {
+                change(&mut group.key);
+                if let GroupValue::List(by) = &mut group.value {
+                    change(by);
+                }
+            }
+            Self::Map(
+                Function::Select { by, .. }
+                | Function::Path { by }
+                | Function::Project { by, .. }
+                | Function::ElementMap { by, .. }
+                | Function::Scalar(Scalar::Format(_, by) | Scalar::Math { by, .. }),
+            ) => by.iter_mut().for_each(change),
+            // What says something else than by() is no modulator: the ends of an edge, an argument of concat().
+            _ => {}
+        }
+    }
+}
+
 impl By {
     fn visit(&mut self, visitor: &mut impl FnMut(&mut Traversal)) {
-        if let Self::Child(of) = self {
-            of.visit(visitor);
+        match self {
+            Self::Child(of) => of.visit(visitor),
+            Self::OrNull(by) => by.visit(visitor),
+            Self::Itself | Self::Item(_) | Self::Key(_) | Self::Token(_) | Self::Slot(_) => {}
         }
     }
 }

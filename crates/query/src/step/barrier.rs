@@ -43,6 +43,10 @@ impl Accumulator {
                 }
                 self.items.push(item);
             }
+            Reducer::Combine(seed, how) => {
+                let before = self.item.take().unwrap_or_else(|| seed.clone());
+                self.item = Some(how.of_times(before, item, times)?);
+            }
             // Null is nothing to add, and neither less nor greater.
             _ if matches!(item, Item::Null) => {}
             Reducer::Sum | Reducer::Mean => {
@@ -106,6 +110,7 @@ impl Accumulator {
                 Some(Item::from(i64::try_from(self.count).map_err(|_| crate::batch::too_many())?))
             }
             Reducer::Fold => Some(Item::List(self.items.into())),
+            Reducer::Combine(seed, _) => Some(self.item.unwrap_or_else(|| seed.clone())),
             Reducer::Sum | Reducer::Min | Reducer::Max => self.item,
             Reducer::Mean => self.item.map(|sum| number::mean(&sum, self.count)).transpose()?,
         })

@@ -95,7 +95,13 @@ impl<'a> Builder<'a> {
             By::Token(token) => Projection::Token(*token),
             By::Slot(slot) => Projection::Slot(*slot),
             By::Child(traversal) => Projection::Child(self.child(traversal)?),
+            By::OrNull(by) => Projection::OrNull(Box::new(self.by(by)?)),
         })
+    }
+
+    /// What falls by chance in one step.
+    fn chance(&self) -> Chance {
+        self.plan.seed.map_or_else(Chance::default, Chance::seeded)
     }
 
     fn all_by(&mut self, all: &[By]) -> Result<Vec<Projection>> {
@@ -126,7 +132,13 @@ impl<'a> Builder<'a> {
             Operator::Vertices(scan) => (Box::new(source::Vertices::new(scan.clone())), true),
             Operator::Edges(scan) => (Box::new(source::Edges::new(scan.clone())), true),
             Operator::Inject { items, first } => (Box::new(source::Inject::new(items.clone(), *first)), true),
-            Operator::Expand(expand) => (Box::new(expand::Expansion::new(expand.clone())), true),
+            Operator::Expand(expand) => {
+                let mut some = |of: &Traversal| -> Result<Option<Child>> {
+                    (!of.operators.is_empty()).then(|| self.child(of)).transpose()
+                };
+                let (edges, vertices) = (some(&expand.edges)?, some(&expand.vertices)?);
+                (Box::new(expand::Expansion::new(expand.clone(), edges, vertices)), true)
+            }
             Operator::Merge => (Box::new(merge::Merge::default()), false),
             Operator::Parallel(of) => {
                 let workers = (0..rayon::current_num_threads()).map(|_| self.pipeline(of));
@@ -154,10 +166,10 @@ impl<'a> Builder<'a> {
             Operator::Dedup { slots, by } => {
                 (Box::new(dedup::Dedup::new(slots.clone(), self.all_by(by)?)), false)
             }
-            Operator::Coin(probability) => (Box::new(chance::Coin::new(*probability)), false),
+            Operator::Coin(probability) => (Box::new(chance::Coin::new(*probability, self.chance())), false),
             Operator::Sample { count, by } => {
                 let by = by.as_ref().map(|by| self.by(by)).transpose()?;
-                (Box::new(chance::Sample::new(*count, by)), false)
+                (Box::new(chance::Sample::new(*count, by, self.chance())), false)
             }
             Operator::Fail(message) => (Box::new(branch::Fail(message.clone())), false),
             Operator::Tree { into: None, by } => (Box::new(tree::ReduceTree::new(self.all_by(by)?)), true),
@@ -165,7 +177,7 @@ impl<'a> Builder<'a> {
                 (Box::new(tree::TreeAside::new(*into, self.all_by(by)?)), false)
             }
             Operator::Reduce(reducer) => (Box::new(barrier::Reduce::new(reducer.clone())), true),
-            Operator::Order(by) => (Box::new(order::Order::new(self.sorted_by(by)?)), false),
+            Operator::Order(by) => (Box::new(order::Order::new(self.sorted_by(by)?, self.chance())), false),
             Operator::Group(group) => self.group(group)?,
             Operator::Aggregate { into, by } => {
                 (Box::new(side_effect::Aggregate::new(*into, self.by(by)?)), false)
@@ -276,7 +288,11 @@ impl<'a> Builder<'a> {
             plan::Function::LocalOrder(by) => Function::Order(self.sorted_by(by)?),
             plan::Function::LocalDedup => Function::Dedup,
             plan::Function::Scalar(scalar) => Function::Scalar(self.scalar(scalar)?),
-            plan::Function::ElementMap { shape, by } => Function::ElementMap(shape.clone(), self.all_by(by)?),
+            plan::Function::ElementMap { shape, by } => {
+                let visible = &shape.visible;
+                let visible = (!visible.operators.is_empty()).then(|| self.child(visible)).transpose()?;
+                Function::ElementMap(shape.clone(), self.all_by(by)?, visible)
+            }
         })
     }
 }
@@ -292,7 +308,7 @@ impl Builder<'_> {
             Scalar::Math { formula, names, by } => {
                 scalar::Scalar::Math(formula.clone(), names.clone(), self.all_by(by)?)
             }
-            Scalar::Sample(count) => scalar::Scalar::Sample(*count, Chance::default()),
+            Scalar::Sample(count) => scalar::Scalar::Sample(*count, self.chance()),
         })
     }
 }

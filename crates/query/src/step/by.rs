@@ -23,6 +23,8 @@ pub enum Projection {
     Slot(usize),
     /// The first that a traversal gives.
     Child(Child),
+    /// What counts otherwise, or null where nothing does.
+    OrNull(Box<Projection>),
 }
 
 impl Projection {
@@ -38,6 +40,10 @@ impl Projection {
             Self::Token(token) => return tokens(&batch.current, *token, cx),
             Self::Key(key) => element::values(&batch.current, key, cx)?,
             Self::Child(child) => child.first(batch, cx)?,
+            Self::OrNull(by) => {
+                let found = by.of(batch, cx)?.into_iter();
+                return Ok(found.map(|item| Some(item.unwrap_or(Item::Null))).collect());
+            }
         };
         let mut found = vec![None; batch.len()];
         rows.into_iter().zip(column.items()).for_each(|(row, item)| found[row as usize] = Some(item));

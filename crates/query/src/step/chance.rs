@@ -12,18 +12,77 @@ use evergraph_graph::value::{Value, ValueType};
 use std::f64::consts::TAU;
 use std::hash::{BuildHasher, RandomState};
 
-/// Numbers by chance, others at each run.
-#[derive(Clone, Debug, Default)]
-pub struct Chance {
-    random: RandomState,
-    drawn: u64,
+/// Numbers by chance: others at each run, or of a seed.
+///
+/// Those of a seed are those of Java's `java.util.Random`, whose documentation says how they come: a linear congruential
+/// generator of 48 bits. So coins fall as in TinkerPop's `SeedStrategy`.
+#[derive(Clone, Debug)]
+pub struct Chance(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    /// How many were drawn, hashed.
+    Counted(RandomState, u64),
+    /// The 48 bits that the next number is made of.
+    Seeded(u64),
+}
+
+impl Default for Chance {
+    fn default() -> Self {
+        Self(Source::Counted(RandomState::new(), 0))
+    }
 }
 
 impl Chance {
+    const FACTOR: u64 = 0x5_DEEC_E66D;
+    const MASK: u64 = (1 << 48) - 1;
+
+    /// The numbers of `seed`, the same at each run.
+    #[must_use]
+    pub fn seeded(seed: i64) -> Self {
+        Self(Source::Seeded((seed as u64 ^ Self::FACTOR) & Self::MASK))
+    }
+
+    /// Whether the numbers are the same at each run.
+    #[must_use]
+    pub fn is_seeded(&self) -> bool {
+        matches!(self.0, Source::Seeded(_))
+    }
+
     /// The next number, from 0 to below 1, each as probable as another.
     pub fn draw(&mut self) -> f64 {
-        self.drawn += 1;
-        (self.random.hash_one(self.drawn) >> 11) as f64 / (1_u64 << 53) as f64
+        let bits = match &mut self.0 {
+            Source::Counted(random, drawn) => {
+                *drawn += 1;
+                random.hash_one(*drawn) >> 11
+            }
+            Source::Seeded(state) => (Self::bits(state, 26) << 27) + Self::bits(state, 27),
+        };
+        bits as f64 / (1_u64 << 53) as f64
+    }
+
+    /// The next whole number below `bound`, which isn't 0, each as probable as another.
+    pub fn below(&mut self, bound: usize) -> usize {
+        let (Source::Seeded(state), Ok(bound)) = (&mut self.0, u32::try_from(bound)) else {
+            return ((self.draw() * bound as f64) as usize).min(bound.saturating_sub(1));
+        };
+        let bound = u64::from(bound);
+        if bound.is_power_of_two() {
+            return ((bound * Self::bits(state, 31)) >> 31) as usize;
+        }
+        loop {
+            // What is left above the last whole multiple would come too often.
+            let drawn = Self::bits(state, 31);
+            let first = drawn - drawn % bound;
+            if first + bound <= 1 << 31 {
+                return (drawn % bound) as usize;
+            }
+        }
+    }
+
+    fn bits(state: &mut u64, count: u32) -> u64 {
+        *state = state.wrapping_mul(Self::FACTOR).wrapping_add(0xB) & Self::MASK;
+        *state >> (48 - count)
     }
 
     /// How long until something that comes `rate` times a second on average; never if it doesn't come.
@@ -54,8 +113,8 @@ pub struct Coin {
 impl Coin {
     /// Each with `probability`; none below 0, all from 1 on.
     #[must_use]
-    pub fn new(probability: f64) -> Self {
-        Self { probability, chance: Chance::default() }
+    pub fn new(probability: f64, chance: Chance) -> Self {
+        Self { probability, chance }
     }
 }
 
@@ -90,8 +149,8 @@ pub struct Sample {
 impl Sample {
     /// At most `count` of each origin, by the weight that `by` says.
     #[must_use]
-    pub fn new(count: u64, by: Option<Projection>) -> Self {
-        Self { count, by, chance: Chance::default(), waiting: Vec::new(), weights: Vec::new(), origins: 1 }
+    pub fn new(count: u64, by: Option<Projection>, chance: Chance) -> Self {
+        Self { count, by, chance, waiting: Vec::new(), weights: Vec::new(), origins: 1 }
     }
 
     /// How many of the traversers of each row of one origin go on: at most `count` in all.
@@ -179,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_heavier_come_sooner() {
-        let mut sample = Sample::new(1, None);
+        let mut sample = Sample::new(1, None, Chance::default());
         let mut came = [0; 3];
         for _ in 0..3000 {
             let chosen = sample.choose(&[1, 2, 1], &[1.0, 1.0, 3.0]);
@@ -194,7 +253,7 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_twice_and_few_are_all_taken() {
-        let mut sample = Sample::new(3, None);
+        let mut sample = Sample::new(3, None, Chance::default());
         for _ in 0..100 {
             let chosen = sample.choose(&[1, 2, 1], &[1.0, 0.0, 100.0]);
             assert_eq!(chosen.iter().sum::<u64>(), 3);
@@ -203,6 +262,19 @@ mod tests {
         assert_eq!(sample.choose(&[1, 2], &[0.0, 0.0]), [1, 2]);
         let many = sample.choose(&[u64::MAX, u64::MAX], &[1.0, 1.0]);
         assert_eq!(many.iter().sum::<u64>(), 3);
+    }
+
+    #[test]
+    fn a_seed_gives_the_numbers_that_java_gives() {
+        // What `new java.util.Random(42)` gives: three times nextDouble(), then nextInt(10), nextInt(8) of new ones.
+        let mut chance = Chance::seeded(42);
+        for expected in [0.727_563_680_032_868_1, 0.683_223_471_759_845_4, 0.308_719_455_332_659_76] {
+            assert_eq!(chance.draw().to_bits(), f64::to_bits(expected));
+        }
+        let mut chance = Chance::seeded(42);
+        assert_eq!([0; 5].map(|_| chance.below(10)), [0, 3, 8, 4, 0]);
+        let mut chance = Chance::seeded(42);
+        assert_eq!([0; 5].map(|_| chance.below(8)), [5, 0, 5, 0, 2]);
     }
 
     #[test]

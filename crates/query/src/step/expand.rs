@@ -2,6 +2,7 @@
 
 use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
+use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::plan::operator::{EdgeEnd, Expand, ExpandTo};
@@ -19,6 +20,9 @@ pub struct Expansion {
     /// The rows of the input that is being expanded: looked up once, though it is expanded in pieces.
     of: Option<Asked>,
     found: NeighborBatch,
+    /// Which edges count, and which vertices at their ends.
+    edges: Option<Child>,
+    vertices: Option<Child>,
 }
 
 struct Asked {
@@ -28,10 +32,26 @@ struct Asked {
 }
 
 impl Expansion {
-    /// What `expand` says.
+    /// What `expand` says, over those edges and to those vertices alone of which a traversal gives something.
     #[must_use]
-    pub fn new(expand: Expand) -> Self {
-        Self { expand, of: None, found: NeighborBatch::default() }
+    pub fn new(expand: Expand, edges: Option<Child>, vertices: Option<Child>) -> Self {
+        Self { expand, of: None, found: NeighborBatch::default(), edges, vertices }
+    }
+
+    /// Leaves out what was found on the way from `batch` over edges, or to vertices, that don't count.
+    fn narrow(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<()> {
+        let found = &mut self.found;
+        if let Some(edges) = &mut self.edges {
+            let on_edges = Column::new(Data::Edges(found.edges.clone()));
+            let rows = Rows::Some(found.rows.as_slice().into());
+            retain(found, &edges.exists(&batch.clone().follow(&rows, on_edges), cx)?);
+        }
+        if let Some(vertices) = &mut self.vertices {
+            let beyond = Column::new(Data::Vertices(found.neighbors.clone()));
+            let rows = Rows::Some(found.rows.as_slice().into());
+            retain(found, &vertices.exists(&batch.clone().follow(&rows, beyond), cx)?);
+        }
+        Ok(())
     }
 
     fn ask(&self, batch: &Batch, cx: &Context<'_>) -> Result<Asked> {
@@ -101,6 +121,10 @@ impl Step for Expansion {
                 &mut self.found,
             )?;
         }
+        if self.edges.is_some() || self.vertices.is_some() {
+            let from = batch.clone();
+            self.narrow(&from, cx)?;
+        }
         let rows = Rows::Some(self.found.rows.as_slice().into());
         let (batch, asked) = if asked.cursor.done {
             (input.take().unwrap_or_else(Batch::empty), asked)
@@ -131,6 +155,17 @@ impl Step for Expansion {
     fn reset(&mut self, _origins: u32) {
         self.of = None;
     }
+}
+
+/// Keeps those found of which `keep` is true.
+fn retain(found: &mut NeighborBatch, keep: &[bool]) {
+    fn kept<T>(all: &mut Vec<T>, keep: &[bool]) {
+        let mut keep = keep.iter();
+        all.retain(|_| keep.next() == Some(&true));
+    }
+    kept(&mut found.rows, keep);
+    kept(&mut found.edges, keep);
+    kept(&mut found.neighbors, keep);
 }
 
 /// The vertices that all rows are at.

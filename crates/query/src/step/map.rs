@@ -2,6 +2,7 @@
 
 use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
+use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::plan::operator::{MapShape, Name, Pop, Reducer, Selected, Sorting};
@@ -45,8 +46,8 @@ pub enum Function {
     Dedup,
     /// A function of texts, lists, numbers or dates.
     Scalar(Scalar),
-    /// An element as a map.
-    ElementMap(MapShape, Vec<Projection>),
+    /// An element as a map; of a vertex, what a traversal says is to be seen.
+    ElementMap(MapShape, Vec<Projection>, Option<Child>),
     /// Several of what counts of a traverser, by name.
     Project(Vec<Name>, Vec<Projection>),
 }
@@ -101,8 +102,9 @@ impl Function {
                 Ok(Some(Item::Set(once.into())))
             }),
             Self::Scalar(scalar) => scalar.of(batch, cx),
-            Self::ElementMap(shape, by) => {
-                batch.current.items().map(|item| element_map(&item, shape, by, cx).map(Some)).collect()
+            Self::ElementMap(shape, by, visible) => {
+                let map = |item: Item| element_map(&item, shape, by, visible.as_mut(), cx).map(Some);
+                batch.current.items().map(map).collect()
             }
             Self::Project(names, by) => project(batch, names, by, cx),
         }
@@ -347,7 +349,13 @@ fn order(item: Item, by: &mut [(Projection, Sorting)], cx: &mut Context<'_>) -> 
 }
 
 /// An element as a map from keys to values.
-fn element_map(item: &Item, shape: &MapShape, by: &mut [Projection], cx: &mut Context<'_>) -> Result<Item> {
+fn element_map(
+    item: &Item,
+    shape: &MapShape,
+    by: &mut [Projection],
+    visible: Option<&mut Child>,
+    cx: &mut Context<'_>,
+) -> Result<Item> {
     let mut map = ItemMap::new();
     let alone = Column::of_items(vec![item.clone()]);
     if shape.tokens {
@@ -367,7 +375,13 @@ fn element_map(item: &Item, shape: &MapShape, by: &mut [Projection], cx: &mut Co
             map.insert(Item::Direction(direction), Item::Map(Arc::new(parts.collect())));
         }
     }
-    let (_, found) = element::properties(&alone, &shape.keys, cx)?;
+    let (_, mut found) = element::properties(&alone, &shape.keys, cx)?;
+    if let (Some(visible), Item::Vertex(_)) = (visible, item) {
+        let items = found.iter().cloned().map(|property| Item::Property(Arc::new(property))).collect();
+        let rows = Batch::new(Column::of_items(items), vec![0; found.len()]);
+        let mut seen = visible.exists(&rows, cx)?.into_iter();
+        found.retain(|_| seen.next() == Some(true));
+    }
     let catalogue = cx.catalogue();
     let lists = shape.lists && matches!(item, Item::Vertex(_));
     for property in found {

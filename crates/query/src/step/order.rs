@@ -6,11 +6,11 @@ use crate::execute::pipeline::Step;
 use crate::plan::operator::Sorting;
 use crate::step::bound::ROW_BYTES;
 use crate::step::by::Projection;
+use crate::step::chance::Chance;
 use crate::value::item::Item;
 use crate::value::relation;
 use evergraph_graph::error::Result;
 use std::cmp::Ordering;
-use std::hash::{BuildHasher, RandomState};
 
 /// Sorts the rows of each origin.
 pub struct Order {
@@ -18,13 +18,14 @@ pub struct Order {
     waiting: Vec<Batch>,
     /// What is left of the sorted rows, to be given in batches.
     sorted: Option<(Batch, usize)>,
+    chance: Chance,
 }
 
 impl Order {
     /// By the first of `by`, rows that are equal there by the next, and so on; else as they came.
     #[must_use]
-    pub fn new(by: Vec<(Projection, Sorting)>) -> Self {
-        Self { by, waiting: Vec::new(), sorted: None }
+    pub fn new(by: Vec<(Projection, Sorting)>, chance: Chance) -> Self {
+        Self { by, waiting: Vec::new(), sorted: None, chance }
     }
 
     fn sort(&mut self, cx: &mut Context<'_>) -> Result<Batch> {
@@ -32,7 +33,7 @@ impl Order {
         let mut columns = Vec::with_capacity(self.by.len());
         for (by, sorting) in &mut self.by {
             let column = match sorting {
-                Sorting::Shuffle => by_chance(all.len()),
+                Sorting::Shuffle => (0..all.len()).map(|_| Some(Item::from(self.chance.draw()))).collect(),
                 _ => by.of(&all, cx)?,
             };
             columns.push((column, *sorting));
@@ -54,12 +55,6 @@ impl Order {
         rows.sort_by(|left, right| compare(*left as usize, *right as usize));
         Ok(all.gather(&rows.into()))
     }
-}
-
-/// Numbers in no order, other ones each time.
-fn by_chance(rows: usize) -> Vec<Option<Item>> {
-    let random = RandomState::new();
-    (0..rows).map(|row| Some(Item::from(random.hash_one(row) as i64))).collect()
 }
 
 impl Step for Order {

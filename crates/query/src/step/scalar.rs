@@ -203,9 +203,13 @@ fn sample(item: Item, count: u64, chance: &mut Chance) -> Item {
 /// Leaves `count` of them, chosen by chance: the beginning of a shuffle.
 fn choose<T>(items: &mut Vec<T>, count: usize, chance: &mut Chance) {
     for at in 0..count {
-        let left = items.len() - at;
-        let other = at + ((chance.draw() * left as f64) as usize).min(left - 1);
-        items.swap(at, other);
+        let other = at + chance.below(items.len() - at);
+        if chance.is_seeded() {
+            // The others keep their order, as in TinkerPop, where the same seed is to give the same.
+            items[at..=other].rotate_right(1);
+        } else {
+            items.swap(at, other);
+        }
     }
     items.truncate(count);
 }

@@ -7,12 +7,14 @@ use crate::execute::pipeline::Step;
 use crate::step::bound::ROW_BYTES;
 use crate::step::by::Projection;
 use crate::step::group::Groups;
+use crate::value::combine::Combine;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
 use crate::value::number;
 use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
-use std::collections::VecDeque;
+use evergraph_graph::value::Value;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What one side effect gathered.
@@ -21,10 +23,12 @@ pub enum SideEffect {
     /// Nothing has come yet.
     #[default]
     Nothing,
-    /// What the query was given to begin with.
-    Given(Item),
+    /// What the query was given to begin with, and how others join it.
+    Given(Item, Option<Combine>),
     /// Items, in order.
     Items(Vec<Item>),
+    /// Items, each once: the query was given a set to begin with.
+    Set(Vec<Item>, HashSet<Item>),
     /// Groups, of each step that groups into it; what a traversal makes of them is made when somebody asks.
     Groups(Vec<Groups>),
     /// Where traversers have been.
@@ -56,8 +60,9 @@ pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
     let mut effect = std::mem::take(cx.side_effects.get_mut(number));
     let item = match &mut effect {
         SideEffect::Nothing => Item::List(Arc::default()),
-        SideEffect::Given(item) => item.clone(),
+        SideEffect::Given(item, _) => item.clone(),
         SideEffect::Items(items) => Item::List(items.as_slice().into()),
+        SideEffect::Set(items, _) => Item::Set(items.as_slice().into()),
         SideEffect::Tree(tree) => Item::Tree(Arc::new(tree.clone())),
         SideEffect::Groups(parts) => {
             let mut map = ItemMap::new();
@@ -77,6 +82,60 @@ pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
     Ok(item)
 }
 
+impl SideEffect {
+    /// Gathers `times` of `item`: behind the others, or made one with what was given.
+    ///
+    /// # Errors
+    /// What the operator that was given with it may meet.
+    fn gather(&mut self, item: Item, times: u64) -> Result<()> {
+        if let Self::Given(given, Some(how)) = self
+            && *how != Combine::AddAll
+        {
+            *given = how.of_times(std::mem::replace(given, Item::Null), item, times)?;
+            return Ok(());
+        }
+        self.begin();
+        match self {
+            Self::Items(items) => {
+                items.extend(std::iter::repeat_n(item, usize::try_from(times).unwrap_or(usize::MAX)));
+            }
+            Self::Set(items, seen) => {
+                if seen.insert(item.clone()) {
+                    items.push(item);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Makes it something that gathers items, if it isn't yet.
+    fn begin(&mut self) {
+        if matches!(self, Self::Items(_) | Self::Set(..)) {
+            return;
+        }
+        *self = match std::mem::take(self) {
+            Self::Given(item, _) => {
+                let items = item.elements();
+                match (&item, items) {
+                    (Item::Set(_) | Item::Value(Value::Set(_)), Some(items)) => {
+                        let seen = items.iter().cloned().collect();
+                        Self::Set(items, seen)
+                    }
+                    (_, Some(items)) => Self::Items(items),
+                    (_, None) => Self::Items(vec![item]),
+                }
+            }
+            _ => Self::Items(Vec::new()),
+        };
+    }
+
+    /// Whether the last that gathers replaces all before: `withSideEffect('x', [], assign)`.
+    fn is_assigned(&self) -> bool {
+        matches!(self, Self::Given(_, Some(Combine::Assign)))
+    }
+}
+
 /// What two steps made of one group: counts are added, lists follow each other; of anything else the later stays.
 fn together(before: &Item, after: &Item) -> Result<Item> {
     match (before, after) {
@@ -91,13 +150,15 @@ pub struct Aggregate {
     into: usize,
     by: Projection,
     waiting: VecDeque<Batch>,
+    /// What came in this run, where all of it is assigned at once.
+    assigned: Option<Vec<Item>>,
 }
 
 impl Aggregate {
     /// Gathers in the side effect `into` what `by` says of each.
     #[must_use]
     pub fn new(into: usize, by: Projection) -> Self {
-        Self { into, by, waiting: VecDeque::new() }
+        Self { into, by, waiting: VecDeque::new(), assigned: None }
     }
 }
 
@@ -108,30 +169,37 @@ impl Step for Aggregate {
         let bytes = items.iter().flatten().map(|item| size_of::<Item>() + item.heap_bytes()).sum::<usize>();
         cx.charge.hold(bytes + batch.len() * ROW_BYTES)?;
         let effect = cx.side_effects.get_mut(self.into);
-        if !matches!(effect, SideEffect::Items(_)) {
-            let before = match std::mem::take(effect) {
-                SideEffect::Given(item) => item.elements().unwrap_or_else(|| vec![item]),
-                _ => Vec::new(),
-            };
-            *effect = SideEffect::Items(before);
-        }
-        if let SideEffect::Items(gathered) = effect {
+        if effect.is_assigned() {
+            let all = self.assigned.get_or_insert_default();
             for (row, item) in items.into_iter().enumerate() {
-                let Some(item) = item else { continue };
                 let times = usize::try_from(batch.bulk(row)).unwrap_or(usize::MAX);
-                gathered.extend(std::iter::repeat_n(item, times));
+                all.extend(item.into_iter().flat_map(|item| std::iter::repeat_n(item, times)));
+            }
+        } else {
+            // What was given stays as it is as long as nothing joins it.
+            for (row, item) in items.into_iter().enumerate() {
+                item.map_or(Ok(()), |item| effect.gather(item, batch.bulk(row)))?;
+            }
+            if matches!(effect, SideEffect::Nothing) {
+                effect.begin();
             }
         }
         self.waiting.push_back(batch);
         Ok(None)
     }
 
-    fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let (Some(all), SideEffect::Given(item, _)) =
+            (self.assigned.take(), cx.side_effects.get_mut(self.into))
+        {
+            *item = Item::List(all.into());
+        }
         Ok(self.waiting.pop_front())
     }
 
     fn reset(&mut self, _origins: u32) {
         self.waiting.clear();
+        self.assigned = None;
     }
 }
 

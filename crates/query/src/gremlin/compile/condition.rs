@@ -62,6 +62,8 @@ impl Compiler {
                 }
             }
             "range" | "limit" | "skip" | "tail" => bound(call)?,
+            // Not a limit of none: what comes before is done for what it does aside.
+            "discard" => Operator::Filter(vec![Test::Is(Predicate::Within(Vec::new()))]),
             "identity" | "barrier" => return Ok(true),
             "as" => {
                 for name in names(arguments)? {
@@ -78,7 +80,7 @@ impl Compiler {
     /// `and()` and `or()` without arguments stand between what they connect: the operators of such a traversal.
     pub(super) fn connected(&mut self, calls: &[Call]) -> Compiled<Option<Vec<Operator>>> {
         let between = |call: &Call| call.arguments.is_empty() && matches!(&*call.name, "and" | "or");
-        if !calls.iter().any(between) {
+        if self.keeps_connectives || !calls.iter().any(between) {
             return Ok(None);
         }
         // A traversal that begins at the graph begins there for all of them.

@@ -1,6 +1,6 @@
 //! `count` to `fold`, `order`, `group`, `aggregate`, `cap`: all in one, and what is gathered aside.
 
-use super::argument::{names, scoped};
+use super::argument::{combine, item, names, scoped};
 use super::{Calls, Compiled, Compiler, wrong};
 use crate::gremlin::call::Call;
 use crate::plan::operator::{By, Function, Group, GroupValue, Operator, Reducer};
@@ -22,7 +22,10 @@ impl Compiler {
             "min" => reduced(Reducer::Min),
             "max" => reduced(Reducer::Max),
             "mean" => reduced(Reducer::Mean),
-            "fold" if call.arguments.is_empty() => Operator::Reduce(Reducer::Fold),
+            "fold" => match call.arguments.as_slice() {
+                [seed, how] => Operator::Reduce(Reducer::Combine(item(seed)?, combine(how)?)),
+                _ => Operator::Reduce(Reducer::Fold),
+            },
             "order" => {
                 let by = self.sorted_bys(calls)?;
                 if local { Operator::Map(Function::LocalOrder(by)) } else { Operator::Order(by) }

@@ -4,7 +4,7 @@ use super::argument::{item, name, names};
 use super::{Calls, Compiled, Compiler, wrong};
 use crate::gremlin::call::{ArgumentKind, Call};
 use crate::gremlin::token::{Column, Pop as PopToken, Token};
-use crate::plan::operator::{Function, MapShape, Operator, Pop, Selected};
+use crate::plan::operator::{Function, MapShape, Operator, Pop, Selected, Traversal};
 
 impl Compiler {
     pub(super) fn map(
@@ -70,7 +70,12 @@ impl Compiler {
             _ => (false, call.arguments.as_slice()),
         };
         let is_element_map = &*call.name == "elementMap";
-        let shape = MapShape { keys: names(rest)?, lists: !is_element_map, tokens: tokens || is_element_map };
+        let shape = MapShape {
+            keys: names(rest)?,
+            lists: !is_element_map,
+            tokens: tokens || is_element_map,
+            visible: Traversal::default(),
+        };
         if calls.calls.get(calls.at).is_some_and(|next| &*next.name == "with") {
             return Err(super::not_yet(&calls.calls[calls.at]));
         }

@@ -35,7 +35,7 @@ impl Compiler {
                 };
                 let types = names(&arguments[1..])?;
                 let types = (!types.is_empty()).then_some(types);
-                Operator::Expand(Expand { direction: direction_of(*toward), types, to: self.edges() })
+                Operator::Expand(Expand::new(direction_of(*toward), types, self.edges()))
             }
             "outV" => Operator::EdgeEnds(EdgeEnd::Source),
             "inV" => Operator::EdgeEnds(EdgeEnd::Target),
@@ -74,5 +74,5 @@ fn expand(direction: Direction, to: ExpandTo, call: &Call) -> Compiled<Operator>
     let types = names(&call.arguments)?;
     // Null alone names no type, and so no edge.
     let types = (!call.arguments.is_empty()).then_some(types);
-    Ok(Operator::Expand(Expand { direction, types, to }))
+    Ok(Operator::Expand(Expand::new(direction, types, to)))
 }

@@ -1,0 +1,54 @@
+//! `PartitionStrategy`: a property says which partition an element is in; a query sees some partitions and writes to one.
+//!
+//! What it writes it needn't see. An edge is seen if it is in a partition, whatever its ends are in; the ends are seen if
+//! they are. Source: TinkerPop 3.8, `PartitionStrategy`.
+
+use crate::plan::operator::{By, Name, Operator, Plan, Test, Traversal};
+use crate::plan::predicate::Predicate;
+use crate::strategy::view::View;
+use crate::value::item::Item;
+
+/// Which partitions are seen, and which is written to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Partition {
+    /// The key of the property that says it.
+    pub key: Name,
+    /// Where new elements go; none can be added if nothing is said.
+    pub write: Option<Name>,
+    /// Which are seen.
+    pub read: Vec<Name>,
+}
+
+impl Partition {
+    /// Changes `plan`.
+    ///
+    /// # Errors
+    /// If it adds elements and there is no partition to write to.
+    pub(super) fn apply(&self, plan: &mut Plan) -> Result<(), String> {
+        let read = self.read.iter().map(|name| Item::from(&**name)).collect();
+        let seen = Operator::Filter(vec![Test::Property(self.key.clone(), Predicate::Within(read))]);
+        let seen = Traversal { operators: vec![seen] };
+        let view = View { vertices: seen.clone(), edges: seen, ..View::default() };
+        view.apply(&mut plan.root);
+        let mut adds = false;
+        plan.root.visit(&mut |traversal: &mut Traversal| {
+            for operator in &mut traversal.operators {
+                let (Operator::AddVertex { properties, .. } | Operator::AddEdge { properties, .. }) =
+                    operator
+                else {
+                    continue;
+                };
+                adds = true;
+                if let Some(write) = &self.write {
+                    // The last of a key counts: nobody writes elsewhere.
+                    let item = |name: &Name| By::Item(Item::from(&**name));
+                    properties.push((item(&self.key), item(write)));
+                }
+            }
+        });
+        if adds && self.write.is_none() {
+            return Err("PartitionStrategy: elements are added, and there is no writePartition".to_owned());
+        }
+        Ok(())
+    }
+}

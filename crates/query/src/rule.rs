@@ -8,13 +8,13 @@
 //! | `hop` | `outE().inV()` | `out()`, unless somebody asks for paths |
 //! | `degree` | `out()`, then `count()` | the sum of degrees: no list is read |
 //! | `parallel` | hops, then a count | parts of it on every thread, and their sum |
-//! | `merge` | `out().out()`, then a barrier | rows at one vertex merged between |
+//! | `bulk` | `out().out()`, then a barrier | rows at one vertex merged between |
 //!
 //! Most rules see one traversal at a time; [`improve`] applies them to all within a plan, the innermost first.
 
 mod degree;
 mod hop;
-mod merge;
+mod bulk;
 mod parallel;
 mod scan;
 mod slots;
@@ -35,7 +35,7 @@ const RULES: [Rule; 5] = [
     Rule { apply: unroll::apply, keeps_paths: true },
     Rule { apply: hop::apply, keeps_paths: false },
     Rule { apply: degree::apply, keeps_paths: false },
-    Rule { apply: merge::apply, keeps_paths: false },
+    Rule { apply: bulk::apply, keeps_paths: false },
 ];
 
 /// The plan after all rules.

@@ -26,7 +26,7 @@ impl Operator {
             Self::Edges(scan) => format!("E({}){}", scanned(scan), names.tests(&scan.tests)),
             Self::Inject { items, .. } => format!("inject({})", list(items.iter().map(item))),
             Self::Expand(expand) => expanded(expand),
-            Self::Merge => "rows at one vertex become one".to_owned(),
+            Self::Bulk => "rows at one vertex become one".to_owned(),
             Self::EdgeEnds(end) => {
                 let name = match end {
                     EdgeEnd::Source => "outV",
@@ -200,7 +200,7 @@ impl Operator {
             | Self::Edges(_)
             | Self::Inject { .. }
             | Self::Expand(_)
-            | Self::Merge
+            | Self::Bulk
             | Self::EdgeEnds(_)
             | Self::Properties { .. }
             | Self::Unfold

@@ -110,7 +110,7 @@ impl Asked {
             Operator::Inject { .. }
             | Operator::Expand(_)
             | Operator::EdgeEnds(EdgeEnd::Source | EdgeEnd::Target | EdgeEnd::Both)
-            | Operator::Merge
+            | Operator::Bulk
             | Operator::Properties { .. }
             | Operator::Unfold
             | Operator::Where { .. }

@@ -76,7 +76,7 @@ pub enum Operator {
     /// From vertices over their edges.
     Expand(Expand),
     /// The same, rows at one vertex merged: rules put it where a barrier waits for all anyway.
-    Merge,
+    Bulk,
     /// What a traversal makes of the rows, on several threads if there are many: a part of the result each.
     Parallel(Traversal),
     /// From edges to their ends.

@@ -111,7 +111,7 @@ impl Operator {
             | Self::Edges(_)
             | Self::Inject { .. }
             | Self::EdgeEnds(_)
-            | Self::Merge
+            | Self::Bulk
             | Self::Properties { .. }
             | Self::Unfold
             | Self::Filter(_)

@@ -9,7 +9,7 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
     // From the end: places before are not moved by what is put behind them.
     for end in (1..operators.len()).rev() {
         let Some(whole) = joined(&operators[end]) else { continue };
-        if whole == Operator::Merge && !forgets_order(&operators[end..]) {
+        if whole == Operator::Bulk && !forgets_order(&operators[end..]) {
             continue;
         }
         let first = end - operators[..end].iter().rev().take_while(|operator| is_alone(operator)).count();
@@ -28,7 +28,7 @@ fn joined(barrier: &Operator) -> Option<Operator> {
         Operator::Reduce(Reducer::Count | Reducer::SumOfCounts) => {
             Some(Operator::Reduce(Reducer::SumOfCounts))
         }
-        Operator::Reduce(Reducer::Min | Reducer::Max) | Operator::Merge => Some(barrier.clone()),
+        Operator::Reduce(Reducer::Min | Reducer::Max) | Operator::Bulk => Some(barrier.clone()),
         _ => None,
     }
 }
@@ -36,10 +36,10 @@ fn joined(barrier: &Operator) -> Option<Operator> {
 /// Whether what comes of all these doesn't depend on the order in which rows come: threads keep none.
 fn forgets_order(operators: &[Operator]) -> bool {
     let passes = |operator: &&Operator| {
-        is_alone(operator) || matches!(operator, Operator::Merge | Operator::Parallel(_))
+        is_alone(operator) || matches!(operator, Operator::Bulk | Operator::Parallel(_))
     };
     let barrier = operators.iter().find(|operator| !passes(operator));
-    barrier.is_some_and(|barrier| *barrier != Operator::Merge && joined(barrier).is_some())
+    barrier.is_some_and(|barrier| *barrier != Operator::Bulk && joined(barrier).is_some())
 }
 
 /// Whether it does with each row what it would do with it alone.
@@ -77,7 +77,7 @@ mod tests {
     fn hops_and_counts_are_run_in_parts() {
         let scan = || Operator::Vertices(Scan::default());
         let counts = || vec![hop(ExpandTo::Count), Operator::Reduce(Reducer::SumOfCounts)];
-        let neighbors = || vec![hop(ExpandTo::Neighbors), Operator::Merge];
+        let neighbors = || vec![hop(ExpandTo::Neighbors), Operator::Bulk];
         let mut operators = [vec![scan()], neighbors(), counts()].concat();
         apply(&mut operators);
         let part = |operators| Operator::Parallel(Traversal { operators });
@@ -86,7 +86,7 @@ mod tests {
             [
                 scan(),
                 part(neighbors()),
-                Operator::Merge,
+                Operator::Bulk,
                 part(counts()),
                 Operator::Reduce(Reducer::SumOfCounts)
             ]

@@ -14,7 +14,7 @@ use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map};
 use crate::step::{
-    barrier, bound, branch, chance, dedup, expand, filter, group, merge, order, parallel, repeat, scalar, side_effect, source,
+    barrier, bound, branch, bulk, chance, dedup, expand, filter, group, order, parallel, repeat, scalar, side_effect, source,
     tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
@@ -139,7 +139,7 @@ impl<'a> Builder<'a> {
                 let (edges, vertices) = (some(&expand.edges)?, some(&expand.vertices)?);
                 (Box::new(expand::Expansion::new(expand.clone(), edges, vertices)), true)
             }
-            Operator::Merge => (Box::new(merge::Merge::default()), false),
+            Operator::Bulk => (Box::new(bulk::Bulk::default()), false),
             Operator::Parallel(of) => {
                 let workers = (0..rayon::current_num_threads()).map(|_| self.pipeline(of));
                 (Box::new(parallel::Parallel::new(workers.collect::<Result<_>>()?)), false)

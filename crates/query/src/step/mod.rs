@@ -4,6 +4,7 @@ pub mod barrier;
 pub mod bound;
 pub mod branch;
 pub mod build;
+pub mod bulk;
 pub mod by;
 pub mod chance;
 pub mod dedup;
@@ -13,7 +14,7 @@ pub mod filter;
 pub mod group;
 pub mod look_up;
 pub mod map;
-pub mod merge;
+
 pub mod order;
 pub mod parallel;
 pub mod repeat;

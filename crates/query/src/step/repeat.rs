@@ -17,7 +17,7 @@ use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::step::bound::ROW_BYTES;
-use crate::step::merge::Merger;
+use crate::step::bulk::Merger;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
 use std::collections::{HashMap, VecDeque};

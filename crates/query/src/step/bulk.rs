@@ -191,13 +191,13 @@ impl Merger {
 
 /// Merges what comes until all has come: rules put it where a barrier waits for all of it anyway.
 #[derive(Default)]
-pub struct Merge {
+pub struct Bulk {
     merger: Merger,
     /// What is left of the merged rows, to be given in batches.
     merged: Option<(Batch, usize)>,
 }
 
-impl Step for Merge {
+impl Step for Bulk {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
         let Some(vertices) = Merger::takes(&batch) else { return Ok(Some(batch)) };

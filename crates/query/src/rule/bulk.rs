@@ -12,7 +12,7 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
         match &operators[at] {
             Operator::Reduce(_) | Operator::Group(_) | Operator::Order(_) => awaited = true,
             Operator::Expand(_) if awaited && follows_a_hop(&operators[..at]) => {
-                operators.insert(at, Operator::Merge);
+                operators.insert(at, Operator::Bulk);
             }
             operator => awaited &= is_blind(operator),
         }
@@ -39,7 +39,7 @@ fn is_blind(operator: &Operator) -> bool {
         | Operator::Properties { .. }
         | Operator::Unfold
         | Operator::Dedup { .. }
-        | Operator::Merge => true,
+        | Operator::Bulk => true,
         Operator::Map(function) => matches!(
             function,
             Function::Id | Function::Label | Function::Key | Function::Value | Function::Constant(_)
@@ -71,9 +71,9 @@ mod tests {
             [
                 Operator::Vertices(Scan::default()),
                 hop(),
-                Operator::Merge,
+                Operator::Bulk,
                 hop(),
-                Operator::Merge,
+                Operator::Bulk,
                 hop(),
                 count()
             ]

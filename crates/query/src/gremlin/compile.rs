@@ -16,6 +16,7 @@ mod branch;
 mod condition;
 mod gather;
 mod map;
+mod merge;
 mod scalar;
 mod walk;
 mod write;
@@ -43,6 +44,7 @@ pub fn compile(query: &Query) -> Result<Plan, TextError> {
         given: compiler.given,
         reads_paths: compiler.reads_paths,
         writes: compiler.writes,
+        once: argument::makes_uuids(&query.calls),
     };
     Ok(improve(plan))
 }

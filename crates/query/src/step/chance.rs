@@ -11,6 +11,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::{Value, ValueType};
 use std::f64::consts::TAU;
 use std::hash::{BuildHasher, RandomState};
+use uuid::{Builder, Uuid};
 
 /// Numbers by chance, others at each run.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,14 @@ impl Chance {
     pub fn draw(&mut self) -> f64 {
         self.drawn += 1;
         (self.random.hash_one(self.drawn) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// An identifier that nobody else has.
+    pub fn uuid(&mut self) -> Uuid {
+        self.drawn += 2;
+        let [high, low] = [self.drawn - 1, self.drawn].map(|drawn| self.random.hash_one(drawn));
+        let bits = u128::from(high) << 64 | u128::from(low);
+        Builder::from_random_bytes(bits.to_be_bytes()).into_uuid()
     }
 
     /// How long until something that comes `rate` times a second on average; never if it doesn't come.

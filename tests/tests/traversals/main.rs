@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod edge_ids;
+mod merge;
 mod modern;
+mod several;
 mod scalar;
 
 use evergraph::graph::budget::Unlimited;
 use evergraph::graph::cancel::CancelFlag;
-use evergraph::{Database, Result};
+use evergraph::{Database, Result, Transaction};
 use evergraph_query::execute::context::Graph;
 use evergraph_query::execute::limits::{Charge, QueryLimits};
 use evergraph_query::gremlin::bindings::Bindings;
@@ -27,6 +30,22 @@ fn gremlin(db: &Database, text: &str, batch_rows: usize) -> Result<Vec<Item>> {
         return db.transact(|transaction| run(&plan, Graph::Write(transaction.by_id()), charge())?.collect());
     }
     run(&plan, Graph::Read(&db.snapshot()), charge())?.collect()
+}
+
+/// What `text` gives within a transaction, which sees it and may write.
+fn run_in(transaction: &mut Transaction, text: &str) -> Result<Vec<Item>> {
+    let query = read(text, &ParseLimits::default(), &Bindings::new())?;
+    let plan = compile(&query).map_err(|error| error.within(text))?;
+    let charge = Charge::new(QueryLimits::default(), CancelFlag::default(), &Unlimited);
+    run(&plan, Graph::Write(transaction.by_id()), charge)?.collect()
+}
+
+/// What is said to who asks `text` of `db`.
+fn refused(db: &Database, text: &str) -> String {
+    match gremlin(db, text, 1024) {
+        Ok(items) => panic!("{text} gives {} results", items.len()),
+        Err(error) => error.to_string(),
+    }
 }
 
 /// The answers of `text` on `db`, as text: the same with batches of 1, 3 and 1,024 rows.

@@ -33,7 +33,8 @@ impl Traversal {
     /// Whether one of `operators` merges, and another one writes: a row's merge may find what the other wrote for a row before.
     #[must_use]
     pub fn merges_between_writes(operators: &[Operator]) -> bool {
-        operators.iter().any(|operator| matches!(operator, Operator::Merge(_)))
+        let is_merge = |operator: &Operator| matches!(operator, Operator::Merge(_));
+        operators.iter().any(|operator| operator.has(is_merge))
             && operators.iter().filter(|operator| operator.writes()).count() > 1
     }
 }
@@ -42,17 +43,21 @@ impl Operator {
     /// Whether it, or a traversal in it, writes to the graph.
     #[must_use]
     pub fn writes(&self) -> bool {
-        let is_write = |operator: &Self| {
+        self.has(|operator| {
             matches!(
                 operator,
                 Self::AddVertex { .. } | Self::AddEdge { .. } | Self::SetProperties(_) | Self::Merge(_) | Self::Drop
             )
-        };
-        let mut writes = is_write(self);
-        if !writes {
-            self.clone().visit(&mut |traversal| writes |= traversal.operators.iter().any(is_write));
+        })
+    }
+
+    /// Whether `is` is true of it, or of an operator in a traversal in it.
+    fn has(&self, is: impl Fn(&Self) -> bool) -> bool {
+        let mut has = is(self);
+        if !has {
+            self.clone().visit(&mut |traversal| has |= traversal.operators.iter().any(&is));
         }
-        writes
+        has
     }
 
     fn visit(&mut self, visitor: &mut impl FnMut(&mut Traversal)) {

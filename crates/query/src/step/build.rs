@@ -49,7 +49,7 @@ impl<'a> Builder<'a> {
     fn steps(&mut self, operators: &[Operator]) -> Result<Vec<Box<dyn Step>>> {
         let mut steps: Vec<Box<dyn Step>> = Vec::with_capacity(operators.len());
         // What a merge finds shows what other steps wrote for the rows before: they go through one by one.
-        let mut lockstep = Traversal::merges_between_writes(operators);
+        let mut lockstep = self.plan.writes && Traversal::merges_between_writes(operators);
         for operator in operators {
             if lockstep && operator.writes() {
                 steps.push(Box::new(branch::OneByOne::default()));

@@ -122,12 +122,13 @@ impl Merge {
         let Some(map) = &mut self.ends[end] else {
             return Err(Error::invalid(format!("option({token}) must be specified if it is used for {place}")));
         };
-        if let MergeMap::Of(of) = map
-            && let Some(Item::Vertex(vertex)) = of.of(row, cx)?.pop().flatten()
-        {
-            return Ok(vertex);
-        }
-        let wanted = map.describe(row, Merged::Vertices, Role::Wanted, cx)?;
+        let wanted = match map {
+            MergeMap::Literal(wanted) => wanted.clone(),
+            MergeMap::Of(of) => match of.of(row, cx)?.pop().flatten() {
+                Some(Item::Vertex(vertex)) => return Ok(vertex),
+                given => description(given, Merged::Vertices, Role::Wanted)?,
+            },
+        };
         let found = find_vertices(&wanted, cx)?;
         found.first().copied().ok_or_else(|| {
             Error::invalid(format!("Could not resolve vertex for option({token}): no vertex is as it says"))
@@ -172,32 +173,36 @@ impl MergeMap {
         role: Role,
         cx: &mut Context<'_>,
     ) -> Result<Description> {
-        let of = match self {
-            Self::Literal(description) => return Ok(description.clone()),
-            Self::Of(of) => of,
-        };
-        let entries: Vec<(Item, Item)> = match of.of(row, cx)?.pop().flatten() {
-            Some(Item::Map(map)) => map.entries().to_vec(),
-            Some(Item::Value(Value::Map(map))) => {
-                let entries = map.as_slice().iter().cloned();
-                entries.map(|(key, value)| (Item::Value(key), Item::Value(value))).collect()
-            }
-            Some(Item::Null) => Vec::new(),
-            Some(other) => {
-                let text = format!("{}() needs a map, and its traversal gives {}", kind.step(), other.kind());
-                return Err(Error::invalid(text));
-            }
-            None => {
-                let text = format!(
-                    "The provided traverser does not map to a value: {}() needs a map, and its traversal gives nothing",
-                    kind.step()
-                );
-                return Err(Error::invalid(text));
-            }
-        };
-        let entries = entries.into_iter().map(|(key, value)| (key, Given::Item(value)));
-        Description::of(entries, kind, role).map_err(Error::invalid)
+        match self {
+            Self::Literal(description) => Ok(description.clone()),
+            Self::Of(of) => description(of.of(row, cx)?.pop().flatten(), kind, role),
+        }
     }
+}
+
+/// What a map that a traversal gave says.
+fn description(given: Option<Item>, kind: Merged, role: Role) -> Result<Description> {
+    let entries: Vec<(Item, Item)> = match given {
+        Some(Item::Map(map)) => map.entries().to_vec(),
+        Some(Item::Value(Value::Map(map))) => {
+            let entries = map.as_slice().iter().cloned();
+            entries.map(|(key, value)| (Item::Value(key), Item::Value(value))).collect()
+        }
+        // Null says as little as an empty map.
+        Some(Item::Null) => Vec::new(),
+        Some(other) => {
+            let text = format!("{}() needs a map, and its traversal gives {}", kind.step(), other.kind());
+            return Err(Error::invalid(text));
+        }
+        None => {
+            return Err(Error::invalid(format!(
+                "The provided traverser does not map to a value: {}() needs a map, and its traversal gives nothing",
+                kind.step()
+            )));
+        }
+    };
+    let entries = entries.into_iter().map(|(key, value)| (key, Given::Item(value)));
+    Description::of(entries, kind, role).map_err(Error::invalid)
 }
 
 fn written(property: Described, cx: &mut Context<'_>) -> Result<Written> {

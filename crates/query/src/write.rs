@@ -3,7 +3,7 @@
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::transaction::Transaction;
-use evergraph_graph::value::Value;
+use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
 
 /// The writes of a transaction that somebody else begins and ends. Each is as [`Transaction`] says.
@@ -17,6 +17,8 @@ pub trait Writer: Send {
     fn edge_type(&mut self, name: &str) -> Result<TypeId>;
     /// The property key called `name`.
     fn key(&mut self, name: &str) -> Result<KeyId>;
+    /// Declares the type of a vertex property.
+    fn declare_vertex_property(&mut self, label: LabelId, key: KeyId, value_type: ValueType) -> Result<()>;
     /// Adds a vertex.
     fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId>;
     /// Deletes a vertex with its edges.
@@ -54,6 +56,7 @@ impl<T: Transaction + GraphView> Writer for T {
         fn label(&mut self, name: &str) -> Result<LabelId>;
         fn edge_type(&mut self, name: &str) -> Result<TypeId>;
         fn key(&mut self, name: &str) -> Result<KeyId>;
+        fn declare_vertex_property(&mut self, label: LabelId, key: KeyId, value_type: ValueType) -> Result<()>;
         fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId>;
         fn delete_vertex(&mut self, vertex: VertexId) -> Result<()>;
         fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()>;

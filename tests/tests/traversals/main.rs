@@ -3,17 +3,33 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod face;
+mod edge_ids;
+mod merge;
 mod modern;
+mod several;
 mod scalar;
 mod source;
 mod strategies;
 
 use evergraph::gremlin::query::Limits;
-use evergraph::{Database, Item, Result};
+use evergraph::{Database, Item, Result, Transaction};
 
 /// What `text` gives on `db`, in a transaction if it writes.
 fn gremlin(db: &Database, text: &str, batch_rows: usize) -> Result<Vec<Item>> {
     db.gremlin(text).limits(Limits { batch_rows, ..Limits::default() }).items()
+}
+
+/// What `text` gives within a transaction, which sees it and may write.
+fn run_in(transaction: &mut Transaction, text: &str) -> Result<Vec<Item>> {
+    transaction.gremlin(text).items()
+}
+
+/// What is said to who asks `text` of `db`.
+fn refused(db: &Database, text: &str) -> String {
+    match gremlin(db, text, 1024) {
+        Ok(items) => panic!("{text} gives {} results", items.len()),
+        Err(error) => error.to_string(),
+    }
 }
 
 /// The answers of `text` on `db`, as text: the same with batches of 1, 3 and 1,024 rows.

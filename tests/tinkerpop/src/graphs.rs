@@ -1,16 +1,15 @@
 //! Graphs: TinkerPop's graphs as databases in memory.
 //!
-//! A vertex's several values of one key become a list, as an import makes of them; meta-properties are left out. Ids are
-//! Evergraph's own.
+//! A key of which a vertex has several values is of type list for all of its label, as an import makes of them:
+//! Gremlin gives each element as a property. Meta-properties are left out. Ids are Evergraph's own.
 
 use crate::jar;
 use crate::names::Names;
 use evergraph::graph::value::collection::List;
 use evergraph::{Database, Error, Value, VertexId};
-use evergraph_formats::element::Edge;
-use evergraph_formats::element::Vertex;
+use evergraph_formats::element::{Edge, Vertex, VertexProperty};
 use evergraph_formats::graphson::stream::{StreamOptions, VertexStream};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -111,17 +110,18 @@ impl Graphs {
         let database = Database::in_memory()?;
         database.transact(|transaction| {
             let mut ids: HashMap<&Value, VertexId> = HashMap::new();
+            let several = several(&self.vertices[&given]);
             for (vertex, _) in &self.vertices[&given] {
-                let value = |values: &[evergraph_formats::element::VertexProperty]| match values {
-                    [only] => only.value.clone(),
+                let label = label_of(vertex);
+                let value = |key: &str, values: &[VertexProperty]| match values {
+                    [only] if !several.contains(&(label, key)) => only.value.clone(),
                     several => {
                         let values = several.iter().map(|property| property.value.clone()).collect();
                         Value::List(List::new(values).expect("values of a file are less deep than may be"))
                     }
                 };
                 let properties: Vec<(&str, Value)> =
-                    vertex.properties.iter().map(|(key, values)| (key.as_str(), value(values))).collect();
-                let label = vertex.labels.first().map_or("vertex", String::as_str);
+                    vertex.properties.iter().map(|(key, values)| (key.as_str(), value(key, values))).collect();
                 ids.insert(&vertex.id, transaction.add_vertex(label, &properties)?);
             }
             for edge in self.vertices[&given].iter().flat_map(|(_, edges)| edges) {
@@ -134,4 +134,17 @@ impl Graphs {
         let names = Arc::new(Names::of(&database.snapshot())?);
         Ok(Loaded { database, names })
     }
+}
+
+fn label_of(vertex: &Vertex) -> &str {
+    vertex.labels.first().map_or("vertex", String::as_str)
+}
+
+/// The keys of which a vertex has several values, with its label.
+fn several(vertices: &[(Vertex, Vec<Edge>)]) -> HashSet<(&str, &str)> {
+    let several = vertices.iter().flat_map(|(vertex, _)| {
+        let several = vertex.properties.iter().filter(|(_, values)| values.len() > 1);
+        several.map(|(key, _)| (label_of(vertex), key.as_str()))
+    });
+    several.collect()
 }

@@ -99,6 +99,22 @@ sees to it.
 What differs from TinkerPop's runner: ids are Evergraph's own, so that scenarios which choose ids fail; an element as a
 parameter is its id; several values of one key of a vertex become one list when a graph is loaded, and meta-properties are left
 out.
+
+## Several values of a key
+
+The type of a property says how many values of its key a vertex has. Of type `list` or `set`, each element is a property of its
+own: `values('k')` gives all, `has('k', v)` asks for any, `property(list, 'k', v)` adds one, and `property('k', v)` joins
+them as the type says; with a collection and no cardinality it replaces them all. Of any other type there is one value, and a
+list within a property of type `any` is that one value. A property without a type gets one by its first write: `list` or `set` from
+that cardinality, `any` from a collection that is one value. Properties of edges have one value, properties of properties
+aren't there.
+
+## Merging at the same time
+
+Two transactions that `mergeV` the same vertex at once: at the level *serializable* one of them fails with a conflict, and run
+again it finds what the other added. At the level *snapshot*, which is the default, neither sees the other's vertex, and both
+add one, unless a unique index is on one of the properties: then the second fails. `mergeE` is alike. A null in a map stands
+for a property that isn't there.
 ";
 
 /// The page `docs/gremlin.md`: sums, a table by step, and all that fail, with the reason.

@@ -16,6 +16,7 @@ mod branch;
 mod condition;
 mod gather;
 mod map;
+mod merge;
 mod scalar;
 mod strategy;
 mod walk;
@@ -46,6 +47,7 @@ pub fn compile(query: &Query) -> Result<Plan, TextError> {
         options: compiler.options,
         reads_paths: compiler.reads_paths,
         writes: compiler.writes,
+        once: argument::makes_uuids(&query.calls),
     };
     strategy::apply(compiler.strategies, &mut plan)?;
     Ok(improve(plan))

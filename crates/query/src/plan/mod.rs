@@ -5,6 +5,7 @@
 
 pub mod describe;
 mod liveness;
+pub mod merge;
 pub mod operator;
 pub mod predicate;
 pub mod scalar;

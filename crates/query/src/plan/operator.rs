@@ -1,5 +1,6 @@
 //! Operators: what a plan is made of.
 
+use crate::plan::merge::{Merge, NewProperty};
 use crate::plan::predicate::{Predicate, Quantifier};
 use crate::plan::scalar::Scalar;
 use crate::value::combine::Combine;
@@ -30,6 +31,8 @@ pub struct Plan {
     pub reads_paths: bool,
     /// Whether it writes to the graph.
     pub writes: bool,
+    /// Whether it holds what is new at each run, as `UUID()` is: another run needs another plan.
+    pub once: bool,
 }
 
 impl Plan {
@@ -193,8 +196,8 @@ pub enum Operator {
     AddVertex {
         /// Its label.
         label: By,
-        /// Its properties, by key.
-        properties: Vec<(By, By)>,
+        /// Its properties.
+        properties: Vec<NewProperty>,
     },
     /// Adds an edge for each.
     AddEdge {
@@ -204,11 +207,13 @@ pub enum Operator {
         from: By,
         /// Where it ends; at the traverser itself if nothing is said.
         to: By,
-        /// Its properties, by key.
-        properties: Vec<(By, By)>,
+        /// Its properties.
+        properties: Vec<NewProperty>,
     },
     /// Sets properties of each.
-    SetProperties(Vec<(By, By)>),
+    SetProperties(Vec<NewProperty>),
+    /// Finds what a map describes, or adds it, for each.
+    Merge(Box<Merge>),
     /// Deletes each.
     Drop,
 }
@@ -462,6 +467,8 @@ pub enum Function {
     Key,
     /// The value of a property or an entry.
     Value,
+    /// The element that a property belongs to.
+    Element,
     /// What these slots are: one alone, or a map of several by name; and what of each counts.
     Select {
         /// The slots or keys of a map.

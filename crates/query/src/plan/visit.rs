@@ -1,5 +1,6 @@
 //! Visiting all traversals within a plan.
 
+use crate::plan::merge::{MergeMap, NewProperty};
 use crate::plan::operator::{Ask, By, Chooser, Function, Group, GroupValue, Operator, Traversal};
 use crate::plan::scalar::Scalar;
 
@@ -25,9 +26,37 @@ impl Traversal {
             itself || operator.parts().iter().any(|(_, of)| of.gathers())
         })
     }
+
+    /// Whether one of `operators` merges, and another one writes: a row's merge may find what the other wrote for a row before.
+    #[must_use]
+    pub fn merges_between_writes(operators: &[Operator]) -> bool {
+        let is_merge = |operator: &Operator| matches!(operator, Operator::Merge(_));
+        operators.iter().any(|operator| operator.has(is_merge))
+            && operators.iter().filter(|operator| operator.writes()).count() > 1
+    }
 }
 
 impl Operator {
+    /// Whether it, or a traversal in it, writes to the graph.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.has(|operator| {
+            matches!(
+                operator,
+                Self::AddVertex { .. } | Self::AddEdge { .. } | Self::SetProperties(_) | Self::Merge(_) | Self::Drop
+            )
+        })
+    }
+
+    /// Whether `is` is true of it, or of an operator in a traversal in it.
+    fn has(&self, is: impl Fn(&Self) -> bool) -> bool {
+        let mut has = is(self);
+        if !has {
+            self.clone().visit(&mut |traversal| has |= traversal.operators.iter().any(&is));
+        }
+        has
+    }
+
     fn visit(&mut self, visitor: &mut impl FnMut(&mut Traversal)) {
         let mut all_by = |all: &mut Vec<By>| all.iter_mut().for_each(|by| by.visit(visitor));
         match self {
@@ -67,6 +96,7 @@ impl Operator {
                 | Function::Label
                 | Function::Key
                 | Function::Value
+                | Function::Element
                 | Function::Loops(_)
                 | Function::Local(_)
                 | Function::Column { .. }
@@ -100,13 +130,21 @@ impl Operator {
             }
             Self::AddVertex { label, properties } => {
                 label.visit(visitor);
-                visit_pairs(properties, visitor);
+                visit_properties(properties, visitor);
             }
             Self::AddEdge { edge_type, from, to, properties } => {
                 [edge_type, from, to].into_iter().for_each(|by| by.visit(visitor));
-                visit_pairs(properties, visitor);
+                visit_properties(properties, visitor);
             }
-            Self::SetProperties(properties) => visit_pairs(properties, visitor),
+            Self::SetProperties(properties) => visit_properties(properties, visitor),
+            Self::Merge(merge) => {
+                let options = [&mut merge.on_create, &mut merge.on_match].into_iter().chain(&mut merge.ends);
+                for map in [&mut merge.map].into_iter().chain(options.flatten()) {
+                    if let MergeMap::Of(by) = map {
+                        by.visit(visitor);
+                    }
+                }
+            }
             Self::Vertices(_)
             | Self::Edges(_)
             | Self::Inject { .. }
@@ -169,9 +207,9 @@ impl By {
     }
 }
 
-fn visit_pairs(pairs: &mut [(By, By)], visitor: &mut impl FnMut(&mut Traversal)) {
-    for (key, value) in pairs {
-        key.visit(visitor);
-        value.visit(visitor);
+fn visit_properties(properties: &mut [NewProperty], visitor: &mut impl FnMut(&mut Traversal)) {
+    for property in properties {
+        property.key.visit(visitor);
+        property.value.visit(visitor);
     }
 }

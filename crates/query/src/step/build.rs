@@ -7,6 +7,7 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::Profiled;
 use crate::explain::place;
+use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
@@ -14,7 +15,7 @@ use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map};
 use crate::step::{
-    barrier, bound, branch, bulk, chance, dedup, expand, filter, group, order, parallel, repeat, scalar, side_effect, source,
+    barrier, bound, branch, bulk, chance, dedup, expand, filter, group, merge, order, parallel, repeat, scalar, side_effect, source,
     tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
@@ -58,7 +59,13 @@ impl<'a> Builder<'a> {
 
     fn steps(&mut self, operators: &[Operator]) -> Result<Vec<Box<dyn Step>>> {
         let mut steps: Vec<Box<dyn Step>> = Vec::with_capacity(operators.len());
+        // What a merge finds shows what other steps wrote for the rows before: they go through one by one.
+        let mut lockstep = self.plan.writes && Traversal::merges_between_writes(operators);
         for operator in operators {
+            if lockstep && operator.writes() {
+                steps.push(Box::new(branch::OneByOne::default()));
+                lockstep = false;
+            }
             if let Operator::Local(of) | Operator::Child { of, .. } = operator
                 && of.gathers()
             {
@@ -197,21 +204,46 @@ impl<'a> Builder<'a> {
             Operator::Choose(choose) => (Box::new(self.choose(choose)?), false),
             Operator::Repeat(repeat) => (Box::new(self.repeat(repeat)?), false),
             Operator::AddVertex { label, properties } => {
-                (Box::new(write::AddVertex::new(self.by(label)?, self.pairs(properties)?)), true)
+                (Box::new(write::AddVertex::new(self.by(label)?, self.properties(properties)?)), true)
             }
             Operator::AddEdge { edge_type, from, to, properties } => {
                 let ends = [self.by(from)?, self.by(to)?];
-                (Box::new(write::AddEdge::new(self.by(edge_type)?, ends, self.pairs(properties)?)), true)
+                (Box::new(write::AddEdge::new(self.by(edge_type)?, ends, self.properties(properties)?)), true)
             }
             Operator::SetProperties(properties) => {
-                (Box::new(write::SetProperties(self.pairs(properties)?)), false)
+                (Box::new(write::SetProperties(self.properties(properties)?)), false)
             }
+            Operator::Merge(merge) => (Box::new(self.merge(merge)?), true),
             Operator::Drop => (Box::new(write::Drop), false),
         })
     }
 
-    fn pairs(&mut self, pairs: &[(By, By)]) -> Result<Vec<(Projection, Projection)>> {
-        pairs.iter().map(|(key, value)| Ok((self.by(key)?, self.by(value)?))).collect()
+    fn properties(&mut self, all: &[NewProperty]) -> Result<write::NewProperties> {
+        let one = |property: &NewProperty| {
+            Ok((self.by(&property.key)?, self.by(&property.value)?, property.cardinality))
+        };
+        Ok(write::NewProperties::new(all.iter().map(one).collect::<Result<_>>()?))
+    }
+
+    fn merge(&mut self, of: &Merge) -> Result<merge::Merge> {
+        let [source, target] = &of.ends;
+        Ok(merge::Merge::new(
+            of.kind,
+            self.merge_map(&of.map)?,
+            of.on_create.as_ref().map(|map| self.merge_map(map)).transpose()?,
+            of.on_match.as_ref().map(|map| self.merge_map(map)).transpose()?,
+            [
+                source.as_ref().map(|map| self.merge_map(map)).transpose()?,
+                target.as_ref().map(|map| self.merge_map(map)).transpose()?,
+            ],
+        ))
+    }
+
+    fn merge_map(&mut self, map: &MergeMap) -> Result<merge::MergeMap> {
+        Ok(match map {
+            MergeMap::Literal(description) => merge::MergeMap::Literal(description.clone()),
+            MergeMap::Of(by) => merge::MergeMap::Of(self.by(by)?),
+        })
     }
 
     fn group(&mut self, group: &plan::Group) -> Result<(Box<dyn Step>, bool)> {
@@ -271,6 +303,7 @@ impl<'a> Builder<'a> {
             plan::Function::Label => Function::Part(Projection::Token(Token::Label)),
             plan::Function::Key => Function::Part(Projection::Token(Token::Key)),
             plan::Function::Value => Function::Part(Projection::Token(Token::Value)),
+            plan::Function::Element => Function::Element,
             plan::Function::Select { names, by } => Function::Select(names.clone(), self.all_by(by)?),
             plan::Function::Path { by } => Function::Path(self.all_by(by)?),
             plan::Function::Project { names, by } => Function::Project(names.clone(), self.all_by(by)?),

@@ -6,7 +6,7 @@ use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::step::element;
 use crate::value::item::{Item, Token};
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use std::sync::Arc;
 
 /// What of a traverser counts, ready to be asked.
@@ -38,7 +38,15 @@ impl Projection {
             Self::Item(item) => return Ok(vec![Some(item.clone()); batch.len()]),
             Self::Slot(slot) => return Ok((0..batch.len()).map(|row| batch.slot(*slot, row)).collect()),
             Self::Token(token) => return tokens(&batch.current, *token, cx),
-            Self::Key(key) => element::values(&batch.current, key, cx)?,
+            Self::Key(key) => {
+                let (rows, column) = element::values(&batch.current, key, cx)?;
+                if rows.windows(2).any(|pair| pair[0] == pair[1]) {
+                    return Err(Error::invalid(format!(
+                        "Multiple properties exist for the provided key, use Vertex.properties({key})"
+                    )));
+                }
+                (rows, column)
+            }
             Self::Child(child) => child.first(batch, cx)?,
             Self::OrNull(by) => {
                 let found = by.of(batch, cx)?.into_iter();

@@ -11,6 +11,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::{Value, ValueType};
 use std::f64::consts::TAU;
 use std::hash::{BuildHasher, RandomState};
+use uuid::{Builder, Uuid};
 
 /// Numbers by chance: others at each run, or of a seed.
 ///
@@ -83,6 +84,14 @@ impl Chance {
     fn bits(state: &mut u64, count: u32) -> u64 {
         *state = state.wrapping_mul(Self::FACTOR).wrapping_add(0xB) & Self::MASK;
         *state >> (48 - count)
+    }
+
+    /// An identifier that nobody else has.
+    pub fn uuid(&mut self) -> Uuid {
+        self.drawn += 2;
+        let [high, low] = [self.drawn - 1, self.drawn].map(|drawn| self.random.hash_one(drawn));
+        let bits = u128::from(high) << 64 | u128::from(low);
+        Builder::from_random_bytes(bits.to_be_bytes()).into_uuid()
     }
 
     /// How long until something that comes `rate` times a second on average; never if it doesn't come.

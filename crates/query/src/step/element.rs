@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
 use crate::execute::context::Context;
+use crate::step::property::{each, may_be_several, several};
 use crate::value::item::{Item, Owner, Property};
 use evergraph_graph::column::Column as Stored;
 use evergraph_graph::error::Result;
@@ -71,7 +72,8 @@ pub fn labels(column: &Column, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
     column.items().map(label).collect()
 }
 
-/// The values of the property `key` of each element of `column`, or what each map has at it.
+/// The values of the property `key` of each element of `column`, or what each map has at it: several of a row where the schema
+/// says so.
 ///
 /// # Errors
 /// What reading may meet.
@@ -81,7 +83,11 @@ pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>,
         let Some(id) = id else { return Ok((Vec::new(), Column::of_items(Vec::new()))) };
         let mut stored = Stored::new(declared(&vertices, id, cx)?);
         cx.view().vertex_properties(&vertices, id, &mut stored)?;
-        return Ok(Column::of_stored(stored));
+        let (rows, column) = Column::of_stored(stored);
+        if may_be_several(&cx.catalogue(), id) {
+            return spread(&vertices, id, rows, &column, cx);
+        }
+        return Ok((rows, column));
     }
     if let Some(edges) = column.edges() {
         let Some(id) = id else { return Ok((Vec::new(), Column::of_items(Vec::new()))) };
@@ -91,12 +97,37 @@ pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>,
     }
     let (mut rows, mut found) = (Vec::new(), Vec::new());
     for (row, item) in (0_u32..).zip(column.items()) {
-        if let Some(value) = value(&item, key, id, cx.view())? {
-            rows.push(row);
+        if let (Item::Vertex(_), Some(_)) = (&item, id) {
+            let (_, values) = self::values(&Column::of_items(vec![item]), key, cx)?;
+            found.extend(values.items());
+        } else if let Some(value) = value(&item, key, id, cx.view())? {
             found.push(value);
         }
+        rows.resize(found.len(), row);
     }
     Ok((rows, Column::of_items(found)))
+}
+
+/// The values of `key` that `column` has of the vertices at `rows`: of vertices that may have several each one for itself.
+fn spread(
+    vertices: &[VertexId],
+    key: KeyId,
+    rows: Vec<u32>,
+    column: &Column,
+    cx: &Context<'_>,
+) -> Result<(Vec<u32>, Column)> {
+    let catalogue = cx.catalogue();
+    let mut labels = Vec::with_capacity(vertices.len());
+    cx.view().labels(vertices, &mut labels)?;
+    let (mut each_row, mut found) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+    for (row, item) in rows.into_iter().zip(column.items()) {
+        match (labels[row as usize].and_then(|label| several(&catalogue, label, key)), item) {
+            (Some(_), Item::Value(value)) => found.extend(each(value).into_iter().map(Item::Value)),
+            (_, item) => found.push(item),
+        }
+        each_row.resize(found.len(), row);
+    }
+    Ok((each_row, Column::of_items(found)))
 }
 
 /// The type that `key` has of the first vertex' label: a column of it turns into one of any type if the others differ.
@@ -108,11 +139,10 @@ fn declared(vertices: &[VertexId], key: KeyId, cx: &Context<'_>) -> Result<Value
     Ok(declared.unwrap_or(ValueType::Any))
 }
 
-/// The property `key` of one item, whose number is `id` if any element has it.
+/// The property `key` of one item that is no vertex, whose number is `id` if any element has it.
 fn value(item: &Item, key: &str, id: Option<KeyId>, view: &dyn GraphView) -> Result<Option<Item>> {
     let mut stored = Stored::new(ValueType::Any);
     match (item, id) {
-        (Item::Vertex(vertex), Some(id)) => view.vertex_properties(&[*vertex], id, &mut stored)?,
         (Item::Edge(edge), Some(id)) => view.edge_properties(&[*edge], id, &mut stored)?,
         (Item::Map(map), _) => return Ok(map.get_text(key).cloned()),
         (Item::Value(Value::Map(map)), _) => {
@@ -123,7 +153,8 @@ fn value(item: &Item, key: &str, id: Option<KeyId>, view: &dyn GraphView) -> Res
     Ok(stored.get(0).map(Item::Value))
 }
 
-/// The properties of each element of `column` with these `keys`, or all, by row; each element's by key.
+/// The properties of each element of `column` with these `keys`, or all, by row; each element's by key, those of one key side by
+/// side.
 ///
 /// # Errors
 /// What reading may meet.
@@ -144,10 +175,21 @@ pub fn properties(column: &Column, keys: &[Arc<str>], cx: &Context<'_>) -> Resul
             let place = wanted.iter().position(|other| other == key);
             (place, catalogue.key_name(*key))
         });
+        let label = match owner {
+            Owner::Vertex(vertex) => {
+                let mut label = Vec::new();
+                cx.view().labels(&[vertex], &mut label)?;
+                label.first().copied().flatten()
+            }
+            Owner::Edge(_) => None,
+        };
         for (key, value) in all {
-            rows.push(row);
-            found.push(Property { owner, key, value });
+            match label.and_then(|label| several(&catalogue, label, key)) {
+                Some(_) => found.extend(each(value).into_iter().map(|value| Property { owner, key, value })),
+                None => found.push(Property { owner, key, value }),
+            }
         }
+        rows.resize(found.len(), row);
     }
     Ok((rows, found))
 }

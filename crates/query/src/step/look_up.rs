@@ -257,6 +257,8 @@ fn fitting(items: &[Item], value_type: ValueType) -> Option<Vec<Value>> {
         let Item::Value(value) = item else { continue };
         match value_type {
             ValueType::Any | ValueType::BigInteger | ValueType::Decimal => return None,
+            // Its elements are asked for, and the index has it as a whole.
+            ValueType::List | ValueType::Set => return None,
             ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 => {
                 // A number with a fraction equals no whole one.
                 let whole = value.as_i64().or_else(|| {

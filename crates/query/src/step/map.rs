@@ -11,7 +11,7 @@ use crate::step::by::Projection;
 use crate::step::element;
 use crate::step::scalar::Scalar;
 use crate::step::side_effect;
-use crate::value::item::{Item, Token};
+use crate::value::item::{Item, Owner, Token};
 use crate::value::map::ItemMap;
 use crate::value::relation;
 use evergraph_graph::error::{Error, Result};
@@ -48,6 +48,8 @@ pub enum Function {
     Scalar(Scalar),
     /// An element as a map; of a vertex, what a traversal says is to be seen.
     ElementMap(MapShape, Vec<Projection>, Option<Child>),
+    /// The element that a property belongs to.
+    Element,
     /// Several of what counts of a traverser, by name.
     Project(Vec<Name>, Vec<Projection>),
 }
@@ -85,6 +87,15 @@ impl Function {
                 let loops = cx.loops.iter().rev().nth(*out).copied().unwrap_or(0);
                 Ok(vec![Some(Item::from(loops as i32)); batch.len()])
             }
+            Self::Element => each(&mut |item| {
+                Ok(match item {
+                    Item::Property(property) => Some(match property.owner {
+                        Owner::Vertex(vertex) => Item::Vertex(vertex),
+                        Owner::Edge(edge) => Item::Edge(edge),
+                    }),
+                    _ => None,
+                })
+            }),
             Self::Reduce(reducer) => each(&mut |item| reduce(item, reducer)),
             Self::Column(keys) => each(&mut |item| column(&item, *keys).map(Some)),
             Self::Range(skip, limit) => {
@@ -384,10 +395,12 @@ fn element_map(
     }
     let catalogue = cx.catalogue();
     let lists = shape.lists && matches!(item, Item::Vertex(_));
-    for property in found {
-        let key = Item::from(&*catalogue.key_name(property.key));
-        let value = Item::Value(property.value);
-        let value = if lists { Item::List([value].into()) } else { value };
+    for properties in found.chunk_by(|one, next| one.key == next.key) {
+        let key = Item::from(&*catalogue.key_name(properties[0].key));
+        let mut values = properties.iter().map(|property| Item::Value(property.value.clone()));
+        // A map with one value of each key has the last of several, as TinkerPop's.
+        let value = if lists { Some(Item::List(values.collect())) } else { values.next_back() };
+        let Some(value) = value else { continue };
         let value = match by.first_mut() {
             None => Some(value),
             Some(by) => by.of(&Batch::new(Column::of_items(vec![value]), vec![0]), cx)?.pop().flatten(),

@@ -14,9 +14,10 @@ pub mod filter;
 pub mod group;
 pub mod look_up;
 pub mod map;
-
+pub mod merge;
 pub mod order;
 pub mod parallel;
+pub mod property;
 pub mod repeat;
 pub mod scalar;
 pub mod side_effect;

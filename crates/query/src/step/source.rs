@@ -142,6 +142,55 @@ impl Step for Edges {
     }
 }
 
+/// The vertices that `scan` names, as they are now.
+///
+/// # Errors
+/// What reading may meet; `limit`.
+pub fn find_vertices(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
+    let labels = labels(&scan.tests, |name| cx.catalogue().label(name));
+    let all = match &scan.ids {
+        Some(ids) => live_vertices(ids, cx)?,
+        None => match look_up::vertices(&scan.tests, labels.as_deref(), cx)? {
+            Some(found) => found,
+            None => all_vertices(labels.as_deref(), cx)?,
+        },
+    };
+    let mut passing = Vec::new();
+    for some in all.chunks(SCANNED) {
+        cx.charge.check()?;
+        let batch = Batch::new(Column::new(Data::Vertices(some.to_vec())), vec![0; some.len()]);
+        passing.extend(passes(batch, &scan.tests, cx)?.current.vertices().unwrap_or_default());
+    }
+    Ok(passing)
+}
+
+/// As [`find_vertices`], of edges.
+///
+/// # Errors
+/// What reading may meet; `limit`.
+pub fn find_edges(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
+    let types = labels(&scan.tests, |name| cx.catalogue().edge_type(name));
+    let all = match &scan.ids {
+        Some(ids) => live_edges(ids, cx)?,
+        None => all_edges(types.as_deref(), cx)?,
+    };
+    passing_edges(all, &scan.tests, cx)
+}
+
+/// Those of `edges` of which all `tests` hold.
+///
+/// # Errors
+/// What reading may meet; `limit`.
+pub fn passing_edges(edges: Vec<EdgeId>, tests: &[Test], cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
+    let mut passing = Vec::new();
+    for some in edges.chunks(SCANNED) {
+        cx.charge.check()?;
+        let batch = Batch::new(Column::new(Data::Edges(some.to_vec())), vec![0; some.len()]);
+        passing.extend(passes(batch, tests, cx)?.current.edges().unwrap_or_default());
+    }
+    Ok(passing)
+}
+
 /// All vertices that there are now: a scan that goes on while its query writes would meet what that added.
 fn all_vertices(labels: Option<&[LabelId]>, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
     let (mut all, mut cursor) = (Vec::new(), VertexCursor::default());
@@ -180,7 +229,10 @@ pub(crate) fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>
 }
 
 /// The vertices of `ids` that are there, in their order.
-fn live_vertices(ids: &[Item], cx: &Context<'_>) -> Result<Vec<VertexId>> {
+///
+/// # Errors
+/// `invalid` for what is no id; what reading may meet.
+pub fn live_vertices(ids: &[Item], cx: &Context<'_>) -> Result<Vec<VertexId>> {
     let vertices = ids.iter().map(vertex_of_id).collect::<Result<Vec<_>>>()?;
     let vertices: Vec<VertexId> = vertices.into_iter().flatten().collect();
     let mut labels: Vec<Option<LabelId>> = Vec::new();

@@ -5,19 +5,29 @@ use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::step::by::Projection;
+use crate::plan::merge::{Cardinality, checked_key, checked_label};
+use crate::step::property::{Written, drop_of_vertex, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
+use crate::step::source::live_vertices;
 use crate::value::item::{Item, Owner};
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{KeyId, VertexId};
-use evergraph_graph::value::Value;
-
-/// Keys and values of a row's properties, ready to be written.
-type Properties = Vec<(KeyId, Value)>;
+use evergraph_graph::id::VertexId;
 
 /// The label of a vertex that was given none, as TinkerPop has it.
 pub const DEFAULT_LABEL: &str = "vertex";
 
+/// The type of an edge that a merge was given none for, as TinkerPop has it.
+pub const DEFAULT_EDGE_LABEL: &str = "edge";
+
+/// What is said to who chooses an id.
+pub const NO_OWN_IDS: &str =
+    "Vertex does not support user supplied identifiers: Evergraph chooses T.id itself, use a property with a unique index";
+
+/// What is said to who gives a property properties.
+pub const NO_META_PROPERTIES: &str =
+    "a property of a property (meta-property) isn't supported: properties hold values alone";
+
 /// The rows of `batch`, each as often as it stands for traversers: writes happen for each.
-fn unbulked(batch: Batch) -> Batch {
+pub(super) fn unbulked(batch: Batch) -> Batch {
     if batch.bulk.is_none() {
         return batch;
     }
@@ -30,53 +40,45 @@ fn unbulked(batch: Batch) -> Batch {
     all
 }
 
-/// What is written of each row's properties; a row that has no value for a key hasn't that property.
-fn properties(
-    batch: &Batch,
-    pairs: &mut [(Projection, Projection)],
-    cx: &mut Context<'_>,
-) -> Result<Vec<Properties>> {
-    let mut all: Vec<Properties> = vec![Vec::new(); batch.len()];
-    for (key, value) in pairs {
-        let (keys, values) = (key.of(batch, cx)?, value.of(batch, cx)?);
-        for (row, (key, value)) in keys.into_iter().zip(values).enumerate() {
-            let Some(value) = value else { continue };
-            let name = text(key, "the key of a property")?;
-            let id = cx.writer()?.key(&name)?;
-            match value {
-                // Null is no value that a graph holds.
-                Item::Null => all[row].retain(|(other, _)| *other != id),
-                value => {
-                    all[row].retain(|(other, _)| *other != id);
-                    all[row].push((id, stored(value)?));
-                }
+/// Keys and values of properties, ready to be asked.
+pub struct NewProperties(Vec<(Projection, Projection, Option<Cardinality>)>);
+
+impl NewProperties {
+    /// Each with its key, its value, and how it joins others.
+    #[must_use]
+    pub fn new(all: Vec<(Projection, Projection, Option<Cardinality>)>) -> Self {
+        Self(all)
+    }
+
+    /// What is written of each row's properties; a row that has no value for a key isn't changed there.
+    fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Vec<Written>>> {
+        let mut all: Vec<Vec<Written>> = vec![Vec::new(); batch.len()];
+        for property in &mut self.0 {
+            for (row, written) in all.iter_mut().zip(Self::of_one(property, batch, cx)?) {
+                row.extend(written);
             }
         }
+        Ok(all)
     }
-    Ok(all)
-}
 
-/// The value that a graph can hold.
-fn stored(item: Item) -> Result<Value> {
-    let too_deep =
-        |error: evergraph_graph::value::collection::TooDeepError| Error::invalid(error.to_string());
-    let all = |items: &[Item]| items.iter().cloned().map(stored).collect::<Result<Vec<Value>>>();
-    Ok(match item {
-        Item::Value(value) => value,
-        Item::List(items) => {
-            Value::List(evergraph_graph::value::collection::List::new(all(&items)?).map_err(too_deep)?)
+    fn of_one(
+        (key, value, cardinality): &mut (Projection, Projection, Option<Cardinality>),
+        batch: &Batch,
+        cx: &mut Context<'_>,
+    ) -> Result<Vec<Option<Written>>> {
+        let (keys, values) = (key.of(batch, cx)?, value.of(batch, cx)?);
+        let mut all = Vec::with_capacity(batch.len());
+        for (key, value) in keys.into_iter().zip(values) {
+            let Some(value) = value else {
+                all.push(None);
+                continue;
+            };
+            let name = text(key, "the key of a property")?;
+            let key = cx.writer()?.key(checked_key(&name).map_err(Error::invalid)?)?;
+            all.push(Some(Written { key, value, cardinality: *cardinality }));
         }
-        Item::Set(items) => {
-            Value::Set(evergraph_graph::value::collection::Set::new(all(&items)?).map_err(too_deep)?)
-        }
-        Item::Map(map) => {
-            let entries = map.entries().iter().cloned();
-            let entries =
-                entries.map(|(key, value)| Ok((stored(key)?, stored(value)?))).collect::<Result<_>>()?;
-            Value::Map(evergraph_graph::value::collection::Map::new(entries).map_err(too_deep)?)
-        }
-        other => return Err(Error::invalid(format!("a property holds a value, not {}", other.kind()))),
-    })
+        Ok(all)
+    }
 }
 
 fn text(item: Option<Item>, what: &str) -> Result<String> {
@@ -92,13 +94,13 @@ fn text(item: Option<Item>, what: &str) -> Result<String> {
 /// Adds a vertex for each row.
 pub struct AddVertex {
     label: Projection,
-    properties: Vec<(Projection, Projection)>,
+    properties: NewProperties,
 }
 
 impl AddVertex {
     /// With this label and these properties.
     #[must_use]
-    pub fn new(label: Projection, properties: Vec<(Projection, Projection)>) -> Self {
+    pub fn new(label: Projection, properties: NewProperties) -> Self {
         Self { label, properties }
     }
 }
@@ -107,13 +109,13 @@ impl Step for AddVertex {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take().map(unbulked) else { return Ok(None) };
         let labels = self.label.of(&batch, cx)?;
-        let properties = properties(&batch, &mut self.properties, cx)?;
+        let properties = self.properties.of(&batch, cx)?;
         let mut added = Vec::with_capacity(batch.len());
         for (label, properties) in labels.into_iter().zip(properties) {
             let label = text(label, "the label of a vertex")?;
-            let writer = cx.writer()?;
-            let label = writer.label(&label)?;
-            added.push(writer.add_vertex(label, &properties)?);
+            let label = cx.writer()?.label(checked_label(&label).map_err(Error::invalid)?)?;
+            let properties = of_new_vertex(label, properties, cx)?;
+            added.push(cx.writer()?.add_vertex(label, &properties)?);
         }
         Ok(Some(batch.follow(&Rows::All, Column::new(Data::Vertices(added)))))
     }
@@ -123,7 +125,7 @@ impl Step for AddVertex {
 pub struct AddEdge {
     edge_type: Projection,
     ends: [Projection; 2],
-    properties: Vec<(Projection, Projection)>,
+    properties: NewProperties,
 }
 
 impl AddEdge {
@@ -132,7 +134,7 @@ impl AddEdge {
     pub fn new(
         edge_type: Projection,
         ends: [Projection; 2],
-        properties: Vec<(Projection, Projection)>,
+        properties: NewProperties,
     ) -> Self {
         Self { edge_type, ends, properties }
     }
@@ -144,46 +146,54 @@ impl Step for AddEdge {
         let types = self.edge_type.of(&batch, cx)?;
         let [from, to] = &mut self.ends;
         let (sources, targets) = (from.of(&batch, cx)?, to.of(&batch, cx)?);
-        let properties = properties(&batch, &mut self.properties, cx)?;
+        let properties = self.properties.of(&batch, cx)?;
         let mut added = Vec::with_capacity(batch.len());
-        for (row, edge_type) in types.into_iter().enumerate() {
-            let edge_type = text(edge_type, "the label of an edge")?;
-            let (source, target) = (end(&sources[row], "from()")?, end(&targets[row], "to()")?);
-            let writer = cx.writer()?;
-            let edge_type = writer.edge_type(&edge_type)?;
-            added.push(writer.add_edge(source, edge_type, target, &properties[row])?);
+        for (row, (edge_type, properties)) in types.into_iter().zip(properties).enumerate() {
+            let name = text(edge_type, "the label of an edge")?;
+            let source = end(&sources[row], &name, "from", cx)?;
+            let target = end(&targets[row], &name, "to", cx)?;
+            let edge_type = cx.writer()?.edge_type(checked_label(&name).map_err(Error::invalid)?)?;
+            let properties = of_new_edge(properties, cx)?;
+            added.push(cx.writer()?.add_edge(source, edge_type, target, &properties)?);
         }
         Ok(Some(batch.follow(&Rows::All, Column::new(Data::Edges(added)))))
     }
 }
 
-fn end(item: &Option<Item>, which: &str) -> Result<VertexId> {
-    item.as_ref().and_then(Item::as_vertex).ok_or_else(|| {
-        let met = item.as_ref().map_or_else(|| "nothing".to_owned(), Item::kind);
-        Error::invalid(format!("the {which} of addE() must be a vertex, and is {met}"))
+/// The vertex at an end of a new edge: it itself, or its id.
+fn end(item: &Option<Item>, label: &str, which: &str, cx: &Context<'_>) -> Result<VertexId> {
+    let found = match item {
+        Some(item @ (Item::Vertex(_) | Item::Value(_))) => live_vertices(std::slice::from_ref(item), cx)?,
+        _ => Vec::new(),
+    };
+    found.first().copied().ok_or_else(|| {
+        let met = match item {
+            None => "nothing".to_owned(),
+            Some(Item::Value(value)) => value.to_string(),
+            Some(item) => item.kind(),
+        };
+        Error::invalid(format!(
+            "The value given to addE({label}).{which}() must resolve to a Vertex or the ID of a Vertex present in the \
+             graph, and is {met}"
+        ))
     })
 }
 
 /// Sets properties of each row.
-pub struct SetProperties(pub Vec<(Projection, Projection)>);
+pub struct SetProperties(pub NewProperties);
 
 impl Step for SetProperties {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
-        for (key, value) in &mut self.0 {
-            let (keys, values) = (key.of(&batch, cx)?, value.of(&batch, cx)?);
-            for ((item, key), value) in batch.current.items().zip(keys).zip(values) {
-                let Some(value) = value else { continue };
-                let name = text(key, "the key of a property")?;
-                let writer = cx.writer()?;
-                let id = writer.key(&name)?;
-                let value = match value {
-                    Item::Null => None,
-                    value => Some(stored(value)?),
-                };
+        for property in &mut self.0.0 {
+            // One key after the other: what a traversal says of the next may depend on the one before.
+            let written = NewProperties::of_one(property, &batch, cx)?;
+            for (item, written) in batch.current.items().zip(written) {
+                let Some(written) = written else { continue };
                 match item {
-                    Item::Vertex(vertex) => writer.set_vertex_property(vertex, id, value)?,
-                    Item::Edge(edge) => writer.set_edge_property(edge, id, value)?,
+                    Item::Vertex(vertex) => set_of_vertex(vertex, written, cx)?,
+                    Item::Edge(edge) => set_of_edge(edge, written, cx)?,
+                    Item::Property(_) => return Err(Error::invalid(NO_META_PROPERTIES)),
                     other => {
                         let text = format!(
                             "property() sets properties of vertices and edges, and met {}",
@@ -222,10 +232,9 @@ impl Step for Drop {
                     }
                 }
                 Item::Property(property) => {
-                    let writer = cx.writer()?;
                     match property.owner {
-                        Owner::Vertex(vertex) => writer.set_vertex_property(vertex, property.key, None)?,
-                        Owner::Edge(edge) => writer.set_edge_property(edge, property.key, None)?,
+                        Owner::Vertex(vertex) => drop_of_vertex(vertex, property.key, &property.value, cx)?,
+                        Owner::Edge(edge) => cx.writer()?.set_edge_property(edge, property.key, None)?,
                     }
                 }
                 other => {

@@ -6,6 +6,7 @@ use crate::gremlin::token::{Column, Direction, Operator as Operators, Scope, T, 
 use crate::plan::operator::{self as plan, By, Name, Operator, Traversal};
 use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
 use crate::value::combine::Combine;
+use crate::step::chance::Chance;
 use crate::value::item::{self, Item};
 use crate::value::number::Arithmetic;
 use crate::value::types::ItemType;
@@ -42,11 +43,28 @@ pub(super) fn item(argument: &Argument) -> Compiled<Item> {
         }
         ArgumentKind::Token(Token::T(token)) => Item::Token(token_of(*token)),
         ArgumentKind::Token(Token::Direction(direction)) => Item::Direction(direction_of(*direction)),
+        ArgumentKind::NewUuid => Item::from(Chance::default().uuid()),
         ArgumentKind::Variable(name) => {
             return Err(wrong(argument.span, format!("the variable {name} has no value")));
         }
         _ => return Err(wrong(argument.span, "a value is needed here, and this isn't one")),
     })
+}
+
+/// Whether `UUID()` stands somewhere in these calls.
+pub(super) fn makes_uuids(calls: &[Call]) -> bool {
+    fn makes(argument: &Argument) -> bool {
+        match &argument.kind {
+            ArgumentKind::NewUuid => true,
+            ArgumentKind::List(all) | ArgumentKind::Set(all) => all.iter().any(makes),
+            ArgumentKind::Map(entries) => entries.iter().any(|(key, value)| makes(key) || makes(value)),
+            ArgumentKind::WithCardinality(_, value) => makes(value),
+            ArgumentKind::Traversal(calls) => makes_uuids(calls),
+            ArgumentKind::Predicate(predicate) => predicate.arguments.iter().any(makes),
+            _ => false,
+        }
+    }
+    calls.iter().any(|call| call.arguments.iter().any(makes))
 }
 
 pub(super) fn token_of(token: T) -> item::Token {

@@ -19,6 +19,7 @@ impl Compiler {
             "label" => Function::Label,
             "key" => Function::Key,
             "value" => Function::Value,
+            "element" => Function::Element,
             "constant" => Function::Constant(item(&arguments[0])?),
             "loops" => Function::Loops(arguments.first().map(name).transpose()?),
             "path" => {

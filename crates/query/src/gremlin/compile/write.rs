@@ -1,11 +1,12 @@
-//! `addV`, `addE`, `property`, `drop`: what changes the graph.
+//! `addV`, `addE`, `property`, `mergeV`, `mergeE`, `drop`: what changes the graph.
 
 use super::argument::item;
 use super::{Calls, Compiled, Compiler, not_yet, wrong};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
-use crate::gremlin::token::{Cardinality, Token};
-use crate::plan::operator::{By, Operator, Scan, Traversal};
-use crate::step::write::DEFAULT_LABEL;
+use crate::gremlin::token::{Cardinality, T, Token};
+use crate::plan::merge::{self as plan, NewProperty};
+use crate::plan::operator::{By, Function, Operator, Pop, Scan, Selected, Traversal};
+use crate::step::write::{DEFAULT_LABEL, NO_META_PROPERTIES, NO_OWN_IDS};
 use crate::value::item::Item;
 
 impl Compiler {
@@ -17,14 +18,13 @@ impl Compiler {
     ) -> Compiled<bool> {
         let operator = match &*call.name {
             "addV" => {
-                let label = match call.arguments.first() {
-                    Some(label) => self.value(label)?,
-                    None => By::Item(Item::from(DEFAULT_LABEL)),
-                };
-                Operator::AddVertex { label, properties: self.properties(calls)? }
+                let label = call.arguments.first().map(|label| self.value(label)).transpose()?;
+                let written = self.properties(calls)?;
+                let label = written.label.or(label).unwrap_or_else(|| By::Item(Item::from(DEFAULT_LABEL)));
+                Operator::AddVertex { label, properties: written.properties }
             }
             "addE" => {
-                let edge_type = self.value(&call.arguments[0])?;
+                let mut edge_type = self.value(&call.arguments[0])?;
                 let (mut from, mut to, mut properties) = (None, None, Vec::new());
                 loop {
                     if let Some(call) = calls.next_if("from") {
@@ -32,11 +32,13 @@ impl Compiler {
                     } else if let Some(call) = calls.next_if("to") {
                         to = Some(self.end(call)?);
                     } else {
+                        let before = calls.at;
                         let more = self.properties(calls)?;
-                        if more.is_empty() {
+                        if calls.at == before {
                             break;
                         }
-                        properties.extend(more);
+                        edge_type = more.label.unwrap_or(edge_type);
+                        properties.extend(more.properties);
                     }
                 }
                 let [from, to] = [from, to].map(|end| end.unwrap_or(By::Itself));
@@ -44,10 +46,14 @@ impl Compiler {
             }
             "property" => {
                 // The one that was read already, and those that follow.
-                let mut properties = self.property(call)?;
-                properties.extend(self.properties(calls)?);
-                Operator::SetProperties(properties)
+                calls.at -= 1;
+                let written = self.properties(calls)?;
+                if written.label.is_some() {
+                    return Err(wrong(call.span, "T.label is immutable on existing elements"));
+                }
+                Operator::SetProperties(written.properties)
             }
+            "mergeV" | "mergeE" => Operator::Merge(Box::new(self.merge(call, calls)?)),
             "drop" => Operator::Drop,
             _ => return Ok(false),
         };
@@ -56,56 +62,108 @@ impl Compiler {
         Ok(true)
     }
 
-    /// The `property()` calls that follow.
-    fn properties(&mut self, calls: &mut Calls<'_>) -> Compiled<Vec<(By, By)>> {
-        let mut all = Vec::new();
-        while let Some(call) = calls.next_if("property") {
-            all.extend(self.property(call)?);
+    /// What the `property()` calls that follow say. What `with()` sets there is for other graphs.
+    fn properties(&mut self, calls: &mut Calls<'_>) -> Compiled<Written> {
+        let mut written = Written::default();
+        loop {
+            if let Some(call) = calls.next_if("property") {
+                self.property(call, &mut written)?;
+            } else if calls.next_if("with").is_none() {
+                return Ok(written);
+            }
         }
-        Ok(all)
     }
 
-    fn property(&mut self, call: &Call) -> Compiled<Vec<(By, By)>> {
+    fn property(&mut self, call: &Call, written: &mut Written) -> Compiled<()> {
         let mut arguments = call.arguments.as_slice();
-        if let Some(ArgumentKind::Token(Token::Cardinality(cardinality))) =
-            arguments.first().map(|first| &first.kind)
-        {
-            if *cardinality != Cardinality::Single {
-                return Err(not_yet(call));
-            }
-            arguments = &arguments[1..];
+        let mut cardinality = None;
+        if let [Argument { kind: ArgumentKind::Token(Token::Cardinality(given)), .. }, rest @ ..] = arguments {
+            (cardinality, arguments) = (Some(*given), rest);
         }
         match arguments {
+            [Argument { kind: ArgumentKind::Null, .. }] => {}
             [Argument { kind: ArgumentKind::Map(entries), .. }] => {
-                entries.iter().map(|(key, value)| Ok((self.value(key)?, self.value(value)?))).collect()
+                for (key, value) in entries {
+                    self.entry(key, value, cardinality, written)?;
+                }
             }
-            [Argument { kind: ArgumentKind::Token(_), .. }, ..] => Err(not_yet(call)),
-            [key, value] => Ok(vec![(self.value(key)?, self.value(value)?)]),
-            _ => Err(not_yet(call)),
+            [key, value] => self.entry(key, value, cardinality, written)?,
+            [_, _, meta, ..] => {
+                return Err(wrong(meta.span, NO_META_PROPERTIES));
+            }
+            _ => return Err(not_yet(call)),
         }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        key: &Argument,
+        value: &Argument,
+        cardinality: Option<Cardinality>,
+        written: &mut Written,
+    ) -> Compiled<()> {
+        match &key.kind {
+            ArgumentKind::Token(Token::T(T::Label)) => {
+                written.label = Some(self.value(value)?);
+                return Ok(());
+            }
+            ArgumentKind::Token(Token::T(T::Id)) => return Err(wrong(key.span, NO_OWN_IDS)),
+            ArgumentKind::Token(_) => return Err(wrong(key.span, "a property is called by a text")),
+            _ => {}
+        }
+        let (cardinality, value) = match &value.kind {
+            ArgumentKind::WithCardinality(own, value) => (Some(*own), &**value),
+            _ => (cardinality, value),
+        };
+        let (key, value) = (self.value(key)?, self.value(value)?);
+        written.properties.push(NewProperty { key, value, cardinality: cardinality.map(cardinality_of) });
+        Ok(())
     }
 
     /// A value, or the first that a traversal gives.
     pub(super) fn value(&mut self, argument: &Argument) -> Compiled<By> {
         match &argument.kind {
             ArgumentKind::Traversal(calls) => Ok(By::Child(self.traversal(calls)?)),
-            ArgumentKind::WithCardinality(Cardinality::Single, value) => self.value(value),
             _ => item(argument).map(By::Item),
         }
     }
 
-    /// An end of an edge: a name, a traversal, a vertex or its id.
+    /// An end of an edge: the name of a label or a side effect, a traversal, a vertex or its id.
     fn end(&mut self, call: &Call) -> Compiled<By> {
         let [argument] = call.arguments.as_slice() else {
             return Err(wrong(call.span, format!("{}() needs a vertex", call.name)));
         };
         Ok(match (&argument.kind, argument.kind.as_str()) {
             (ArgumentKind::Traversal(calls), _) => By::Child(self.traversal(calls)?),
-            (_, Some(label)) => By::Slot(self.slot(label)),
+            (_, Some(name)) => match self.known_side_effect(name) {
+                Some(number) => By::Child(Traversal { operators: vec![Self::of_side_effect(name, number)] }),
+                None => By::Slot(self.slot(name)),
+            },
             _ => {
                 let scan = Scan { ids: Some(vec![item(argument)?]), tests: Vec::new() };
                 By::Child(Traversal { operators: vec![Operator::Vertices(scan)] })
             }
         })
+    }
+
+    fn of_side_effect(name: &str, number: usize) -> Operator {
+        let selected = Selected { name: name.into(), slot: None, side_effect: Some(number), pop: Pop::Last };
+        Operator::Map(Function::Select { names: vec![selected], by: Vec::new() })
+    }
+}
+
+/// What `property()` calls say.
+#[derive(Default)]
+struct Written {
+    properties: Vec<NewProperty>,
+    label: Option<By>,
+}
+
+pub(super) fn cardinality_of(cardinality: Cardinality) -> plan::Cardinality {
+    match cardinality {
+        Cardinality::Single => plan::Cardinality::Single,
+        Cardinality::List => plan::Cardinality::List,
+        Cardinality::Set => plan::Cardinality::Set,
     }
 }

@@ -16,6 +16,7 @@ mod branch;
 mod condition;
 mod gather;
 mod map;
+mod pattern;
 mod scalar;
 mod walk;
 mod write;

@@ -4,6 +4,7 @@
 //! the text it came from, and could be sent to where the data is.
 
 pub mod operator;
+pub mod pattern;
 pub mod predicate;
 pub mod scalar;
 mod visit;

@@ -1,5 +1,6 @@
 //! Operators: what a plan is made of.
 
+use crate::plan::pattern::Match;
 use crate::plan::predicate::{Predicate, Quantifier};
 use crate::plan::scalar::Scalar;
 use crate::value::item::{Item, Token};
@@ -159,6 +160,8 @@ pub enum Operator {
     SideEffect(Traversal),
     /// Runs a traversal again and again.
     Repeat(Box<Repeat>),
+    /// All ways to fulfil patterns.
+    Match(Match),
     /// Adds a vertex for each.
     AddVertex {
         /// Its label.

@@ -93,6 +93,10 @@ impl Operator {
                     }
                 }
             }
+            Self::Match(matched) => {
+                let mut of = |of: &mut Traversal| of.visit(visitor);
+                matched.patterns.iter_mut().for_each(|pattern| pattern.traversals(&mut of));
+            }
             Self::AddVertex { label, properties } => {
                 label.visit(visitor);
                 visit_pairs(properties, visitor);

@@ -6,13 +6,14 @@ use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
+use crate::plan::pattern::{Match, Pattern};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map};
 use crate::step::{
-    barrier, bound, branch, chance, dedup, expand, filter, group, order, repeat, scalar, side_effect, source,
+    barrier, bound, branch, chance, dedup, expand, filter, group, order, pattern, repeat, scalar, side_effect, source,
     tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
@@ -163,6 +164,7 @@ impl<'a> Builder<'a> {
             Operator::SideEffect(of) => (Box::new(branch::Aside(self.child(of)?)), false),
             Operator::Choose(choose) => (Box::new(self.choose(choose)?), false),
             Operator::Repeat(repeat) => (Box::new(self.repeat(repeat)?), false),
+            Operator::Match(matched) => (Box::new(self.matched(matched)?), true),
             Operator::AddVertex { label, properties } => {
                 (Box::new(write::AddVertex::new(self.by(label)?, self.pairs(properties)?)), true)
             }
@@ -229,6 +231,31 @@ impl<'a> Builder<'a> {
         let (until, emit) = (ask(&repeat.until)?, ask(&repeat.emit)?);
         self.repeats.pop();
         Ok(repeat::Repeat::new(body, until, emit))
+    }
+
+    fn matched(&mut self, matched: &Match) -> Result<pattern::Match> {
+        let solver = self.solver(&matched.patterns)?;
+        let named = |slot: &usize| (*slot, self.plan.slots.get(*slot).cloned().unwrap_or_default());
+        let answer = matched.answer.iter().map(named).collect();
+        Ok(pattern::Match::new(matched.begin, matched.starts.clone(), answer, solver))
+    }
+
+    fn solver(&mut self, patterns: &[Pattern]) -> Result<pattern::Solver> {
+        let mut made = Vec::with_capacity(patterns.len());
+        for planned in patterns {
+            made.push(match planned {
+                Pattern::Path(path) => {
+                    pattern::Pattern::path(path, self.child(&path.of)?, self.plan.reads_paths)
+                }
+                Pattern::Any(all) => {
+                    let solvers = all.iter().map(|patterns| self.solver(patterns)).collect::<Result<_>>()?;
+                    let mut needs = Vec::new();
+                    planned.needs(&mut needs);
+                    pattern::Pattern::any(solvers, needs)
+                }
+            });
+        }
+        Ok(pattern::Solver::new(made))
     }
 
     fn function(&mut self, function: &plan::Function) -> Result<Function> {

@@ -14,6 +14,7 @@ pub mod group;
 pub mod look_up;
 pub mod map;
 pub mod order;
+pub mod pattern;
 pub mod repeat;
 pub mod scalar;
 pub mod side_effect;

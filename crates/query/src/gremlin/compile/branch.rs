@@ -47,6 +47,7 @@ impl Compiler {
             "map" => Operator::Child { of: self.only(call)?, all: false },
             "flatMap" => Operator::Child { of: self.only(call)?, all: true },
             "sideEffect" => Operator::SideEffect(self.only(call)?),
+            "match" => self.match_(call)?,
             "choose" => Operator::Choose(self.choose(call, calls)?),
             "repeat" | "emit" | "until" | "times" => {
                 let mut modulators = Modulators::default();

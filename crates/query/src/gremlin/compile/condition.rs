@@ -224,7 +224,7 @@ impl Compiler {
     }
 
     /// As [`Compiler::traversal`], where `and`, `or` and `not` at the top see names as `where()` does.
-    fn traversal_within(&mut self, calls: &[Call]) -> Compiled<Traversal> {
+    pub(super) fn traversal_within(&mut self, calls: &[Call]) -> Compiled<Traversal> {
         let [call] = calls else { return self.traversal(calls) };
         Ok(Traversal {
             operators: match &*call.name {

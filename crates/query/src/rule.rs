@@ -3,10 +3,12 @@
 //! | rule | before | after |
 //! |---|---|---|
 //! | `scan` | `V()`, then `has(...)` | one scan with its tests, which an index may answer |
+//! | `came_from` | `outE()` and no `otherV()` anywhere | nobody remembers where an edge was reached from |
 //! | `degree` | `out()`, then `count()` | the sum of degrees: no list is read |
 //!
-//! A rule sees one traversal at a time; [`improve`] applies them to all within a plan, the innermost first.
+//! But for `came_from` a rule sees one traversal at a time; [`improve`] applies them to all within a plan, the innermost first.
 
+mod came_from;
 mod degree;
 mod scan;
 
@@ -22,6 +24,7 @@ const RULES: [(&str, Rule); 2] =
 /// The plan after all rules.
 #[must_use]
 pub fn improve(mut plan: Plan) -> Plan {
+    came_from::apply(&mut plan.root);
     // A path has an item for each step, and so every step must be there.
     let reads_paths = plan.reads_paths;
     plan.root.visit(&mut |traversal: &mut Traversal| {

@@ -2,6 +2,7 @@
 
 use crate::batch::path::PathArena;
 use crate::execute::limits::Charge;
+use crate::plan::operator::Sack;
 use crate::step::side_effect::SideEffects;
 use crate::write::Writer;
 use evergraph_graph::catalogue::Catalogue;
@@ -26,6 +27,10 @@ pub struct Context<'a> {
     pub paths: PathArena,
     /// What `aggregate('x')` and the like gather, by number of the plan.
     pub side_effects: SideEffects,
+    /// What every traverser carries along to begin with.
+    pub sack: Option<Sack>,
+    /// Whether equal traversers that a `barrier()` makes one still count as several.
+    pub bulks: bool,
     /// How often the bodies of the repeats around have run, the innermost last.
     pub loops: Vec<u32>,
 }
@@ -39,8 +44,17 @@ impl<'a> Context<'a> {
             charge,
             paths: PathArena::default(),
             side_effects: SideEffects::default(),
+            sack: None,
+            bulks: true,
             loops: Vec::new(),
         }
+    }
+
+    /// Whether rows that nobody can tell apart may become one that stands for all, unasked: not where a `barrier()` would
+    /// make something else of them.
+    #[must_use]
+    pub fn may_bulk(&self) -> bool {
+        self.bulks && self.sack.as_ref().is_none_or(|sack| sack.merge.is_none())
     }
 
     /// The graph, to read.

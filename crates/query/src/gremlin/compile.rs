@@ -24,7 +24,7 @@ mod write;
 use crate::error::{Span, TextError};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query};
 use crate::gremlin::token::{Order, Token};
-use crate::plan::operator::{By, Name, Operator, Plan, Sorting, Traversal};
+use crate::plan::operator::{By, Name, Operator, Plan, Sack, Sorting, Traversal};
 use crate::rule::improve;
 use crate::value::item::Item;
 use std::sync::Arc;
@@ -36,12 +36,15 @@ use std::sync::Arc;
 pub fn compile(query: &Query) -> Result<Plan, TextError> {
     let mut compiler = Compiler { beginning: true, ..Compiler::default() };
     let calls = compiler.source(without_end(&query.calls))?;
+    compiler.name_side_effects(calls);
     let root = compiler.traversal(calls)?;
     let plan = Plan {
         root,
         slots: compiler.slots,
         side_effects: compiler.side_effects,
         given: compiler.given,
+        sack: compiler.sack,
+        bulks: !compiler.without_bulk,
         reads_paths: compiler.reads_paths,
         writes: compiler.writes,
     };
@@ -66,6 +69,8 @@ struct Compiler {
     slots: Vec<Name>,
     side_effects: Vec<Name>,
     given: Vec<(usize, Item)>,
+    sack: Option<Sack>,
+    without_bulk: bool,
     /// Whether nothing was compiled yet that traversers could come from.
     beginning: bool,
     reads_paths: bool,
@@ -105,16 +110,39 @@ impl Compiler {
                     self.given.push((number, argument::item(value)?));
                 }
                 ("withPath", []) => self.reads_paths = true,
-                ("withBulk", _) => {}
+                ("withSack", [initial, merge @ ..]) => {
+                    let merge = merge.first().map(argument::combine).transpose()?;
+                    self.sack = Some(Sack { initial: argument::item(initial)?, merge });
+                }
+                ("withBulk", [bulk]) => {
+                    let bulk = argument::item(bulk)?.as_bool();
+                    self.without_bulk = !bulk.ok_or_else(|| wrong(call.span, "withBulk() takes true or false"))?;
+                }
                 // Which rules there are is ours to choose: what they give is the same.
                 ("withoutStrategies", _) => {}
                 ("withStrategies", strategies) if strategies.iter().all(only_optimises) => {}
-                ("with" | "withSack" | "withSideEffect" | "withStrategies", _) => return Err(not_yet(call)),
+                ("with" | "withSideEffect" | "withStrategies", _) => return Err(not_yet(call)),
                 _ => break,
             }
             calls = rest;
         }
         Ok(calls)
+    }
+
+    /// Numbers what steps gather aside: a loop may ask for what is only gathered at its end.
+    fn name_side_effects(&mut self, calls: &[Call]) {
+        const GATHER: [&str; 5] = ["aggregate", "group", "groupCount", "subgraph", "tree"];
+        for call in calls {
+            for argument in &call.arguments {
+                match (as_traversal(argument), argument.kind.as_str()) {
+                    (Some(calls), _) => self.name_side_effects(calls),
+                    (None, Some(name)) if GATHER.contains(&&*call.name) => {
+                        self.side_effect(name);
+                    }
+                    _ => {}
+                }
+            }
+        }
     }
 
     fn traversal(&mut self, calls: &[Call]) -> Compiled<Traversal> {

@@ -3,6 +3,7 @@
 use crate::plan::pattern::Match;
 use crate::plan::predicate::{Predicate, Quantifier};
 use crate::plan::scalar::Scalar;
+use crate::value::combine::Combine;
 use crate::value::item::{Item, Token};
 use evergraph_graph::id::Direction;
 use std::sync::Arc;
@@ -21,10 +22,23 @@ pub struct Plan {
     pub side_effects: Vec<Name>,
     /// What side effects are to begin with.
     pub given: Vec<(usize, Item)>,
+    /// What every traverser carries along to begin with, if it does.
+    pub sack: Option<Sack>,
+    /// Whether equal traversers that a `barrier()` makes one still count as several.
+    pub bulks: bool,
     /// Whether anybody asks where a traverser has been.
     pub reads_paths: bool,
     /// Whether it writes to the graph.
     pub writes: bool,
+}
+
+/// What traversers carry along: `withSack(1.0, sum)`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sack {
+    /// What is in it to begin with.
+    pub initial: Item,
+    /// What makes one of two sacks. Without it a `barrier()` makes no traversers one.
+    pub merge: Option<Combine>,
 }
 
 /// Operators, one after the other.
@@ -158,6 +172,18 @@ pub enum Operator {
     },
     /// Runs a traversal for what it does aside.
     SideEffect(Traversal),
+    /// Makes the sack of each one of itself and of what counts of it.
+    SetSack {
+        /// What makes one of the two.
+        how: Combine,
+        /// What of each.
+        by: By,
+    },
+    /// Waits for all, and makes those one that nobody can tell apart.
+    Barrier {
+        /// Whether their sacks are made parts of one whole.
+        normalises: bool,
+    },
     /// Runs a traversal again and again.
     Repeat(Box<Repeat>),
     /// All ways to fulfil patterns.
@@ -425,6 +451,15 @@ pub enum Function {
         /// What of each, by turns.
         by: Vec<By>,
     },
+    /// What the name is that a traversal gives: `select(select('a'))`.
+    SelectNamed {
+        /// What gives the name, or a key of a map.
+        key: By,
+        /// Which, of several that a label named.
+        pop: Pop,
+        /// What of it.
+        by: Option<By>,
+    },
     /// Where the traverser has been.
     Path {
         /// What of each step, by turns.
@@ -437,6 +472,8 @@ pub enum Function {
         /// What of it, by turns.
         by: Vec<By>,
     },
+    /// What the traverser carries along.
+    Sack,
     /// How often the body around has run.
     Loops(Option<Name>),
     /// A reducer over what is in a collection.

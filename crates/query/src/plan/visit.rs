@@ -44,7 +44,7 @@ impl Operator {
             }
             Self::WhereBy { by, .. } | Self::Dedup { by, .. } | Self::Tree { by, .. } => all_by(by),
             Self::Sample { by, .. } => by.iter_mut().for_each(|by| by.visit(visitor)),
-            Self::Aggregate { by, .. } => by.visit(visitor),
+            Self::Aggregate { by, .. } | Self::SetSack { by, .. } => by.visit(visitor),
             Self::Order(by) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
             Self::Map(function) => match function {
                 Function::Select { by, .. }
@@ -56,12 +56,17 @@ impl Operator {
                     Scalar::List(_, _, by) | Scalar::DateDifference(by) => by.visit(visitor),
                     Scalar::Each(_) | Scalar::Sample(_) => {}
                 },
+                Function::SelectNamed { key, by, .. } => {
+                    key.visit(visitor);
+                    by.iter_mut().for_each(|by| by.visit(visitor));
+                }
                 Function::LocalOrder(by) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
                 Function::Constant(_)
                 | Function::Id
                 | Function::Label
                 | Function::Key
                 | Function::Value
+                | Function::Sack
                 | Function::Loops(_)
                 | Function::Local(_)
                 | Function::Column { .. }
@@ -122,6 +127,7 @@ impl Operator {
             | Self::Fail(_)
             | Self::Reduce(_)
             | Self::Cap(_)
+            | Self::Barrier { .. }
             | Self::Drop => {}
         }
     }

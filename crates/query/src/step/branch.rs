@@ -208,26 +208,46 @@ impl Step for Choose {
 }
 
 /// `coalesce()`: what comes of the first traversal that gives something.
-pub struct Coalesce(pub Vec<Child>);
+pub struct Coalesce {
+    children: Vec<Child>,
+    /// The slot of where edges came from, which goes along.
+    came_from: Option<usize>,
+}
+
+impl Coalesce {
+    /// What comes of the first of `children` that gives something, and where edges came from.
+    #[must_use]
+    pub fn new(children: Vec<Child>, came_from: Option<usize>) -> Self {
+        Self { children, came_from }
+    }
+}
+
+/// The batch `made` with what `found` says in the slot of where edges came from.
+fn remember(made: &mut Batch, came_from: Option<usize>, slots: &[Option<Column>]) {
+    if let Some((slot, Some(column))) = came_from.and_then(|slot| Some((slot, slots.get(slot)?.clone()))) {
+        made.set_slot(slot, column);
+    }
+}
 
 impl Step for Coalesce {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
         let mut left: Vec<u32> = (0..batch.len() as u32).collect();
-        let mut made: Vec<(Vec<u32>, Column)> = Vec::new();
-        for child in &mut self.0 {
+        let (mut made, mut past): (Vec<Vec<u32>>, Vec<Batch>) = (Vec::new(), Vec::new());
+        for child in &mut self.children {
             if left.is_empty() {
                 break;
             }
             let found = child.all(&batch.gather(&left.as_slice().into()), cx)?;
             let rows: Vec<u32> = found.origin.iter().map(|origin| left[*origin as usize]).collect();
             left.retain(|row| rows.binary_search(row).is_err());
-            made.push((rows, found.current));
+            made.push(rows);
+            past.push(found);
         }
-        let column = Column::concat(&made.iter().map(|(_, column)| column).collect::<Vec<_>>());
-        let rows: Vec<u32> = made.into_iter().flat_map(|(rows, _)| rows).collect();
+        let found = Batch::concat(&past);
         let origin = batch.origin.clone();
-        let made = batch.follow(&Rows::Some(rows.into()), column);
+        let mut made = batch.follow(&Rows::Some(made.concat().into()), found.current);
+        remember(&mut made, self.came_from, &found.slots);
         debug_assert!(origin.is_sorted(), "rows come by origin");
         Ok(Some(made.sort_by_origin()))
     }
@@ -237,14 +257,16 @@ impl Step for Coalesce {
 pub struct FlatMap {
     child: Child,
     all: bool,
+    /// The slot of where edges came from, which goes along.
+    came_from: Option<usize>,
     running: bool,
 }
 
 impl FlatMap {
     /// What comes of `child`.
     #[must_use]
-    pub fn new(child: Child, all: bool) -> Self {
-        Self { child, all, running: false }
+    pub fn new(child: Child, all: bool, came_from: Option<usize>) -> Self {
+        Self { child, all, came_from, running: false }
     }
 }
 
@@ -259,7 +281,11 @@ impl Step for FlatMap {
             self.child.begin(batch);
         }
         match self.child.next(cx)? {
-            Some(found) => Ok(Some(batch.clone().follow(&Rows::Some(found.origin.into()), found.current))),
+            Some(found) => {
+                let mut made = batch.clone().follow(&Rows::Some(found.origin.into()), found.current);
+                remember(&mut made, self.came_from, &found.slots);
+                Ok(Some(made))
+            }
             None => {
                 (*input, self.running) = (None, false);
                 Ok(None)

@@ -11,9 +11,9 @@ use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
-use crate::step::map::{Function, Map};
+use crate::step::map::{Function, Map, Naming};
 use crate::step::{
-    barrier, bound, branch, chance, dedup, expand, filter, group, order, pattern, repeat, scalar, side_effect, source,
+    barrier, bound, branch, chance, dedup, expand, filter, group, order, pattern, repeat, sack, scalar, side_effect, source,
     tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
@@ -68,7 +68,7 @@ impl<'a> Builder<'a> {
         if let (Some(Operator::Inject { items, .. }), Some(first)) =
             (traversal.operators.first(), steps.first_mut())
         {
-            *first = self.traced(Box::new(source::Inject::behind(items.clone())), true);
+            *first = Box::new(source::Inject::behind(items.clone(), self.plan.reads_paths));
         }
         Ok(Child::new(Pipeline::new(steps)))
     }
@@ -110,7 +110,9 @@ impl<'a> Builder<'a> {
         Ok(match operator {
             Operator::Vertices(scan) => (Box::new(source::Vertices::new(scan.clone())), true),
             Operator::Edges(scan) => (Box::new(source::Edges::new(scan.clone())), true),
-            Operator::Inject { items, first } => (Box::new(source::Inject::new(items.clone(), *first)), true),
+            Operator::Inject { items, first } => {
+                (Box::new(source::Inject::new(items.clone(), *first, self.plan.reads_paths)), false)
+            }
             Operator::Expand(expand) => (Box::new(expand::Expansion::new(expand.clone())), true),
             Operator::EdgeEnds(end) => (Box::new(expand::Ends::new(*end)), true),
             Operator::Properties { keys, values } => {
@@ -157,13 +159,17 @@ impl<'a> Builder<'a> {
                 (Box::new(side_effect::Cap::new(of.iter().map(name).collect())), true)
             }
             Operator::Union(all) => (Box::new(branch::Union::new(self.pipelines(all)?)), false),
-            Operator::Coalesce(all) => (Box::new(branch::Coalesce(self.children(all)?)), true),
+            Operator::Coalesce(all) => (Box::new(branch::Coalesce::new(self.children(all)?, self.came_from())), true),
             Operator::Optional(of) => (Box::new(branch::Local::new(self.child(of)?, true)), false),
             Operator::Local(of) => (Box::new(branch::Local::new(self.child(of)?, false)), false),
-            Operator::Child { of, all } => (Box::new(branch::FlatMap::new(self.child(of)?, *all)), true),
+            Operator::Child { of, all } => {
+                (Box::new(branch::FlatMap::new(self.child(of)?, *all, self.came_from())), true)
+            },
             Operator::SideEffect(of) => (Box::new(branch::Aside(self.child(of)?)), false),
             Operator::Choose(choose) => (Box::new(self.choose(choose)?), false),
             Operator::Repeat(repeat) => (Box::new(self.repeat(repeat)?), false),
+            Operator::SetSack { how, by } => (Box::new(sack::SetSack::new(*how, self.by(by)?)), false),
+            Operator::Barrier { normalises } => (Box::new(sack::Barrier::new(*normalises)), false),
             Operator::Match(matched) => (Box::new(self.matched(matched)?), true),
             Operator::AddVertex { label, properties } => {
                 (Box::new(write::AddVertex::new(self.by(label)?, self.pairs(properties)?)), true)
@@ -177,6 +183,11 @@ impl<'a> Builder<'a> {
             }
             Operator::Drop => (Box::new(write::Drop), false),
         })
+    }
+
+    /// The slot of where edges came from: no label is empty.
+    fn came_from(&self) -> Option<usize> {
+        self.plan.slots.iter().position(|name| name.is_empty())
     }
 
     fn pairs(&mut self, pairs: &[(By, By)]) -> Result<Vec<(Projection, Projection)>> {
@@ -266,8 +277,19 @@ impl<'a> Builder<'a> {
             plan::Function::Key => Function::Part(Projection::Token(Token::Key)),
             plan::Function::Value => Function::Part(Projection::Token(Token::Value)),
             plan::Function::Select { names, by } => Function::Select(names.clone(), self.all_by(by)?),
+            plan::Function::SelectNamed { key, pop, by } => {
+                let by = by.as_ref().map(|by| self.by(by)).transpose()?;
+                Function::SelectNamed(Box::new(Naming {
+                    key: self.by(key)?,
+                    pop: *pop,
+                    by,
+                    slots: self.plan.slots.clone(),
+                    side_effects: self.plan.side_effects.clone(),
+                }))
+            }
             plan::Function::Path { by } => Function::Path(self.all_by(by)?),
             plan::Function::Project { names, by } => Function::Project(names.clone(), self.all_by(by)?),
+            plan::Function::Sack => Function::Sack,
             plan::Function::Loops(None) => Function::Loops(0),
             plan::Function::Loops(Some(name)) => {
                 let out = self.repeats.iter().rev().position(|repeat| repeat.as_ref() == Some(name));

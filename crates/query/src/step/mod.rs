@@ -16,6 +16,7 @@ pub mod map;
 pub mod order;
 pub mod pattern;
 pub mod repeat;
+pub mod sack;
 pub mod scalar;
 pub mod side_effect;
 pub mod source;

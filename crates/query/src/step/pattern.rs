@@ -399,6 +399,10 @@ impl Path {
                 counts.iter_mut().zip(between).for_each(|(sum, count)| *sum += u64::from(count));
             }
         }
+        if !cx.may_bulk() {
+            let of = |(row, count): (u32, u64)| std::iter::repeat_n(row, usize::try_from(count).unwrap_or(usize::MAX));
+            return Ok(rows.gather(&(0..).zip(counts).flat_map(of).collect()));
+        }
         let keep: Vec<bool> = counts.iter().map(|count| *count > 0).collect();
         let mut found = rows.clone();
         if counts.iter().any(|count| *count > 1) {

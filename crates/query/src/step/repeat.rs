@@ -137,7 +137,12 @@ impl Repeat {
                     return Ok(None);
                 }
                 let rows: usize = self.next.iter().map(Batch::len).sum();
-                self.wave = merged(std::mem::take(&mut self.next), cx.charge.batch_rows()).into();
+                let next = std::mem::take(&mut self.next);
+                self.wave = if cx.may_bulk() {
+                    merged(next, cx.charge.batch_rows()).into()
+                } else {
+                    cut(&Batch::concat(&next).sort_by_origin(), cx.charge.batch_rows()).into()
+                };
                 cx.charge.free(rows * ROW_BYTES);
                 self.body.again(self.origins);
                 self.running = true;

@@ -160,7 +160,9 @@ impl Step for AddEdge {
 fn end(item: &Option<Item>, which: &str) -> Result<VertexId> {
     item.as_ref().and_then(Item::as_vertex).ok_or_else(|| {
         let met = item.as_ref().map_or_else(|| "nothing".to_owned(), Item::kind);
-        Error::invalid(format!("the {which} of addE() must be a vertex, and is {met}"))
+        Error::invalid(format!(
+            "the {which} of addE() must resolve to a Vertex or the ID of a Vertex present in the graph, and is {met}"
+        ))
     })
 }
 

@@ -1,5 +1,6 @@
 //! Values: what traversers carry, how it is compared, and what functions do with it.
 
+pub mod combine;
 pub mod convert;
 pub mod date;
 pub mod item;

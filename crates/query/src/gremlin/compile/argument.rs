@@ -2,10 +2,12 @@
 
 use super::{Compiled, Compiler, wrong};
 use crate::gremlin::call::{self, Argument, ArgumentKind, Call};
-use crate::gremlin::token::{Column, Direction, Scope, T, Token};
+use crate::gremlin::token::{Column, Direction, Operator as Operators, Scope, T, Token};
 use crate::plan::operator::{self as plan, By, Name, Operator, Traversal};
 use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
+use crate::value::combine::Combine;
 use crate::value::item::{self, Item};
+use crate::value::number::Arithmetic;
 use crate::value::types::ItemType;
 use std::sync::Arc;
 
@@ -102,6 +104,26 @@ pub(super) fn whole(argument: &Argument) -> Compiled<i64> {
         _ => None,
     }
     .ok_or_else(|| wrong(argument.span, "a whole number is needed here"))
+}
+
+/// What an operator such as `Operator.sum` does with two items.
+pub(super) fn combine(argument: &Argument) -> Compiled<Combine> {
+    let ArgumentKind::Token(Token::Operator(operator)) = &argument.kind else {
+        return Err(wrong(argument.span, "an operator is needed here, such as Operator.sum"));
+    };
+    Ok(match operator {
+        Operators::Sum => Combine::Calculate(Arithmetic::Add),
+        Operators::Minus => Combine::Calculate(Arithmetic::Subtract),
+        Operators::Mult => Combine::Calculate(Arithmetic::Multiply),
+        Operators::Div => Combine::Calculate(Arithmetic::Divide),
+        Operators::SumLong => Combine::SumLong,
+        Operators::Min => Combine::Min,
+        Operators::Max => Combine::Max,
+        Operators::And => Combine::And,
+        Operators::Or => Combine::Or,
+        Operators::AddAll => Combine::AddAll,
+        Operators::Assign => Combine::Assign,
+    })
 }
 
 /// Whether the call's first argument is `Scope.local`, and the arguments without a scope.

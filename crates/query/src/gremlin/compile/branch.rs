@@ -113,6 +113,11 @@ impl Compiler {
             [named, body] => (Some(name(named)?), body),
             _ => return Err(not_yet(call)),
         };
+        if let Some(inject) =
+            as_traversal(body).into_iter().flatten().find(|inside| &*inside.name == "inject")
+        {
+            return Err(wrong(inject.span, "The parent of inject()-step can not be repeat()-step"));
+        }
         let body = self.inner(body)?;
         while let Some(call) = ["times", "until", "emit"].into_iter().find_map(|name| calls.next_if(name)) {
             self.modulate(call, false, &mut modulators)?;
@@ -153,9 +158,11 @@ impl Compiler {
             };
             let of = self.inner(of)?;
             match key.map(|key| (&key.kind, key)) {
-                None | Some((ArgumentKind::Token(Token::Pick(Pick::None)), _)) => choose.none = Some(of),
+                None | Some((ArgumentKind::Token(Token::Pick(Pick::None)), _)) => {
+                    choose.none.get_or_insert(of);
+                }
                 Some((ArgumentKind::Token(Token::Pick(Pick::Unproductive)), _)) => {
-                    choose.unproductive = Some(of)
+                    choose.unproductive.get_or_insert(of);
                 }
                 Some((ArgumentKind::Token(_) | ArgumentKind::Traversal(_), _)) => {
                     return Err(not_yet(option));

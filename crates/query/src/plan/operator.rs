@@ -144,6 +144,8 @@ pub enum Operator {
         /// What of each step, by turns.
         by: Vec<By>,
     },
+    /// Gathers the edges that they are at, with their ends, in this side effect.
+    Subgraph(usize),
     /// Gathers what they are at in a side effect.
     Aggregate {
         /// The side effect.
@@ -161,6 +163,8 @@ pub enum Operator {
     Optional(Traversal),
     /// What comes of the traversal that fits.
     Choose(Choose),
+    /// What comes of all traversals that fit.
+    Branch(Branch),
     /// What comes of a traversal that runs for each alone; it keeps its past in there.
     Local(Traversal),
     /// The first, or all, that comes of a traversal.
@@ -396,6 +400,30 @@ pub struct Choose {
     pub none: Option<Traversal>,
     /// What is done where nothing decides; the traverser itself if nothing is said.
     pub unproductive: Option<Traversal>,
+}
+
+/// `branch()`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Branch {
+    /// What decides.
+    pub on: By,
+    /// What is done in which case.
+    pub options: Vec<(Case, Traversal)>,
+}
+
+/// When an option of a `branch()` is taken.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Case {
+    /// Where this holds of what decides.
+    Is(Predicate),
+    /// Where a traversal gives something of what decides.
+    Gives(Traversal),
+    /// Always.
+    Any,
+    /// Where none of those holds or gives something.
+    None,
+    /// Where nothing decides.
+    Unproductive,
 }
 
 /// What decides a `choose()`.

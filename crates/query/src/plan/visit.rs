@@ -1,6 +1,6 @@
 //! Visiting all traversals within a plan.
 
-use crate::plan::operator::{Ask, By, Chooser, Function, Group, GroupValue, Operator, Traversal};
+use crate::plan::operator::{Ask, By, Case, Chooser, Function, Group, GroupValue, Operator, Traversal};
 use crate::plan::scalar::Scalar;
 
 impl Traversal {
@@ -21,6 +21,7 @@ impl Traversal {
                 matches!(
                     operator,
                     Operator::Aggregate { .. }
+                        | Operator::Subgraph(_)
                         | Operator::Tree { into: Some(_), .. }
                         | Operator::Group(Group { into: Some(_), .. })
                 )
@@ -90,6 +91,15 @@ impl Operator {
                 choose.options.iter_mut().for_each(|(_, of)| of.visit(visitor));
                 choose.none.iter_mut().chain(&mut choose.unproductive).for_each(|of| of.visit(visitor));
             }
+            Self::Branch(branch) => {
+                branch.on.visit(visitor);
+                for (case, of) in &mut branch.options {
+                    if let Case::Gives(asked) = case {
+                        asked.visit(visitor);
+                    }
+                    of.visit(visitor);
+                }
+            }
             Self::Repeat(repeat) => {
                 repeat.body.visit(visitor);
                 for (ask, _) in repeat.until.iter_mut().chain(&mut repeat.emit) {
@@ -127,6 +137,7 @@ impl Operator {
             | Self::Fail(_)
             | Self::Reduce(_)
             | Self::Cap(_)
+            | Self::Subgraph(_)
             | Self::Barrier { .. }
             | Self::Drop => {}
         }

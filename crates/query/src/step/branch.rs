@@ -15,23 +15,34 @@ use std::sync::Arc;
 
 /// Global children: traversals that share the origins of their parent and end when it ends, with the rows that wait
 /// for them.
-struct Branches {
+pub(super) struct Branches {
     pipelines: Vec<Pipeline>,
     /// Rows of an input and the branch that they go to; `None` for those that go on as they are.
-    waiting: VecDeque<(Option<usize>, Batch)>,
+    pub(super) waiting: VecDeque<(Option<usize>, Batch)>,
     running: Option<usize>,
     finishing: usize,
     /// Of which origins rows went to each branch; empty where all go to all.
-    entered: Vec<HashSet<u32>>,
+    pub(super) entered: Vec<HashSet<u32>>,
 }
 
 impl Branches {
+    /// Those that only some rows go to.
+    pub(super) fn of_some(pipelines: Vec<Pipeline>) -> Self {
+        let entered = vec![HashSet::new(); pipelines.len()];
+        Self { entered, ..Self::new(pipelines) }
+    }
+
+    /// Whether all rows of the input have been through.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.running.is_none()
+    }
+
     fn new(pipelines: Vec<Pipeline>) -> Self {
         Self { pipelines, waiting: VecDeque::new(), running: None, finishing: 0, entered: Vec::new() }
     }
 
     /// The next batch of what waits; `None` when nothing does.
-    fn next(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+    pub(super) fn next(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         loop {
             if let Some(branch) = self.running {
                 if let Some(batch) = self.pipelines[branch].pull(false, cx)? {
@@ -50,7 +61,7 @@ impl Branches {
         }
     }
 
-    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+    pub(super) fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         while let Some(pipeline) = self.pipelines.get_mut(self.finishing) {
             if let Some(batch) = pipeline.pull(true, cx)? {
                 let Some(entered) = self.entered.get(self.finishing) else { return Ok(Some(batch)) };
@@ -63,12 +74,12 @@ impl Branches {
         Ok(None)
     }
 
-    fn reset(&mut self, origins: u32) {
+    pub(super) fn reset(&mut self, origins: u32) {
         self.pipelines.iter_mut().for_each(|pipeline| pipeline.reset(origins));
         self.begin();
     }
 
-    fn again(&mut self, origins: u32) {
+    pub(super) fn again(&mut self, origins: u32) {
         self.pipelines.iter_mut().for_each(|pipeline| pipeline.again(origins));
         self.begin();
     }
@@ -146,8 +157,7 @@ impl Choose {
         unproductive: Option<usize>,
         pipelines: Vec<Pipeline>,
     ) -> Self {
-        let entered = vec![HashSet::new(); pipelines.len()];
-        Self { on, options, none, unproductive, branches: Branches { entered, ..Branches::new(pipelines) } }
+        Self { on, options, none, unproductive, branches: Branches::of_some(pipelines) }
     }
 
     /// The branch that each row takes.

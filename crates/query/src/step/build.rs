@@ -13,7 +13,7 @@ use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
-    barrier, bound, branch, chance, dedup, expand, filter, group, order, pattern, repeat, sack, scalar, side_effect, source,
+    barrier, bound, branch, chance, dedup, expand, filter, group, options, order, pattern, repeat, sack, scalar, side_effect, source, subgraph,
     tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
@@ -168,6 +168,8 @@ impl<'a> Builder<'a> {
             Operator::SideEffect(of) => (Box::new(branch::Aside(self.child(of)?)), false),
             Operator::Choose(choose) => (Box::new(self.choose(choose)?), false),
             Operator::Repeat(repeat) => (Box::new(self.repeat(repeat)?), false),
+            Operator::Branch(branch) => (Box::new(self.branch(branch)?), false),
+            Operator::Subgraph(into) => (Box::new(subgraph::SubgraphAside::new(*into)), false),
             Operator::SetSack { how, by } => (Box::new(sack::SetSack::new(*how, self.by(by)?)), false),
             Operator::Barrier { normalises } => (Box::new(sack::Barrier::new(*normalises)), false),
             Operator::Match(matched) => (Box::new(self.matched(matched)?), true),
@@ -242,6 +244,22 @@ impl<'a> Builder<'a> {
         let (until, emit) = (ask(&repeat.until)?, ask(&repeat.emit)?);
         self.repeats.pop();
         Ok(repeat::Repeat::new(body, until, emit))
+    }
+
+    fn branch(&mut self, branch: &plan::Branch) -> Result<options::Branch> {
+        let mut cases = Vec::with_capacity(branch.options.len());
+        let mut pipelines = Vec::with_capacity(branch.options.len());
+        for (case, of) in &branch.options {
+            cases.push(match case {
+                plan::Case::Is(predicate) => options::Case::Is(predicate.clone()),
+                plan::Case::Gives(of) => options::Case::Gives(self.child(of)?),
+                plan::Case::Any => options::Case::Any,
+                plan::Case::None => options::Case::None,
+                plan::Case::Unproductive => options::Case::Unproductive,
+            });
+            pipelines.push(self.pipeline(of)?);
+        }
+        Ok(options::Branch::new(self.by(&branch.on)?, cases, pipelines))
     }
 
     fn matched(&mut self, matched: &Match) -> Result<pattern::Match> {

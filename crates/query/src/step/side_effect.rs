@@ -10,6 +10,7 @@ use crate::step::group::Groups;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
 use crate::value::number;
+use crate::value::subgraph::Subgraph;
 use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
 use std::collections::VecDeque;
@@ -29,6 +30,8 @@ pub enum SideEffect {
     Groups(Vec<Groups>),
     /// Where traversers have been.
     Tree(Tree),
+    /// Edges and their ends.
+    Graph(Subgraph),
 }
 
 /// What the side effects of a query gathered, by number of the plan.
@@ -59,6 +62,7 @@ pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
         SideEffect::Given(item) => item.clone(),
         SideEffect::Items(items) => Item::List(items.as_slice().into()),
         SideEffect::Tree(tree) => Item::Tree(Arc::new(tree.clone())),
+        SideEffect::Graph(graph) => Item::Graph(Arc::new(graph.clone())),
         SideEffect::Groups(parts) => {
             let mut map = ItemMap::new();
             for part in parts {

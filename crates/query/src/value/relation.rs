@@ -59,6 +59,7 @@ pub fn order(left: &Item, right: &Item) -> Ordering {
             by_text.unwrap_or(Ordering::Equal).then_with(|| is_token(left).cmp(&is_token(right)))
         }
         (Item::Direction(left), Item::Direction(right)) => left.cmp(right),
+        (Item::Graph(left), Item::Graph(right)) => left.cmp(right),
         _ => match (entries(left), entries(right)) {
             (Some(mut left), Some(mut right)) => {
                 left.sort_by(order_entries);
@@ -198,6 +199,7 @@ enum Kind {
     Bytes,
     Duration,
     Tree,
+    Graph,
     Token,
     Direction,
 }
@@ -224,6 +226,7 @@ impl Kind {
             Item::Entry(_) => Self::Entry,
             Item::Path(_) => Self::Path,
             Item::Tree(_) => Self::Tree,
+            Item::Graph(_) => Self::Graph,
             Item::Token(_) => Self::Token,
             Item::Direction(_) => Self::Direction,
         }
@@ -264,6 +267,7 @@ impl PartialEq for Item {
             (Self::Entry(left), Self::Entry(right)) => left == right,
             (Self::Path(left), Self::Path(right)) => left == right,
             (Self::Tree(left), Self::Tree(right)) => left == right,
+            (Self::Graph(left), Self::Graph(right)) => left == right,
             (Self::Token(left), Self::Token(right)) => left == right,
             (Self::Direction(left), Self::Direction(right)) => left == right,
             _ => {
@@ -306,6 +310,7 @@ impl Hash for Item {
             Self::Entry(entry) => entry.hash(state),
             Self::Token(token) => token.hash(state),
             Self::Direction(direction) => direction.hash(state),
+            Self::Graph(graph) => graph.hash(state),
             // Made and stored ones are the same: by what is inside, where the order counts in order.
             _ => match (entries(self), self.elements()) {
                 (Some(entries), _) => state.write_usize(entries.len()),

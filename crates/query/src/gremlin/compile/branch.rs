@@ -5,7 +5,7 @@ use super::{Calls, Compiled, Compiler, as_traversal, not_yet, wrong};
 use crate::error::TextError;
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Pick, Token};
-use crate::plan::operator::{Ask, By, Choose, Chooser, Operator, Repeat, Test, Traversal};
+use crate::plan::operator::{Ask, Branch, By, Case, Choose, Chooser, Operator, Repeat, Test, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::value::item::Item;
 
@@ -48,6 +48,7 @@ impl Compiler {
             "flatMap" => Operator::Child { of: self.only(call)?, all: true },
             "sideEffect" => Operator::SideEffect(self.only(call)?),
             "match" => self.match_(call)?,
+            "branch" => Operator::Branch(self.options(call, calls)?),
             "choose" => Operator::Choose(self.choose(call, calls)?),
             "repeat" | "emit" | "until" | "times" => {
                 let mut modulators = Modulators::default();
@@ -123,6 +124,28 @@ impl Compiler {
             self.modulate(call, false, &mut modulators)?;
         }
         Ok(Repeat { body, name: named, until: modulators.until, emit: modulators.emit })
+    }
+
+    /// The options of a `branch()`.
+    fn options(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Branch> {
+        let [on] = call.arguments.as_slice() else { return Err(not_yet(call)) };
+        let mut branch = Branch { on: self.projection(on)?, options: Vec::new() };
+        while let Some(option) = calls.next_if("option") {
+            let (case, of) = match option.arguments.as_slice() {
+                [of] => (Case::Any, of),
+                [key, of] => match &key.kind {
+                    ArgumentKind::Token(Token::Pick(Pick::Any)) => (Case::Any, of),
+                    ArgumentKind::Token(Token::Pick(Pick::None)) => (Case::None, of),
+                    ArgumentKind::Token(Token::Pick(Pick::Unproductive)) => (Case::Unproductive, of),
+                    ArgumentKind::Traversal(calls) => (Case::Gives(self.traversal(calls)?), of),
+                    _ => (Case::Is(self.predicate(key, Texts::Values)?), of),
+                },
+                _ => return Err(not_yet(option)),
+            };
+            let of = self.inner(of)?;
+            branch.options.push((case, of));
+        }
+        Ok(branch)
     }
 
     fn choose(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Choose> {

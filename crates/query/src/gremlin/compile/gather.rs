@@ -63,6 +63,11 @@ impl Compiler {
                 let name = names.first().ok_or_else(|| wrong(call.span, "aggregate() needs a name"))?;
                 Operator::Aggregate { into: self.side_effect(name), by }
             }
+            "subgraph" => {
+                let names = names(rest)?;
+                let name = names.first().ok_or_else(|| wrong(call.span, "subgraph() needs a name"))?;
+                Operator::Subgraph(self.side_effect(name))
+            }
             "cap" => {
                 let of = names(&call.arguments)?.iter().map(|name| self.side_effect(name)).collect();
                 Operator::Cap(of)

@@ -26,6 +26,7 @@ pub fn run<'a>(plan: &Plan, graph: Graph<'a>, charge: Charge<'a>) -> Result<Resu
     // The graph itself, so to speak: V() and the like begin at it.
     pipeline.push(Batch::new(Column::new(Data::Items(vec![Item::Null])), vec![0]));
     let mut context = Context::new(graph, charge);
+    context.slots.clone_from(&plan.slots);
     (context.sack, context.bulks) = (plan.sack.clone(), plan.bulks);
     for (number, item) in &plan.given {
         *context.side_effects.get_mut(*number) = SideEffect::Given(item.clone());

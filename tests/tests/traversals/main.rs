@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod branches;
+mod carried;
 mod modern;
+mod patterns;
 mod scalar;
 
 use evergraph::graph::budget::Unlimited;

@@ -2,7 +2,7 @@
 
 use crate::batch::path::PathArena;
 use crate::execute::limits::Charge;
-use crate::plan::operator::Sack;
+use crate::plan::operator::{Name, Sack};
 use crate::step::side_effect::SideEffects;
 use crate::write::Writer;
 use evergraph_graph::catalogue::Catalogue;
@@ -27,6 +27,8 @@ pub struct Context<'a> {
     pub paths: PathArena,
     /// What `aggregate('x')` and the like gather, by number of the plan.
     pub side_effects: SideEffects,
+    /// What the slots of the frame are called, by number.
+    pub slots: Vec<Name>,
     /// What every traverser carries along to begin with.
     pub sack: Option<Sack>,
     /// Whether equal traversers that a `barrier()` makes one still count as several.
@@ -44,6 +46,7 @@ impl<'a> Context<'a> {
             charge,
             paths: PathArena::default(),
             side_effects: SideEffects::default(),
+            slots: Vec::new(),
             sack: None,
             bulks: true,
             loops: Vec::new(),

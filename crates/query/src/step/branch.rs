@@ -7,6 +7,7 @@ use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::plan::predicate::Predicate;
+use crate::step::bound::ROW_BYTES;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
@@ -407,6 +408,30 @@ impl Step for Fail {
             }
             _ => Ok(None),
         }
+    }
+}
+
+/// Rows wait until the last has come: nobody is asked about what is gathered behind before all have been.
+#[derive(Default)]
+pub struct Together(VecDeque<Batch>);
+
+impl Step for Together {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let Some(batch) = input.take() {
+            cx.charge.hold(batch.len() * ROW_BYTES)?;
+            self.0.push_back(batch);
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = self.0.pop_front() else { return Ok(None) };
+        cx.charge.free(batch.len() * ROW_BYTES);
+        Ok(Some(batch))
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        self.0.clear();
     }
 }
 

@@ -25,13 +25,21 @@ pub struct Builder<'a> {
     plan: &'a Plan,
     /// The names of the repeats around, the outermost first.
     repeats: Vec<Option<plan::Name>>,
+    /// Whether a condition asks for what is gathered aside.
+    asks_aside: bool,
 }
 
 impl<'a> Builder<'a> {
     /// The steps of `plan`.
     #[must_use]
     pub fn new(plan: &'a Plan) -> Self {
-        Self { plan, repeats: Vec::new() }
+        let mut asks_aside = false;
+        if !plan.side_effects.is_empty() {
+            plan.root.clone().visit(&mut |traversal| {
+                asks_aside |= traversal.operators.iter().any(asks);
+            });
+        }
+        Self { plan, repeats: Vec::new(), asks_aside }
     }
 
     /// The pipeline of the whole plan.
@@ -53,6 +61,9 @@ impl<'a> Builder<'a> {
                 && of.gathers()
             {
                 steps.push(Box::new(branch::OneByOne::default()));
+            }
+            if self.asks_aside && matches!(operator, Operator::Aggregate { .. }) {
+                steps.push(Box::new(branch::Together::default()));
             }
             steps.push(self.step(operator)?);
         }
@@ -340,6 +351,17 @@ impl Builder<'_> {
             }
             Scalar::Sample(count) => scalar::Scalar::Sample(*count, Chance::default()),
         })
+    }
+}
+
+/// Whether a condition of `operator` itself asks for what is gathered aside.
+fn asks(operator: &Operator) -> bool {
+    match operator {
+        Operator::Filter(tests) => {
+            tests.iter().filter_map(plan::Test::predicate).any(Predicate::reads_side_effects)
+        }
+        Operator::WhereBy { predicate, .. } => predicate.reads_side_effects(),
+        _ => false,
     }
 }
 

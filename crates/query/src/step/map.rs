@@ -205,7 +205,7 @@ impl Naming {
 }
 
 /// What a map has at a key; nothing of what is no map.
-fn in_map(item: &Item, key: &Item) -> Option<Item> {
+pub(super) fn in_map(item: &Item, key: &Item) -> Option<Item> {
     match item {
         Item::Map(map) => map.get(key).cloned(),
         Item::Value(Value::Map(map)) => {

@@ -21,13 +21,19 @@ fn a_branch_takes_all_options_that_fit() {
         &["27", "29", "32", "35", "java", "java", "x", "x", "x", "x", "x", "x"],
     );
     // An option by what a traversal gives; what one makes of many it makes of all.
-    check("g.V().branch(identity()).option(hasLabel('software'), in().count()).option(none, count())", &["4", "4"]);
+    check(
+        "g.V().branch(identity()).option(hasLabel('software'), in().count()).option(none, count())",
+        &["4", "4"],
+    );
     check("g.V().branch(values('age')).option(unproductive, values('lang'))", &["java", "java"]);
 }
 
 #[test]
 fn of_several_options_for_the_rest_the_first_counts() {
-    check("g.V().has('age').choose(values('age')).option(29, constant('a')).option(none, constant('b')).option(none, fail())", &["a", "b", "b", "b"]);
+    check(
+        "g.V().has('age').choose(values('age')).option(29, constant('a')).option(none, constant('b')).option(none, fail())",
+        &["a", "b", "b", "b"],
+    );
 }
 
 #[test]
@@ -46,7 +52,10 @@ fn a_subgraph_has_its_edges_and_their_ends() {
 
 #[test]
 fn an_edge_knows_where_it_came_from_behind_a_child() {
-    check("g.V().coalesce(outE('knows'), outE('created')).otherV().values('name')", &["josh", "lop", "lop", "ripple", "vadas"]);
+    check(
+        "g.V().coalesce(outE('knows'), outE('created')).otherV().values('name')",
+        &["josh", "lop", "lop", "ripple", "vadas"],
+    );
     check("g.V().has('name', 'josh').flatMap(bothE()).otherV().values('name')", &["lop", "marko", "ripple"]);
 }
 
@@ -82,11 +91,20 @@ fn all_are_asked_before_any_is_gathered() {
 
 #[test]
 fn where_looks_into_a_map_before_it_looks_at_names() {
-    check("g.V().project('in', 'out').by(inE().count()).by(outE().count()).where('in', gt('out'))", &[
-        "{in: 1, out: 0}",
-        "{in: 1, out: 0}",
-        "{in: 3, out: 0}",
-    ]);
+    check(
+        "g.V().project('in', 'out').by(inE().count()).by(outE().count()).where('in', gt('out'))",
+        &["{in: 1, out: 0}", "{in: 1, out: 0}", "{in: 3, out: 0}"],
+    );
     check("g.V().has('name', 'lop').as('a').project('b').by(identity()).where('b', eq('a')).count()", &["1"]);
     check("g.V().project('a', 'b').by('name').by('name').where('a', eq('b')).by(length()).count()", &["6"]);
+}
+
+#[test]
+fn an_edge_may_end_at_a_vertex_that_is_named_aside_or_by_its_id() {
+    let db = modern();
+    gremlin(&db, "g.withSideEffect('b', 1).V().has('name', 'lop').addE('likes').to('b')", 1024).unwrap();
+    gremlin(&db, "g.V().has('name', 'lop').addE('likes').to(V().has('name', 'josh').id())", 1024).unwrap();
+    assert_eq!(answers(&db, "g.V().has('name', 'lop').out('likes').values('name')"), ["josh", "vadas"]);
+    let error = gremlin(&db, "g.V().has('name', 'lop').addE('likes').to(constant(99))", 1024).map(|found| found.len());
+    assert!(error.unwrap_err().to_string().contains("must resolve to a Vertex or the ID of a Vertex"));
 }

@@ -25,8 +25,14 @@ fn a_sack_goes_along_and_is_changed_by_an_operator() {
 #[test]
 fn a_child_sees_the_sack_and_only_local_changes_it() {
     check("g.withSack(5).V().has('name', 'lop').map(sack())", &["5"]);
-    check("g.withSack(0).V().has('name', 'marko').local(out('knows').sack(sum).by('age')).sack()", &["27", "32"]);
-    check("g.withSack(0).V().has('age').sack(sum).by('age').where(sack().is(gt(30))).values('name')", &["josh", "peter"]);
+    check(
+        "g.withSack(0).V().has('name', 'marko').local(out('knows').sack(sum).by('age')).sack()",
+        &["27", "32"],
+    );
+    check(
+        "g.withSack(0).V().has('age').sack(sum).by('age').where(sack().is(gt(30))).values('name')",
+        &["josh", "peter"],
+    );
 }
 
 #[test]

@@ -132,7 +132,8 @@ fn a_path_has_what_each_pattern_met_under_its_name() {
 
 #[test]
 fn patterns_that_nothing_leads_to_are_refused() {
-    let refused = |text: &str| gremlin(&modern(), text, 1024).map(|items| items.len()).unwrap_err().to_string();
+    let refused =
+        |text: &str| gremlin(&modern(), text, 1024).map(|items| items.len()).unwrap_err().to_string();
     let unsolvable = refused("g.V().match(as('a').out().as('b'), as('c').out().as('d'))");
     assert!(unsolvable.contains("The provided match pattern is unsolvable"), "{unsolvable}");
     let late = refused("g.V().as('c').match(as('c').out().as('d'), as('a').out().as('b'))");

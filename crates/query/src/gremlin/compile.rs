@@ -116,7 +116,8 @@ impl Compiler {
                 }
                 ("withBulk", [bulk]) => {
                     let bulk = argument::item(bulk)?.as_bool();
-                    self.without_bulk = !bulk.ok_or_else(|| wrong(call.span, "withBulk() takes true or false"))?;
+                    self.without_bulk =
+                        !bulk.ok_or_else(|| wrong(call.span, "withBulk() takes true or false"))?;
                 }
                 // Which rules there are is ours to choose: what they give is the same.
                 ("withoutStrategies", _) => {}

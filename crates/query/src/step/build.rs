@@ -13,8 +13,8 @@ use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
-    barrier, bound, branch, chance, dedup, expand, filter, group, options, order, pattern, repeat, sack, scalar, side_effect, source, subgraph,
-    tree, unfold, write,
+    barrier, bound, branch, chance, dedup, expand, filter, group, options, order, pattern, repeat, sack,
+    scalar, side_effect, source, subgraph, tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
@@ -170,12 +170,14 @@ impl<'a> Builder<'a> {
                 (Box::new(side_effect::Cap::new(of.iter().map(name).collect())), true)
             }
             Operator::Union(all) => (Box::new(branch::Union::new(self.pipelines(all)?)), false),
-            Operator::Coalesce(all) => (Box::new(branch::Coalesce::new(self.children(all)?, self.came_from())), true),
+            Operator::Coalesce(all) => {
+                (Box::new(branch::Coalesce::new(self.children(all)?, self.came_from())), true)
+            }
             Operator::Optional(of) => (Box::new(branch::Local::new(self.child(of)?, true)), false),
             Operator::Local(of) => (Box::new(branch::Local::new(self.child(of)?, false)), false),
             Operator::Child { of, all } => {
                 (Box::new(branch::FlatMap::new(self.child(of)?, *all, self.came_from())), true)
-            },
+            }
             Operator::SideEffect(of) => (Box::new(branch::Aside(self.child(of)?)), false),
             Operator::Choose(choose) => (Box::new(self.choose(choose)?), false),
             Operator::Repeat(repeat) => (Box::new(self.repeat(repeat)?), false),

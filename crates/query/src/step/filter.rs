@@ -51,7 +51,9 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
     let of_items = |items: &mut dyn Iterator<Item = Option<Item>>, predicate: &Predicate| -> Vec<bool> {
         items
             .enumerate()
-            .map(|(row, item)| item.is_some_and(|item| predicate.holds(&item, &|slot| scoped(batch, slot, row, cx))))
+            .map(|(row, item)| {
+                item.is_some_and(|item| predicate.holds(&item, &|slot| scoped(batch, slot, row, cx)))
+            })
             .collect()
     };
     Ok(match test {
@@ -102,8 +104,9 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
         Test::Elements(quantifier, predicate) => {
             let so_many = |(row, item): (usize, Item)| {
                 let Some(items) = item.elements() else { return false };
-                quantifier
-                    .holds(items.iter().map(|item| predicate.holds(item, &|slot| scoped(batch, slot, row, cx))))
+                quantifier.holds(
+                    items.iter().map(|item| predicate.holds(item, &|slot| scoped(batch, slot, row, cx))),
+                )
             };
             batch.current.items().enumerate().map(so_many).collect()
         }
@@ -182,7 +185,9 @@ impl WhereBy {
 fn column(batch: &Batch, slot: usize, cx: &Context<'_>) -> Column {
     let is_map = |item: Item| matches!(item, Item::Map(_) | Item::Value(Value::Map(_)));
     if batch.current.vertices().is_none() && batch.current.items().any(is_map) {
-        return Column::new(Data::Optional((0..batch.len()).map(|row| scoped(batch, slot, row, cx)).collect()));
+        return Column::new(Data::Optional(
+            (0..batch.len()).map(|row| scoped(batch, slot, row, cx)).collect(),
+        ));
     }
     batch.slots.get(slot).cloned().flatten().unwrap_or_else(|| Column::nothing(batch.len()))
 }

@@ -208,9 +208,7 @@ impl Naming {
 pub(super) fn in_map(item: &Item, key: &Item) -> Option<Item> {
     match item {
         Item::Map(map) => map.get(key).cloned(),
-        Item::Value(Value::Map(map)) => {
-            key.as_value().and_then(|key| map.get(key).cloned()).map(Item::Value)
-        }
+        Item::Value(Value::Map(map)) => key.as_value().and_then(|key| map.get(key).cloned()).map(Item::Value),
         _ => None,
     }
 }

@@ -68,7 +68,8 @@ impl Match {
 /// Makes `slot` of each row what the row is at.
 fn bind(batch: &mut Batch, slot: usize, names: &[(usize, Name)], cx: &mut Context<'_>) -> Result<()> {
     batch.set_slot(slot, batch.current.clone());
-    if let (Some(paths), Some((_, name))) = (&mut batch.path, names.iter().find(|(other, _)| *other == slot)) {
+    if let (Some(paths), Some((_, name))) = (&mut batch.path, names.iter().find(|(other, _)| *other == slot))
+    {
         for path in paths {
             *path = cx.paths.label(*path, name)?;
         }
@@ -173,7 +174,9 @@ impl Solver {
             }
         }
         best.map(|(_, at)| at).ok_or_else(|| {
-            Error::invalid("The provided match pattern is unsolvable: nothing leads to the names of a pattern")
+            Error::invalid(
+                "The provided match pattern is unsolvable: nothing leads to the names of a pattern",
+            )
         })
     }
 }
@@ -251,7 +254,10 @@ impl Pattern {
             _ => None,
         });
         let reduces = operators.iter().any(|operator| {
-            matches!(operator, Operator::Reduce(_) | Operator::Group(_) | Operator::Tree { .. } | Operator::Cap(_))
+            matches!(
+                operator,
+                Operator::Reduce(_) | Operator::Group(_) | Operator::Tree { .. } | Operator::Cap(_)
+            )
         });
         let shape = match (expands, plan.from) {
             (_, None) => Shape::Question,
@@ -308,12 +314,7 @@ impl Pattern {
         }
     }
 
-    fn next(
-        &mut self,
-        rows: &Batch,
-        names: &[(usize, Name)],
-        cx: &mut Context<'_>,
-    ) -> Result<Option<Batch>> {
+    fn next(&mut self, rows: &Batch, names: &[(usize, Name)], cx: &mut Context<'_>) -> Result<Option<Batch>> {
         match &mut self.asked {
             Asked::Path(path) => path.next(rows, names, cx),
             Asked::Any { all, at, begun } => {
@@ -339,7 +340,8 @@ impl Path {
         let start = |slot: usize| rows.slots.get(slot).cloned().flatten();
         let ends = self.to.filter(|_| self.closes).and_then(start);
         let starts = self.from.and_then(start);
-        let all_vertices = |column: &Option<Column>| column.as_ref().is_some_and(|all| all.vertices().is_some());
+        let all_vertices =
+            |column: &Option<Column>| column.as_ref().is_some_and(|all| all.vertices().is_some());
         self.counted = (self.edge.is_some() && all_vertices(&ends) && all_vertices(&starts)).then_some(false);
         if self.counted.is_none() {
             let current = starts.unwrap_or_else(|| rows.current.clone());
@@ -347,12 +349,7 @@ impl Path {
         }
     }
 
-    fn next(
-        &mut self,
-        rows: &Batch,
-        names: &[(usize, Name)],
-        cx: &mut Context<'_>,
-    ) -> Result<Option<Batch>> {
+    fn next(&mut self, rows: &Batch, names: &[(usize, Name)], cx: &mut Context<'_>) -> Result<Option<Batch>> {
         match (self.counted, &self.edge) {
             (Some(true), _) => return Ok(None),
             (Some(false), Some(edge)) => {
@@ -364,7 +361,8 @@ impl Path {
         let Some(made) = self.child.next(cx)? else { return Ok(None) };
         let made = match self.to.filter(|_| self.closes) {
             Some(to) => {
-                let is_end = |(row, origin): (usize, &u32)| rows.slot(to, *origin as usize) == made.current.get(row);
+                let is_end =
+                    |(row, origin): (usize, &u32)| rows.slot(to, *origin as usize) == made.current.get(row);
                 let ends: Vec<bool> = made.origin.iter().enumerate().map(is_end).collect();
                 made.filter(&ends)
             }
@@ -400,7 +398,9 @@ impl Path {
             }
         }
         if !cx.may_bulk() {
-            let of = |(row, count): (u32, u64)| std::iter::repeat_n(row, usize::try_from(count).unwrap_or(usize::MAX));
+            let of = |(row, count): (u32, u64)| {
+                std::iter::repeat_n(row, usize::try_from(count).unwrap_or(usize::MAX))
+            };
             return Ok(rows.gather(&(0..).zip(counts).flat_map(of).collect()));
         }
         let keep: Vec<bool> = counts.iter().map(|count| *count > 0).collect();

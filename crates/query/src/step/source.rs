@@ -181,7 +181,7 @@ fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>) -> Option
 }
 
 /// The vertices of `ids` that are there, in their order.
-fn live_vertices(ids: &[Item], cx: &Context<'_>) -> Result<Vec<VertexId>> {
+pub(super) fn live_vertices(ids: &[Item], cx: &Context<'_>) -> Result<Vec<VertexId>> {
     let vertices = ids.iter().map(vertex_of_id).collect::<Result<Vec<_>>>()?;
     let vertices: Vec<VertexId> = vertices.into_iter().flatten().collect();
     let mut labels: Vec<Option<LabelId>> = Vec::new();

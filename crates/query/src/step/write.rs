@@ -5,6 +5,7 @@ use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::step::by::Projection;
+use crate::step::source::live_vertices;
 use crate::value::item::{Item, Owner};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, VertexId};
@@ -148,7 +149,7 @@ impl Step for AddEdge {
         let mut added = Vec::with_capacity(batch.len());
         for (row, edge_type) in types.into_iter().enumerate() {
             let edge_type = text(edge_type, "the label of an edge")?;
-            let (source, target) = (end(&sources[row], "from()")?, end(&targets[row], "to()")?);
+            let (source, target) = (end(&sources[row], "from()", cx)?, end(&targets[row], "to()", cx)?);
             let writer = cx.writer()?;
             let edge_type = writer.edge_type(&edge_type)?;
             added.push(writer.add_edge(source, edge_type, target, &properties[row])?);
@@ -157,8 +158,14 @@ impl Step for AddEdge {
     }
 }
 
-fn end(item: &Option<Item>, which: &str) -> Result<VertexId> {
-    item.as_ref().and_then(Item::as_vertex).ok_or_else(|| {
+/// The vertex that an end of an edge is, or whose id it is.
+fn end(item: &Option<Item>, which: &str, cx: &Context<'_>) -> Result<VertexId> {
+    let found = match item {
+        Some(Item::Vertex(vertex)) => Some(*vertex),
+        Some(id @ Item::Value(_)) => live_vertices(std::slice::from_ref(id), cx)?.pop(),
+        _ => None,
+    };
+    found.ok_or_else(|| {
         let met = item.as_ref().map_or_else(|| "nothing".to_owned(), Item::kind);
         Error::invalid(format!(
             "the {which} of addE() must resolve to a Vertex or the ID of a Vertex present in the graph, and is {met}"

@@ -131,9 +131,7 @@ fn as_map(item: &Item) -> Option<ItemMap> {
         Item::Map(map) => Some((**map).clone()),
         Item::Value(Value::Map(map)) => {
             let entries = map.as_slice().iter();
-            Some(
-                entries.map(|(key, value)| (Item::Value(key.clone()), Item::Value(value.clone()))).collect(),
-            )
+            Some(entries.map(|(key, value)| (Item::Value(key.clone()), Item::Value(value.clone()))).collect())
         }
         _ => None,
     }

@@ -123,7 +123,9 @@ pub fn mean(sum: &Item, count: u64) -> Result<Item> {
 pub fn quotient(left: &Item, right: &Item) -> Result<Item> {
     let left = match wide(left)? {
         Wide::Integer(number, _) => Item::from(number as f64),
-        big @ Wide::BigInteger(_) => Item::Value(Value::Decimal(Decimal::new(decimal(big)?).map_err(too_long)?)),
+        big @ Wide::BigInteger(_) => {
+            Item::Value(Value::Decimal(Decimal::new(decimal(big)?).map_err(too_long)?))
+        }
         Wide::Float(..) | Wide::Decimal(_) => left.clone(),
     };
     arithmetic(Arithmetic::Divide, &left, right)

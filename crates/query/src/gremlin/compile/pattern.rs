@@ -28,7 +28,8 @@ impl Compiler {
         let begin = starts.iter().filter(|start| !ends.contains(start)).find(solves);
         let begin = begin.or_else(|| starts.iter().find(solves));
         // Names that were given before may make up for it: that shows when it runs.
-        let begin = begin.or_else(|| starts.first().filter(|_| starts.iter().any(|slot| *slot < known_before)));
+        let begin =
+            begin.or_else(|| starts.first().filter(|_| starts.iter().any(|slot| *slot < known_before)));
         let begin = *begin.ok_or_else(|| {
             wrong(call.span, "The provided match pattern is unsolvable: no name leads to all others")
         })?;

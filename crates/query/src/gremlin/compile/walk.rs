@@ -45,7 +45,10 @@ impl Compiler {
                 let Some(ArgumentKind::Token(Token::Direction(toward))) =
                     arguments.first().map(|first| &first.kind)
                 else {
-                    return Err(wrong(call.span, "to() belongs to the addE() before it, or needs a direction"));
+                    return Err(wrong(
+                        call.span,
+                        "to() belongs to the addE() before it, or needs a direction",
+                    ));
                 };
                 let types = names(&arguments[1..])?;
                 let types = (!types.is_empty()).then_some(types);

@@ -4,7 +4,7 @@ use super::argument::item;
 use super::{Calls, Compiled, Compiler, not_yet, wrong};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Cardinality, Token};
-use crate::plan::operator::{By, Operator, Scan, Traversal};
+use crate::plan::operator::{By, Function, Operator, Pop, Scan, Selected, Traversal};
 use crate::step::write::DEFAULT_LABEL;
 use crate::value::item::Item;
 
@@ -101,7 +101,19 @@ impl Compiler {
         };
         Ok(match (&argument.kind, argument.kind.as_str()) {
             (ArgumentKind::Traversal(calls), _) => By::Child(self.traversal(calls)?),
-            (_, Some(label)) => By::Slot(self.slot(label)),
+            (_, Some(label)) => match self.known_side_effect(label) {
+                Some(side_effect) => {
+                    let selected = Selected {
+                        name: label.into(),
+                        slot: None,
+                        side_effect: Some(side_effect),
+                        pop: Pop::Last,
+                    };
+                    let select = Function::Select { names: vec![selected], by: Vec::new() };
+                    By::Child(Traversal { operators: vec![Operator::Map(select)] })
+                }
+                None => By::Slot(self.slot(label)),
+            },
             _ => {
                 let scan = Scan { ids: Some(vec![item(argument)?]), tests: Vec::new() };
                 By::Child(Traversal { operators: vec![Operator::Vertices(scan)] })

@@ -105,6 +105,7 @@ fn an_edge_may_end_at_a_vertex_that_is_named_aside_or_by_its_id() {
     gremlin(&db, "g.withSideEffect('b', 1).V().has('name', 'lop').addE('likes').to('b')", 1024).unwrap();
     gremlin(&db, "g.V().has('name', 'lop').addE('likes').to(V().has('name', 'josh').id())", 1024).unwrap();
     assert_eq!(answers(&db, "g.V().has('name', 'lop').out('likes').values('name')"), ["josh", "vadas"]);
-    let error = gremlin(&db, "g.V().has('name', 'lop').addE('likes').to(constant(99))", 1024).map(|found| found.len());
+    let error = gremlin(&db, "g.V().has('name', 'lop').addE('likes').to(constant(99))", 1024)
+        .map(|found| found.len());
     assert!(error.unwrap_err().to_string().contains("must resolve to a Vertex or the ID of a Vertex"));
 }

@@ -10,7 +10,7 @@
 //! chosen for each batch, since a row may bring slots along. Source: TinkerPop's `MatchStep`, there a row at a time;
 //! the order is that of a greedy join by average degrees.
 
-use crate::batch::column::Column;
+use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
@@ -70,7 +70,11 @@ fn bind(batch: &mut Batch, slot: usize, names: &[(usize, Name)], cx: &mut Contex
     batch.set_slot(slot, batch.current.clone());
     if let (Some(paths), Some((_, name))) = (&mut batch.path, names.iter().find(|(other, _)| *other == slot))
     {
-        for path in paths {
+        for (path, item) in paths.iter_mut().zip(batch.current.items()) {
+            // A pattern of filters alone goes nowhere, and may begin elsewhere than where the path ends.
+            if cx.paths.items_back(*path).next() != Some(&item) {
+                *path = cx.paths.extend(*path, item)?;
+            }
             *path = cx.paths.label(*path, name)?;
         }
     }
@@ -183,10 +187,15 @@ impl Solver {
 
 /// Rows by which of `names` are something.
 fn by_bound(rows: &Batch, names: &[(usize, Name)]) -> Vec<(Vec<usize>, Batch)> {
+    let there = names.iter().filter_map(|(slot, _)| Some((*slot, rows.slots.get(*slot)?.as_ref()?)));
+    let columns: Vec<(usize, &Column)> = there.collect();
+    if columns.iter().all(|(_, column)| !matches!(column.parts().0, Data::Optional(_))) {
+        return vec![(columns.into_iter().map(|(slot, _)| slot).collect(), rows.clone())];
+    }
     let mut groups: Vec<(Vec<usize>, Vec<u32>)> = Vec::new();
     for row in 0..rows.len() {
-        let is_something = |slot: &usize| rows.slot(*slot, row).is_some();
-        let bound: Vec<usize> = names.iter().map(|(slot, _)| *slot).filter(is_something).collect();
+        let something = columns.iter().filter(|(_, column)| column.get(row).is_some());
+        let bound: Vec<usize> = something.map(|(slot, _)| *slot).collect();
         match groups.iter_mut().find(|(other, _)| *other == bound) {
             Some((_, rows)) => rows.push(row as u32),
             None => groups.push((bound, vec![row as u32])),

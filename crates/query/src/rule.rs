@@ -12,9 +12,9 @@
 //!
 //! Most rules see one traversal at a time; [`improve`] applies them to all within a plan, the innermost first.
 
+mod bulk;
 mod degree;
 mod hop;
-mod bulk;
 mod parallel;
 mod scan;
 mod slots;
@@ -27,15 +27,17 @@ struct Rule {
     apply: fn(&mut Vec<Operator>),
     /// Whether a path is the same afterwards: it has an item for each step.
     keeps_paths: bool,
+    /// Whether it makes rows one that stand for several.
+    bulks: bool,
 }
 
 /// The rules for traversals, in the order that they are applied in.
 const RULES: [Rule; 5] = [
-    Rule { apply: scan::apply, keeps_paths: true },
-    Rule { apply: unroll::apply, keeps_paths: true },
-    Rule { apply: hop::apply, keeps_paths: false },
-    Rule { apply: degree::apply, keeps_paths: false },
-    Rule { apply: bulk::apply, keeps_paths: false },
+    Rule { apply: scan::apply, keeps_paths: true, bulks: false },
+    Rule { apply: unroll::apply, keeps_paths: true, bulks: false },
+    Rule { apply: hop::apply, keeps_paths: false, bulks: false },
+    Rule { apply: degree::apply, keeps_paths: false, bulks: false },
+    Rule { apply: bulk::apply, keeps_paths: false, bulks: true },
 ];
 
 /// The plan after all rules.
@@ -43,13 +45,16 @@ const RULES: [Rule; 5] = [
 pub fn improve(mut plan: Plan) -> Plan {
     slots::apply(&mut plan);
     let reads_paths = plan.reads_paths;
+    // Rows with sacks are one only where a barrier says how their sacks are.
+    let bulks = plan.bulks && plan.sack.is_none();
     plan.root.visit(&mut |traversal: &mut Traversal| {
-        for rule in RULES.iter().filter(|rule| rule.keeps_paths || !reads_paths) {
+        let fits = |rule: &&Rule| (rule.keeps_paths || !reads_paths) && (bulks || !rule.bulks);
+        for rule in RULES.iter().filter(fits) {
             (rule.apply)(&mut traversal.operators);
         }
     });
-    // Threads share no side effects; writes see what was written before.
-    if !reads_paths && !plan.writes && plan.side_effects.is_empty() {
+    // Threads share no side effects and no sacks; writes see what was written before.
+    if !reads_paths && !plan.writes && bulks && plan.side_effects.is_empty() {
         parallel::apply(&mut plan.root.operators);
     }
     plan

@@ -46,6 +46,8 @@ fn begin<'a>(plan: &Plan, mut builder: Builder<'_>, mut context: Context<'a>) ->
     if let Some(timeout) = plan.timeout() {
         context.charge.shorten(timeout);
     }
+    context.slots.clone_from(&plan.slots);
+    (context.sack, context.bulks) = (plan.sack.clone(), plan.bulks);
     for given in &plan.given {
         *context.side_effects.get_mut(given.number) = SideEffect::Given(given.item.clone(), given.join);
     }

@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod face;
+mod branches;
+mod carried;
 mod edge_ids;
+mod face;
 mod merge;
 mod modern;
-mod several;
+mod patterns;
 mod scalar;
+mod several;
 mod source;
 mod strategies;
 

@@ -170,6 +170,10 @@ impl Known {
             Item::Entry(entry) => format!("entry[{}:{}]", self.show(&entry.0), self.show(&entry.1)),
             Item::Token(token) => format!("t[{token:?}]"),
             Item::Direction(direction) => format!("D[{direction:?}]"),
+            Item::Graph(graph) => {
+                let edges: Vec<Item> = graph.edges().map(Item::Edge).collect();
+                format!("graph[{}]", all(&mut edges.iter()))
+            }
             Item::Tree(tree) => {
                 let branch = |(item, _): &(Item, Tree)| self.show(item);
                 format!("tree[{}]", tree.branches().iter().map(branch).collect::<Vec<_>>().join(","))

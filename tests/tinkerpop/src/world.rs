@@ -257,6 +257,9 @@ impl<'g> World<'g> {
             let is_tree = known.is_tree(lines, tree).map_err(End::Failed)?;
             return if is_tree { Ok(()) } else { Err(wrong("another tree", found, &known)) };
         }
+        if text == "the result should be a subgraph with the following" {
+            return is_subgraph(&step.table, found, &known);
+        }
         let order = text.strip_prefix("the result should be ").and_then(|order| match order {
             "ordered" => Some(Order::Ordered),
             "unordered" => Some(Order::Unordered),
@@ -333,6 +336,26 @@ enum Order {
     Unordered,
     /// Each result is one of the table's, any number of times.
     Of,
+}
+
+/// Whether the one result is a graph whose edges, or vertices, are those of `table`.
+fn is_subgraph(table: &[Vec<String>], found: &Found, known: &Known) -> Result<(), End> {
+    let Some(Item::Graph(graph)) = found.only() else { return Err(wrong("a graph", found, known)) };
+    let (what, rows) = match table.split_first() {
+        Some((heading, rows)) => (heading.concat(), rows),
+        None => return Err(End::failed("there is no table")),
+    };
+    let inside: Vec<Item> = match what.as_str() {
+        "edges" => graph.edges().map(Item::Edge).collect(),
+        "vertices" => graph.vertices().map(Item::Vertex).collect(),
+        other => return Err(End::failed(format!("a graph has no {other}"))),
+    };
+    let expected = rows.iter().map(|row| notation::parse(&row.concat()).map_err(End::Failed));
+    let expected = expected.collect::<Result<Vec<_>, _>>()?;
+    if pairs(&expected, &inside, |left, right| known.is_row(left, right)) {
+        return Ok(());
+    }
+    Err(wrong(&rows.concat().join(" "), found, known))
 }
 
 /// Whether the rows of `table` below its heading are what was found.

@@ -3,6 +3,7 @@
 use crate::batch::path::PathArena;
 use crate::execute::limits::Charge;
 use crate::explain::Explanation;
+use crate::plan::operator::{Name, Sack};
 use crate::step::side_effect::SideEffects;
 use crate::write::Writer;
 use evergraph_graph::catalogue::Catalogue;
@@ -29,6 +30,12 @@ pub struct Context<'a> {
     pub side_effects: SideEffects,
     /// What each step did, a line each, if somebody wants to know.
     pub profile: Explanation,
+    /// What the slots of the frame are called, by number.
+    pub slots: Vec<Name>,
+    /// What every traverser carries along to begin with.
+    pub sack: Option<Sack>,
+    /// Whether equal traversers that a `barrier()` makes one still count as several.
+    pub bulks: bool,
     /// How often the bodies of the repeats around have run, the innermost last.
     pub loops: Vec<u32>,
 }
@@ -43,8 +50,18 @@ impl<'a> Context<'a> {
             paths: PathArena::default(),
             side_effects: SideEffects::default(),
             profile: Explanation::default(),
+            slots: Vec::new(),
+            sack: None,
+            bulks: true,
             loops: Vec::new(),
         }
+    }
+
+    /// Whether rows that nobody can tell apart may become one that stands for all, unasked: not where a `barrier()` would
+    /// make something else of them.
+    #[must_use]
+    pub fn may_bulk(&self) -> bool {
+        self.bulks && self.sack.as_ref().is_none_or(|sack| sack.merge.is_none())
     }
 
     /// The graph, to read.

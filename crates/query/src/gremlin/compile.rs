@@ -17,6 +17,7 @@ mod condition;
 mod gather;
 mod map;
 mod merge;
+mod pattern;
 mod scalar;
 mod strategy;
 mod walk;
@@ -25,7 +26,7 @@ mod write;
 use crate::error::{Span, TextError};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query};
 use crate::gremlin::token::{Order, Token};
-use crate::plan::operator::{By, Given, Name, Operator, Plan, Sorting, Traversal};
+use crate::plan::operator::{By, Given, Name, Operator, Plan, Sack, Sorting, Traversal};
 use crate::rule::improve;
 use crate::value::item::Item;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 pub fn compile(query: &Query) -> Result<Plan, TextError> {
     let mut compiler = Compiler { beginning: true, ..Compiler::default() };
     let calls = compiler.source(without_end(&query.calls))?;
+    compiler.name_side_effects(calls);
     let root = compiler.traversal(calls)?;
     let mut plan = Plan {
         root,
@@ -45,6 +47,8 @@ pub fn compile(query: &Query) -> Result<Plan, TextError> {
         given: compiler.given,
         seed: None,
         options: compiler.options,
+        sack: compiler.sack,
+        bulks: !compiler.without_bulk,
         reads_paths: compiler.reads_paths,
         writes: compiler.writes,
         once: argument::makes_uuids(&query.calls),
@@ -75,6 +79,8 @@ struct Compiler {
     strategies: Vec<strategy::Asked>,
     /// Whether `and()` and `or()` mean themselves alone, wherever they stand.
     keeps_connectives: bool,
+    sack: Option<Sack>,
+    without_bulk: bool,
     /// Whether nothing was compiled yet that traversers could come from.
     beginning: bool,
     reads_paths: bool,
@@ -120,15 +126,38 @@ impl Compiler {
                     self.given.push(Given { number, item: argument::item(value)?, join });
                 }
                 ("withPath", []) => self.reads_paths = true,
-                ("withBulk", _) => {}
                 ("withStrategies", strategies) => self.add_strategies(strategies)?,
                 ("withoutStrategies", strategies) => self.leave_out_strategies(strategies)?,
-                ("withSack", _) => return Err(not_yet(call)),
+                ("withSack", [initial, merge @ ..]) => {
+                    let merge = merge.first().map(argument::combine).transpose()?;
+                    self.sack = Some(Sack { initial: argument::item(initial)?, merge });
+                }
+                ("withBulk", [bulk]) => {
+                    let bulk = argument::item(bulk)?.as_bool();
+                    self.without_bulk =
+                        !bulk.ok_or_else(|| wrong(call.span, "withBulk() takes true or false"))?;
+                }
                 _ => break,
             }
             calls = rest;
         }
         Ok(calls)
+    }
+
+    /// Numbers what steps gather aside: a loop may ask for what is only gathered at its end.
+    fn name_side_effects(&mut self, calls: &[Call]) {
+        const GATHER: [&str; 5] = ["aggregate", "group", "groupCount", "subgraph", "tree"];
+        for call in calls {
+            for argument in &call.arguments {
+                match (as_traversal(argument), argument.kind.as_str()) {
+                    (Some(calls), _) => self.name_side_effects(calls),
+                    (None, Some(name)) if GATHER.contains(&&*call.name) => {
+                        self.side_effect(name);
+                    }
+                    _ => {}
+                }
+            }
+        }
     }
 
     fn traversal(&mut self, calls: &[Call]) -> Compiled<Traversal> {

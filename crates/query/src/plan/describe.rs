@@ -1,7 +1,8 @@
 //! Describing: what an operator does, in a line that reads like the traversal it came from.
 
+use crate::plan::merge::{Merge, MergeMap, Merged, NewProperty};
 use crate::plan::operator::{
-    Ask, By, Chooser, EdgeEnd, Expand, ExpandTo, Function, Group, GroupValue, Operator, Plan, Pop, Reducer, Scan,
+    Ask, By, Case, Chooser, EdgeEnd, Expand, ExpandTo, Function, Group, GroupValue, Operator, Plan, Pop, Reducer, Scan,
     Selected, Sorting, Test, Traversal,
 };
 use crate::plan::predicate::{Comparison, Operand, Predicate, TextTest};
@@ -107,26 +108,45 @@ impl Operator {
                 format!("repeat(...){}{}", asked(&repeat.until, "until"), asked(&repeat.emit, "emit"))
             }
             Self::AddVertex { label, properties } => {
-                format!("addV({}){}", names.by(label), names.pairs(properties))
+                format!("addV({}){}", names.by(label), names.written(properties))
             }
             Self::AddEdge { edge_type, from, to, properties } => {
                 let [edge_type, from, to] = [edge_type, from, to].map(|by| names.by(by));
-                format!("addE({edge_type}) from {from} to {to}{}", names.pairs(properties))
+                format!("addE({edge_type}) from {from} to {to}{}", names.written(properties))
             }
-            Self::SetProperties(properties) => format!("set{}", names.pairs(properties)),
+            Self::SetProperties(properties) => format!("set{}", names.written(properties)),
             Self::Drop => "drop()".to_owned(),
+            Self::Merge(merge) => match merge.kind {
+                Merged::Vertices => "mergeV()".to_owned(),
+                Merged::Edges => "mergeE()".to_owned(),
+            },
+            Self::Branch(branch) => format!("branch({})", names.by(&branch.on)),
+            Self::Subgraph(into) => format!("subgraph({})", names.side_effect(*into)),
+            Self::SetSack { by, .. } => format!("sack() with {}", names.by(by)),
+            Self::Barrier { normalises } => {
+                if *normalises { "barrier(normSack)" } else { "barrier()" }.to_owned()
+            }
+            Self::Match(matched) => {
+                format!("match() of {}", list(matched.answer.iter().map(|slot| names.slot(*slot))))
+            }
         }
     }
 
     /// The traversals within it, with what each is there for.
     #[must_use]
     pub fn parts(&self) -> Vec<Part<'_>> {
+        fn child(by: &By) -> Option<Part<'_>> {
+            match by {
+                By::Child(of) => Some(("by", of)),
+                By::OrNull(by) => child(by),
+                By::Itself | By::Item(_) | By::Key(_) | By::Token(_) | By::Slot(_) => None,
+            }
+        }
         fn by<'p>(all: impl IntoIterator<Item = &'p By>) -> Vec<Part<'p>> {
-            let child = |by: &'p By| if let By::Child(of) = by { Some(("by", of)) } else { None };
             all.into_iter().filter_map(child).collect()
         }
-        fn pairs(all: &[(By, By)]) -> Vec<Part<'_>> {
-            by(all.iter().flat_map(|(key, value)| [key, value]))
+        fn written(all: &[NewProperty]) -> Vec<Part<'_>> {
+            by(all.iter().flat_map(|property| [&property.key, &property.value]))
         }
         match self {
             Self::Where { of, .. }
@@ -138,13 +158,24 @@ impl Operator {
             Self::Any(all) | Self::Union(all) | Self::Coalesce(all) => all.iter().map(|of| ("", of)).collect(),
             Self::WhereBy { by: all, .. } | Self::Dedup { by: all, .. } | Self::Tree { by: all, .. } => by(all),
             Self::Sample { by: weight, .. } => by(weight),
-            Self::Aggregate { by: of, .. } => by([of]),
+            Self::Aggregate { by: of, .. } | Self::SetSack { by: of, .. } => by([of]),
+            Self::Expand(expand) => {
+                let all = [("edges", &expand.edges), ("vertices", &expand.vertices)];
+                all.into_iter().filter(|(_, of)| !of.operators.is_empty()).collect()
+            }
             Self::Order(all) => by(all.iter().map(|(by, _)| by)),
             Self::Map(function) => match function {
                 Function::Select { by: all, .. }
                 | Function::Path { by: all }
-                | Function::Project { by: all, .. }
-                | Function::ElementMap { by: all, .. } => by(all),
+                | Function::Project { by: all, .. } => by(all),
+                Function::ElementMap { shape, by: of } => {
+                    let mut all = by(of);
+                    if !shape.visible.operators.is_empty() {
+                        all.push(("visible", &shape.visible));
+                    }
+                    all
+                }
+                Function::SelectNamed { key, by: of, .. } => by([key].into_iter().chain(of)),
                 Function::LocalOrder(all) => by(all.iter().map(|(by, _)| by)),
                 Function::Scalar(scalar) => match scalar {
                     Scalar::Concat(all) | Scalar::Format(_, all) | Scalar::Math { by: all, .. } => by(all),
@@ -156,6 +187,8 @@ impl Operator {
                 | Function::Label
                 | Function::Key
                 | Function::Value
+                | Function::Element
+                | Function::Sack
                 | Function::Loops(_)
                 | Function::Local(_)
                 | Function::Column { .. }
@@ -182,6 +215,29 @@ impl Operator {
                 all.extend(choose.unproductive.iter().map(|of| ("unproductive", of)));
                 all
             }
+            Self::Branch(branch) => {
+                let mut all = by([&branch.on]);
+                for (case, of) in &branch.options {
+                    if let Case::Gives(asked) = case {
+                        all.push(("if", asked));
+                    }
+                    all.push(("option", of));
+                }
+                all
+            }
+            Self::Match(matched) => {
+                let mut all = Vec::new();
+                matched.patterns.iter().for_each(|pattern| pattern.ways(&mut all));
+                all.into_iter().map(|of| ("pattern", of)).collect()
+            }
+            Self::Merge(merge) => {
+                let Merge { map, on_create, on_match, ends, .. } = &**merge;
+                let maps = [Some(map), on_create.as_ref(), on_match.as_ref()].into_iter().flatten();
+                by(maps.chain(ends.iter().flatten()).filter_map(|map| match map {
+                    MergeMap::Of(of) => Some(of),
+                    MergeMap::Literal(_) => None,
+                }))
+            }
             Self::Repeat(repeat) => {
                 let mut all = vec![("", &repeat.body)];
                 for (asked, name) in [(&repeat.until, "until"), (&repeat.emit, "emit")] {
@@ -191,15 +247,14 @@ impl Operator {
                 }
                 all
             }
-            Self::AddVertex { label, properties } => [by([label]), pairs(properties)].concat(),
+            Self::AddVertex { label, properties } => [by([label]), written(properties)].concat(),
             Self::AddEdge { edge_type, from, to, properties } => {
-                [by([edge_type, from, to]), pairs(properties)].concat()
+                [by([edge_type, from, to]), written(properties)].concat()
             }
-            Self::SetProperties(properties) => pairs(properties),
+            Self::SetProperties(properties) => written(properties),
             Self::Vertices(_)
             | Self::Edges(_)
             | Self::Inject { .. }
-            | Self::Expand(_)
             | Self::Bulk
             | Self::EdgeEnds(_)
             | Self::Properties { .. }
@@ -213,6 +268,8 @@ impl Operator {
             | Self::Fail(_)
             | Self::Reduce(_)
             | Self::Cap(_)
+            | Self::Subgraph(_)
+            | Self::Barrier { .. }
             | Self::Drop => Vec::new(),
         }
     }
@@ -250,6 +307,7 @@ fn reduced(reducer: &Reducer) -> &'static str {
         Reducer::Max => "max()",
         Reducer::Mean => "mean()",
         Reducer::Fold => "fold()",
+        Reducer::Combine(..) => "fold() by an operator",
     }
 }
 
@@ -294,6 +352,7 @@ impl Names<'_> {
             By::Token(token) => format!("T.{}", token_name(*token)),
             By::Slot(slot) => self.slot(*slot),
             By::Child(_) => "...".to_owned(),
+            By::OrNull(by) => self.by(by),
         }
     }
 
@@ -301,9 +360,10 @@ impl Names<'_> {
         if all.is_empty() { String::new() } else { format!(" by {}", list(all.iter().map(|by| self.by(by)))) }
     }
 
-    fn pairs(&self, pairs: &[(By, By)]) -> String {
-        let each = |(key, value): &(By, By)| format!("{}: {}", self.by(key), self.by(value));
-        if pairs.is_empty() { String::new() } else { format!(" {}", list(pairs.iter().map(each))) }
+    fn written(&self, all: &[NewProperty]) -> String {
+        let each =
+            |property: &NewProperty| format!("{}: {}", self.by(&property.key), self.by(&property.value));
+        if all.is_empty() { String::new() } else { format!(" {}", list(all.iter().map(each))) }
     }
 
     fn selected(&self, selected: &Selected) -> String {
@@ -378,6 +438,9 @@ impl Names<'_> {
             Function::Select { names, by } => {
                 format!("select({}){}", list(names.iter().map(|name| self.selected(name))), self.bys(by))
             }
+            Function::SelectNamed { key, .. } => format!("select({})", self.by(key)),
+            Function::Element => "element()".to_owned(),
+            Function::Sack => "sack()".to_owned(),
             Function::Path { by } => format!("path(){}", self.bys(by)),
             Function::Project { names, by } => format!("project({}){}", list(names), self.bys(by)),
             Function::Loops(name) => {

@@ -1,7 +1,8 @@
 //! Liveness: which slots of the frame anybody asks for.
 
+use crate::plan::merge::{Merge, MergeMap};
 use crate::plan::operator::{
-    By, Chooser, EdgeEnd, Function, Group, GroupValue, Operator, Plan, Selected, Test, Traversal,
+    By, Case, Chooser, EdgeEnd, Function, Group, GroupValue, Operator, Plan, Selected, Test, Traversal,
 };
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::{Part, Scalar};
@@ -35,8 +36,10 @@ impl Asked {
     }
 
     fn by(&mut self, by: &By) {
-        if let By::Slot(slot) = by {
-            self.slot(*slot);
+        match by {
+            By::Slot(slot) => self.slot(*slot),
+            By::OrNull(by) => self.by(by),
+            By::Itself | By::Item(_) | By::Key(_) | By::Token(_) | By::Child(_) => {}
         }
     }
 
@@ -79,7 +82,26 @@ impl Asked {
                 self.all_by(by);
             }
             Operator::Sample { by, .. } => self.all_by(by),
-            Operator::Aggregate { by, .. } => self.by(by),
+            Operator::Aggregate { by, .. } | Operator::SetSack { by, .. } => self.by(by),
+            // Its patterns share slots in ways of their own.
+            Operator::Match(_) => self.0.fill(true),
+            Operator::Branch(branch) => {
+                self.by(&branch.on);
+                for (case, _) in &branch.options {
+                    if let Case::Is(predicate) = case {
+                        self.predicate(predicate);
+                    }
+                }
+            }
+            Operator::Merge(merge) => {
+                let Merge { map, on_create, on_match, ends, .. } = &**merge;
+                let maps = [Some(map), on_create.as_ref(), on_match.as_ref()].into_iter().flatten();
+                for map in maps.chain(ends.iter().flatten()) {
+                    if let MergeMap::Of(by) = map {
+                        self.by(by);
+                    }
+                }
+            }
             Operator::Tree { by, .. } => self.all_by(by),
             Operator::Order(by) => self.all_by(by.iter().map(|(by, _)| by)),
             Operator::Group(Group { key, value, .. }) => {
@@ -97,14 +119,14 @@ impl Asked {
             }
             Operator::AddVertex { label, properties } => {
                 self.by(label);
-                self.all_by(properties.iter().flat_map(|(key, value)| [key, value]));
+                self.all_by(properties.iter().flat_map(|property| [&property.key, &property.value]));
             }
             Operator::AddEdge { edge_type, from, to, properties } => {
                 self.all_by([edge_type, from, to]);
-                self.all_by(properties.iter().flat_map(|(key, value)| [key, value]));
+                self.all_by(properties.iter().flat_map(|property| [&property.key, &property.value]));
             }
             Operator::SetProperties(properties) => {
-                self.all_by(properties.iter().flat_map(|(key, value)| [key, value]));
+                self.all_by(properties.iter().flat_map(|property| [&property.key, &property.value]));
             }
             Operator::Map(function) => self.by_function(function),
             Operator::Inject { .. }
@@ -123,6 +145,8 @@ impl Asked {
             | Operator::Fail(_)
             | Operator::Reduce(_)
             | Operator::Cap(_)
+            | Operator::Subgraph(_)
+            | Operator::Barrier { .. }
             | Operator::Union(_)
             | Operator::Coalesce(_)
             | Operator::Optional(_)
@@ -144,6 +168,8 @@ impl Asked {
             Function::Path { by } | Function::Project { by, .. } | Function::ElementMap { by, .. } => {
                 self.all_by(by);
             }
+            // Which slot it is shows only when it runs.
+            Function::SelectNamed { .. } => self.0.fill(true),
             Function::LocalOrder(by) => self.all_by(by.iter().map(|(by, _)| by)),
             Function::Scalar(scalar) => match scalar {
                 Scalar::Concat(by) => self.all_by(by),
@@ -166,6 +192,8 @@ impl Asked {
             | Function::Label
             | Function::Key
             | Function::Value
+            | Function::Element
+            | Function::Sack
             | Function::Loops(_)
             | Function::Local(_)
             | Function::Column { .. }

@@ -7,6 +7,7 @@ pub mod describe;
 mod liveness;
 pub mod merge;
 pub mod operator;
+pub mod pattern;
 pub mod predicate;
 pub mod scalar;
 mod visit;

@@ -1,6 +1,7 @@
 //! Operators: what a plan is made of.
 
 use crate::plan::merge::{Merge, NewProperty};
+use crate::plan::pattern::Match;
 use crate::plan::predicate::{Predicate, Quantifier};
 use crate::plan::scalar::Scalar;
 use crate::value::combine::Combine;
@@ -27,6 +28,10 @@ pub struct Plan {
     pub seed: Option<i64>,
     /// What the query says about how it is run: `with('evaluationTimeout', 500)`.
     pub options: Vec<(Name, Item)>,
+    /// What every traverser carries along to begin with, if it does.
+    pub sack: Option<Sack>,
+    /// Whether equal traversers that a `barrier()` makes one still count as several.
+    pub bulks: bool,
     /// Whether anybody asks where a traverser has been.
     pub reads_paths: bool,
     /// Whether it writes to the graph.
@@ -53,6 +58,15 @@ pub struct Given {
     pub item: Item,
     /// How others join it; items gather in it if nothing is said.
     pub join: Option<Combine>,
+}
+
+/// What traversers carry along: `withSack(1.0, sum)`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sack {
+    /// What is in it to begin with.
+    pub initial: Item,
+    /// What makes one of two sacks. Without it a `barrier()` makes no traversers one.
+    pub merge: Option<Combine>,
 }
 
 /// Operators, one after the other.
@@ -162,6 +176,8 @@ pub enum Operator {
         /// What of each step, by turns.
         by: Vec<By>,
     },
+    /// Gathers the edges that they are at, with their ends, in this side effect.
+    Subgraph(usize),
     /// Gathers what they are at in a side effect.
     Aggregate {
         /// The side effect.
@@ -179,6 +195,8 @@ pub enum Operator {
     Optional(Traversal),
     /// What comes of the traversal that fits.
     Choose(Choose),
+    /// What comes of all traversals that fit.
+    Branch(Branch),
     /// What comes of a traversal that runs for each alone; it keeps its past in there.
     Local(Traversal),
     /// The first, or all, that comes of a traversal.
@@ -190,8 +208,22 @@ pub enum Operator {
     },
     /// Runs a traversal for what it does aside.
     SideEffect(Traversal),
+    /// Makes the sack of each one of itself and of what counts of it.
+    SetSack {
+        /// What makes one of the two.
+        how: Combine,
+        /// What of each.
+        by: By,
+    },
+    /// Waits for all, and makes those one that nobody can tell apart.
+    Barrier {
+        /// Whether their sacks are made parts of one whole.
+        normalises: bool,
+    },
     /// Runs a traversal again and again.
     Repeat(Box<Repeat>),
+    /// All ways to fulfil patterns.
+    Match(Match),
     /// Adds a vertex for each.
     AddVertex {
         /// Its label.
@@ -421,6 +453,30 @@ pub struct Choose {
     pub unproductive: Option<Traversal>,
 }
 
+/// `branch()`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Branch {
+    /// What decides.
+    pub on: By,
+    /// What is done in which case.
+    pub options: Vec<(Case, Traversal)>,
+}
+
+/// When an option of a `branch()` is taken.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Case {
+    /// Where this holds of what decides.
+    Is(Predicate),
+    /// Where a traversal gives something of what decides.
+    Gives(Traversal),
+    /// Always.
+    Any,
+    /// Where none of those holds or gives something.
+    None,
+    /// Where nothing decides.
+    Unproductive,
+}
+
 /// What decides a `choose()`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Chooser {
@@ -476,6 +532,15 @@ pub enum Function {
         /// What of each, by turns.
         by: Vec<By>,
     },
+    /// What the name is that a traversal gives: `select(select('a'))`.
+    SelectNamed {
+        /// What gives the name, or a key of a map.
+        key: By,
+        /// Which, of several that a label named.
+        pop: Pop,
+        /// What of it.
+        by: Option<By>,
+    },
     /// Where the traverser has been.
     Path {
         /// What of each step, by turns.
@@ -488,6 +553,8 @@ pub enum Function {
         /// What of it, by turns.
         by: Vec<By>,
     },
+    /// What the traverser carries along.
+    Sack,
     /// How often the body around has run.
     Loops(Option<Name>),
     /// A reducer over what is in a collection.

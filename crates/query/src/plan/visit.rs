@@ -1,7 +1,7 @@
 //! Visiting all traversals within a plan.
 
 use crate::plan::merge::{MergeMap, NewProperty};
-use crate::plan::operator::{Ask, By, Chooser, Function, Group, GroupValue, Operator, Traversal};
+use crate::plan::operator::{Ask, By, Case, Chooser, Function, Group, GroupValue, Operator, Traversal};
 use crate::plan::scalar::Scalar;
 
 impl Traversal {
@@ -20,6 +20,7 @@ impl Traversal {
             let itself = matches!(
                 operator,
                 Operator::Aggregate { .. }
+                    | Operator::Subgraph(_)
                     | Operator::Tree { into: Some(_), .. }
                     | Operator::Group(Group { into: Some(_), .. })
             );
@@ -75,7 +76,7 @@ impl Operator {
             }
             Self::WhereBy { by, .. } | Self::Dedup { by, .. } | Self::Tree { by, .. } => all_by(by),
             Self::Sample { by, .. } => by.iter_mut().for_each(|by| by.visit(visitor)),
-            Self::Aggregate { by, .. } => by.visit(visitor),
+            Self::Aggregate { by, .. } | Self::SetSack { by, .. } => by.visit(visitor),
             Self::Order(by) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
             Self::Map(function) => match function {
                 Function::Select { by, .. } | Function::Path { by } | Function::Project { by, .. } => {
@@ -90,6 +91,10 @@ impl Operator {
                     Scalar::List(_, _, by) | Scalar::DateDifference(by) => by.visit(visitor),
                     Scalar::Each(_) | Scalar::Sample(_) => {}
                 },
+                Function::SelectNamed { key, by, .. } => {
+                    key.visit(visitor);
+                    by.iter_mut().for_each(|by| by.visit(visitor));
+                }
                 Function::LocalOrder(by) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
                 Function::Constant(_)
                 | Function::Id
@@ -97,6 +102,7 @@ impl Operator {
                 | Function::Key
                 | Function::Value
                 | Function::Element
+                | Function::Sack
                 | Function::Loops(_)
                 | Function::Local(_)
                 | Function::Column { .. }
@@ -120,6 +126,15 @@ impl Operator {
                 choose.options.iter_mut().for_each(|(_, of)| of.visit(visitor));
                 choose.none.iter_mut().chain(&mut choose.unproductive).for_each(|of| of.visit(visitor));
             }
+            Self::Branch(branch) => {
+                branch.on.visit(visitor);
+                for (case, of) in &mut branch.options {
+                    if let Case::Gives(asked) = case {
+                        asked.visit(visitor);
+                    }
+                    of.visit(visitor);
+                }
+            }
             Self::Repeat(repeat) => {
                 repeat.body.visit(visitor);
                 for (ask, _) in repeat.until.iter_mut().chain(&mut repeat.emit) {
@@ -127,6 +142,10 @@ impl Operator {
                         of.visit(visitor);
                     }
                 }
+            }
+            Self::Match(matched) => {
+                let mut of = |of: &mut Traversal| of.visit(visitor);
+                matched.patterns.iter_mut().for_each(|pattern| pattern.traversals(&mut of));
             }
             Self::AddVertex { label, properties } => {
                 label.visit(visitor);
@@ -161,6 +180,8 @@ impl Operator {
             | Self::Fail(_)
             | Self::Reduce(_)
             | Self::Cap(_)
+            | Self::Subgraph(_)
+            | Self::Barrier { .. }
             | Self::Drop => {}
         }
     }

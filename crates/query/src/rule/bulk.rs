@@ -55,7 +55,7 @@ mod tests {
     use evergraph_graph::id::Direction;
 
     fn hop() -> Operator {
-        Operator::Expand(Expand { direction: Direction::Out, types: None, to: ExpandTo::Neighbors })
+        Operator::Expand(Expand::new(Direction::Out, None, ExpandTo::Neighbors))
     }
 
     fn count() -> Operator {

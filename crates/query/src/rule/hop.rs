@@ -32,11 +32,11 @@ mod tests {
     use super::*;
 
     fn edges(direction: Direction, from: Option<usize>) -> Operator {
-        Operator::Expand(Expand { direction, types: Some(vec!["a".into()]), to: ExpandTo::Edges(from) })
+        Operator::Expand(Expand::new(direction, Some(vec!["a".into()]), ExpandTo::Edges(from)))
     }
 
     fn hop(direction: Direction) -> Operator {
-        Operator::Expand(Expand { direction, types: Some(vec!["a".into()]), to: ExpandTo::Neighbors })
+        Operator::Expand(Expand::new(direction, Some(vec!["a".into()]), ExpandTo::Neighbors))
     }
 
     #[test]

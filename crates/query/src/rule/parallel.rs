@@ -70,7 +70,7 @@ mod tests {
     use evergraph_graph::id::Direction;
 
     fn hop(to: ExpandTo) -> Operator {
-        Operator::Expand(Expand { direction: Direction::Out, types: None, to })
+        Operator::Expand(Expand::new(Direction::Out, None, to))
     }
 
     #[test]

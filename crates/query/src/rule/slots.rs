@@ -29,7 +29,7 @@ mod tests {
     use evergraph_graph::id::Direction;
 
     fn edges(from: Option<usize>) -> Operator {
-        Operator::Expand(Expand { direction: Direction::Out, types: None, to: ExpandTo::Edges(from) })
+        Operator::Expand(Expand::new(Direction::Out, None, ExpandTo::Edges(from)))
     }
 
     fn plan(operators: Vec<Operator>) -> Plan {
@@ -38,8 +38,13 @@ mod tests {
             slots: vec!["a".into(), "".into()],
             side_effects: Vec::new(),
             given: Vec::new(),
+            seed: None,
+            options: Vec::new(),
+            sack: None,
+            bulks: true,
             reads_paths: false,
             writes: false,
+            once: false,
         }
     }
 

@@ -42,7 +42,7 @@ mod tests {
     use evergraph_graph::id::Direction;
 
     fn hop(direction: Direction) -> Operator {
-        Operator::Expand(Expand { direction, types: None, to: ExpandTo::Neighbors })
+        Operator::Expand(Expand::new(direction, None, ExpandTo::Neighbors))
     }
 
     fn repeated(body: Vec<Operator>, times: u64, before: bool) -> Operator {

@@ -7,6 +7,7 @@ use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::plan::predicate::Predicate;
+use crate::step::bound::ROW_BYTES;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
@@ -15,23 +16,34 @@ use std::sync::Arc;
 
 /// Global children: traversals that share the origins of their parent and end when it ends, with the rows that wait
 /// for them.
-struct Branches {
+pub(super) struct Branches {
     pipelines: Vec<Pipeline>,
     /// Rows of an input and the branch that they go to; `None` for those that go on as they are.
-    waiting: VecDeque<(Option<usize>, Batch)>,
+    pub(super) waiting: VecDeque<(Option<usize>, Batch)>,
     running: Option<usize>,
     finishing: usize,
     /// Of which origins rows went to each branch; empty where all go to all.
-    entered: Vec<HashSet<u32>>,
+    pub(super) entered: Vec<HashSet<u32>>,
 }
 
 impl Branches {
+    /// Those that only some rows go to.
+    pub(super) fn of_some(pipelines: Vec<Pipeline>) -> Self {
+        let entered = vec![HashSet::new(); pipelines.len()];
+        Self { entered, ..Self::new(pipelines) }
+    }
+
+    /// Whether all rows of the input have been through.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.running.is_none()
+    }
+
     fn new(pipelines: Vec<Pipeline>) -> Self {
         Self { pipelines, waiting: VecDeque::new(), running: None, finishing: 0, entered: Vec::new() }
     }
 
     /// The next batch of what waits; `None` when nothing does.
-    fn next(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+    pub(super) fn next(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         loop {
             if let Some(branch) = self.running {
                 if let Some(batch) = self.pipelines[branch].pull(false, cx)? {
@@ -50,7 +62,7 @@ impl Branches {
         }
     }
 
-    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+    pub(super) fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         while let Some(pipeline) = self.pipelines.get_mut(self.finishing) {
             if let Some(batch) = pipeline.pull(true, cx)? {
                 let Some(entered) = self.entered.get(self.finishing) else { return Ok(Some(batch)) };
@@ -63,12 +75,12 @@ impl Branches {
         Ok(None)
     }
 
-    fn reset(&mut self, origins: u32) {
+    pub(super) fn reset(&mut self, origins: u32) {
         self.pipelines.iter_mut().for_each(|pipeline| pipeline.reset(origins));
         self.begin();
     }
 
-    fn again(&mut self, origins: u32) {
+    pub(super) fn again(&mut self, origins: u32) {
         self.pipelines.iter_mut().for_each(|pipeline| pipeline.again(origins));
         self.begin();
     }
@@ -146,8 +158,7 @@ impl Choose {
         unproductive: Option<usize>,
         pipelines: Vec<Pipeline>,
     ) -> Self {
-        let entered = vec![HashSet::new(); pipelines.len()];
-        Self { on, options, none, unproductive, branches: Branches { entered, ..Branches::new(pipelines) } }
+        Self { on, options, none, unproductive, branches: Branches::of_some(pipelines) }
     }
 
     /// The branch that each row takes.
@@ -208,26 +219,46 @@ impl Step for Choose {
 }
 
 /// `coalesce()`: what comes of the first traversal that gives something.
-pub struct Coalesce(pub Vec<Child>);
+pub struct Coalesce {
+    children: Vec<Child>,
+    /// The slot of where edges came from, which goes along.
+    came_from: Option<usize>,
+}
+
+impl Coalesce {
+    /// What comes of the first of `children` that gives something, and where edges came from.
+    #[must_use]
+    pub fn new(children: Vec<Child>, came_from: Option<usize>) -> Self {
+        Self { children, came_from }
+    }
+}
+
+/// The batch `made` with what `found` says in the slot of where edges came from.
+fn remember(made: &mut Batch, came_from: Option<usize>, slots: &[Option<Column>]) {
+    if let Some((slot, Some(column))) = came_from.and_then(|slot| Some((slot, slots.get(slot)?.clone()))) {
+        made.set_slot(slot, column);
+    }
+}
 
 impl Step for Coalesce {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
         let mut left: Vec<u32> = (0..batch.len() as u32).collect();
-        let mut made: Vec<(Vec<u32>, Column)> = Vec::new();
-        for child in &mut self.0 {
+        let (mut made, mut past): (Vec<Vec<u32>>, Vec<Batch>) = (Vec::new(), Vec::new());
+        for child in &mut self.children {
             if left.is_empty() {
                 break;
             }
             let found = child.all(&batch.gather(&left.as_slice().into()), cx)?;
             let rows: Vec<u32> = found.origin.iter().map(|origin| left[*origin as usize]).collect();
             left.retain(|row| rows.binary_search(row).is_err());
-            made.push((rows, found.current));
+            made.push(rows);
+            past.push(found);
         }
-        let column = Column::concat(&made.iter().map(|(_, column)| column).collect::<Vec<_>>());
-        let rows: Vec<u32> = made.into_iter().flat_map(|(rows, _)| rows).collect();
+        let found = Batch::concat(&past);
         let origin = batch.origin.clone();
-        let made = batch.follow(&Rows::Some(rows.into()), column);
+        let mut made = batch.follow(&Rows::Some(made.concat().into()), found.current);
+        remember(&mut made, self.came_from, &found.slots);
         debug_assert!(origin.is_sorted(), "rows come by origin");
         Ok(Some(made.sort_by_origin()))
     }
@@ -237,14 +268,16 @@ impl Step for Coalesce {
 pub struct FlatMap {
     child: Child,
     all: bool,
+    /// The slot of where edges came from, which goes along.
+    came_from: Option<usize>,
     running: bool,
 }
 
 impl FlatMap {
     /// What comes of `child`.
     #[must_use]
-    pub fn new(child: Child, all: bool) -> Self {
-        Self { child, all, running: false }
+    pub fn new(child: Child, all: bool, came_from: Option<usize>) -> Self {
+        Self { child, all, came_from, running: false }
     }
 }
 
@@ -259,7 +292,11 @@ impl Step for FlatMap {
             self.child.begin(batch);
         }
         match self.child.next(cx)? {
-            Some(found) => Ok(Some(batch.clone().follow(&Rows::Some(found.origin.into()), found.current))),
+            Some(found) => {
+                let mut made = batch.clone().follow(&Rows::Some(found.origin.into()), found.current);
+                remember(&mut made, self.came_from, &found.slots);
+                Ok(Some(made))
+            }
             None => {
                 (*input, self.running) = (None, false);
                 Ok(None)
@@ -371,6 +408,30 @@ impl Step for Fail {
             }
             _ => Ok(None),
         }
+    }
+}
+
+/// Rows wait until the last has come: nobody is asked about what is gathered behind before all have been.
+#[derive(Default)]
+pub struct Together(VecDeque<Batch>);
+
+impl Step for Together {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let Some(batch) = input.take() {
+            cx.charge.hold(batch.len() * ROW_BYTES)?;
+            self.0.push_back(batch);
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = self.0.pop_front() else { return Ok(None) };
+        cx.charge.free(batch.len() * ROW_BYTES);
+        Ok(Some(batch))
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        self.0.clear();
     }
 }
 

@@ -9,14 +9,15 @@ use crate::execute::profile::Profiled;
 use crate::explain::place;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
+use crate::plan::pattern::{Match, Pattern};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
-use crate::step::map::{Function, Map};
+use crate::step::map::{Function, Map, Naming};
 use crate::step::{
-    barrier, bound, branch, bulk, chance, dedup, expand, filter, group, merge, order, parallel, repeat, scalar, side_effect, source,
-    tree, unfold, write,
+    barrier, bound, branch, bulk, chance, dedup, expand, filter, group, merge, options, order, parallel, pattern, repeat,
+    sack, scalar, side_effect, source, subgraph, tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
@@ -30,13 +31,16 @@ pub struct Builder<'a> {
     repeats: Vec<Option<plan::Name>>,
     /// The line of each operator in the plan's explanation, by its place in memory, if steps are to be measured.
     lines: Option<HashMap<usize, usize>>,
+    /// Whether a condition asks for what is gathered aside.
+    asks_aside: bool,
 }
 
 impl<'a> Builder<'a> {
     /// The steps of `plan`.
     #[must_use]
     pub fn new(plan: &'a Plan) -> Self {
-        Self { plan, repeats: Vec::new(), lines: None }
+        let asks_aside = !plan.side_effects.is_empty() && asks_anywhere(&plan.root);
+        Self { plan, repeats: Vec::new(), asks_aside, lines: None }
     }
 
     /// The same, with steps that measure what they do, each in its line.
@@ -71,6 +75,9 @@ impl<'a> Builder<'a> {
             {
                 steps.push(Box::new(branch::OneByOne::default()));
             }
+            if self.asks_aside && matches!(operator, Operator::Aggregate { .. }) {
+                steps.push(Box::new(branch::Together::default()));
+            }
             steps.push(self.step(operator)?);
         }
         Ok(steps)
@@ -85,7 +92,7 @@ impl<'a> Builder<'a> {
         if let (Some(Operator::Inject { items, .. }), Some(first)) =
             (traversal.operators.first(), steps.first_mut())
         {
-            *first = self.traced(Box::new(source::Inject::behind(items.clone())), true);
+            *first = Box::new(source::Inject::behind(items.clone(), self.plan.reads_paths));
         }
         Ok(Child::new(Pipeline::new(steps)))
     }
@@ -138,7 +145,9 @@ impl<'a> Builder<'a> {
         Ok(match operator {
             Operator::Vertices(scan) => (Box::new(source::Vertices::new(scan.clone())), true),
             Operator::Edges(scan) => (Box::new(source::Edges::new(scan.clone())), true),
-            Operator::Inject { items, first } => (Box::new(source::Inject::new(items.clone(), *first)), true),
+            Operator::Inject { items, first } => {
+                (Box::new(source::Inject::new(items.clone(), *first, self.plan.reads_paths)), false)
+            }
             Operator::Expand(expand) => {
                 let mut some = |of: &Traversal| -> Result<Option<Child>> {
                     (!of.operators.is_empty()).then(|| self.child(of)).transpose()
@@ -196,13 +205,22 @@ impl<'a> Builder<'a> {
                 (Box::new(side_effect::Cap::new(of.iter().map(name).collect())), true)
             }
             Operator::Union(all) => (Box::new(branch::Union::new(self.pipelines(all)?)), false),
-            Operator::Coalesce(all) => (Box::new(branch::Coalesce(self.children(all)?)), true),
+            Operator::Coalesce(all) => {
+                (Box::new(branch::Coalesce::new(self.children(all)?, self.came_from())), true)
+            }
             Operator::Optional(of) => (Box::new(branch::Local::new(self.child(of)?, true)), false),
             Operator::Local(of) => (Box::new(branch::Local::new(self.child(of)?, false)), false),
-            Operator::Child { of, all } => (Box::new(branch::FlatMap::new(self.child(of)?, *all)), true),
+            Operator::Child { of, all } => {
+                (Box::new(branch::FlatMap::new(self.child(of)?, *all, self.came_from())), true)
+            }
             Operator::SideEffect(of) => (Box::new(branch::Aside(self.child(of)?)), false),
             Operator::Choose(choose) => (Box::new(self.choose(choose)?), false),
             Operator::Repeat(repeat) => (Box::new(self.repeat(repeat)?), false),
+            Operator::Branch(branch) => (Box::new(self.branch(branch)?), false),
+            Operator::Subgraph(into) => (Box::new(subgraph::SubgraphAside::new(*into)), false),
+            Operator::SetSack { how, by } => (Box::new(sack::SetSack::new(*how, self.by(by)?)), false),
+            Operator::Barrier { normalises } => (Box::new(sack::Barrier::new(*normalises)), false),
+            Operator::Match(matched) => (Box::new(self.matched(matched)?), true),
             Operator::AddVertex { label, properties } => {
                 (Box::new(write::AddVertex::new(self.by(label)?, self.properties(properties)?)), true)
             }
@@ -244,6 +262,11 @@ impl<'a> Builder<'a> {
             MergeMap::Literal(description) => merge::MergeMap::Literal(description.clone()),
             MergeMap::Of(by) => merge::MergeMap::Of(self.by(by)?),
         })
+    }
+
+    /// The slot of where edges came from: no label is empty.
+    fn came_from(&self) -> Option<usize> {
+        self.plan.slots.iter().position(|name| name.is_empty())
     }
 
     fn group(&mut self, group: &plan::Group) -> Result<(Box<dyn Step>, bool)> {
@@ -296,6 +319,47 @@ impl<'a> Builder<'a> {
         Ok(repeat::Repeat::new(body, until, emit))
     }
 
+    fn branch(&mut self, branch: &plan::Branch) -> Result<options::Branch> {
+        let mut cases = Vec::with_capacity(branch.options.len());
+        let mut pipelines = Vec::with_capacity(branch.options.len());
+        for (case, of) in &branch.options {
+            cases.push(match case {
+                plan::Case::Is(predicate) => options::Case::Is(predicate.clone()),
+                plan::Case::Gives(of) => options::Case::Gives(self.child(of)?),
+                plan::Case::Any => options::Case::Any,
+                plan::Case::None => options::Case::None,
+                plan::Case::Unproductive => options::Case::Unproductive,
+            });
+            pipelines.push(self.pipeline(of)?);
+        }
+        Ok(options::Branch::new(self.by(&branch.on)?, cases, pipelines))
+    }
+
+    fn matched(&mut self, matched: &Match) -> Result<pattern::Match> {
+        let solver = self.solver(&matched.patterns)?;
+        let named = |slot: &usize| (*slot, self.plan.slots.get(*slot).cloned().unwrap_or_default());
+        let answer = matched.answer.iter().map(named).collect();
+        Ok(pattern::Match::new(matched.begin, matched.starts.clone(), answer, solver))
+    }
+
+    fn solver(&mut self, patterns: &[Pattern]) -> Result<pattern::Solver> {
+        let mut made = Vec::with_capacity(patterns.len());
+        for planned in patterns {
+            made.push(match planned {
+                Pattern::Path(path) => {
+                    pattern::Pattern::path(path, self.child(&path.of)?, self.plan.reads_paths)
+                }
+                Pattern::Any(all) => {
+                    let solvers = all.iter().map(|patterns| self.solver(patterns)).collect::<Result<_>>()?;
+                    let mut needs = Vec::new();
+                    planned.needs(&mut needs);
+                    pattern::Pattern::any(solvers, needs)
+                }
+            });
+        }
+        Ok(pattern::Solver::new(made))
+    }
+
     fn function(&mut self, function: &plan::Function) -> Result<Function> {
         Ok(match function {
             plan::Function::Constant(item) => Function::Constant(item.clone()),
@@ -305,8 +369,19 @@ impl<'a> Builder<'a> {
             plan::Function::Value => Function::Part(Projection::Token(Token::Value)),
             plan::Function::Element => Function::Element,
             plan::Function::Select { names, by } => Function::Select(names.clone(), self.all_by(by)?),
+            plan::Function::SelectNamed { key, pop, by } => {
+                let by = by.as_ref().map(|by| self.by(by)).transpose()?;
+                Function::SelectNamed(Box::new(Naming {
+                    key: self.by(key)?,
+                    pop: *pop,
+                    by,
+                    slots: self.plan.slots.clone(),
+                    side_effects: self.plan.side_effects.clone(),
+                }))
+            }
             plan::Function::Path { by } => Function::Path(self.all_by(by)?),
             plan::Function::Project { names, by } => Function::Project(names.clone(), self.all_by(by)?),
+            plan::Function::Sack => Function::Sack,
             plan::Function::Loops(None) => Function::Loops(0),
             plan::Function::Loops(Some(name)) => {
                 let out = self.repeats.iter().rev().position(|repeat| repeat.as_ref() == Some(name));
@@ -344,6 +419,25 @@ impl Builder<'_> {
             Scalar::Sample(count) => scalar::Scalar::Sample(*count, self.chance()),
         })
     }
+}
+
+/// Whether a condition of `operator` itself asks for what is gathered aside.
+fn asks(operator: &Operator) -> bool {
+    match operator {
+        Operator::Filter(tests) => {
+            tests.iter().filter_map(plan::Test::predicate).any(Predicate::reads_side_effects)
+        }
+        Operator::WhereBy { predicate, .. } => predicate.reads_side_effects(),
+        _ => false,
+    }
+}
+
+/// Whether a condition in `traversal`, however deep, asks for what is gathered aside.
+fn asks_anywhere(traversal: &Traversal) -> bool {
+    let asks = |operator: &Operator| {
+        asks(operator) || operator.parts().iter().any(|(_, of)| asks_anywhere(of))
+    };
+    traversal.operators.iter().any(asks)
 }
 
 /// A step after which traversers are elsewhere, in a query that asks where they have been.

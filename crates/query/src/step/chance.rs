@@ -88,9 +88,14 @@ impl Chance {
 
     /// An identifier that nobody else has.
     pub fn uuid(&mut self) -> Uuid {
-        self.drawn += 2;
-        let [high, low] = [self.drawn - 1, self.drawn].map(|drawn| self.random.hash_one(drawn));
-        let bits = u128::from(high) << 64 | u128::from(low);
+        let mut word = || match &mut self.0 {
+            Source::Counted(random, drawn) => {
+                *drawn += 1;
+                random.hash_one(*drawn)
+            }
+            Source::Seeded(state) => Self::bits(state, 32) << 32 | Self::bits(state, 32),
+        };
+        let bits = u128::from(word()) << 64 | u128::from(word());
         Builder::from_random_bytes(bits.to_be_bytes()).into_uuid()
     }
 

@@ -9,6 +9,7 @@ use crate::plan::operator::Test;
 use crate::plan::predicate::{Comparison, Operand, Predicate};
 use crate::step::by::Projection;
 use crate::step::element;
+use crate::step::map::in_map;
 use crate::step::side_effect;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
@@ -36,12 +37,23 @@ pub fn passes(mut batch: Batch, tests: &[Test], cx: &mut Context<'_>) -> Result<
     Ok(batch)
 }
 
+/// What a name stands for in a row: what the map that it is at has at this key, or else the slot.
+fn scoped(batch: &Batch, slot: usize, row: usize, cx: &Context<'_>) -> Option<Item> {
+    let of_map = match (batch.current.get(row)?, cx.slots.get(slot)) {
+        (map @ (Item::Map(_) | Item::Value(Value::Map(_))), Some(name)) => in_map(&map, &Item::from(&**name)),
+        _ => None,
+    };
+    of_map.or_else(|| batch.slot(slot, row))
+}
+
 /// Of which rows `test` holds.
 fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
     let of_items = |items: &mut dyn Iterator<Item = Option<Item>>, predicate: &Predicate| -> Vec<bool> {
         items
             .enumerate()
-            .map(|(row, item)| item.is_some_and(|item| predicate.holds(&item, &|slot| batch.slot(slot, row))))
+            .map(|(row, item)| {
+                item.is_some_and(|item| predicate.holds(&item, &|slot| scoped(batch, slot, row, cx)))
+            })
             .collect()
     };
     Ok(match test {
@@ -60,7 +72,7 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
                 None => {
                     let slot = |at: usize| {
                         let row = rows[at] as usize;
-                        move |slot| batch.slot(slot, row)
+                        move |slot| scoped(batch, slot, row, cx)
                     };
                     values.items().enumerate().map(|(at, item)| predicate.holds(&item, &slot(at))).collect()
                 }
@@ -92,13 +104,14 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
         Test::Elements(quantifier, predicate) => {
             let so_many = |(row, item): (usize, Item)| {
                 let Some(items) = item.elements() else { return false };
-                quantifier
-                    .holds(items.iter().map(|item| predicate.holds(item, &|slot| batch.slot(slot, row))))
+                quantifier.holds(
+                    items.iter().map(|item| predicate.holds(item, &|slot| scoped(batch, slot, row, cx))),
+                )
             };
             batch.current.items().enumerate().map(so_many).collect()
         }
         Test::Slot(slot, predicate) => {
-            of_items(&mut (0..batch.len()).map(|row| batch.slot(*slot, row)), predicate)
+            of_items(&mut (0..batch.len()).map(|row| scoped(batch, *slot, row, cx)), predicate)
         }
     })
 }
@@ -168,19 +181,27 @@ impl WhereBy {
     }
 }
 
+/// What a name stands for in each row.
+fn column(batch: &Batch, slot: usize, cx: &Context<'_>) -> Column {
+    let is_map = |item: Item| matches!(item, Item::Map(_) | Item::Value(Value::Map(_)));
+    if batch.current.vertices().is_none() && batch.current.items().any(is_map) {
+        return Column::new(Data::Optional(
+            (0..batch.len()).map(|row| scoped(batch, slot, row, cx)).collect(),
+        ));
+    }
+    batch.slots.get(slot).cloned().flatten().unwrap_or_else(|| Column::nothing(batch.len()))
+}
+
 impl Step for WhereBy {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
-        let slot = |slot: usize| {
-            batch.slots.get(slot).cloned().flatten().unwrap_or_else(|| Column::nothing(batch.len()))
-        };
-        let left = self.left.map_or_else(|| batch.current.clone(), slot);
+        let left = self.left.map_or_else(|| batch.current.clone(), |left| column(&batch, left, cx));
         let left = self.seen(0, left, &batch, cx)?;
         let mut compared = Vec::new();
         self.predicate.slots(&mut compared);
         let mut right = Vec::with_capacity(compared.len());
         for (turn, number) in (1..).zip(&compared) {
-            right.push((*number, self.seen(turn, slot(*number), &batch, cx)?));
+            right.push((*number, self.seen(turn, column(&batch, *number, cx), &batch, cx)?));
         }
         let keep: Vec<bool> = left
             .iter()

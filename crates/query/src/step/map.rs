@@ -9,6 +9,7 @@ use crate::plan::operator::{MapShape, Name, Pop, Reducer, Selected, Sorting};
 use crate::step::barrier::Accumulator;
 use crate::step::by::Projection;
 use crate::step::element;
+use crate::step::sack;
 use crate::step::scalar::Scalar;
 use crate::step::side_effect;
 use crate::value::item::{Item, Owner, Token};
@@ -28,8 +29,12 @@ pub enum Function {
     Part(Projection),
     /// What names stand for: one alone, or a map of several.
     Select(Vec<Selected>, Vec<Projection>),
+    /// What a name stands for that is only known of each row.
+    SelectNamed(Box<Naming>),
     /// Where the traverser has been.
     Path(Vec<Projection>),
+    /// What the traverser carries along.
+    Sack,
     /// How often the body around has run, so many repeats out.
     Loops(usize),
     /// All in a collection in one.
@@ -82,7 +87,9 @@ impl Function {
             Self::Constant(item) => Ok(vec![Some(item.clone()); batch.len()]),
             Self::Part(projection) => projection.of(batch, cx),
             Self::Select(names, by) => select(batch, names, by, cx),
+            Self::SelectNamed(naming) => naming.of(batch, cx),
             Self::Path(by) => paths(batch, by, cx),
+            Self::Sack => Ok(sack::sacks(batch, cx).into_iter().map(Some).collect()),
             Self::Loops(out) => {
                 let loops = cx.loops.iter().rev().nth(*out).copied().unwrap_or(0);
                 Ok(vec![Some(Item::from(loops as i32)); batch.len()])
@@ -153,6 +160,72 @@ fn select(
     Ok((0..batch.len()).map(map).collect())
 }
 
+/// What a name stands for that is only known of each row: `select(select('a'))`.
+pub struct Naming {
+    /// What gives the name, or a key of a map.
+    pub key: Projection,
+    /// Which, of several that a label named.
+    pub pop: Pop,
+    /// What of it.
+    pub by: Option<Projection>,
+    /// The names of slots, by number.
+    pub slots: Vec<Name>,
+    /// The names of side effects, by number.
+    pub side_effects: Vec<Name>,
+}
+
+impl Naming {
+    fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
+        let keys = self.key.of(batch, cx)?;
+        let mut found = Vec::with_capacity(keys.len());
+        for (row, key) in keys.into_iter().enumerate() {
+            let Some(key) = key else {
+                found.push(None);
+                continue;
+            };
+            let here = batch.current.get(row);
+            let of_map = here.as_ref().and_then(|here| in_map(here, &key));
+            found.push(match (of_map, key.as_str()) {
+                (Some(item), _) => Some(item),
+                (None, Some(name)) => self.stands_for(name, batch, row, cx)?,
+                (None, None) => None,
+            });
+        }
+        match &mut self.by {
+            Some(by) => of_found(batch, found, by, cx),
+            None => Ok(found),
+        }
+    }
+
+    fn stands_for(
+        &self,
+        name: &str,
+        batch: &Batch,
+        row: usize,
+        cx: &mut Context<'_>,
+    ) -> Result<Option<Item>> {
+        let number = |names: &[Name]| names.iter().position(|other| **other == *name);
+        let selected = Selected {
+            name: name.into(),
+            slot: number(&self.slots),
+            side_effect: number(&self.side_effects),
+            pop: self.pop,
+        };
+        let side_effect = selected.side_effect.filter(|_| selected.slot.is_none());
+        let aside = side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
+        Ok(named(batch, row, &selected, aside.as_ref(), cx))
+    }
+}
+
+/// What a map has at a key; nothing of what is no map.
+pub(super) fn in_map(item: &Item, key: &Item) -> Option<Item> {
+    match item {
+        Item::Map(map) => map.get(key).cloned(),
+        Item::Value(Value::Map(map)) => key.as_value().and_then(|key| map.get(key).cloned()).map(Item::Value),
+        _ => None,
+    }
+}
+
 /// What `by` says of those that were found.
 pub(super) fn of_found(
     batch: &Batch,
@@ -177,14 +250,7 @@ pub(super) fn named(
     cx: &Context<'_>,
 ) -> Option<Item> {
     let here = batch.current.get(row);
-    let key = Item::from(&*selected.name);
-    let of_map = match &here {
-        Some(Item::Map(map)) => map.get(&key).cloned(),
-        Some(Item::Value(Value::Map(map))) => {
-            key.as_value().and_then(|key| map.get(key).cloned()).map(Item::Value)
-        }
-        _ => None,
-    };
+    let of_map = here.as_ref().and_then(|here| in_map(here, &Item::from(&*selected.name)));
     if of_map.is_some() {
         return of_map;
     }

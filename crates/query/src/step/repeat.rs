@@ -87,7 +87,9 @@ impl Repeat {
     /// Rows before the body, which has run `loops` times for them.
     fn enter(&mut self, batch: Batch, loops: u32, cx: &mut Context<'_>) -> Result<()> {
         let Some(batch) = self.leave(batch, loops, true, cx)? else { return Ok(()) };
-        if let Some(vertices) = Merger::takes(&batch) {
+        if cx.may_bulk()
+            && let Some(vertices) = Merger::takes(&batch)
+        {
             return self.merger.add(&vertices, &batch, &mut cx.charge);
         }
         cx.charge.hold(batch.len() * ROW_BYTES)?;
@@ -165,7 +167,11 @@ impl Repeat {
         let others = std::mem::take(&mut self.next);
         cx.charge.free(others.iter().map(Batch::len).sum::<usize>() * ROW_BYTES);
         let bare = (!self.merger.is_empty()).then(|| self.merger.take(&mut cx.charge));
-        let others = (!others.is_empty()).then(|| merged(&Batch::concat(&others).sort_by_origin()));
+        let bulks = cx.may_bulk();
+        let others = (!others.is_empty()).then(|| {
+            let all = Batch::concat(&others).sort_by_origin();
+            if bulks { merged(&all) } else { all }
+        });
         let all: Vec<Batch> = [bare, others].into_iter().flatten().collect();
         cut(&Batch::concat(&all).sort_by_origin(), cx.charge.batch_rows())
     }

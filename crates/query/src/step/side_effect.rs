@@ -11,6 +11,7 @@ use crate::value::combine::Combine;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
 use crate::value::number;
+use crate::value::subgraph::Subgraph;
 use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
 use evergraph_graph::value::Value;
@@ -33,6 +34,8 @@ pub enum SideEffect {
     Groups(Vec<Groups>),
     /// Where traversers have been.
     Tree(Tree),
+    /// Edges and their ends.
+    Graph(Subgraph),
 }
 
 /// What the side effects of a query gathered, by number of the plan.
@@ -64,6 +67,7 @@ pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
         SideEffect::Items(items) => Item::List(items.as_slice().into()),
         SideEffect::Set(items, _) => Item::Set(items.as_slice().into()),
         SideEffect::Tree(tree) => Item::Tree(Arc::new(tree.clone())),
+        SideEffect::Graph(graph) => Item::Graph(Arc::new(graph.clone())),
         SideEffect::Groups(parts) => {
             let mut map = ItemMap::new();
             for part in parts {

@@ -1,6 +1,7 @@
 //! `V()`, `E()`, `inject()`: where traversers come from.
 
 use crate::batch::column::{Column, Data};
+use crate::batch::path::PathId;
 use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
@@ -277,48 +278,54 @@ pub struct Inject {
     first: bool,
     given: bool,
     origins: u32,
+    /// Whether paths begin here: those of who passes don't grow.
+    reads_paths: bool,
 }
 
 impl Inject {
     /// These items; alone if they come `first`.
     #[must_use]
-    pub fn new(items: Vec<Item>, first: bool) -> Self {
-        Self { items, behind: false, first, given: false, origins: 1 }
+    pub fn new(items: Vec<Item>, first: bool, reads_paths: bool) -> Self {
+        Self { items, behind: false, first, given: false, origins: 1, reads_paths }
     }
 
     /// These items behind the traverser itself: a child that begins with `inject()` has its parent's traverser before.
     #[must_use]
-    pub fn behind(items: Vec<Item>) -> Self {
-        Self { behind: true, ..Self::new(items, false) }
+    pub fn behind(items: Vec<Item>, reads_paths: bool) -> Self {
+        Self { behind: true, ..Self::new(items, false, reads_paths) }
     }
 
-    fn give(&mut self) -> Option<Batch> {
+    fn give(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if std::mem::replace(&mut self.given, true) || self.items.is_empty() {
-            return None;
+            return Ok(None);
         }
         let times = self.origins as usize;
-        let items = (0..times).flat_map(|_| self.items.iter().cloned()).collect();
+        let items: Vec<Item> = (0..times).flat_map(|_| self.items.iter().cloned()).collect();
         let origin = (0..self.origins).flat_map(|origin| vec![origin; self.items.len()]).collect();
-        Some(Batch::new(Column::of_items(items), origin))
+        let path = |item: &Item| cx.paths.extend(PathId::ROOT, item.clone());
+        let paths = self.reads_paths.then(|| items.iter().map(path).collect::<Result<Vec<PathId>>>());
+        let mut batch = Batch::new(Column::of_items(items), origin);
+        batch.path = paths.transpose()?;
+        Ok(Some(batch))
     }
 }
 
 impl Step for Inject {
-    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if self.behind
             && let Some(rows) = input.take()
         {
-            let all: Vec<Batch> = [Some(rows), self.give()].into_iter().flatten().collect();
+            let all: Vec<Batch> = [Some(rows), self.give(cx)?].into_iter().flatten().collect();
             return Ok(Some(Batch::concat(&all).sort_by_origin()));
         }
         if self.first {
             *input = None;
         }
-        Ok(self.give().or_else(|| input.take()))
+        Ok(self.give(cx)?.or_else(|| input.take()))
     }
 
-    fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        Ok(self.give())
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        self.give(cx)
     }
 
     fn reset(&mut self, origins: u32) {

@@ -3,6 +3,7 @@
 //! What it writes it needn't see. An edge is seen if it is in a partition, whatever its ends are in; the ends are seen if
 //! they are. Source: TinkerPop 3.8, `PartitionStrategy`.
 
+use crate::plan::merge::{Described, MergeMap};
 use crate::plan::operator::{By, Name, Operator, Plan, Test, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::strategy::view::View;
@@ -30,9 +31,21 @@ impl Partition {
         let seen = Traversal { operators: vec![seen] };
         let view = View { vertices: seen.clone(), edges: seen, ..View::default() };
         view.apply(&mut plan.root);
-        let mut adds = false;
+        let (mut adds, mut hidden) = (false, false);
         plan.root.visit(&mut |traversal: &mut Traversal| {
             for operator in &mut traversal.operators {
+                if let Operator::Merge(merge) = operator {
+                    adds = true;
+                    match (&mut merge.map, &self.write) {
+                        (MergeMap::Literal(map), Some(write)) => {
+                            let value = Item::from(&**write);
+                            map.properties.retain(|property| property.key != self.key);
+                            map.properties.push(Described { key: self.key.clone(), value, cardinality: None });
+                        }
+                        (MergeMap::Of(_), Some(_)) => hidden = true,
+                        (_, None) => {}
+                    }
+                }
                 let (Operator::AddVertex { properties, .. } | Operator::AddEdge { properties, .. }) =
                     operator
                 else {
@@ -42,12 +55,17 @@ impl Partition {
                 if let Some(write) = &self.write {
                     // The last of a key counts: nobody writes elsewhere.
                     let item = |name: &Name| By::Item(Item::from(&**name));
-                    properties.push((item(&self.key), item(write)));
+                    properties.push((item(&self.key), item(write)).into());
                 }
             }
         });
         if adds && self.write.is_none() {
             return Err("PartitionStrategy: elements are added, and there is no writePartition".to_owned());
+        }
+        if hidden {
+            let text = "PartitionStrategy: mergeV() and mergeE() need a map that the query spells out, so that its \
+                        partition can be added";
+            return Err(text.to_owned());
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ pub(super) fn reserved_keys(plan: &Plan, keys: &[Name]) -> Result<(), String> {
             Operator::SetProperties(properties) => ("property()", properties),
             _ => return None,
         };
-        let named = properties.iter().filter_map(|(key, _)| match key {
+        let named = properties.iter().filter_map(|property| match &property.key {
             By::Item(item) => item.as_str(),
             _ => None,
         });

@@ -101,6 +101,7 @@ impl<'v> Tests<'v> {
                         tests = &self.vertices;
                     }
                 }
+                Operator::Match(_) | Operator::Merge(_) | Operator::Branch(_) => tested = false,
                 Operator::AddEdge { .. } => {
                     tested = false;
                     if self.view.added {
@@ -122,6 +123,10 @@ impl<'v> Tests<'v> {
                 | Operator::Order(_)
                 | Operator::Aggregate { .. }
                 | Operator::SideEffect(_)
+                | Operator::Subgraph(_)
+                | Operator::SetSack { .. }
+                | Operator::Barrier { .. }
+                | Operator::Bulk
                 | Operator::SetProperties(_) => {}
                 // No elements, or those of a traversal within, or such as were met before.
                 Operator::Inject { .. }
@@ -138,6 +143,7 @@ impl<'v> Tests<'v> {
                 | Operator::Optional(_)
                 | Operator::Choose(_)
                 | Operator::Local(_)
+                | Operator::Parallel(_)
                 | Operator::Child { .. }
                 | Operator::Repeat(_)
                 | Operator::Drop => tested = false,

@@ -3,7 +3,7 @@
 //! ```text
 //! stored     null · a value (evergraph_graph::value, nineteen types, widths kept)
 //! elements   vertex · edge · property of a vertex · property of an edge or of such a property
-//! made       list · set · map · entry of a map · path · tree
+//! made       list · set · map · entry of a map · path · tree · graph
 //! tokens     T.id and so on as keys of maps · a direction
 //! ```
 //!
@@ -13,6 +13,7 @@
 
 use crate::batch::path::Path;
 use crate::value::map::ItemMap;
+use crate::value::subgraph::Subgraph;
 use crate::value::tree::Tree;
 use evergraph_graph::id::Direction;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
@@ -45,6 +46,8 @@ pub enum Item {
     Path(Arc<Path>),
     /// Paths laid over each other.
     Tree(Arc<Tree>),
+    /// Edges and their ends.
+    Graph(Arc<Subgraph>),
     /// A part of every element, as a key.
     Token(Token),
     /// A direction, as a key.
@@ -157,6 +160,7 @@ impl Item {
             Self::Entry(entry) => 2 * size_of::<Item>() + entry.0.heap_bytes() + entry.1.heap_bytes(),
             Self::Path(path) => path.heap_bytes(),
             Self::Tree(tree) => tree.heap_bytes(),
+            Self::Graph(graph) => graph.heap_bytes(),
             Self::Null | Self::Vertex(_) | Self::Edge(_) | Self::Token(_) | Self::Direction(_) => 0,
         }
     }
@@ -217,6 +221,7 @@ impl Item {
             Self::Entry(_) => "an entry of a map",
             Self::Path(_) => "a path",
             Self::Tree(_) => "a tree",
+            Self::Graph(_) => "a graph",
             Self::Token(_) => "a token",
             Self::Direction(_) => "a direction",
         };

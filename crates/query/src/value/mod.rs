@@ -10,6 +10,7 @@ pub mod math;
 pub mod number;
 pub mod relation;
 pub mod scalar;
+pub mod subgraph;
 pub mod text;
 pub mod tree;
 pub mod types;

@@ -116,6 +116,21 @@ pub fn mean(sum: &Item, count: u64) -> Result<Item> {
     }
 }
 
+/// `left` divided by `right`, of whole numbers too: an `f64`, or a decimal if one is a big one.
+///
+/// # Errors
+/// As [`arithmetic`].
+pub fn quotient(left: &Item, right: &Item) -> Result<Item> {
+    let left = match wide(left)? {
+        Wide::Integer(number, _) => Item::from(number as f64),
+        big @ Wide::BigInteger(_) => {
+            Item::Value(Value::Decimal(Decimal::new(decimal(big)?).map_err(too_long)?))
+        }
+        Wide::Float(..) | Wide::Decimal(_) => left.clone(),
+    };
+    arithmetic(Arithmetic::Divide, &left, right)
+}
+
 /// `number` as the type that a sum of it and `other` would have; anything else as it is.
 #[must_use]
 pub fn promoted(number: Item, other: &Item) -> Item {

@@ -10,7 +10,7 @@
 //! What `compare` says nothing about is false for `lt` and for `gte` alike. Source: TinkerPop 3.8's Gremlin semantics,
 //! "Comparability, Equality, Orderability, and Equivalence".
 
-use crate::value::item::{Item, Owner, Property};
+use crate::value::item::{Item, Owner, Property, Token};
 use evergraph_graph::value::Value;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -43,7 +43,7 @@ pub fn compare(left: &Item, right: &Item) -> Option<Ordering> {
 /// The order of any two items: by kind, then within it. `Equal` for numbers of equal value, whatever their widths.
 #[must_use]
 pub fn order(left: &Item, right: &Item) -> Ordering {
-    let (kind, other) = (Kind::of(left), Kind::of(right));
+    let (kind, other) = (Kind::in_order(left), Kind::in_order(right));
     if kind != other {
         return kind.cmp(&other);
     }
@@ -53,8 +53,13 @@ pub fn order(left: &Item, right: &Item) -> Ordering {
         (Item::Edge(left), Item::Edge(right)) => left.cmp(right),
         (Item::Property(left), Item::Property(right)) => order_properties(left, right),
         (Item::Entry(left), Item::Entry(right)) => order_entries(left, right),
-        (Item::Token(left), Item::Token(right)) => left.cmp(right),
+        (Item::Token(_), _) | (_, Item::Token(_)) => {
+            let is_token = |item: &Item| matches!(item, Item::Token(_));
+            let by_text = text_of(left).zip(text_of(right)).map(|(left, right)| left.compare_content(&right));
+            by_text.unwrap_or(Ordering::Equal).then_with(|| is_token(left).cmp(&is_token(right)))
+        }
         (Item::Direction(left), Item::Direction(right)) => left.cmp(right),
+        (Item::Graph(left), Item::Graph(right)) => left.cmp(right),
         _ => match (entries(left), entries(right)) {
             (Some(mut left), Some(mut right)) => {
                 left.sort_by(order_entries);
@@ -72,6 +77,18 @@ pub fn order(left: &Item, right: &Item) -> Ordering {
             }
         },
     }
+}
+
+/// A token's name, or a text: keys of `elementMap()` are both.
+fn text_of(item: &Item) -> Option<Value> {
+    let name = match item {
+        Item::Token(Token::Id) => "id",
+        Item::Token(Token::Label) => "label",
+        Item::Token(Token::Key) => "key",
+        Item::Token(Token::Value) => "value",
+        other => return other.as_value().cloned(),
+    };
+    Some(Value::from(name))
 }
 
 /// Whether two numbers, or two items of one kind, can stand in an order that `lt` may ask for.
@@ -182,11 +199,17 @@ enum Kind {
     Bytes,
     Duration,
     Tree,
+    Graph,
     Token,
     Direction,
 }
 
 impl Kind {
+    /// The kind where it stands in an order: a token stands among the texts, by its name.
+    fn in_order(item: &Item) -> Self {
+        if let Item::Token(_) = item { Self::Text } else { Self::of(item) }
+    }
+
     fn of(item: &Item) -> Self {
         match item {
             Item::Null => Self::Null,
@@ -203,6 +226,7 @@ impl Kind {
             Item::Entry(_) => Self::Entry,
             Item::Path(_) => Self::Path,
             Item::Tree(_) => Self::Tree,
+            Item::Graph(_) => Self::Graph,
             Item::Token(_) => Self::Token,
             Item::Direction(_) => Self::Direction,
         }
@@ -243,6 +267,7 @@ impl PartialEq for Item {
             (Self::Entry(left), Self::Entry(right)) => left == right,
             (Self::Path(left), Self::Path(right)) => left == right,
             (Self::Tree(left), Self::Tree(right)) => left == right,
+            (Self::Graph(left), Self::Graph(right)) => left == right,
             (Self::Token(left), Self::Token(right)) => left == right,
             (Self::Direction(left), Self::Direction(right)) => left == right,
             _ => {
@@ -285,6 +310,7 @@ impl Hash for Item {
             Self::Entry(entry) => entry.hash(state),
             Self::Token(token) => token.hash(state),
             Self::Direction(direction) => direction.hash(state),
+            Self::Graph(graph) => graph.hash(state),
             // Made and stored ones are the same: by what is inside, where the order counts in order.
             _ => match (entries(self), self.elements()) {
                 (Some(entries), _) => state.write_usize(entries.len()),

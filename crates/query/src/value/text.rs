@@ -177,6 +177,9 @@ pub fn shown(item: &Item, catalogue: &Catalogue) -> String {
             });
             format!("{{{}}}", branches.collect::<Vec<_>>().join(", "))
         }
+        Item::Graph(graph) => {
+            format!("graph[vertices:{} edges:{}]", graph.vertices().len(), graph.edges().len())
+        }
         Item::Path(path) => format!("path[{}]", joined(&mut path.items().cloned())),
         Item::List(_) | Item::Set(_) | Item::Value(Value::List(_) | Value::Set(_)) => {
             format!("[{}]", joined(&mut item.elements().unwrap_or_default().into_iter()))

@@ -30,7 +30,7 @@ pub enum ItemType {
     Path,
     /// A tree.
     Tree,
-    /// A graph, which no item is.
+    /// A graph, as `subgraph()` gathers it.
     Graph,
 }
 
@@ -94,7 +94,8 @@ impl ItemType {
             | (Self::Edge, Item::Edge(_))
             | (Self::Property, Item::Property(_))
             | (Self::Path, Item::Path(_))
-            | (Self::Tree, Item::Tree(_)) => true,
+            | (Self::Tree, Item::Tree(_))
+            | (Self::Graph, Item::Graph(_)) => true,
             (Self::VertexProperty, Item::Property(property)) => matches!(property.owner, Owner::Vertex(_)),
             _ => false,
         }
@@ -141,6 +142,7 @@ pub fn kind_name(item: &Item) -> &'static str {
         Item::Entry(_) => "Entry",
         Item::Path(_) => "Path",
         Item::Tree(_) => "Tree",
+        Item::Graph(_) => "Graph",
         Item::Token(_) => "T",
         Item::Direction(_) => "Direction",
     }

@@ -5,7 +5,7 @@ use super::{Calls, Compiled, Compiler, as_traversal, not_yet, wrong};
 use crate::error::TextError;
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Pick, Token};
-use crate::plan::operator::{Ask, By, Choose, Chooser, Operator, Repeat, Test, Traversal};
+use crate::plan::operator::{Ask, Branch, By, Case, Choose, Chooser, Operator, Repeat, Test, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::value::item::Item;
 
@@ -47,6 +47,8 @@ impl Compiler {
             "map" => Operator::Child { of: self.only(call)?, all: false },
             "flatMap" => Operator::Child { of: self.only(call)?, all: true },
             "sideEffect" => Operator::SideEffect(self.only(call)?),
+            "match" => self.match_(call)?,
+            "branch" => Operator::Branch(self.options(call, calls)?),
             "choose" => Operator::Choose(self.choose(call, calls)?),
             "repeat" | "emit" | "until" | "times" => {
                 let mut modulators = Modulators::default();
@@ -112,11 +114,38 @@ impl Compiler {
             [named, body] => (Some(name(named)?), body),
             _ => return Err(not_yet(call)),
         };
+        if let Some(inject) =
+            as_traversal(body).into_iter().flatten().find(|inside| &*inside.name == "inject")
+        {
+            return Err(wrong(inject.span, "The parent of inject()-step can not be repeat()-step"));
+        }
         let body = self.inner(body)?;
         while let Some(call) = ["times", "until", "emit"].into_iter().find_map(|name| calls.next_if(name)) {
             self.modulate(call, false, &mut modulators)?;
         }
         Ok(Repeat { body, name: named, until: modulators.until, emit: modulators.emit })
+    }
+
+    /// The options of a `branch()`.
+    fn options(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Branch> {
+        let [on] = call.arguments.as_slice() else { return Err(not_yet(call)) };
+        let mut branch = Branch { on: self.projection(on)?, options: Vec::new() };
+        while let Some(option) = calls.next_if("option") {
+            let (case, of) = match option.arguments.as_slice() {
+                [of] => (Case::Any, of),
+                [key, of] => match &key.kind {
+                    ArgumentKind::Token(Token::Pick(Pick::Any)) => (Case::Any, of),
+                    ArgumentKind::Token(Token::Pick(Pick::None)) => (Case::None, of),
+                    ArgumentKind::Token(Token::Pick(Pick::Unproductive)) => (Case::Unproductive, of),
+                    ArgumentKind::Traversal(calls) => (Case::Gives(self.traversal(calls)?), of),
+                    _ => (Case::Is(self.predicate(key, Texts::Values)?), of),
+                },
+                _ => return Err(not_yet(option)),
+            };
+            let of = self.inner(of)?;
+            branch.options.push((case, of));
+        }
+        Ok(branch)
     }
 
     fn choose(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Choose> {
@@ -152,9 +181,11 @@ impl Compiler {
             };
             let of = self.inner(of)?;
             match key.map(|key| (&key.kind, key)) {
-                None | Some((ArgumentKind::Token(Token::Pick(Pick::None)), _)) => choose.none = Some(of),
+                None | Some((ArgumentKind::Token(Token::Pick(Pick::None)), _)) => {
+                    choose.none.get_or_insert(of);
+                }
                 Some((ArgumentKind::Token(Token::Pick(Pick::Unproductive)), _)) => {
-                    choose.unproductive = Some(of)
+                    choose.unproductive.get_or_insert(of);
                 }
                 Some((ArgumentKind::Token(_) | ArgumentKind::Traversal(_), _)) => {
                     return Err(not_yet(option));

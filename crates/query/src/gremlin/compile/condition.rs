@@ -56,7 +56,7 @@ impl Compiler {
                     let slots: Vec<usize> = labels.iter().map(|label| self.slot(label)).collect();
                     let by = self.bys(calls)?;
                     if slots.is_empty() && by.len() > 1 {
-                        return Err(wrong(call.span, "dedup() without names takes one by() modulator"));
+                        return Err(wrong(call.span, "Dedup step can only have one by modulator"));
                     }
                     Operator::Dedup { slots, by }
                 }
@@ -64,7 +64,17 @@ impl Compiler {
             "range" | "limit" | "skip" | "tail" => bound(call)?,
             // Not a limit of none: what comes before is done for what it does aside.
             "discard" => Operator::Filter(vec![Test::Is(Predicate::Within(Vec::new()))]),
-            "identity" | "barrier" => return Ok(true),
+            "identity" => return Ok(true),
+            "barrier" => {
+                let normalises =
+                    matches!(arguments, [Argument { kind: ArgumentKind::Token(Token::Barrier(_)), .. }]);
+                let merges = self.sack.as_ref().is_some_and(|sack| sack.merge.is_some());
+                if !normalises && !merges && !self.without_bulk {
+                    // Who stands together here makes no difference.
+                    return Ok(true);
+                }
+                Operator::Barrier { normalises }
+            }
             "as" => {
                 for name in names(arguments)? {
                     operators.push(Operator::As(self.slot(&name)));
@@ -130,6 +140,10 @@ impl Compiler {
             // No property is called null.
             (ArgumentKind::Null, _) => tests.push(Test::Is(Predicate::Within(Vec::new()))),
             (_, []) => tests.push(Test::Has(super::argument::name(key)?)),
+            // A property that was set to null isn't there.
+            (_, [Argument { kind: ArgumentKind::Null, .. }]) => {
+                tests.push(Test::HasNot(super::argument::name(key)?));
+            }
             (_, [value]) => {
                 let key = super::argument::name(key)?;
                 if let Some(of) = as_traversal(value) {
@@ -226,7 +240,7 @@ impl Compiler {
     }
 
     /// As [`Compiler::traversal`], where `and`, `or` and `not` at the top see names as `where()` does.
-    fn traversal_within(&mut self, calls: &[Call]) -> Compiled<Traversal> {
+    pub(super) fn traversal_within(&mut self, calls: &[Call]) -> Compiled<Traversal> {
         let [call] = calls else { return self.traversal(calls) };
         Ok(Traversal {
             operators: match &*call.name {

@@ -48,7 +48,11 @@ impl Compiler {
                 Operator::Group(Group { key, value, into })
             }
             "groupCount" => {
-                let key = self.bys(calls)?.into_iter().next().unwrap_or(By::Itself);
+                let mut by = self.bys(calls)?;
+                if by.len() > 1 {
+                    return Err(wrong(call.span, "GroupCount step can only have one by modulator"));
+                }
+                let key = by.pop().unwrap_or(By::Itself);
                 let into = names(rest)?.first().map(|name| self.side_effect(name));
                 Operator::Group(Group { key, value: GroupValue::Count, into })
             }
@@ -56,11 +60,16 @@ impl Compiler {
                 let mut by = self.bys(calls)?.into_iter();
                 let (by, more) = (by.next().unwrap_or(By::Itself), by.next());
                 if more.is_some() {
-                    return Err(wrong(call.span, "aggregate() takes one by() modulator"));
+                    return Err(wrong(call.span, "Aggregate step can only have one by modulator"));
                 }
                 let names = names(rest)?;
                 let name = names.first().ok_or_else(|| wrong(call.span, "aggregate() needs a name"))?;
                 Operator::Aggregate { into: self.side_effect(name), by }
+            }
+            "subgraph" => {
+                let names = names(rest)?;
+                let name = names.first().ok_or_else(|| wrong(call.span, "subgraph() needs a name"))?;
+                Operator::Subgraph(self.side_effect(name))
             }
             "cap" => {
                 let of = names(&call.arguments)?.iter().map(|name| self.side_effect(name)).collect();

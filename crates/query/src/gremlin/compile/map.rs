@@ -1,10 +1,10 @@
 //! `id`, `label`, `select`, `path`, `project`, `valueMap` and their like: from each to one.
 
-use super::argument::{item, name, names};
-use super::{Calls, Compiled, Compiler, wrong};
+use super::argument::{combine, item, name, names};
+use super::{Calls, Compiled, Compiler, as_traversal, wrong};
 use crate::gremlin::call::{ArgumentKind, Call};
 use crate::gremlin::token::{Column, Pop as PopToken, Token};
-use crate::plan::operator::{Function, MapShape, Operator, Pop, Selected, Traversal};
+use crate::plan::operator::{By, Function, MapShape, Operator, Pop, Selected, Traversal};
 
 impl Compiler {
     pub(super) fn map(
@@ -22,6 +22,18 @@ impl Compiler {
             "element" => Function::Element,
             "constant" => Function::Constant(item(&arguments[0])?),
             "loops" => Function::Loops(arguments.first().map(name).transpose()?),
+            "sack" => match arguments {
+                [] => Function::Sack,
+                [how, ..] => {
+                    let how = combine(how)?;
+                    let mut by = self.bys(calls)?;
+                    if by.len() > 1 {
+                        return Err(wrong(call.span, "Sack step can only have one by modulator"));
+                    }
+                    operators.push(Operator::SetSack { how, by: by.pop().unwrap_or(By::Itself) });
+                    return Ok(true);
+                }
+            },
             "path" => {
                 self.reads_paths = true;
                 Function::Path { by: self.bys(calls)? }
@@ -48,6 +60,12 @@ impl Compiler {
         };
         if pop != Pop::Last {
             self.reads_paths = true;
+        }
+        if let [key] = rest
+            && as_traversal(key).is_some()
+        {
+            let key = self.projection(key)?;
+            return Ok(Function::SelectNamed { key, pop, by: self.bys(calls)?.into_iter().next() });
         }
         let selected = |name| Selected {
             slot: self.known_slot(name),
@@ -80,7 +98,11 @@ impl Compiler {
         if calls.calls.get(calls.at).is_some_and(|next| &*next.name == "with") {
             return Err(super::not_yet(&calls.calls[calls.at]));
         }
-        Ok(Function::ElementMap { shape, by: self.bys(calls)? })
+        let by = self.bys(calls)?;
+        if by.len() > 1 {
+            return Err(wrong(call.span, format!("{} step can only have one by modulator", call.name)));
+        }
+        Ok(Function::ElementMap { shape, by })
     }
 }
 

@@ -41,6 +41,20 @@ impl Compiler {
             "inV" => Operator::EdgeEnds(EdgeEnd::Target),
             "bothV" => Operator::EdgeEnds(EdgeEnd::Both),
             "otherV" => Operator::EdgeEnds(EdgeEnd::Other(self.came_from())),
+            "to" => {
+                let Some(ArgumentKind::Token(Token::Direction(toward))) =
+                    arguments.first().map(|first| &first.kind)
+                else {
+                    return Err(wrong(
+                        call.span,
+                        "to() belongs to the addE() before it, or needs a direction",
+                    ));
+                };
+                let types = names(&arguments[1..])?;
+                let types = (!types.is_empty()).then_some(types);
+                let direction = direction_of(*toward);
+                Operator::Expand(Expand::new(direction, types, ExpandTo::Neighbors))
+            }
             "toV" => match arguments.first().map(|first| &first.kind) {
                 Some(ArgumentKind::Token(Token::Direction(Toward::Out))) => {
                     Operator::EdgeEnds(EdgeEnd::Source)

@@ -1,0 +1,161 @@
+//! `sack()`, `sack(sum)`, `barrier()`: what traversers carry along, and where those become one that are alike.
+//!
+//! A row without a sack of its own has the one that the query began with. Only a `barrier()` makes one of rows that are
+//! alike but for their sacks, and only where an operator says what becomes of these: elsewhere rows with sacks that are to
+//! be merged stay apart, so that what comes out doesn't depend on what a plan merges for its own sake.
+
+use crate::batch::Batch;
+use crate::batch::column::Column;
+use crate::batch::path::PathId;
+use crate::execute::context::Context;
+use crate::execute::pipeline::Step;
+use crate::step::bound::ROW_BYTES;
+use crate::step::by::Projection;
+use crate::value::combine::Combine;
+use crate::value::item::Item;
+use crate::value::number;
+use evergraph_graph::error::Result;
+use std::collections::HashMap;
+
+/// What each row carries along; null if that is nothing.
+#[must_use]
+pub fn sacks(batch: &Batch, cx: &Context<'_>) -> Vec<Item> {
+    let initial = cx.sack.as_ref().map_or(Item::Null, |sack| sack.initial.clone());
+    let own = |row: usize| batch.sack.as_ref().and_then(|sack| sack.get(row));
+    (0..batch.len()).map(|row| own(row).unwrap_or_else(|| initial.clone())).collect()
+}
+
+/// `sack(sum).by('weight')`: makes the sack one of itself and of what counts of the row.
+pub struct SetSack {
+    how: Combine,
+    by: Projection,
+}
+
+impl SetSack {
+    /// By `how`, with what `by` says of each; a row of which it says nothing is left out.
+    #[must_use]
+    pub fn new(how: Combine, by: Projection) -> Self {
+        Self { how, by }
+    }
+}
+
+impl Step for SetSack {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(mut batch) = input.take() else { return Ok(None) };
+        let counts = self.by.of(&batch, cx)?;
+        let keep: Vec<bool> = counts.iter().map(Option::is_some).collect();
+        let mut made = Vec::with_capacity(batch.len());
+        for (sack, item) in sacks(&batch, cx).into_iter().zip(counts) {
+            made.push(match item {
+                Some(item) => self.how.of(sack, item)?,
+                None => sack,
+            });
+        }
+        batch.sack = Some(Column::of_items(made));
+        Ok(Some(batch.filter(&keep)))
+    }
+}
+
+/// `barrier()`: waits for all rows of an origin, and makes one of those that are alike.
+pub struct Barrier {
+    normalises: bool,
+    waiting: Vec<Batch>,
+    /// What is left of the rows, to be given in batches.
+    made: Option<(Batch, usize)>,
+}
+
+impl Barrier {
+    /// A barrier that makes the sacks of an origin parts of one, if it `normalises`.
+    #[must_use]
+    pub fn new(normalises: bool) -> Self {
+        Self { normalises, waiting: Vec::new(), made: None }
+    }
+
+    fn make(&mut self, cx: &Context<'_>) -> Result<Batch> {
+        let mut all = Batch::concat(&std::mem::take(&mut self.waiting)).sort_by_origin();
+        if self.normalises {
+            all.sack = Some(Column::of_items(parts(&all, cx)?));
+        }
+        one_of_alike(all, cx)
+    }
+}
+
+impl Step for Barrier {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let Some(batch) = input.take() {
+            cx.charge.hold(batch.len() * ROW_BYTES)?;
+            self.waiting.push(batch);
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if self.made.is_none() {
+            if self.waiting.is_empty() {
+                return Ok(None);
+            }
+            self.made = Some((self.make(cx)?, 0));
+        }
+        let Some((all, given)) = &mut self.made else { return Ok(None) };
+        let end = all.len().min(*given + cx.charge.batch_rows());
+        if *given == end {
+            return Ok(None);
+        }
+        let part = all.slice(std::mem::replace(given, end), end);
+        Ok(Some(part))
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        self.waiting.clear();
+        self.made = None;
+    }
+}
+
+/// The sack of each row as a part of all that its origin has.
+fn parts(batch: &Batch, cx: &Context<'_>) -> Result<Vec<Item>> {
+    let sacks = sacks(batch, cx);
+    let mut sums: HashMap<u32, Item> = HashMap::new();
+    for (row, sack) in sacks.iter().enumerate() {
+        let all = number::times(sack, batch.bulk(row))?;
+        let sum = match sums.remove(&batch.origin[row]) {
+            Some(sum) => number::add(&sum, &all)?,
+            None => all,
+        };
+        sums.insert(batch.origin[row], sum);
+    }
+    let part = |(sack, origin): (&Item, &u32)| number::quotient(sack, &sums[origin]);
+    sacks.iter().zip(&batch.origin).map(part).collect()
+}
+
+/// The rows of which those that are alike are one, the first keeping its place.
+fn one_of_alike(batch: Batch, cx: &Context<'_>) -> Result<Batch> {
+    let merge = cx.sack.as_ref().and_then(|sack| sack.merge);
+    let has_sacks = batch.sack.is_some() || cx.sack.is_some();
+    if has_sacks && merge.is_none() {
+        return Ok(batch);
+    }
+    let mut places: HashMap<(u32, Vec<Option<Item>>, Option<PathId>), usize> = HashMap::new();
+    let (mut rows, mut bulks, mut merged): (Vec<u32>, Vec<u64>, Vec<Item>) = Default::default();
+    for (row, sack) in sacks(&batch, cx).into_iter().enumerate() {
+        let mut items = vec![batch.current.get(row)];
+        items.extend((0..batch.slots.len()).map(|slot| batch.slot(slot, row)));
+        let identity = (batch.origin[row], items, batch.path.as_ref().map(|path| path[row]));
+        let place = *places.entry(identity).or_insert(rows.len());
+        if place == rows.len() {
+            rows.push(row as u32);
+            bulks.push(batch.bulk(row));
+            merged.push(sack);
+            continue;
+        }
+        bulks[place] = bulks[place].checked_add(batch.bulk(row)).ok_or_else(crate::batch::too_many)?;
+        if let Some(merge) = merge {
+            merged[place] = merge.of(merged[place].clone(), sack)?;
+        }
+    }
+    let mut fewer = batch.gather(&rows.into());
+    fewer.bulk = cx.bulks.then_some(bulks);
+    if has_sacks {
+        fewer.sack = Some(Column::of_items(merged));
+    }
+    Ok(fewer)
+}

@@ -1,0 +1,111 @@
+//! `branch()`, what is gathered aside, and where edges came from.
+
+use crate::modern::modern;
+use crate::{answers, gremlin};
+use evergraph_query::value::item::Item;
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    assert_eq!(answers(&modern(), text), expected, "{text}");
+}
+
+#[test]
+fn a_branch_takes_all_options_that_fit() {
+    check(
+        "g.V().has('age').branch(values('age')).option(lt(30), constant('young')).option(gt(28), constant('old')).
+            option(none, constant('neither'))",
+        &["old", "old", "old", "young", "young"],
+    );
+    check(
+        "g.V().branch(label()).option('person', values('age')).option(any, constant('x')).option(none, values('lang'))",
+        &["27", "29", "32", "35", "java", "java", "x", "x", "x", "x", "x", "x"],
+    );
+    // An option by what a traversal gives; what one makes of many it makes of all.
+    check(
+        "g.V().branch(identity()).option(hasLabel('software'), in().count()).option(none, count())",
+        &["4", "4"],
+    );
+    check("g.V().branch(values('age')).option(unproductive, values('lang'))", &["java", "java"]);
+}
+
+#[test]
+fn of_several_options_for_the_rest_the_first_counts() {
+    check(
+        "g.V().has('age').choose(values('age')).option(29, constant('a')).option(none, constant('b')).option(none, fail())",
+        &["a", "b", "b", "b"],
+    );
+}
+
+#[test]
+fn a_subgraph_has_its_edges_and_their_ends() {
+    for batch_rows in [1, 3, 1024] {
+        let text = "g.V().has('name', 'marko').outE('knows').subgraph('x').inV().cap('x')";
+        let found = gremlin(&modern(), text, batch_rows).unwrap();
+        let [Item::Graph(graph)] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((graph.vertices().len(), graph.edges().len()), (3, 2));
+        let none = gremlin(&modern(), "g.E().hasLabel('no').subgraph('x').cap('x')", batch_rows).unwrap();
+        assert!(matches!(none.as_slice(), [Item::Graph(graph)] if graph.edges().len() == 0), "{none:?}");
+    }
+    let error = gremlin(&modern(), "g.V().subgraph('x')", 1024).map(|items| items.len()).unwrap_err();
+    assert!(error.to_string().contains("subgraph() gathers edges, and met a vertex"), "{error}");
+}
+
+#[test]
+fn an_edge_knows_where_it_came_from_behind_a_child() {
+    check(
+        "g.V().coalesce(outE('knows'), outE('created')).otherV().values('name')",
+        &["josh", "lop", "lop", "ripple", "vadas"],
+    );
+    check("g.V().has('name', 'josh').flatMap(bothE()).otherV().values('name')", &["lop", "marko", "ripple"]);
+}
+
+#[test]
+fn a_loop_asks_what_it_gathers_only_at_its_end() {
+    check(
+        "g.V().has('name', 'marko').repeat(bothE('created').where(without('e')).aggregate('e').otherV()).emit().values('name')",
+        &["josh", "lop", "peter", "ripple"],
+    );
+}
+
+#[test]
+fn a_name_may_come_of_a_traversal() {
+    check(
+        "g.V().has('age').as('a').group('m').by().by(bothE().count()).select('m').select(select('a'))",
+        &["1", "1", "3", "3"],
+    );
+    check("g.V().has('name', 'vadas').as('a').in().as('a').select(all, constant('a')).count(local)", &["2"]);
+}
+
+#[test]
+fn null_is_no_value() {
+    let db = modern();
+    gremlin(&db, "g.V().has('name', 'marko').property('age', null)", 1024).unwrap();
+    assert_eq!(answers(&db, "g.V().has('person', 'age', null).values('name')"), ["marko"]);
+    assert_eq!(answers(&db, "g.V().has('name', null)"), Vec::<String>::new());
+}
+
+#[test]
+fn all_are_asked_before_any_is_gathered() {
+    check("g.V().values('lang').where(without('x')).aggregate('x')", &["java", "java"]);
+}
+
+#[test]
+fn where_looks_into_a_map_before_it_looks_at_names() {
+    check(
+        "g.V().project('in', 'out').by(inE().count()).by(outE().count()).where('in', gt('out'))",
+        &["{in: 1, out: 0}", "{in: 1, out: 0}", "{in: 3, out: 0}"],
+    );
+    check("g.V().has('name', 'lop').as('a').project('b').by(identity()).where('b', eq('a')).count()", &["1"]);
+    check("g.V().project('a', 'b').by('name').by('name').where('a', eq('b')).by(length()).count()", &["6"]);
+}
+
+#[test]
+fn an_edge_may_end_at_a_vertex_that_is_named_aside_or_by_its_id() {
+    let db = modern();
+    gremlin(&db, "g.withSideEffect('b', 1).V().has('name', 'lop').addE('likes').to('b')", 1024).unwrap();
+    gremlin(&db, "g.V().has('name', 'lop').addE('likes').to(V().has('name', 'josh').id())", 1024).unwrap();
+    assert_eq!(answers(&db, "g.V().has('name', 'lop').out('likes').values('name')"), ["josh", "vadas"]);
+    let error = gremlin(&db, "g.V().has('name', 'lop').addE('likes').to(constant(99))", 1024)
+        .map(|found| found.len());
+    assert!(error.unwrap_err().to_string().contains("must resolve to a Vertex or the ID of a Vertex"));
+}

@@ -5,8 +5,8 @@
 mod edge_ids;
 mod merge;
 mod modern;
-mod several;
 mod scalar;
+mod several;
 
 use evergraph::graph::budget::Unlimited;
 use evergraph::graph::cancel::CancelFlag;

@@ -13,8 +13,8 @@ use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map};
 use crate::step::{
-    barrier, bound, branch, chance, dedup, expand, filter, group, merge, order, repeat, scalar, side_effect, source,
-    tree, unfold, write,
+    barrier, bound, branch, chance, dedup, expand, filter, group, merge, order, repeat, scalar, side_effect,
+    source, tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};

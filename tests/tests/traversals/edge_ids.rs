@@ -21,8 +21,12 @@ fn an_edge_is_read_by_its_id_after_other_writes_and_a_reopening() {
     gremlin(&db, "g.E().has('n', 2).drop()", 3).unwrap();
     let more = "g.V().has('name', 'a').as('a').V().has('name', 'b').addE('e').from('a').property('n', 4)";
     gremlin(&db, more, 3).unwrap();
-    gremlin(&db, "g.addV('p').property('name', 'c').as('c').V().has('name', 'a').addE('e').to('c').property('n', 5)", 3)
-        .unwrap();
+    gremlin(
+        &db,
+        "g.addV('p').property('name', 'c').as('c').V().has('name', 'a').addE('e').to('c').property('n', 5)",
+        3,
+    )
+    .unwrap();
     assert_eq!([0, 2].map(|of| read(&db, of).concat()), ["1", "3"]);
     db.checkpoint().unwrap();
     db.close().unwrap();

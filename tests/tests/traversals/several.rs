@@ -27,10 +27,12 @@ fn each_element_of_a_list_is_a_property() {
 
 #[test]
 fn a_set_has_no_value_twice() {
-    let db = made(&["g.addV('p').property(set, 'k', 2).property(set, 'k', 1)", "g.V().property(set, 'k', 2)"]);
+    let db =
+        made(&["g.addV('p').property(set, 'k', 2).property(set, 'k', 1)", "g.V().property(set, 'k', 2)"]);
     assert_eq!(answers(&db, "g.V().values('k')"), ["1", "2"]);
     // To a list a set's value joins unless it is there.
-    let db = made(&["g.addV('p').property(list, 'k', 2)", "g.V().property(set, 'k', 2).property(set, 'k', 3)"]);
+    let db =
+        made(&["g.addV('p').property(list, 'k', 2)", "g.V().property(set, 'k', 2).property(set, 'k', 3)"]);
     assert_eq!(answers(&db, "g.V().values('k')"), ["2", "3"]);
 }
 
@@ -59,9 +61,14 @@ fn one_value_is_dropped_and_the_others_stay() {
 fn a_list_that_was_written_as_one_value_stays_one() {
     let db = made(&["g.addV('p').property('k', [1, 2])", "g.V().property('k', [3])"]);
     assert_eq!(answers(&db, "g.V().values('k')"), ["[3]"]);
-    assert!(refused(&db, "g.V().property(list, 'k', 1)").contains("p.k holds one value, since its type is any"));
+    assert!(
+        refused(&db, "g.V().property(list, 'k', 1)").contains("p.k holds one value, since its type is any")
+    );
     let db = made(&["g.addV('p').property('k', 'x')"]);
-    assert!(refused(&db, "g.V().property(list, 'k', 'y')").contains("p.k holds one value, since its type is string"));
+    assert!(
+        refused(&db, "g.V().property(list, 'k', 'y')")
+            .contains("p.k holds one value, since its type is string")
+    );
     let db = made(&["g.addV('p').as('a').addE('e').from('a').to('a').property('k', [1, 2])"]);
     assert_eq!(answers(&db, "g.E().values('k')"), ["[1, 2]"], "edges have one value of each key");
     let text = "g.E().property(list, 'k', 1)";

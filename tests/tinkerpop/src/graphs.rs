@@ -120,8 +120,11 @@ impl Graphs {
                         Value::List(List::new(values).expect("values of a file are less deep than may be"))
                     }
                 };
-                let properties: Vec<(&str, Value)> =
-                    vertex.properties.iter().map(|(key, values)| (key.as_str(), value(key, values))).collect();
+                let properties: Vec<(&str, Value)> = vertex
+                    .properties
+                    .iter()
+                    .map(|(key, values)| (key.as_str(), value(key, values)))
+                    .collect();
                 ids.insert(&vertex.id, transaction.add_vertex(label, &properties)?);
             }
             for edge in self.vertices[&given].iter().flat_map(|(_, edges)| edges) {

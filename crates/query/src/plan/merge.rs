@@ -160,20 +160,29 @@ impl Description {
             let (value, cardinality) = match given {
                 Given::Item(value) => (value, None),
                 Given::With(cardinality, value) => (value, Some(cardinality)),
-                Given::End(_) => return Err(format!("a property holds a value: {key} can't be a token of Merge")),
+                Given::End(_) => {
+                    return Err(format!("a property holds a value: {key} can't be a token of Merge"));
+                }
             };
             if kind == Merged::Edges && cardinality.is_some() {
-                return Err(format!("Cardinality is only for properties of vertices, and {key} is one of an edge"));
+                return Err(format!(
+                    "Cardinality is only for properties of vertices, and {key} is one of an edge"
+                ));
             }
             self.properties.retain(|other| *other.key != *key);
             self.properties.push(Described { key: key.into(), value, cardinality });
             return Ok(());
         }
         if role == Role::OnMatch {
-            return Err(format!("option(onMatch) expects keys in Map to be of String - check: {}", shown(&key)));
+            return Err(format!(
+                "option(onMatch) expects keys in Map to be of String - check: {}",
+                shown(&key)
+            ));
         }
         match (key, given) {
-            (Item::Token(Token::Id), Given::Item(Item::Null)) => Err("the T.id of a merge can't be null".to_owned()),
+            (Item::Token(Token::Id), Given::Item(Item::Null)) => {
+                Err("the T.id of a merge can't be null".to_owned())
+            }
             (Item::Token(Token::Id), Given::Item(id)) => {
                 self.id = Some(id);
                 Ok(())
@@ -189,13 +198,19 @@ impl Description {
                 self.label = Some(checked_label(label)?.into());
                 Ok(())
             }
-            (Item::Direction(direction @ (Direction::Out | Direction::In)), given) if kind == Merged::Edges => {
+            (Item::Direction(direction @ (Direction::Out | Direction::In)), given)
+                if kind == Merged::Edges =>
+            {
                 let (place, token) = if direction == Direction::Out { (0, "outV") } else { (1, "inV") };
                 let name = if direction == Direction::Out { "OUT" } else { "IN" };
                 self.ends[place] = Some(match given {
                     Given::End(end) if end == direction => End::Asked,
-                    Given::End(_) => return Err(format!("Only Merge.{token} token may be used for Direction.{name}")),
-                    Given::Item(Item::Null) => return Err(format!("Direction.{name} of mergeE() can't be null")),
+                    Given::End(_) => {
+                        return Err(format!("Only Merge.{token} token may be used for Direction.{name}"));
+                    }
+                    Given::Item(Item::Null) => {
+                        return Err(format!("Direction.{name} of mergeE() can't be null"));
+                    }
                     Given::Item(item) => End::Is(item),
                     Given::With(..) => return Err(format!("Direction.{name} takes a vertex or its id")),
                 });
@@ -220,7 +235,8 @@ impl Description {
     /// # Errors
     /// If `created` says otherwise.
     pub fn extended(mut self, created: &Self) -> Result<Self, String> {
-        let other = |key: &str| format!("option(onCreate) cannot override values from merge() argument: {key}");
+        let other =
+            |key: &str| format!("option(onCreate) cannot override values from merge() argument: {key}");
         same(&mut self.id, &created.id, || other("T.id"))?;
         same(&mut self.label, &created.label, || other("T.label"))?;
         let [source, target] = &mut self.ends;
@@ -299,7 +315,8 @@ mod tests {
 
     #[test]
     fn a_map_says_id_label_and_properties() {
-        let found = vertex(vec![(LABEL, "person".into()), (ID, 1.into()), ("name".into(), "marko".into())]).unwrap();
+        let found =
+            vertex(vec![(LABEL, "person".into()), (ID, 1.into()), ("name".into(), "marko".into())]).unwrap();
         assert_eq!((found.id, found.label.as_deref()), (Some(1.into()), Some("person")));
         let name = Described { key: "name".into(), value: "marko".into(), cardinality: None };
         assert_eq!(found.properties, [name]);
@@ -339,9 +356,13 @@ mod tests {
         let more = vertex(vec![("k".into(), 1.into()), ("l".into(), 2.into())]).unwrap();
         let both = wanted().extended(&more).unwrap();
         assert_eq!((both.label.as_deref(), both.properties.len()), (Some("a"), 2));
-        for other in [vec![(LABEL, "b".into())], vec![("k".into(), 2.into())], vec![("k".into(), Item::Null)]] {
+        for other in [vec![(LABEL, "b".into())], vec![("k".into(), 2.into())], vec![("k".into(), Item::Null)]]
+        {
             let error = wanted().extended(&vertex(other).unwrap()).unwrap_err();
-            assert!(error.starts_with("option(onCreate) cannot override values from merge() argument"), "{error}");
+            assert!(
+                error.starts_with("option(onCreate) cannot override values from merge() argument"),
+                "{error}"
+            );
         }
     }
 }

@@ -44,7 +44,11 @@ impl Operator {
         self.has(|operator| {
             matches!(
                 operator,
-                Self::AddVertex { .. } | Self::AddEdge { .. } | Self::SetProperties(_) | Self::Merge(_) | Self::Drop
+                Self::AddVertex { .. }
+                    | Self::AddEdge { .. }
+                    | Self::SetProperties(_)
+                    | Self::Merge(_)
+                    | Self::Drop
             )
         })
     }
@@ -232,5 +236,39 @@ fn visit_properties(properties: &mut [NewProperty], visitor: &mut impl FnMut(&mu
     for property in properties {
         property.key.visit(visitor);
         property.value.visit(visitor);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gremlin::bindings::Bindings;
+    use crate::gremlin::compile::compile;
+    use crate::gremlin::parser::ParseLimits;
+    use crate::gremlin::read::read;
+
+    fn root(text: &str) -> Traversal {
+        let query = read(text, &ParseLimits::default(), &Bindings::new()).unwrap();
+        compile(&query).unwrap().root
+    }
+
+    #[test]
+    fn every_map_of_a_merge_is_visited() {
+        let mut root = root(
+            "g.mergeE(__.out()).option(Merge.onCreate, __.out()).option(Merge.onMatch, __.out()).
+             option(Merge.outV, __.out()).option(Merge.inV, __.out())",
+        );
+        let mut visited = 0;
+        root.visit(&mut |_| visited += 1);
+        assert_eq!(visited, 6, "five maps and the whole");
+    }
+
+    #[test]
+    fn a_merge_beside_another_write_goes_row_by_row() {
+        let is_so = |text: &str| Traversal::merges_between_writes(&root(text).operators);
+        assert!(is_so("g.inject(1).mergeV([:]).property('a', 1)"));
+        assert!(is_so("g.inject(1).addV().map(__.mergeV([:]))"));
+        assert!(!is_so("g.inject(1).mergeV([:]).out()"));
+        assert!(!is_so("g.inject(1).addV().property('a', 1).drop()"));
     }
 }

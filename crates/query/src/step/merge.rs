@@ -25,7 +25,7 @@ use crate::plan::predicate::Predicate;
 use crate::step::by::Projection;
 use crate::step::property::{Written, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
 use crate::step::source;
-use crate::step::write::{DEFAULT_EDGE_LABEL, DEFAULT_LABEL, NO_OWN_IDS, unbulked};
+use crate::step::write::{DEFAULT_EDGE_LABEL, DEFAULT_LABEL, NO_OWN_EDGE_IDS, NO_OWN_IDS, unbulked};
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, EdgeId, VertexId};
@@ -120,7 +120,9 @@ impl Merge {
     fn asked(&mut self, end: usize, row: &Batch, cx: &mut Context<'_>) -> Result<VertexId> {
         let (token, place) = [("outV", "OUT"), ("inV", "IN")][end];
         let Some(map) = &mut self.ends[end] else {
-            return Err(Error::invalid(format!("option({token}) must be specified if it is used for {place}")));
+            return Err(Error::invalid(format!(
+                "option({token}) must be specified if it is used for {place}"
+            )));
         };
         let wanted = match map {
             MergeMap::Literal(wanted) => wanted.clone(),
@@ -142,7 +144,8 @@ impl Merge {
             wanted = wanted.extended(&more).map_err(Error::invalid)?;
         }
         if wanted.id.is_some() {
-            return Err(Error::invalid(NO_OWN_IDS));
+            let text = if self.kind == Merged::Vertices { NO_OWN_IDS } else { NO_OWN_EDGE_IDS };
+            return Err(Error::invalid(text));
         }
         let ends = match self.kind {
             Merged::Vertices => None,
@@ -234,7 +237,9 @@ fn find_edges(wanted: &Description, ends: &[Option<Item>; 2], cx: &mut Context<'
     for (vertex, end) in vertices.iter_mut().zip(ends) {
         let Some(end) = end else { continue };
         // Who isn't there has no edges.
-        let [found] = source::live_vertices(std::slice::from_ref(end), cx)?[..] else { return Ok(Vec::new()) };
+        let [found] = source::live_vertices(std::slice::from_ref(end), cx)?[..] else {
+            return Ok(Vec::new());
+        };
         *vertex = Some(found);
     }
     let tests = tests(wanted);

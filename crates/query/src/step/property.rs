@@ -85,7 +85,11 @@ pub fn stored(item: Item) -> Result<Value> {
 ///
 /// # Errors
 /// As [`set_of_vertex`].
-pub fn of_new_vertex(label: LabelId, written: Vec<Written>, cx: &mut Context<'_>) -> Result<Vec<(KeyId, Value)>> {
+pub fn of_new_vertex(
+    label: LabelId,
+    written: Vec<Written>,
+    cx: &mut Context<'_>,
+) -> Result<Vec<(KeyId, Value)>> {
     let mut all: Vec<(KeyId, Value)> = Vec::with_capacity(written.len());
     for Written { key, value, cardinality } in written {
         let at = all.iter().position(|(other, _)| *other == key);

@@ -4,9 +4,11 @@ use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
-use crate::step::by::Projection;
 use crate::plan::merge::{Cardinality, checked_key, checked_label};
-use crate::step::property::{Written, drop_of_vertex, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
+use crate::step::by::Projection;
+use crate::step::property::{
+    Written, drop_of_vertex, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex,
+};
 use crate::step::source::live_vertices;
 use crate::value::item::{Item, Owner};
 use evergraph_graph::error::{Error, Result};
@@ -18,9 +20,12 @@ pub const DEFAULT_LABEL: &str = "vertex";
 /// The type of an edge that a merge was given none for, as TinkerPop has it.
 pub const DEFAULT_EDGE_LABEL: &str = "edge";
 
-/// What is said to who chooses an id.
-pub const NO_OWN_IDS: &str =
-    "Vertex does not support user supplied identifiers: Evergraph chooses T.id itself, use a property with a unique index";
+/// What is said to who chooses the id of a vertex.
+pub const NO_OWN_IDS: &str = "Vertex does not support user supplied identifiers: Evergraph chooses T.id itself, use a property with a unique index";
+
+/// What is said to who chooses the id of an edge.
+pub const NO_OWN_EDGE_IDS: &str =
+    "Edge does not support user supplied identifiers: Evergraph chooses T.id itself";
 
 /// What is said to who gives a property properties.
 pub const NO_META_PROPERTIES: &str =
@@ -131,11 +136,7 @@ pub struct AddEdge {
 impl AddEdge {
     /// Of this type, from the first end to the second, with these properties.
     #[must_use]
-    pub fn new(
-        edge_type: Projection,
-        ends: [Projection; 2],
-        properties: NewProperties,
-    ) -> Self {
+    pub fn new(edge_type: Projection, ends: [Projection; 2], properties: NewProperties) -> Self {
         Self { edge_type, ends, properties }
     }
 }
@@ -231,12 +232,10 @@ impl Step for Drop {
                         cx.writer()?.delete_edge(edge)?;
                     }
                 }
-                Item::Property(property) => {
-                    match property.owner {
-                        Owner::Vertex(vertex) => drop_of_vertex(vertex, property.key, &property.value, cx)?,
-                        Owner::Edge(edge) => cx.writer()?.set_edge_property(edge, property.key, None)?,
-                    }
-                }
+                Item::Property(property) => match property.owner {
+                    Owner::Vertex(vertex) => drop_of_vertex(vertex, property.key, &property.value, cx)?,
+                    Owner::Edge(edge) => cx.writer()?.set_edge_property(edge, property.key, None)?,
+                },
                 other => {
                     return Err(Error::invalid(format!(
                         "drop() deletes elements and properties, and met {}",

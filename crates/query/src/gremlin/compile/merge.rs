@@ -78,7 +78,10 @@ impl Compiler {
                 ArgumentKind::Token(Token::Merge(MergeToken::OutV)) => Given::End(Direction::Out),
                 ArgumentKind::Token(Token::Merge(MergeToken::InV)) => Given::End(Direction::In),
                 ArgumentKind::Token(Token::Direction(direction)) => {
-                    return Err(wrong(value.span, format!("{:?} is a key, not a value", direction_of(*direction))));
+                    return Err(wrong(
+                        value.span,
+                        format!("{:?} is a key, not a value", direction_of(*direction)),
+                    ));
                 }
                 ArgumentKind::WithCardinality(cardinality, value) => {
                     Given::With(cardinality_of(*cardinality), item(value)?)

@@ -77,7 +77,8 @@ impl Compiler {
     fn property(&mut self, call: &Call, written: &mut Written) -> Compiled<()> {
         let mut arguments = call.arguments.as_slice();
         let mut cardinality = None;
-        if let [Argument { kind: ArgumentKind::Token(Token::Cardinality(given)), .. }, rest @ ..] = arguments {
+        if let [Argument { kind: ArgumentKind::Token(Token::Cardinality(given)), .. }, rest @ ..] = arguments
+        {
             (cardinality, arguments) = (Some(*given), rest);
         }
         match arguments {

@@ -5,7 +5,7 @@
 
 use crate::plan::operator::{By, Name, Operator, Plan, Test, Traversal};
 use crate::plan::predicate::Predicate;
-use crate::strategy::view::View;
+use crate::strategy::subgraph::Subgraph;
 use crate::value::item::Item;
 
 /// Which partitions are seen, and which is written to.
@@ -28,8 +28,8 @@ impl Partition {
         let read = self.read.iter().map(|name| Item::from(&**name)).collect();
         let seen = Operator::Filter(vec![Test::Property(self.key.clone(), Predicate::Within(read))]);
         let seen = Traversal { operators: vec![seen] };
-        let view = View { vertices: seen.clone(), edges: seen, ..View::default() };
-        view.apply(&mut plan.root);
+        let subgraph = Subgraph { vertices: seen.clone(), edges: seen, ..Subgraph::default() };
+        subgraph.apply(&mut plan.root);
         let mut adds = false;
         plan.root.visit(&mut |traversal: &mut Traversal| {
             for operator in &mut traversal.operators {

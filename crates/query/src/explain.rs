@@ -142,7 +142,8 @@ impl fmt::Display for Explanation {
             .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
             .collect();
         for row in &rows {
-            let mut text = format!("{:<width$}  {:<index$}", row[0], row[1], width = widths[0], index = widths[1]);
+            let mut text =
+                format!("{:<width$}  {:<index$}", row[0], row[1], width = widths[0], index = widths[1]);
             for (cell, width) in row[2..shown].iter().zip(&widths[2..]) {
                 text += &format!("  {cell:>width$}");
             }

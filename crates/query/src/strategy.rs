@@ -5,7 +5,7 @@
 //!
 //! | strategy | what it does here |
 //! |---|---|
-//! | `SubgraphStrategy` | shows only vertices, edges and properties of vertices that meet a condition: [`view`] |
+//! | `SubgraphStrategy` | shows only vertices, edges and properties of vertices that meet a condition: [`subgraph`] |
 //! | `PartitionStrategy` | shows only elements of some partitions, writes to one: [`partition`] |
 //! | `ProductiveByStrategy` | `by()` is null where it would give nothing: [`productive_by`] |
 //! | `SeedStrategy` | `coin()`, `sample()` and `shuffle` fall alike at each run; the first and `sample(local, n)` as in TinkerPop |
@@ -29,12 +29,12 @@
 
 pub mod partition;
 pub mod productive_by;
+pub mod subgraph;
 pub mod verification;
-pub mod view;
 
 use crate::plan::operator::{Name, Plan};
 use crate::strategy::partition::Partition;
-use crate::strategy::view::View;
+use crate::strategy::subgraph::Subgraph;
 use crate::value::item::Item;
 
 /// Strategies that change nothing here, each with its options.
@@ -99,7 +99,7 @@ pub enum Strategy {
     /// Ids aren't named.
     ElementId,
     /// Only a part of the graph is seen.
-    Subgraph(View),
+    Subgraph(Subgraph),
     /// Only elements of some partitions are seen, and one is written to.
     Partition(Partition),
     /// `by()` is null where it would give nothing, but for that of these keys.
@@ -136,8 +136,8 @@ impl Strategy {
             Self::EdgeLabelVerification => verification::edge_labels(plan),
             Self::ReservedKeysVerification(keys) => verification::reserved_keys(plan, keys),
             Self::ElementId => verification::no_ids(plan),
-            Self::Subgraph(view) => {
-                view.apply(&mut plan.root);
+            Self::Subgraph(subgraph) => {
+                subgraph.apply(&mut plan.root);
                 Ok(())
             }
             Self::Partition(partition) => partition.apply(plan),
@@ -264,11 +264,12 @@ mod tests {
     #[test]
     fn no_strategy_loses_a_traversal_within_another() {
         let seen = || Traversal { operators: vec![Operator::SimplePath { simple: true }] };
-        let view = View { vertices: seen(), edges: seen(), properties: seen(), both_ends: true, added: true };
+        let subgraph =
+            Subgraph { vertices: seen(), edges: seen(), properties: seen(), both_ends: true, added: true };
         let partition =
             Partition { key: "part".into(), write: Some("a".into()), read: vec!["a".into(), "b".into()] };
         for (strategy, narrows) in [
-            (Strategy::Subgraph(view), true),
+            (Strategy::Subgraph(subgraph), true),
             (Strategy::Partition(partition), true),
             (Strategy::ProductiveBy(Vec::new()), false),
             (Strategy::ReadOnly, false),

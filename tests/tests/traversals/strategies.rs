@@ -178,6 +178,12 @@ fn who_gives_nothing_counts_as_null() {
         &["{java: 2}"],
     );
     check(&format!("{productive}.V().dedup().by('age').count()"), &["5"]);
+    for reducer in ["sum", "mean", "min", "max"] {
+        let gathered = format!("{productive}.V().aggregate('a').by('height').cap('a')");
+        check(&format!("{gathered}.{reducer}(local)"), &["null"]);
+        check(&format!("{gathered}.unfold().{reducer}()"), &["null"]);
+        check(&format!("g.V().values('height').{reducer}()"), &[]);
+    }
     check(
         &format!("{productive}.V().hasLabel('software').project('a').by(out().values('name'))"),
         &["{a: null}", "{a: null}"],

@@ -27,7 +27,12 @@ pub struct QueryLimits {
 impl Default for QueryLimits {
     /// A minute, a gibibyte, 1,024 rows, all threads.
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(60), memory_bytes: 1 << 30, batch_rows: 1024, threads: usize::MAX }
+        Self {
+            timeout: Duration::from_secs(60),
+            memory_bytes: 1 << 30,
+            batch_rows: 1024,
+            threads: usize::MAX,
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::plan::merge::{Merge, MergeMap, Merged, NewProperty};
 use crate::plan::operator::{
-    Ask, By, Case, Chooser, EdgeEnd, Expand, ExpandTo, Function, Group, GroupValue, Operator, Plan, Pop, Reducer, Scan,
-    Selected, Sorting, Test, Traversal,
+    Ask, By, Case, Chooser, EdgeEnd, Expand, ExpandTo, Function, Group, GroupValue, Operator, Plan, Pop,
+    Reducer, Scan, Selected, Sorting, Test, Traversal,
 };
 use crate::plan::predicate::{Comparison, Operand, Predicate, TextTest};
 use crate::plan::scalar::Scalar;
@@ -155,8 +155,12 @@ impl Operator {
             | Self::Parallel(of)
             | Self::SideEffect(of)
             | Self::Child { of, .. } => vec![("", of)],
-            Self::Any(all) | Self::Union(all) | Self::Coalesce(all) => all.iter().map(|of| ("", of)).collect(),
-            Self::WhereBy { by: all, .. } | Self::Dedup { by: all, .. } | Self::Tree { by: all, .. } => by(all),
+            Self::Any(all) | Self::Union(all) | Self::Coalesce(all) => {
+                all.iter().map(|of| ("", of)).collect()
+            }
+            Self::WhereBy { by: all, .. } | Self::Dedup { by: all, .. } | Self::Tree { by: all, .. } => {
+                by(all)
+            }
             Self::Sample { by: weight, .. } => by(weight),
             Self::Aggregate { by: of, .. } | Self::SetSack { by: of, .. } => by([of]),
             Self::Expand(expand) => {
@@ -388,7 +392,11 @@ impl Names<'_> {
             Test::Is(predicate) => format!("it {}", self.predicate(predicate)),
             Test::Slot(slot, predicate) => format!("{} {}", self.slot(*slot), self.predicate(predicate)),
             Test::Elements(quantifier, predicate) => {
-                format!("{} of its elements {}", format!("{quantifier:?}").to_lowercase(), self.predicate(predicate))
+                format!(
+                    "{} of its elements {}",
+                    format!("{quantifier:?}").to_lowercase(),
+                    self.predicate(predicate)
+                )
             }
         };
         if tests.is_empty() { String::new() } else { format!(" where {}", list(tests.iter().map(each))) }

@@ -21,7 +21,10 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
 
 /// Whether several walks may lead to the same vertex here: the last thing that moved was a hop.
 fn follows_a_hop(operators: &[Operator]) -> bool {
-    let moved = operators.iter().rev().find(|operator| !matches!(operator, Operator::Filter(_) | Operator::Where { .. }));
+    let moved = operators
+        .iter()
+        .rev()
+        .find(|operator| !matches!(operator, Operator::Filter(_) | Operator::Where { .. }));
     match moved {
         Some(Operator::Expand(expand)) => matches!(expand.to, ExpandTo::Neighbors),
         Some(Operator::EdgeEnds(_)) => true,

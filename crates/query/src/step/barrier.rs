@@ -18,6 +18,8 @@ pub struct Accumulator {
     /// The sum, the least, the greatest; nothing as long as there was nothing.
     item: Option<Item>,
     items: Vec<Item>,
+    /// Whether null came.
+    nulls: bool,
 }
 
 impl Accumulator {
@@ -48,7 +50,7 @@ impl Accumulator {
                 self.item = Some(how.of_times(before, item, times)?);
             }
             // Null is nothing to add, and neither less nor greater.
-            _ if matches!(item, Item::Null) => {}
+            _ if matches!(item, Item::Null) => self.nulls = true,
             Reducer::Sum | Reducer::Mean => {
                 let product = number::times(&item, times)?;
                 self.item = Some(match self.item.take() {
@@ -100,7 +102,7 @@ impl Accumulator {
         Ok(())
     }
 
-    /// What it comes to; nothing where a sum, mean, least or greatest has nothing to be of.
+    /// What it comes to; nothing where a sum, mean, least or greatest has nothing to be of, and null of nulls alone.
     ///
     /// # Errors
     /// As [`Accumulator::add`].
@@ -111,6 +113,7 @@ impl Accumulator {
             }
             Reducer::Fold => Some(Item::List(self.items.into())),
             Reducer::Combine(seed, _) => Some(self.item.unwrap_or_else(|| seed.clone())),
+            _ if self.item.is_none() => self.nulls.then_some(Item::Null),
             Reducer::Sum | Reducer::Min | Reducer::Max => self.item,
             Reducer::Mean => self.item.map(|sum| number::mean(&sum, self.count)).transpose()?,
         })

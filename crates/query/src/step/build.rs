@@ -16,8 +16,8 @@ use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
-    barrier, bound, branch, bulk, chance, dedup, expand, filter, group, merge, options, order, parallel, pattern, repeat,
-    sack, scalar, side_effect, source, subgraph, tree, unfold, write,
+    barrier, bound, branch, bulk, chance, dedup, expand, filter, group, merge, options, order, parallel,
+    pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
@@ -434,9 +434,8 @@ fn asks(operator: &Operator) -> bool {
 
 /// Whether a condition in `traversal`, however deep, asks for what is gathered aside.
 fn asks_anywhere(traversal: &Traversal) -> bool {
-    let asks = |operator: &Operator| {
-        asks(operator) || operator.parts().iter().any(|(_, of)| asks_anywhere(of))
-    };
+    let asks =
+        |operator: &Operator| asks(operator) || operator.parts().iter().any(|(_, of)| asks_anywhere(of));
     traversal.operators.iter().any(asks)
 }
 

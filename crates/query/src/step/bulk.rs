@@ -62,8 +62,7 @@ impl Merger {
     /// The vertices of `batch`, if its rows are at vertices and have no past by which they differ.
     #[must_use]
     pub fn takes(batch: &Batch) -> Option<Vec<VertexId>> {
-        let alone =
-            batch.path.is_none() && batch.sack.is_none() && batch.slots.iter().all(Option::is_none);
+        let alone = batch.path.is_none() && batch.sack.is_none() && batch.slots.iter().all(Option::is_none);
         if alone { batch.current.vertices() } else { None }
     }
 
@@ -172,8 +171,10 @@ impl Merger {
         charge.free(std::mem::take(&mut self.held_bytes));
         self.next_origin();
         self.first = 0;
-        let mut batch =
-            Batch::new(Column::new(Data::Vertices(std::mem::take(&mut self.vertices))), std::mem::take(&mut self.origins));
+        let mut batch = Batch::new(
+            Column::new(Data::Vertices(std::mem::take(&mut self.vertices))),
+            std::mem::take(&mut self.origins),
+        );
         let bulks = std::mem::take(&mut self.bulks);
         batch.bulk = bulks.iter().any(|bulk| *bulk != 1).then_some(bulks);
         batch
@@ -264,8 +265,7 @@ mod tests {
         for _ in 0..2 {
             let rows: Vec<_> = (0..4000_u32).map(|row| (row * 7 % 1000, 1, row / 2000)).collect();
             let found = merged(&mut merger, &rows);
-            let expected: Vec<_> =
-                (0..2000_u32).map(|row| (row % 1000 * 7 % 1000, 2, row / 1000)).collect();
+            let expected: Vec<_> = (0..2000_u32).map(|row| (row % 1000 * 7 % 1000, 2, row / 1000)).collect();
             assert_eq!(found, expected);
         }
         assert!(matches!(merger.places, Places::Many(_)));

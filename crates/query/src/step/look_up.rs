@@ -14,7 +14,7 @@ use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
 use evergraph_graph::index::IndexKind;
-use evergraph_graph::look_up::{MatchCursor, Matches, Ranked, RangeCursor, ValueRange};
+use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
 use evergraph_graph::value::{Value, ValueType};
 use std::ops::Bound;
 
@@ -206,7 +206,9 @@ fn ranges(
 /// A range in which all values of `value_type` lie of which `predicate` holds, and perhaps more.
 fn range(predicate: &Predicate, value_type: ValueType) -> Option<ValueRange> {
     match predicate {
-        Predicate::Compare(comparison, Operand::Item(Item::Value(value))) if comparable(value, value_type) => {
+        Predicate::Compare(comparison, Operand::Item(Item::Value(value)))
+            if comparable(value, value_type) =>
+        {
             let end = || Bound::Included(value.clone());
             match comparison {
                 Comparison::Less | Comparison::LessOrEqual => Some(ValueRange::new(Bound::Unbounded, end())),
@@ -239,7 +241,8 @@ fn range(predicate: &Predicate, value_type: ValueType) -> Option<ValueRange> {
 
 /// Whether all values of `value_type` lie on the same side of `value` in an index as they compare in a query.
 fn comparable(value: &Value, value_type: ValueType) -> bool {
-    let whole = |of: ValueType| matches!(of, ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64);
+    let whole =
+        |of: ValueType| matches!(of, ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64);
     match value_type {
         of if whole(of) => {
             whole(value.value_type()) || value.as_f64().is_some_and(|float| float.abs() < EXACT)
@@ -306,8 +309,7 @@ mod tests {
             compare(Comparison::GreaterOrEqual, Value::I32(30)),
             compare(Comparison::Less, Value::F64(40.5)),
         ]);
-        let expected =
-            ValueRange::new(Bound::Included(Value::I32(30)), Bound::Included(Value::F64(40.5)));
+        let expected = ValueRange::new(Bound::Included(Value::I32(30)), Bound::Included(Value::F64(40.5)));
         assert_eq!(range(&between, ValueType::I64), Some(expected));
         let huge = compare(Comparison::Less, Value::F64(1e300));
         assert_eq!(range(&huge, ValueType::I64), None, "compared as doubles, not exactly");

@@ -6,7 +6,7 @@
 use crate::plan::merge::{Described, MergeMap};
 use crate::plan::operator::{By, Name, Operator, Plan, Test, Traversal};
 use crate::plan::predicate::Predicate;
-use crate::strategy::view::View;
+use crate::strategy::subgraph::Subgraph;
 use crate::value::item::Item;
 
 /// Which partitions are seen, and which is written to.
@@ -29,8 +29,8 @@ impl Partition {
         let read = self.read.iter().map(|name| Item::from(&**name)).collect();
         let seen = Operator::Filter(vec![Test::Property(self.key.clone(), Predicate::Within(read))]);
         let seen = Traversal { operators: vec![seen] };
-        let view = View { vertices: seen.clone(), edges: seen, ..View::default() };
-        view.apply(&mut plan.root);
+        let subgraph = Subgraph { vertices: seen.clone(), edges: seen, ..Subgraph::default() };
+        subgraph.apply(&mut plan.root);
         let (mut adds, mut hidden) = (false, false);
         plan.root.visit(&mut |traversal: &mut Traversal| {
             for operator in &mut traversal.operators {
@@ -40,7 +40,11 @@ impl Partition {
                         (MergeMap::Literal(map), Some(write)) => {
                             let value = Item::from(&**write);
                             map.properties.retain(|property| property.key != self.key);
-                            map.properties.push(Described { key: self.key.clone(), value, cardinality: None });
+                            map.properties.push(Described {
+                                key: self.key.clone(),
+                                value,
+                                cardinality: None,
+                            });
                         }
                         (MergeMap::Of(_), Some(_)) => hidden = true,
                         (_, None) => {}

@@ -6,7 +6,7 @@ use crate::error::{Span, TextError, did_you_mean, quoted};
 use crate::gremlin::call::{self, Argument, ArgumentKind};
 use crate::plan::operator::{Name, Plan, Traversal};
 use crate::strategy::partition::Partition;
-use crate::strategy::view::View;
+use crate::strategy::subgraph::Subgraph;
 use crate::strategy::{self, Strategy};
 use std::cell::RefCell;
 
@@ -88,7 +88,7 @@ impl Compiler {
                 options.text("idPropertyKey")?;
                 Strategy::ElementId
             }
-            "SubgraphStrategy" => Strategy::Subgraph(View {
+            "SubgraphStrategy" => Strategy::Subgraph(Subgraph {
                 vertices: self.condition_of(options, "vertices")?,
                 edges: self.condition_of(options, "edges")?,
                 properties: self.condition_of(options, "vertexProperties")?,

@@ -1,5 +1,5 @@
-//! View: a plan that sees only the vertices, edges and properties that meet a condition. `SubgraphStrategy` is one;
-//! `PartitionStrategy` is another.
+//! Subgraph: which vertices, edges and properties a plan sees, those that meet a condition. `SubgraphStrategy` says it, and
+//! `PartitionStrategy` in its own way.
 //!
 //! ```text
 //! V().out('knows').values('name')
@@ -14,14 +14,14 @@
 //! in `out()` leaves no trace on the path.
 
 use crate::plan::operator::{
-    By, Chooser, EdgeEnd, ExpandTo, Function, Name, Operator, Pop, Selected, Test, Traversal,
+    By, EdgeEnd, ExpandTo, Function, Name, Operator, Pop, Selected, Test, Traversal,
 };
 use crate::plan::predicate::Predicate;
 use crate::value::types::ItemType;
 
 /// What is seen. A condition without operators holds of all.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct View {
+pub struct Subgraph {
     /// The vertices: those of which this gives something.
     pub vertices: Traversal,
     /// The edges.
@@ -34,7 +34,7 @@ pub struct View {
     pub added: bool,
 }
 
-impl View {
+impl Subgraph {
     /// Changes `root` and all traversals within it.
     pub(super) fn apply(&self, root: &mut Traversal) {
         let tests = Tests::of(self);
@@ -50,7 +50,7 @@ impl View {
 
 /// What is put behind the operators of a plan, as operators that leave rows out.
 struct Tests<'v> {
-    view: &'v View,
+    subgraph: &'v Subgraph,
     /// Of a vertex.
     vertices: Vec<Operator>,
     /// Of an edge on the way to a vertex, whose ends are tested there.
@@ -60,17 +60,17 @@ struct Tests<'v> {
 }
 
 impl<'v> Tests<'v> {
-    fn of(view: &'v View) -> Self {
-        let (vertices, ways) = (filters(&view.vertices), filters(&view.edges));
+    fn of(subgraph: &'v Subgraph) -> Self {
+        let (vertices, ways) = (filters(&subgraph.vertices), filters(&subgraph.edges));
         let mut edges = ways.clone();
-        if view.both_ends && !vertices.is_empty() {
+        if subgraph.both_ends && !vertices.is_empty() {
             for end in [EdgeEnd::Target, EdgeEnd::Source] {
                 let mut operators = vec![Operator::EdgeEnds(end)];
                 operators.extend(vertices.iter().cloned());
                 edges.push(Operator::Where { of: Traversal { operators }, gives: true });
             }
         }
-        Self { view, vertices, ways, edges }
+        Self { subgraph, vertices, ways, edges }
     }
 
     fn put(&self, traversal: &mut Traversal) {
@@ -87,7 +87,7 @@ impl<'v> Tests<'v> {
                 Operator::Expand(expand) => match expand.to {
                     ExpandTo::Edges(_) => (tests, tested) = (&self.edges, false),
                     ExpandTo::Neighbors | ExpandTo::Count => {
-                        if self.view.both_ends && !tested {
+                        if self.subgraph.both_ends && !tested {
                             after.extend_from_slice(&self.vertices);
                         }
                         expand.edges.operators.extend_from_slice(&self.ways);
@@ -96,15 +96,15 @@ impl<'v> Tests<'v> {
                     }
                 },
                 Operator::AddVertex { .. } => {
-                    tested = self.view.added;
-                    if self.view.added {
+                    tested = self.subgraph.added;
+                    if self.subgraph.added {
                         tests = &self.vertices;
                     }
                 }
                 Operator::Match(_) | Operator::Merge(_) | Operator::Branch(_) => tested = false,
                 Operator::AddEdge { .. } => {
                     tested = false;
-                    if self.view.added {
+                    if self.subgraph.added {
                         tests = &self.edges;
                     }
                 }
@@ -171,7 +171,7 @@ fn filters(condition: &Traversal) -> Vec<Operator> {
 }
 
 /// Properties: everything that looks at one by its key sees only those of which the condition gives something.
-impl View {
+impl Subgraph {
     fn hide_properties(&self, traversal: &mut Traversal) {
         for mut operator in std::mem::take(&mut traversal.operators) {
             operator.modulators(&mut |by| {
@@ -190,12 +190,6 @@ impl View {
                 }
                 Operator::Filter(tests) => {
                     traversal.operators.extend(tests.into_iter().map(|test| self.test(test)));
-                }
-                Operator::Choose(mut choose) => {
-                    if let Chooser::By(By::Key(key)) = &choose.on {
-                        choose.on = Chooser::By(By::Child(self.value(key)));
-                    }
-                    traversal.operators.push(Operator::Choose(choose));
                 }
                 Operator::Map(Function::ElementMap { mut shape, by }) => {
                     shape.visible.operators.extend(filters(&self.properties));
@@ -277,9 +271,9 @@ mod tests {
 
     #[test]
     fn what_a_hop_starts_from_is_tested_if_it_was_not() {
-        let view = "g.withStrategies(new SubgraphStrategy(vertices: __.has('seen')))";
+        let subgraph = "g.withStrategies(new SubgraphStrategy(vertices: __.has('seen')))";
         let hops = |text: &str| {
-            let operators = plan(&format!("{view}{text}"));
+            let operators = plan(&format!("{subgraph}{text}"));
             let hop = operators.iter().position(|operator| matches!(operator, Operator::Expand(_))).unwrap();
             operators[hop - 1] == has("seen")
         };
@@ -313,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_property_that_is_not_seen_is_hidden_from_all_that_look_at_one() {
-        let view = "g.withStrategies(new SubgraphStrategy(vertexProperties: __.hasKey('name'))).V()";
+        let subgraph = "g.withStrategies(new SubgraphStrategy(vertexProperties: __.hasKey('name'))).V()";
         let condition = vec![Operator::Filter(vec![Test::Key(Predicate::Within(vec!["name".into()]))])];
         for step in [
             ".properties()",
@@ -323,14 +317,14 @@ mod tests {
             ".order().by('age')",
             ".order(local).by('age')",
             ".group().by('age')",
-            ".choose('age').option(1, identity())",
+            ".choose(values('age')).option(1, identity())",
             ".has('age')",
             ".hasNot('age')",
             ".has('age', 29)",
             ".has('age', __.is(29))",
             ".where(values('age'))",
         ] {
-            let mut root = Traversal { operators: plan(&format!("{view}{step}")) };
+            let mut root = Traversal { operators: plan(&format!("{subgraph}{step}")) };
             let mut found = 0;
             root.visit(&mut |traversal| found += usize::from(traversal.operators == condition));
             assert!(found > 0, "{step}");

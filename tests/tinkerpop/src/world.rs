@@ -218,6 +218,7 @@ impl<'g> World<'g> {
         next: bool,
     ) -> Result<Found, Error> {
         let limits = QueryLimits {
+            threads: usize::MAX,
             batch_rows: self.limits.batch_rows,
             timeout: self.limits.timeout,
             memory_bytes: 256 << 20,

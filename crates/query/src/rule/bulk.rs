@@ -4,19 +4,21 @@
 //! and where nothing between could tell one row that stands for three from three rows.
 
 use crate::plan::operator::{ExpandTo, Function, Operator};
+use crate::plan::scalar::Scalar;
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {
-    // From the end: whether a barrier waits for everything that passes here.
-    let mut awaited = false;
     for at in (1..operators.len()).rev() {
-        match &operators[at] {
-            Operator::Reduce(_) | Operator::Group(_) | Operator::Order(_) => awaited = true,
-            Operator::Expand(_) if awaited && follows_a_hop(&operators[..at]) => {
-                operators.insert(at, Operator::Bulk);
-            }
-            operator => awaited &= is_blind(operator),
+        let is_hop = matches!(operators[at], Operator::Expand(_));
+        if is_hop && follows_a_hop(&operators[..at]) && is_awaited(&operators[at..]) {
+            operators.insert(at, Operator::Bulk);
         }
     }
+}
+
+/// Whether a barrier waits for everything that passes here, and nothing before it minds who comes together.
+pub(super) fn is_awaited(operators: &[Operator]) -> bool {
+    let first = operators.iter().find(|operator| !is_blind(operator));
+    matches!(first, Some(Operator::Reduce(_) | Operator::Group(_) | Operator::Order(_)))
 }
 
 /// Whether several walks may lead to the same vertex here: the last thing that moved was a hop.
@@ -34,6 +36,9 @@ fn follows_a_hop(operators: &[Operator]) -> bool {
 
 /// Whether it does the same with one row that stands for several as with several rows, and asks for none before all came.
 fn is_blind(operator: &Operator) -> bool {
+    if operator.parts().iter().any(|(_, of)| of.gathers()) {
+        return false;
+    }
     match operator {
         Operator::Expand(_)
         | Operator::EdgeEnds(_)
@@ -43,10 +48,8 @@ fn is_blind(operator: &Operator) -> bool {
         | Operator::Unfold
         | Operator::Dedup { .. }
         | Operator::Bulk => true,
-        Operator::Map(function) => matches!(
-            function,
-            Function::Id | Function::Label | Function::Key | Function::Value | Function::Constant(_)
-        ),
+        Operator::As(_) => true,
+        Operator::Map(function) => !matches!(function, Function::Scalar(Scalar::Sample(_))),
         _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! Unrolling: `repeat(out()).times(2)` is `out().out()`, of which other rules can make more.
 
+use crate::rule::bulk::is_awaited;
 use crate::plan::operator::{Ask, Operator, Repeat};
 
 /// More loops than this stay a repeat: a plan should be short enough to be read.
@@ -12,7 +13,8 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
             at += 1;
             continue;
         };
-        let Some(loops) = loops(repeat) else {
+        // Waves of a repeat merge rows; a chain of hops does only where a barrier waits for all.
+        let Some(loops) = loops(repeat).filter(|_| is_awaited(&operators[at + 1..])) else {
             at += 1;
             continue;
         };
@@ -38,11 +40,26 @@ fn loops(repeat: &Repeat) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::operator::{Expand, ExpandTo, Traversal};
+    use crate::plan::operator::{Expand, ExpandTo, Reducer, Traversal};
     use evergraph_graph::id::Direction;
 
     fn hop(direction: Direction) -> Operator {
         Operator::Expand(Expand::new(direction, None, ExpandTo::Neighbors))
+    }
+
+    fn count() -> Operator {
+        Operator::Reduce(Reducer::Count)
+    }
+
+    #[test]
+    fn what_no_barrier_waits_for_stays_a_repeat() {
+        let limit = Operator::Range { skip: 0, limit: 1 };
+        for rest in [vec![], vec![limit, count()]] {
+            let mut operators = [vec![repeated(vec![hop(Direction::Out)], 2, false)], rest].concat();
+            let before = operators.clone();
+            apply(&mut operators);
+            assert_eq!(operators, before);
+        }
     }
 
     fn repeated(body: Vec<Operator>, times: u64, before: bool) -> Operator {
@@ -54,16 +71,16 @@ mod tests {
     #[test]
     fn a_body_of_hops_is_written_out() {
         let body = vec![hop(Direction::Out), hop(Direction::In)];
-        let mut operators = vec![repeated(body.clone(), 2, false), hop(Direction::Both)];
+        let mut operators = vec![repeated(body.clone(), 2, false), hop(Direction::Both), count()];
         apply(&mut operators);
-        assert_eq!(operators, [body.clone(), body.clone(), vec![hop(Direction::Both)]].concat());
+        assert_eq!(operators, [body.clone(), body.clone(), vec![hop(Direction::Both), count()]].concat());
     }
 
     #[test]
     fn none_asked_after_is_once_and_asked_before_is_never() {
         let body = vec![hop(Direction::Out)];
-        for (before, expected) in [(false, body.clone()), (true, Vec::new())] {
-            let mut operators = vec![repeated(body.clone(), 0, before)];
+        for (before, expected) in [(false, [body.clone(), vec![count()]].concat()), (true, vec![count()])] {
+            let mut operators = vec![repeated(body.clone(), 0, before), count()];
             apply(&mut operators);
             assert_eq!(operators, expected);
         }
@@ -72,7 +89,7 @@ mod tests {
     #[test]
     fn what_counts_loops_stays_a_repeat() {
         let body = vec![hop(Direction::Out), Operator::Range { skip: 0, limit: 1 }];
-        let mut operators = vec![repeated(body, 2, false), repeated(vec![hop(Direction::Out)], 1000, false)];
+        let mut operators = vec![repeated(body, 2, false), repeated(vec![hop(Direction::Out)], 1000, false), count()];
         let before = operators.clone();
         apply(&mut operators);
         assert_eq!(operators, before);

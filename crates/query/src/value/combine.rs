@@ -161,7 +161,7 @@ mod tests {
         let (yes, no) = (Item::from(true), Item::from(false));
         assert_eq!(Combine::And.of(yes.clone(), no.clone()).unwrap(), no);
         assert_eq!(Combine::Or.of(yes.clone(), no).unwrap(), yes);
-        assert!(Combine::Or.of(yes, two).unwrap_err().to_string().contains("truths"));
+        assert!(Combine::And.of(yes, two).unwrap_err().to_string().contains("truths"));
     }
 
     #[test]

@@ -109,3 +109,19 @@ fn an_edge_may_end_at_a_vertex_that_is_named_aside_or_by_its_id() {
         .map(|found| found.len());
     assert!(error.unwrap_err().to_string().contains("must resolve to a Vertex or the ID of a Vertex"));
 }
+
+#[test]
+fn keys_that_are_tokens_stand_among_the_texts() {
+    let second = "g.V().has('name', 'marko').elementMap().order(local).by(keys).unfold().limit(2).tail(1)";
+    check(&format!("{second}.select(values)"), &["0"]);
+    let last =
+        "g.V().has('name', 'marko').elementMap().order(local).by(keys, desc).unfold().limit(2).tail(1)";
+    check(&format!("{last}.select(values)"), &["person"]);
+}
+
+#[test]
+fn properties_of_edges_are_ordered_by_the_names_of_their_keys() {
+    let db = modern();
+    gremlin(&db, "g.E().has('weight', 0.5).property('a', 7)", 1024).unwrap();
+    assert_eq!(answers(&db, "g.E().has('weight', 0.5).properties().order().value()"), ["7", "0.5"]);
+}

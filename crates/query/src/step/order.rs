@@ -7,10 +7,13 @@ use crate::plan::operator::Sorting;
 use crate::step::bound::ROW_BYTES;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
-use crate::value::item::Item;
+use crate::value::item::{Item, Property};
 use crate::value::relation;
 use evergraph_graph::error::Result;
+use evergraph_graph::id::KeyId;
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Sorts the rows of each origin.
 pub struct Order {
@@ -34,7 +37,7 @@ impl Order {
         for (by, sorting) in &mut self.by {
             let column = match sorting {
                 Sorting::Shuffle => (0..all.len()).map(|_| Some(Item::from(self.chance.draw()))).collect(),
-                _ => by.of(&all, cx)?,
+                _ => by_key_names(by.of(&all, cx)?, cx),
             };
             columns.push((column, *sorting));
         }
@@ -55,6 +58,26 @@ impl Order {
         rows.sort_by(|left, right| compare(*left as usize, *right as usize));
         Ok(all.gather(&rows.into()))
     }
+}
+
+/// The same items, where the keys of properties are numbered in the order of their names: items know no names, and
+/// properties of edges are ordered by key.
+fn by_key_names(mut column: Vec<Option<Item>>, cx: &Context<'_>) -> Vec<Option<Item>> {
+    let properties = || column.iter().flatten().filter_map(Item::as_property);
+    let keys: HashSet<KeyId> = properties().map(|property| property.key).collect();
+    if keys.len() < 2 {
+        return column;
+    }
+    let catalogue = cx.catalogue();
+    let mut sorted: Vec<KeyId> = keys.into_iter().collect();
+    sorted.sort_by_key(|key| catalogue.key_name(*key));
+    let places: HashMap<KeyId, KeyId> = (0..).zip(sorted).map(|(place, key)| (key, KeyId(place))).collect();
+    for item in column.iter_mut().flatten() {
+        if let Some(property) = item.as_property() {
+            *item = Item::Property(Arc::new(Property { key: places[&property.key], ..property.clone() }));
+        }
+    }
+    column
 }
 
 impl Step for Order {

@@ -216,7 +216,7 @@ pub struct Pattern {
 }
 
 enum Asked {
-    Path(Path),
+    Path(Box<Path>),
     Any { all: Vec<Solver>, at: usize, begun: bool },
 }
 
@@ -292,7 +292,7 @@ impl Pattern {
             closes: false,
             counted: None,
         };
-        Self { needs: plan.needs.clone(), asked: Asked::Path(path), cost: None }
+        Self { needs: plan.needs.clone(), asked: Asked::Path(Box::new(path)), cost: None }
     }
 
     /// One of several lists of patterns, which together need the slots `needs`.

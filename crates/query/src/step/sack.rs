@@ -127,6 +127,9 @@ fn parts(batch: &Batch, cx: &Context<'_>) -> Result<Vec<Item>> {
     sacks.iter().zip(&batch.origin).map(part).collect()
 }
 
+/// What tells two rows apart, but for their sacks.
+type Identity = (u32, Vec<Option<Item>>, Option<PathId>);
+
 /// The rows of which those that are alike are one, the first keeping its place.
 fn one_of_alike(batch: Batch, cx: &Context<'_>) -> Result<Batch> {
     let merge = cx.sack.as_ref().and_then(|sack| sack.merge);
@@ -134,7 +137,7 @@ fn one_of_alike(batch: Batch, cx: &Context<'_>) -> Result<Batch> {
     if has_sacks && merge.is_none() {
         return Ok(batch);
     }
-    let mut places: HashMap<(u32, Vec<Option<Item>>, Option<PathId>), usize> = HashMap::new();
+    let mut places: HashMap<Identity, usize> = HashMap::new();
     let (mut rows, mut bulks, mut merged): (Vec<u32>, Vec<u64>, Vec<Item>) = Default::default();
     for (row, sack) in sacks(&batch, cx).into_iter().enumerate() {
         let mut items = vec![batch.current.get(row)];

@@ -206,6 +206,15 @@ impl Item {
         }
     }
 
+    /// The property, if this is one.
+    #[must_use]
+    pub fn as_property(&self) -> Option<&Property> {
+        match self {
+            Self::Property(property) => Some(property),
+            _ => None,
+        }
+    }
+
     /// What it is, for people: "a vertex", "an int".
     #[must_use]
     pub fn kind(&self) -> String {

@@ -187,7 +187,10 @@ impl Compiler {
                 Some((ArgumentKind::Token(Token::Pick(Pick::Unproductive)), _)) => {
                     choose.unproductive.get_or_insert(of);
                 }
-                Some((ArgumentKind::Token(_) | ArgumentKind::Traversal(_), _)) => {
+                Some((ArgumentKind::Traversal(_), key)) => {
+                    return Err(wrong(key.span, "Traversal is not allowed as a Pick token of choose()"));
+                }
+                Some((ArgumentKind::Token(_), _)) => {
                     return Err(not_yet(option));
                 }
                 Some((_, key)) => choose.options.push((vec![self.predicate(key, Texts::Values)?], of)),

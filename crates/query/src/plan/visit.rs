@@ -75,8 +75,8 @@ impl Operator {
                 all.iter_mut().for_each(|of| of.visit(visitor));
             }
             Self::Expand(expand) => {
-                expand.edges.visit(visitor);
-                expand.vertices.visit(visitor);
+                let asked = [&mut expand.edges, &mut expand.vertices];
+                asked.into_iter().filter(|of| !of.operators.is_empty()).for_each(|of| of.visit(visitor));
             }
             Self::WhereBy { by, .. } | Self::Dedup { by, .. } | Self::Tree { by, .. } => all_by(by),
             Self::Sample { by, .. } => by.iter_mut().for_each(|by| by.visit(visitor)),
@@ -88,7 +88,9 @@ impl Operator {
                 }
                 Function::ElementMap { shape, by } => {
                     all_by(by);
-                    shape.visible.visit(visitor);
+                    if !shape.visible.operators.is_empty() {
+                        shape.visible.visit(visitor);
+                    }
                 }
                 Function::Scalar(scalar) => match scalar {
                     Scalar::Concat(by) | Scalar::Format(_, by) | Scalar::Math { by, .. } => all_by(by),

@@ -99,16 +99,12 @@ impl SideEffect {
             return Ok(());
         }
         self.begin();
-        match self {
-            Self::Items(items) => {
-                items.extend(std::iter::repeat_n(item, usize::try_from(times).unwrap_or(usize::MAX)));
-            }
-            Self::Set(items, seen) => {
-                if seen.insert(item.clone()) {
-                    items.push(item);
-                }
-            }
-            _ => {}
+        if let Self::Items(items) = self {
+            items.extend(std::iter::repeat_n(item, usize::try_from(times).unwrap_or(usize::MAX)));
+        } else if let Self::Set(items, seen) = self
+            && seen.insert(item.clone())
+        {
+            items.push(item);
         }
         Ok(())
     }

@@ -3,11 +3,15 @@
 //! What it writes it needn't see. An edge is seen if it is in a partition, whatever its ends are in; the ends are seen if
 //! they are. Source: TinkerPop 3.8, `PartitionStrategy`.
 
-use crate::plan::merge::{Described, MergeMap};
-use crate::plan::operator::{By, Name, Operator, Plan, Test, Traversal};
+use crate::plan::merge::{Described, MergeMap, NewProperty};
+use crate::plan::operator::{By, Function, Name, Operator, Plan, Test, Traversal};
 use crate::plan::predicate::Predicate;
+use crate::plan::scalar::Scalar;
 use crate::strategy::subgraph::Subgraph;
 use crate::value::item::Item;
+use crate::value::list::{Given, ListFunction};
+use crate::value::map::ItemMap;
+use std::sync::Arc;
 
 /// Which partitions are seen, and which is written to.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,46 +35,55 @@ impl Partition {
         let seen = Traversal { operators: vec![seen] };
         let subgraph = Subgraph { vertices: seen.clone(), edges: seen, ..Subgraph::default() };
         subgraph.apply(&mut plan.root);
-        let (mut adds, mut hidden) = (false, false);
+        let mut adds = false;
         plan.root.visit(&mut |traversal: &mut Traversal| {
             for operator in &mut traversal.operators {
-                if let Operator::Merge(merge) = operator {
-                    adds = true;
-                    match (&mut merge.map, &self.write) {
-                        (MergeMap::Literal(map), Some(write)) => {
-                            let value = Item::from(&**write);
-                            map.properties.retain(|property| property.key != self.key);
-                            map.properties.push(Described {
-                                key: self.key.clone(),
-                                value,
-                                cardinality: None,
-                            });
-                        }
-                        (MergeMap::Of(_), Some(_)) => hidden = true,
-                        (_, None) => {}
+                match operator {
+                    Operator::AddVertex { properties, .. } | Operator::AddEdge { properties, .. } => {
+                        adds = true;
+                        // The last of a key counts: nobody writes elsewhere.
+                        properties.extend(self.property());
                     }
-                }
-                let (Operator::AddVertex { properties, .. } | Operator::AddEdge { properties, .. }) =
-                    operator
-                else {
-                    continue;
-                };
-                adds = true;
-                if let Some(write) = &self.write {
-                    // The last of a key counts: nobody writes elsewhere.
-                    let item = |name: &Name| By::Item(Item::from(&**name));
-                    properties.push((item(&self.key), item(write)).into());
+                    Operator::Merge(merge) => {
+                        adds = true;
+                        self.describe(&mut merge.map);
+                    }
+                    _ => {}
                 }
             }
         });
         if adds && self.write.is_none() {
             return Err("PartitionStrategy: elements are added, and there is no writePartition".to_owned());
         }
-        if hidden {
-            let text = "PartitionStrategy: mergeV() and mergeE() need a map that the query spells out, so that its \
-                        partition can be added";
-            return Err(text.to_owned());
-        }
         Ok(())
+    }
+
+    /// What is written besides what the query says.
+    fn property(&self) -> Option<NewProperty> {
+        let item = |name: &Name| By::Item(Item::from(&**name));
+        self.write.as_ref().map(|write| NewProperty::from((item(&self.key), item(write))))
+    }
+
+    /// What is merged is looked for, and added, in the partition that is written to.
+    fn describe(&self, map: &mut MergeMap) {
+        let Some(write) = &self.write else { return };
+        let value = Item::from(&**write);
+        match map {
+            MergeMap::Literal(description) => {
+                description.properties.retain(|property| property.key != self.key);
+                description.properties.push(Described { key: self.key.clone(), value, cardinality: None });
+            }
+            MergeMap::Of(by) => {
+                let entry = ItemMap::from_iter([(Item::from(&*self.key), value)]);
+                let entry = By::Item(Item::Map(Arc::new(entry)));
+                let more = Function::Scalar(Scalar::List(ListFunction::Merge, Given::Literal, entry));
+                let mut operators = match std::mem::replace(by, By::Itself) {
+                    By::Child(of) => vec![Operator::Child { of, all: false }],
+                    _ => Vec::new(),
+                };
+                operators.push(Operator::Map(more));
+                *by = By::Child(Traversal { operators });
+            }
+        }
     }
 }

@@ -124,7 +124,11 @@ fn what_a_merge_may_not_say_is_refused_before_it_writes() {
     );
     says("g.mergeV([(T.id): 77])", "does not support user supplied identifiers");
     says("g.mergeV(__.constant(1))", "mergeV() needs a map, and its traversal gives a value of type int");
-    says("g.mergeV(__.out())", "mergeV() needs a map, and its traversal gives nothing");
+    says("g.inject(1).mergeV(__.is(2))", "mergeV() needs a map, and its traversal gives nothing");
+    says(
+        "g.V().as('a').mergeE([(T.id): '9-9-9-9', (OUT): Merge.outV, (IN): Merge.outV])",
+        "Only Merge.inV token may be used for Direction.IN",
+    );
     says("g.inject(1).mergeV([:]).option(Merge.outV, [:])", "are for mergeE()");
     assert_eq!(answers(&db, "g.V().count()"), ["1"]);
 }
@@ -163,4 +167,20 @@ fn of_two_that_merge_the_same_at_once_one_fails_where_serialisable_or_unique() {
     db.create_unique_index("person", "name").unwrap();
     assert_eq!(both_merge(&db, Isolation::Snapshot), Err(ErrorKind::Conflict));
     assert_eq!(count(&db), ["2"]);
+}
+
+#[test]
+fn with_an_index_a_merge_reads_its_value_alone() {
+    for indexed in [false, true] {
+        let db = Database::in_memory().unwrap();
+        gremlin(&db, "g.addV('person').property('name', 'Bo')", 3).unwrap();
+        if indexed {
+            db.create_index(&IndexOptions::on_label("person", "name")).unwrap();
+        }
+        let mut merging = db.begin_with(Isolation::Serializable);
+        run_in(&mut merging, ADA).unwrap();
+        gremlin(&db, "g.addV('person').property('name', 'Eve')", 3).unwrap();
+        // Without an index the whole label was read, and Eve is new in it.
+        assert_eq!(merging.commit().is_ok(), indexed, "indexed: {indexed}");
+    }
 }

@@ -105,9 +105,9 @@ out.
 The type of a property says how many values of its key a vertex has. Of type `list` or `set`, each element is a property of its
 own: `values('k')` gives all, `has('k', v)` asks for any, `property(list, 'k', v)` adds one, and `property('k', v)` joins
 them as the type says; with a collection and no cardinality it replaces them all. Of any other type there is one value, and a
-list within a property of type `any` is that one value. A property without a type gets one by its first write: `list` or `set` from
-that cardinality, `any` from a collection that is one value. Properties of edges have one value, properties of properties
-aren't there.
+list within a property of type `any` is that one value. A property without a type gets one by its first write: `list` or `set`
+from that cardinality, `any` from a collection that is one value. Properties of edges have one value, properties of
+properties aren't there.
 
 ## Merging at the same time
 

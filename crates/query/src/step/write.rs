@@ -21,7 +21,8 @@ pub const DEFAULT_LABEL: &str = "vertex";
 pub const DEFAULT_EDGE_LABEL: &str = "edge";
 
 /// What is said to who chooses the id of a vertex.
-pub const NO_OWN_IDS: &str = "Vertex does not support user supplied identifiers: Evergraph chooses T.id itself, use a property with a unique index";
+pub const NO_OWN_IDS: &str = "Vertex does not support user supplied identifiers: Evergraph chooses T.id itself; \
+    names of your own belong in a property with a unique index";
 
 /// What is said to who chooses the id of an edge.
 pub const NO_OWN_EDGE_IDS: &str =

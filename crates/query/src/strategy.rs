@@ -163,12 +163,15 @@ impl Strategy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::merge::{Merge, MergeMap, Merged};
     use crate::plan::operator::{
-        Ask, By, Choose, Chooser, Expand, ExpandTo, Function, Group, GroupValue, MapShape, Operator, Repeat,
-        Sorting, Traversal,
+        Ask, Branch, By, Case, Choose, Chooser, Expand, ExpandTo, Function, Group, GroupValue, MapShape,
+        Operator, Pop, Repeat, Sorting, Traversal,
     };
+    use crate::plan::pattern::{Match, PathPattern, Pattern};
     use crate::plan::predicate::Predicate;
     use crate::plan::scalar::{Part, Scalar};
+    use crate::value::combine::Combine;
     use crate::value::list::{Given, ListFunction};
     use crate::value::math::Formula;
     use evergraph_graph::id::Direction;
@@ -247,6 +250,30 @@ mod tests {
                 properties: vec![(by(), by()).into()],
             },
             Operator::SetProperties(vec![(by(), by()).into()]),
+            Operator::SetSack { how: Combine::Assign, by: by() },
+            Operator::Branch(Branch {
+                on: by(),
+                options: vec![(Case::Gives(of()), of()), (Case::Any, of())],
+            }),
+            Operator::Match(Match {
+                begin: 0,
+                starts: Vec::new(),
+                answer: Vec::new(),
+                patterns: vec![Pattern::Any(vec![vec![Pattern::Path(PathPattern {
+                    from: None,
+                    of: of(),
+                    to: None,
+                    needs: Vec::new(),
+                })]])],
+            }),
+            Operator::Map(Function::SelectNamed { key: by(), pop: Pop::Last, by: Some(by()) }),
+            Operator::Merge(Box::new(Merge {
+                kind: Merged::Edges,
+                map: MergeMap::Of(by()),
+                on_create: Some(MergeMap::Of(by())),
+                on_match: Some(MergeMap::Of(by())),
+                ends: [Some(MergeMap::Of(by())), Some(MergeMap::Of(by()))],
+            })),
             Operator::Map(Function::Select { names: Vec::new(), by: vec![by()] }),
             Operator::Map(Function::Path { by: vec![by()] }),
             Operator::Map(Function::Project { names: Vec::new(), by: vec![by()] }),

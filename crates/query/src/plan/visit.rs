@@ -200,8 +200,10 @@ impl Operator {
             Self::WhereBy { by, .. } | Self::Dedup { by, .. } | Self::Tree { by, .. } => {
                 by.iter_mut().for_each(change);
             }
-            Self::Sample { by, .. } => by.iter_mut().for_each(change),
-            Self::Aggregate { by, .. } => change(by),
+            Self::Sample { by, .. } | Self::Map(Function::SelectNamed { by, .. }) => {
+                by.iter_mut().for_each(change)
+            }
+            Self::Aggregate { by, .. } | Self::SetSack { by, .. } => change(by),
             Self::Order(by) | Self::Map(Function::LocalOrder(by)) => {
                 by.iter_mut().for_each(|(by, _)| change(by));
             }

@@ -1,7 +1,7 @@
 //! Unrolling: `repeat(out()).times(2)` is `out().out()`, of which other rules can make more.
 
-use crate::rule::bulk::is_awaited;
 use crate::plan::operator::{Ask, Operator, Repeat};
+use crate::rule::bulk::is_awaited;
 
 /// More loops than this stay a repeat: a plan should be short enough to be read.
 const LOOPS_MAX: u64 = 32;
@@ -89,7 +89,8 @@ mod tests {
     #[test]
     fn what_counts_loops_stays_a_repeat() {
         let body = vec![hop(Direction::Out), Operator::Range { skip: 0, limit: 1 }];
-        let mut operators = vec![repeated(body, 2, false), repeated(vec![hop(Direction::Out)], 1000, false), count()];
+        let mut operators =
+            vec![repeated(body, 2, false), repeated(vec![hop(Direction::Out)], 1000, false), count()];
         let before = operators.clone();
         apply(&mut operators);
         assert_eq!(operators, before);

@@ -277,7 +277,13 @@ impl Pattern {
             _ => Shape::Map,
         };
         let edge = match operators.as_slice() {
-            [Operator::Expand(expand)] if expand.to == ExpandTo::Neighbors && !reads_paths => {
+            // With tests on the way, edges are met one by one.
+            [Operator::Expand(expand)]
+                if expand.to == ExpandTo::Neighbors
+                    && !reads_paths
+                    && expand.edges.operators.is_empty()
+                    && expand.vertices.operators.is_empty() =>
+            {
                 Some(expand.clone())
             }
             _ => None,

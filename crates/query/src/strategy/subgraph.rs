@@ -13,6 +13,7 @@
 //! Source: TinkerPop 3.8, `SubgraphStrategy`. Differs: a property that isn't seen is hidden from `has()` too, and an edge
 //! in `out()` leaves no trace on the path.
 
+use crate::plan::merge::Merged;
 use crate::plan::operator::{
     By, EdgeEnd, ExpandTo, Function, Name, Operator, Pop, Selected, Test, Traversal,
 };
@@ -101,7 +102,13 @@ impl<'v> Tests<'v> {
                         tests = &self.vertices;
                     }
                 }
-                Operator::Match(_) | Operator::Merge(_) | Operator::Branch(_) => tested = false,
+                Operator::Merge(merge) => {
+                    tested = self.subgraph.added && merge.kind == Merged::Vertices;
+                    if self.subgraph.added {
+                        tests = if tested { &self.vertices } else { &self.edges };
+                    }
+                }
+                Operator::Match(_) | Operator::Branch(_) => tested = false,
                 Operator::AddEdge { .. } => {
                     tested = false;
                     if self.subgraph.added {

@@ -2,7 +2,7 @@
 
 use crate::modern::modern;
 use crate::{answers, gremlin};
-use evergraph_query::value::item::Item;
+use evergraph::Item;
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {

@@ -166,7 +166,7 @@ mod tests {
     use crate::plan::merge::{Merge, MergeMap, Merged};
     use crate::plan::operator::{
         Ask, Branch, By, Case, Choose, Chooser, Expand, ExpandTo, Function, Group, GroupValue, MapShape,
-        Operator, Pop, Repeat, Sorting, Traversal,
+        Operator, PathPart, Pop, Repeat, Sorting, Traversal,
     };
     use crate::plan::pattern::{Match, PathPattern, Pattern};
     use crate::plan::predicate::Predicate;
@@ -202,7 +202,7 @@ mod tests {
         let by = || By::Child(of());
         let sorted = || vec![(by(), Sorting::Ascending)];
         let scalar = |scalar| Operator::Map(Function::Scalar(scalar));
-        let shape = MapShape { visible: of(), keys: Vec::new(), lists: true, tokens: false };
+        let shape = MapShape { visible: of(), keys: Vec::new(), lists: true, id: false, label: false };
         let formula = Formula::read("_ + 1").unwrap();
         let group = |key, value| Operator::Group(Group { key, value, into: None });
         let some = Expand::new(Direction::Out, Some(Vec::new()), ExpandTo::Neighbors);
@@ -275,7 +275,8 @@ mod tests {
                 ends: [Some(MergeMap::Of(by())), Some(MergeMap::Of(by()))],
             })),
             Operator::Map(Function::Select { names: Vec::new(), by: vec![by()] }),
-            Operator::Map(Function::Path { by: vec![by()] }),
+            Operator::Map(Function::Path { part: PathPart::default(), by: vec![by()] }),
+            Operator::SimplePath { simple: true, part: PathPart::default(), by: vec![by()] },
             Operator::Map(Function::Project { names: Vec::new(), by: vec![by()] }),
             Operator::Map(Function::LocalOrder(sorted())),
             Operator::Map(Function::ElementMap { shape, by: vec![by()] }),
@@ -290,7 +291,9 @@ mod tests {
 
     #[test]
     fn no_strategy_loses_a_traversal_within_another() {
-        let seen = || Traversal { operators: vec![Operator::SimplePath { simple: true }] };
+        let seen = || Traversal {
+            operators: vec![Operator::SimplePath { simple: true, part: PathPart::default(), by: Vec::new() }],
+        };
         let subgraph =
             Subgraph { vertices: seen(), edges: seen(), properties: seen(), both_ends: true, added: true };
         let partition =

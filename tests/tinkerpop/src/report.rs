@@ -98,7 +98,8 @@ sees to it.
 
 What differs from TinkerPop's runner: ids are Evergraph's own, so that scenarios which choose ids fail; an element as a
 parameter is its id; several values of one key of a vertex become one list when a graph is loaded, and meta-properties are left
-out.
+out; where a scenario takes it that vertices may have several names (`@MultiProperties`), a schema says so for animals and for
+vertices without a label of their own.
 
 ## Several values of a key
 
@@ -129,6 +130,12 @@ pub fn page(ran: &[Ran]) -> String {
     page += "| step | passed | failed | not implemented | all |\n|---|--:|--:|--:|--:|\n";
     for (step, tally) in by_step(ran) {
         page += &row(&step, tally);
+    }
+    page += "\n## With G-Tran's steps alone, and not passed\n\n| scenario | why |\n|---|---|\n";
+    for ran in ran.iter().filter(|ran| is_of_g_tran(&ran.case.scenario)) {
+        if let Outcome::Failed(why) | Outcome::NotImplemented(why) = &ran.outcome {
+            let _ = writeln!(page, "| `{}` | {} |", ran.case.name, cell(why));
+        }
     }
     page += "\n## Failed\n\nWithout those that need what isn't implemented.\n\n";
     page += "| scenario | why |\n|---|---|\n";

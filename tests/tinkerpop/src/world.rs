@@ -7,6 +7,8 @@ use crate::names::Names;
 use crate::notation::{self, Notation};
 use crate::outcome::Outcome;
 use crate::parameter;
+use evergraph::graph::transaction::Transaction as _;
+use evergraph::graph::value::ValueType;
 use evergraph::{Database, Error, GraphView};
 use evergraph_query::error::TextError;
 use evergraph_query::execute::limits::QueryLimits;
@@ -66,6 +68,20 @@ fn said(error: &Error) -> String {
     of_text.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
+/// Says that animals, and vertices without a label of their own, have lists of names: what TinkerPop's own graph takes for granted
+/// needs a schema here.
+fn declare_names(database: &Database) -> Result<(), Error> {
+    database.transact(|transaction| {
+        let writer = transaction.by_id();
+        let key = writer.key("name")?;
+        for label in ["animal", "vertex"] {
+            let label = writer.label(label)?;
+            writer.declare_vertex_property(label, key, ValueType::List)?;
+        }
+        Ok(())
+    })
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -83,6 +99,8 @@ struct World<'g> {
     limits: Limits,
     given: Given,
     initializers: Vec<&'g str>,
+    /// Whether the scenario takes it that a vertex of the empty graph may have several names.
+    several_names: bool,
     /// Names and notations.
     parameters: Vec<(String, Notation)>,
     side_effects: Vec<(String, Notation)>,
@@ -101,6 +119,7 @@ impl<'g> World<'g> {
             limits,
             given: Given::Empty,
             initializers: Vec::new(),
+            several_names: false,
             parameters: Vec::new(),
             side_effects: Vec::new(),
             traversal: None,
@@ -111,6 +130,7 @@ impl<'g> World<'g> {
     }
 
     fn run(mut self, scenario: &'g Scenario) -> Result<(), End> {
+        self.several_names = scenario.tags.iter().any(|tag| tag == "MultiProperties");
         let mut is_checked = false;
         for step in &scenario.steps {
             is_checked |= self.step(step)?;
@@ -151,6 +171,9 @@ impl<'g> World<'g> {
         if !self.initializers.is_empty() || self.writes(&loaded.database, text, &known)? {
             loaded = self.graphs.fresh(self.given).map_err(|error| End::of(&error))?;
             self.is_own = true;
+            if self.several_names && matches!(self.given, Given::Empty) {
+                declare_names(&loaded.database).map_err(|error| End::of(&error))?;
+            }
             for initializer in &self.initializers {
                 let bindings = self.bindings_so_far(&known);
                 let done = self.execute(&loaded.database, initializer, bindings, false);

@@ -49,7 +49,9 @@ impl Operator {
                 format!("where({left} {})", names.predicate(predicate))
             }
             Self::Any(_) => "or(...)".to_owned(),
-            Self::SimplePath { simple } => if *simple { "simplePath()" } else { "cyclicPath()" }.to_owned(),
+            Self::SimplePath { simple, .. } => {
+                if *simple { "simplePath()" } else { "cyclicPath()" }.to_owned()
+            }
             Self::As(slot) => format!("as({})", names.slot(*slot)),
             Self::Range { skip: 0, limit } => format!("limit({limit})"),
             Self::Range { skip, limit: u64::MAX } => format!("skip({skip})"),
@@ -158,9 +160,10 @@ impl Operator {
             Self::Any(all) | Self::Union(all) | Self::Coalesce(all) => {
                 all.iter().map(|of| ("", of)).collect()
             }
-            Self::WhereBy { by: all, .. } | Self::Dedup { by: all, .. } | Self::Tree { by: all, .. } => {
-                by(all)
-            }
+            Self::WhereBy { by: all, .. }
+            | Self::Dedup { by: all, .. }
+            | Self::SimplePath { by: all, .. }
+            | Self::Tree { by: all, .. } => by(all),
             Self::Sample { by: weight, .. } => by(weight),
             Self::Aggregate { by: of, .. } | Self::SetSack { by: of, .. } => by([of]),
             Self::Expand(expand) => {
@@ -170,7 +173,7 @@ impl Operator {
             Self::Order(all) => by(all.iter().map(|(by, _)| by)),
             Self::Map(function) => match function {
                 Function::Select { by: all, .. }
-                | Function::Path { by: all }
+                | Function::Path { by: all, .. }
                 | Function::Project { by: all, .. } => by(all),
                 Function::ElementMap { shape, by: of } => {
                     let mut all = by(of);
@@ -264,7 +267,6 @@ impl Operator {
             | Self::Properties { .. }
             | Self::Unfold
             | Self::Filter(_)
-            | Self::SimplePath { .. }
             | Self::As(_)
             | Self::Range { .. }
             | Self::Tail(_)
@@ -449,7 +451,7 @@ impl Names<'_> {
             Function::SelectNamed { key, .. } => format!("select({})", self.by(key)),
             Function::Element => "element()".to_owned(),
             Function::Sack => "sack()".to_owned(),
-            Function::Path { by } => format!("path(){}", self.bys(by)),
+            Function::Path { by, .. } => format!("path(){}", self.bys(by)),
             Function::Project { names, by } => format!("project({}){}", list(names), self.bys(by)),
             Function::Loops(name) => {
                 format!("loops({})", name.as_ref().map_or("", |name| name))

@@ -102,7 +102,7 @@ impl Asked {
                     }
                 }
             }
-            Operator::Tree { by, .. } => self.all_by(by),
+            Operator::Tree { by, .. } | Operator::SimplePath { by, .. } => self.all_by(by),
             Operator::Order(by) => self.all_by(by.iter().map(|(by, _)| by)),
             Operator::Group(Group { key, value, .. }) => {
                 self.by(key);
@@ -137,7 +137,6 @@ impl Asked {
             | Operator::Unfold
             | Operator::Where { .. }
             | Operator::Any(_)
-            | Operator::SimplePath { .. }
             | Operator::As(_)
             | Operator::Range { .. }
             | Operator::Tail(_)
@@ -165,7 +164,7 @@ impl Asked {
                 self.selected(names);
                 self.all_by(by);
             }
-            Function::Path { by } | Function::Project { by, .. } | Function::ElementMap { by, .. } => {
+            Function::Path { by, .. } | Function::Project { by, .. } | Function::ElementMap { by, .. } => {
                 self.all_by(by);
             }
             // Which slot it is shows only when it runs.

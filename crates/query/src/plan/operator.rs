@@ -133,6 +133,10 @@ pub enum Operator {
     SimplePath {
         /// Whether they aren't.
         simple: bool,
+        /// The part of where they have been that counts.
+        part: PathPart,
+        /// What of each step, by turns.
+        by: Vec<By>,
     },
     /// Gives what each is at a name.
     As(usize),
@@ -543,6 +547,8 @@ pub enum Function {
     },
     /// Where the traverser has been.
     Path {
+        /// The part of it.
+        part: PathPart,
         /// What of each step, by turns.
         by: Vec<By>,
     },
@@ -588,6 +594,15 @@ pub enum Function {
     },
 }
 
+/// A part of where a traverser has been, between names that `as()` gave; both steps are in it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PathPart {
+    /// Where it begins; at the beginning if nothing is said.
+    pub from: Option<Name>,
+    /// Where it ends; at the end if nothing is said.
+    pub to: Option<Name>,
+}
+
 /// What `select()` names.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Selected {
@@ -623,6 +638,8 @@ pub struct MapShape {
     pub keys: Vec<Name>,
     /// Whether each value is in a list of its own.
     pub lists: bool,
-    /// Whether id and label are in it.
-    pub tokens: bool,
+    /// Whether the id is in it.
+    pub id: bool,
+    /// Whether the label is in it.
+    pub label: bool,
 }

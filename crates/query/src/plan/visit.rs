@@ -78,12 +78,15 @@ impl Operator {
                 let asked = [&mut expand.edges, &mut expand.vertices];
                 asked.into_iter().filter(|of| !of.operators.is_empty()).for_each(|of| of.visit(visitor));
             }
-            Self::WhereBy { by, .. } | Self::Dedup { by, .. } | Self::Tree { by, .. } => all_by(by),
+            Self::WhereBy { by, .. }
+            | Self::Dedup { by, .. }
+            | Self::SimplePath { by, .. }
+            | Self::Tree { by, .. } => all_by(by),
             Self::Sample { by, .. } => by.iter_mut().for_each(|by| by.visit(visitor)),
             Self::Aggregate { by, .. } | Self::SetSack { by, .. } => by.visit(visitor),
             Self::Order(by) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
             Self::Map(function) => match function {
-                Function::Select { by, .. } | Function::Path { by } | Function::Project { by, .. } => {
+                Function::Select { by, .. } | Function::Path { by, .. } | Function::Project { by, .. } => {
                     all_by(by)
                 }
                 Function::ElementMap { shape, by } => {
@@ -178,7 +181,6 @@ impl Operator {
             | Self::Properties { .. }
             | Self::Unfold
             | Self::Filter(_)
-            | Self::SimplePath { .. }
             | Self::As(_)
             | Self::Range { .. }
             | Self::Tail(_)
@@ -197,7 +199,10 @@ impl Operator {
     /// Calls `change` with each `by()` of this operator, and of no other within it.
     pub fn modulators(&mut self, change: &mut impl FnMut(&mut By)) {
         match self {
-            Self::WhereBy { by, .. } | Self::Dedup { by, .. } | Self::Tree { by, .. } => {
+            Self::WhereBy { by, .. }
+            | Self::Dedup { by, .. }
+            | Self::SimplePath { by, .. }
+            | Self::Tree { by, .. } => {
                 by.iter_mut().for_each(change);
             }
             Self::Sample { by, .. } | Self::Map(Function::SelectNamed { by, .. }) => {
@@ -215,7 +220,7 @@ impl Operator {
             }
             Self::Map(
                 Function::Select { by, .. }
-                | Function::Path { by }
+                | Function::Path { by, .. }
                 | Function::Project { by, .. }
                 | Function::ElementMap { by, .. }
                 | Function::Scalar(Scalar::Format(_, by) | Scalar::Math { by, .. }),

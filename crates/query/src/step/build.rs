@@ -172,7 +172,9 @@ impl<'a> Builder<'a> {
                 (Box::new(filter::WhereBy::new(*left, predicate.clone(), self.all_by(by)?)), false)
             }
             Operator::Any(all) => (Box::new(filter::Any(self.children(all)?)), false),
-            Operator::SimplePath { simple } => (Box::new(filter::SimplePath::new(*simple)), false),
+            Operator::SimplePath { simple, part, by } => {
+                (Box::new(filter::SimplePath::new(*simple, part.clone(), self.all_by(by)?)), false)
+            }
             Operator::As(slot) => {
                 let name = self.plan.slots.get(*slot).cloned().unwrap_or_default();
                 (Box::new(branch::As::new(*slot, name)), false)
@@ -379,7 +381,7 @@ impl<'a> Builder<'a> {
                     side_effects: self.plan.side_effects.clone(),
                 }))
             }
-            plan::Function::Path { by } => Function::Path(self.all_by(by)?),
+            plan::Function::Path { part, by } => Function::Path(part.clone(), self.all_by(by)?),
             plan::Function::Project { names, by } => Function::Project(names.clone(), self.all_by(by)?),
             plan::Function::Sack => Function::Sack,
             plan::Function::Loops(None) => Function::Loops(0),

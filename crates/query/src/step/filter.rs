@@ -5,11 +5,11 @@ use crate::batch::column::{Column, Data};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
-use crate::plan::operator::Test;
+use crate::plan::operator::{PathPart, Test};
 use crate::plan::predicate::{Comparison, Operand, Predicate};
 use crate::step::by::Projection;
 use crate::step::element;
-use crate::step::map::in_map;
+use crate::step::map::{in_map, paths};
 use crate::step::side_effect;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
@@ -260,19 +260,34 @@ impl Step for Any {
 /// Rows that are nowhere twice, or somewhere.
 pub struct SimplePath {
     simple: bool,
+    part: PathPart,
+    by: Vec<Projection>,
 }
 
 impl SimplePath {
-    /// Rows that are nowhere twice, if `simple`; else those that are somewhere twice.
+    /// Rows that are nowhere twice in this part of their path, if `simple`; else those that are somewhere twice. What counts
+    /// of each step `by` says, by turns; a row with a step of which nothing counts is left out.
     #[must_use]
-    pub fn new(simple: bool) -> Self {
-        Self { simple }
+    pub fn new(simple: bool, part: PathPart, by: Vec<Projection>) -> Self {
+        Self { simple, part, by }
     }
 }
 
 impl Step for SimplePath {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
+        if !self.by.is_empty() || self.part != PathPart::default() {
+            let paths = paths(&batch, &self.part, &mut self.by, cx)?;
+            let keep = paths.iter().map(|path| match path {
+                Some(Item::Path(path)) => {
+                    let mut seen = HashSet::new();
+                    path.items().all(|item| seen.insert(item)) == self.simple
+                }
+                _ => false,
+            });
+            let keep: Vec<bool> = keep.collect();
+            return Ok(Some(batch.filter(&keep)));
+        }
         let is_simple = |id| {
             let mut seen = HashSet::new();
             cx.paths.items_back(id).all(|item| seen.insert(item))

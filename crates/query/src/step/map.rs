@@ -5,7 +5,7 @@ use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
-use crate::plan::operator::{MapShape, Name, Pop, Reducer, Selected, Sorting};
+use crate::plan::operator::{MapShape, Name, PathPart, Pop, Reducer, Selected, Sorting};
 use crate::step::barrier::Accumulator;
 use crate::step::by::Projection;
 use crate::step::element;
@@ -32,7 +32,7 @@ pub enum Function {
     /// What a name stands for that is only known of each row.
     SelectNamed(Box<Naming>),
     /// Where the traverser has been.
-    Path(Vec<Projection>),
+    Path(PathPart, Vec<Projection>),
     /// What the traverser carries along.
     Sack,
     /// How often the body around has run, so many repeats out.
@@ -88,7 +88,7 @@ impl Function {
             Self::Part(projection) => projection.of(batch, cx),
             Self::Select(names, by) => select(batch, names, by, cx),
             Self::SelectNamed(naming) => naming.of(batch, cx),
-            Self::Path(by) => paths(batch, by, cx),
+            Self::Path(part, by) => paths(batch, part, by, cx),
             Self::Sack => Ok(sack::sacks(batch, cx).into_iter().map(Some).collect()),
             Self::Loops(out) => {
                 let loops = cx.loops.iter().rev().nth(*out).copied().unwrap_or(0);
@@ -277,13 +277,28 @@ pub(super) fn named(
     }
 }
 
-/// Where each row has been, each step seen as `by` says, by turns.
-fn paths(batch: &Batch, by: &mut [Projection], cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
+/// Where each row has been, or that part of it, each step seen as `by` says, by turns; `None` where a step has no such thing.
+///
+/// # Errors
+/// `invalid` if the path has no such part; what reading may meet.
+pub fn paths(
+    batch: &Batch,
+    part: &PathPart,
+    by: &mut [Projection],
+    cx: &mut Context<'_>,
+) -> Result<Vec<Option<Item>>> {
     let mut found = Vec::with_capacity(batch.len());
     for row in 0..batch.len() {
         let id = batch.path.as_ref().and_then(|path| path.get(row)).copied();
         let mut path =
             id.map(|id| cx.paths.path(id)).unwrap_or_else(|| crate::batch::path::Path::new(Vec::new()));
+        if *part != PathPart::default() {
+            path = path.between(part.from.as_deref(), part.to.as_deref()).ok_or_else(|| {
+                let name = |name: &Option<Name>| name.as_deref().unwrap_or("...").to_owned();
+                let (from, to) = (name(&part.from), name(&part.to));
+                Error::invalid(format!("no part of the path lies between {from} and {to}, in this order"))
+            })?;
+        }
         if !by.is_empty() {
             let mut steps = Vec::with_capacity(path.steps().len());
             for (at, (item, labels)) in path.steps().iter().enumerate() {
@@ -435,15 +450,15 @@ fn element_map(
 ) -> Result<Item> {
     let mut map = ItemMap::new();
     let alone = Column::of_items(vec![item.clone()]);
-    if shape.tokens {
-        if let Some(id) = element::id(item) {
-            map.insert(Item::Token(Token::Id), id);
-        }
-        if let Some(label) = element::labels(&alone, cx)?.pop().flatten() {
-            map.insert(Item::Token(Token::Label), label);
-        }
+    if let Some(id) = element::id(item).filter(|_| shape.id) {
+        map.insert(Item::Token(Token::Id), id);
     }
-    if let (Item::Edge(edge), false, true) = (item, shape.lists, shape.tokens) {
+    if shape.label
+        && let Some(label) = element::labels(&alone, cx)?.pop().flatten()
+    {
+        map.insert(Item::Token(Token::Label), label);
+    }
+    if let (Item::Edge(edge), false) = (item, shape.lists) {
         for (direction, vertex) in [(Direction::In, edge.target), (Direction::Out, edge.source)] {
             let end = Item::Vertex(vertex);
             let label = element::labels(&Column::of_items(vec![end.clone()]), cx)?.pop().flatten();

@@ -44,8 +44,8 @@ impl Compiler {
                 arguments.iter().map(|argument| self.nested(argument)).collect::<Compiled<_>>()?,
             ),
             "simplePath" | "cyclicPath" => {
-                self.reads_paths = true;
-                Operator::SimplePath { simple: &*call.name == "simplePath" }
+                let (part, by) = self.path_part(calls)?;
+                Operator::SimplePath { simple: &*call.name == "simplePath", part, by }
             }
             "dedup" => {
                 let (local, rest) = scoped(call);

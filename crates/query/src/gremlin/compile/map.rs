@@ -2,9 +2,9 @@
 
 use super::argument::{combine, item, name, names};
 use super::{Calls, Compiled, Compiler, as_traversal, wrong};
-use crate::gremlin::call::{ArgumentKind, Call};
-use crate::gremlin::token::{Column, Pop as PopToken, Token};
-use crate::plan::operator::{By, Function, MapShape, Operator, Pop, Selected, Traversal};
+use crate::gremlin::call::{Argument, ArgumentKind, Call};
+use crate::gremlin::token::{Column, Pop as PopToken, Token, WithOptions};
+use crate::plan::operator::{By, Function, MapShape, Operator, PathPart, Pop, Selected, Traversal};
 
 impl Compiler {
     pub(super) fn map(
@@ -35,8 +35,8 @@ impl Compiler {
                 }
             },
             "path" => {
-                self.reads_paths = true;
-                Function::Path { by: self.bys(calls)? }
+                let (part, by) = self.path_part(calls)?;
+                Function::Path { part, by }
             }
             "project" => Function::Project { names: names(arguments)?, by: self.bys(calls)? },
             "select" => self.select(call, calls)?,
@@ -77,6 +77,22 @@ impl Compiler {
         Ok(Function::Select { names, by: self.bys(calls)? })
     }
 
+    /// The `from()`, `to()` and `by()` that follow a step which asks for paths.
+    pub(super) fn path_part(&mut self, calls: &mut Calls<'_>) -> Compiled<(PathPart, Vec<By>)> {
+        self.reads_paths = true;
+        let (mut part, mut by) = (PathPart::default(), Vec::new());
+        loop {
+            by.extend(self.bys(calls)?);
+            if let Some(from) = calls.next_if("from") {
+                part.from = Some(name(&from.arguments[0])?);
+            } else if let Some(to) = calls.next_if("to") {
+                part.to = Some(name(&to.arguments[0])?);
+            } else {
+                return Ok((part, by));
+            }
+        }
+    }
+
     fn element_map(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Function> {
         if &*call.name == "propertyMap" {
             return Err(super::not_yet(call));
@@ -89,20 +105,42 @@ impl Compiler {
             _ => (false, call.arguments.as_slice()),
         };
         let is_element_map = &*call.name == "elementMap";
-        let shape = MapShape {
+        let all = tokens || is_element_map;
+        let mut shape = MapShape {
             keys: names(rest)?,
             lists: !is_element_map,
-            tokens: tokens || is_element_map,
+            id: all,
+            label: all,
             visible: Traversal::default(),
         };
-        if calls.calls.get(calls.at).is_some_and(|next| &*next.name == "with") {
-            return Err(super::not_yet(&calls.calls[calls.at]));
+        while let Some(option) = calls.next_if("with") {
+            (shape.id, shape.label) = tokens_of(option)?;
         }
         let by = self.bys(calls)?;
         if by.len() > 1 {
             return Err(wrong(call.span, format!("{} step can only have one by modulator", call.name)));
         }
         Ok(Function::ElementMap { shape, by })
+    }
+}
+
+/// Whether `with(WithOptions.tokens, ...)` asks for the id, and for the label.
+fn tokens_of(option: &Call) -> Compiled<(bool, bool)> {
+    let of = |argument: &Argument| match &argument.kind {
+        ArgumentKind::Token(Token::WithOptions(option)) => Some(*option),
+        _ => None,
+    };
+    let (Some(WithOptions::Tokens), rest) = (option.arguments.first().and_then(of), &option.arguments[1..])
+    else {
+        return Err(super::not_yet(option));
+    };
+    match rest.first().map(of) {
+        None | Some(Some(WithOptions::All)) => Ok((true, true)),
+        Some(Some(WithOptions::Ids)) => Ok((true, false)),
+        Some(Some(WithOptions::Labels)) => Ok((false, true)),
+        // Keys and values are of properties alone.
+        Some(Some(WithOptions::None | WithOptions::Keys | WithOptions::Values)) => Ok((false, false)),
+        _ => Err(super::not_yet(option)),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Parts: the heading and the workload of each part of the benchmark.
 
 use crate::plan::{Part, Work};
-use crate::workload::{durable, gapbs, in_place, linkbench, live, properties, queries, reads, storage, writes};
+use crate::workload::{
+    durable, gapbs, in_place, linkbench, live, properties, queries, reads, storage, writes,
+};
 use evergraph_graph::error::Result;
 
 /// The heading of a part.

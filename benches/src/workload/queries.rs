@@ -14,23 +14,15 @@ use crate::race::{Race, Sample};
 use crate::results::Heading;
 use crate::stopwatch::Stopwatch;
 use evergraph::generate::random::Random;
+use evergraph::gremlin::query::Limits;
 use evergraph::import::options::{ImportOptions, InputFile};
-use evergraph::{Database, Snapshot};
-use evergraph_graph::budget::Unlimited;
-use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph::{Database, ReadByName as _, Snapshot};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::topology::{Projection, Topology as _};
 use evergraph_graph::view::{Freeze as _, GraphView, NeighborBatch, NeighborCursor};
 use evergraph_measure::figure::Unit;
-use evergraph_query::execute::context::Graph;
-use evergraph_query::execute::limits::{Charge, QueryLimits};
-use evergraph_query::gremlin::bindings::Bindings;
-use evergraph_query::gremlin::compile::compile;
-use evergraph_query::gremlin::parser::ParseLimits;
-use evergraph_query::gremlin::read::read;
-use evergraph_query::session;
 
 const PURPOSE: u64 = 406;
 /// Rows of a batch, ours and the loop's.
@@ -177,7 +169,11 @@ fn short(work: &mut Work<'_>, snapshot: &Snapshot, starts: &[u32]) -> Result<()>
         race.round(round, |_| {
             let watch = Stopwatch::start();
             for number in 0..SHORT {
-                items(snapshot, &format!("g.V({}).out('EDGE').limit(10)", starts[number % starts.len()]), ROWS)?;
+                let start = starts[number % starts.len()];
+                snapshot
+                    .gremlin(&format!("g.V({start}).out('EDGE').limit(10)"))
+                    .limits(limits(ROWS))
+                    .run()?;
             }
             let spent = watch.stop();
             Ok(Sample::timed(spent.wall / SHORT as f64, spent))
@@ -188,19 +184,13 @@ fn short(work: &mut Work<'_>, snapshot: &Snapshot, starts: &[u32]) -> Result<()>
     Ok(())
 }
 
-fn items(snapshot: &Snapshot, text: &str, batch_rows: usize) -> Result<Vec<evergraph_query::value::item::Item>> {
-    let query = read(text, &ParseLimits::default(), &Bindings::new())?;
-    let plan = compile(&query).map_err(|error| error.within(text))?;
-    let limits = QueryLimits { batch_rows, ..QueryLimits::default() };
-    let charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
-    session::run(&plan, Graph::Read(snapshot), charge)?.collect()
+fn limits(batch_rows: usize) -> Limits {
+    Limits { batch_rows, threads: 1, ..Limits::default() }
 }
 
 /// The whole number that a query gives.
 fn one(snapshot: &Snapshot, text: &str, batch_rows: usize) -> Result<i64> {
-    let found = items(snapshot, text, batch_rows)?;
-    let number = found.first().and_then(|item| item.as_value()?.as_i64());
-    number.ok_or_else(|| Error::new(ErrorKind::Corrupt, format!("{text} gave no whole number")))
+    snapshot.gremlin(text).limits(limits(batch_rows)).one()
 }
 
 /// What `visit` is given of each neighbour: the place of the vertex that it is one of, and the neighbour.

@@ -36,7 +36,7 @@ const RULES: [Rule; 5] = [
     Rule { apply: scan::apply, keeps_paths: true, bulks: false },
     Rule { apply: unroll::apply, keeps_paths: true, bulks: false },
     Rule { apply: hop::apply, keeps_paths: false, bulks: false },
-    Rule { apply: degree::apply, keeps_paths: false, bulks: false },
+    Rule { apply: |operators| degree::apply(operators), keeps_paths: false, bulks: false },
     Rule { apply: bulk::apply, keeps_paths: false, bulks: true },
 ];
 

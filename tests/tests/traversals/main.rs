@@ -6,6 +6,7 @@ mod branches;
 mod carried;
 mod edge_ids;
 mod face;
+mod hostile;
 mod merge;
 mod modern;
 mod patterns;

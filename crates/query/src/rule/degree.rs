@@ -2,7 +2,7 @@
 
 use crate::plan::operator::{ExpandTo, Operator, Reducer};
 
-pub(super) fn apply(operators: &mut Vec<Operator>) {
+pub(super) fn apply(operators: &mut [Operator]) {
     for at in 1..operators.len() {
         if operators[at] != Operator::Reduce(Reducer::Count) {
             continue;

@@ -6,6 +6,7 @@
 //! | `slots` | `as('a')` that nobody asks for | nothing |
 //! | `unroll` | `repeat(out()).times(2)` | `out().out()` |
 //! | `hop` | `outE().inV()` | `out()`, unless somebody asks for paths |
+//! | `top` | `order()`, then `limit(3)` | three rows wait, not all |
 //! | `degree` | `out()`, then `count()` | the sum of degrees: no list is read |
 //! | `parallel` | hops, then a count | parts of it on every thread, and their sum |
 //! | `bulk` | `out().out()`, then a barrier | rows at one vertex merged between |
@@ -18,6 +19,7 @@ mod hop;
 mod parallel;
 mod scan;
 mod slots;
+mod top;
 mod unroll;
 
 use crate::plan::operator::{Operator, Plan, Traversal};
@@ -32,8 +34,9 @@ struct Rule {
 }
 
 /// The rules for traversals, in the order that they are applied in.
-const RULES: [Rule; 5] = [
+const RULES: [Rule; 6] = [
     Rule { apply: scan::apply, keeps_paths: true, bulks: false },
+    Rule { apply: |operators| top::apply(operators), keeps_paths: true, bulks: false },
     Rule { apply: unroll::apply, keeps_paths: true, bulks: false },
     Rule { apply: hop::apply, keeps_paths: false, bulks: false },
     Rule { apply: |operators| degree::apply(operators), keeps_paths: false, bulks: false },

@@ -214,6 +214,7 @@ mod tests {
             Operator::Sample { count: 1, by: Some(by()) },
             Operator::Dedup { slots: Vec::new(), by: vec![by()] },
             Operator::Order(sorted()),
+            Operator::Top(sorted(), 1),
             group(by(), GroupValue::List(by())),
             group(by(), GroupValue::Traversal(of())),
             Operator::Tree { into: None, by: vec![by()] },

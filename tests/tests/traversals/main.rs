@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bounded;
 mod branches;
 mod carried;
 mod edge_ids;

@@ -65,17 +65,8 @@ impl Operator {
                 format!("dedup({of}){}", names.bys(by))
             }
             Self::Reduce(reducer) => reduced(reducer).to_owned(),
-            Self::Order(by) => {
-                let each = |(by, sorting): &(By, Sorting)| {
-                    let sorting = match sorting {
-                        Sorting::Ascending => "",
-                        Sorting::Descending => " descending",
-                        Sorting::Shuffle => " by chance",
-                    };
-                    format!("{}{sorting}", names.by(by))
-                };
-                format!("order by {}", list(by.iter().map(each)))
-            }
+            Self::Order(by) => format!("order by {}", names.sorted(by)),
+            Self::Top(by, keep) => format!("the first {keep} by {}", names.sorted(by)),
             Self::Group(Group { key, value, into }) => {
                 let value = match value {
                     GroupValue::List(by) => format!("list of {}", names.by(by)),
@@ -170,7 +161,7 @@ impl Operator {
                 let all = [("edges", &expand.edges), ("vertices", &expand.vertices)];
                 all.into_iter().filter(|(_, of)| !of.operators.is_empty()).collect()
             }
-            Self::Order(all) => by(all.iter().map(|(by, _)| by)),
+            Self::Order(all) | Self::Top(all, _) => by(all.iter().map(|(by, _)| by)),
             Self::Map(function) => match function {
                 Function::Select { by: all, .. }
                 | Function::Path { by: all, .. }
@@ -360,6 +351,18 @@ impl Names<'_> {
             By::Child(_) => "...".to_owned(),
             By::OrNull(by) => self.by(by),
         }
+    }
+
+    fn sorted(&self, all: &[(By, Sorting)]) -> String {
+        let each = |(by, sorting): &(By, Sorting)| {
+            let sorting = match sorting {
+                Sorting::Ascending => "",
+                Sorting::Descending => " descending",
+                Sorting::Shuffle => " by chance",
+            };
+            format!("{}{sorting}", self.by(by))
+        };
+        list(all.iter().map(each))
     }
 
     fn bys(&self, all: &[By]) -> String {

@@ -103,7 +103,7 @@ impl Asked {
                 }
             }
             Operator::Tree { by, .. } | Operator::SimplePath { by, .. } => self.all_by(by),
-            Operator::Order(by) => self.all_by(by.iter().map(|(by, _)| by)),
+            Operator::Order(by) | Operator::Top(by, _) => self.all_by(by.iter().map(|(by, _)| by)),
             Operator::Group(Group { key, value, .. }) => {
                 self.by(key);
                 if let GroupValue::List(by) = value {

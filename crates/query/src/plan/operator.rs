@@ -171,6 +171,8 @@ pub enum Operator {
     Reduce(Reducer),
     /// In order.
     Order(Vec<(By, Sorting)>),
+    /// The first so many of that order: no others go on.
+    Top(Vec<(By, Sorting)>, u64),
     /// By key, with what a traversal makes of those of each.
     Group(Group),
     /// Where they have been, as one tree.

@@ -84,7 +84,7 @@ impl Operator {
             | Self::Tree { by, .. } => all_by(by),
             Self::Sample { by, .. } => by.iter_mut().for_each(|by| by.visit(visitor)),
             Self::Aggregate { by, .. } | Self::SetSack { by, .. } => by.visit(visitor),
-            Self::Order(by) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
+            Self::Order(by) | Self::Top(by, _) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
             Self::Map(function) => match function {
                 Function::Select { by, .. } | Function::Path { by, .. } | Function::Project { by, .. } => {
                     all_by(by)
@@ -209,7 +209,7 @@ impl Operator {
                 by.iter_mut().for_each(change)
             }
             Self::Aggregate { by, .. } | Self::SetSack { by, .. } => change(by),
-            Self::Order(by) | Self::Map(Function::LocalOrder(by)) => {
+            Self::Order(by) | Self::Top(by, _) | Self::Map(Function::LocalOrder(by)) => {
                 by.iter_mut().for_each(|(by, _)| change(by));
             }
             Self::Group(group) => {

@@ -18,7 +18,7 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
 /// Whether a barrier waits for everything that passes here, and nothing before it minds who comes together.
 pub(super) fn is_awaited(operators: &[Operator]) -> bool {
     let first = operators.iter().find(|operator| !is_blind(operator));
-    matches!(first, Some(Operator::Reduce(_) | Operator::Group(_) | Operator::Order(_)))
+    matches!(first, Some(Operator::Reduce(_) | Operator::Group(_) | Operator::Order(_) | Operator::Top(..)))
 }
 
 /// Whether several walks may lead to the same vertex here: the last thing that moved was a hop.

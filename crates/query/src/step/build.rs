@@ -195,6 +195,9 @@ impl<'a> Builder<'a> {
                 (Box::new(tree::TreeAside::new(*into, self.all_by(by)?)), false)
             }
             Operator::Reduce(reducer) => (Box::new(barrier::Reduce::new(reducer.clone())), true),
+            Operator::Top(by, keep) => {
+                (Box::new(order::Order::new(self.sorted_by(by)?, self.chance()).keeping(*keep)), false)
+            }
             Operator::Order(by) => (Box::new(order::Order::new(self.sorted_by(by)?, self.chance())), false),
             Operator::Group(group) => self.group(group)?,
             Operator::Aggregate { into, by } => {

@@ -15,6 +15,9 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// Fewer rows than this wait until all have come.
+const PRUNED: usize = 8192;
+
 /// Sorts the rows of each origin.
 pub struct Order {
     by: Vec<(Projection, Sorting)>,
@@ -22,13 +25,37 @@ pub struct Order {
     /// What is left of the sorted rows, to be given in batches.
     sorted: Option<(Batch, usize)>,
     chance: Chance,
+    /// As many rows as anybody wants.
+    keep: usize,
+    waiting_rows: usize,
+    origins: u32,
 }
 
 impl Order {
     /// By the first of `by`, rows that are equal there by the next, and so on; else as they came.
     #[must_use]
     pub fn new(by: Vec<(Projection, Sorting)>, chance: Chance) -> Self {
-        Self { by, waiting: Vec::new(), sorted: None, chance }
+        Self { by, waiting: Vec::new(), sorted: None, chance, keep: usize::MAX, waiting_rows: 0, origins: 1 }
+    }
+
+    /// The same, of which nobody wants more than the first `keep` rows of an origin: others needn't wait.
+    #[must_use]
+    pub fn keeping(self, keep: u64) -> Self {
+        Self { keep: usize::try_from(keep).unwrap_or(usize::MAX), ..self }
+    }
+
+    /// Lets go of what can't be among the first any more, once there is much of it.
+    fn prune(&mut self, cx: &mut Context<'_>) -> Result<()> {
+        // Each row is sorted at most once more than it would be, since most of them go.
+        if self.origins > 1 || self.waiting_rows < self.keep.saturating_mul(4).max(PRUNED) {
+            return Ok(());
+        }
+        let sorted = self.sort(cx)?;
+        let kept = sorted.slice(0, sorted.len().min(self.keep));
+        cx.charge.free((self.waiting_rows - kept.len()) * ROW_BYTES);
+        self.waiting_rows = kept.len();
+        self.waiting.push(kept);
+        Ok(())
     }
 
     fn sort(&mut self, cx: &mut Context<'_>) -> Result<Batch> {
@@ -84,7 +111,9 @@ impl Step for Order {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if let Some(batch) = input.take() {
             cx.charge.hold(batch.len() * ROW_BYTES)?;
+            self.waiting_rows += batch.len();
             self.waiting.push(batch);
+            self.prune(cx)?;
         }
         Ok(None)
     }
@@ -105,8 +134,9 @@ impl Step for Order {
         Ok(Some(part))
     }
 
-    fn reset(&mut self, _origins: u32) {
+    fn reset(&mut self, origins: u32) {
         self.waiting.clear();
         self.sorted = None;
+        (self.waiting_rows, self.origins) = (0, origins);
     }
 }

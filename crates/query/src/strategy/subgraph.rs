@@ -128,6 +128,7 @@ impl<'v> Tests<'v> {
                 | Operator::Sample { .. }
                 | Operator::Dedup { .. }
                 | Operator::Order(_)
+                | Operator::Top(..)
                 | Operator::Aggregate { .. }
                 | Operator::SideEffect(_)
                 | Operator::Subgraph(_)

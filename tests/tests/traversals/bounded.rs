@@ -1,0 +1,44 @@
+//! What a limit makes unnecessary is not kept, and nobody sees the difference.
+
+use evergraph::gremlin::query::Limits;
+use evergraph::{Database, ErrorKind, ReadByName as _};
+
+const POINTS: i64 = 50_000;
+
+fn points() -> Database {
+    let db = Database::in_memory().unwrap();
+    db.transact(|tx| {
+        (0..POINTS)
+            .try_for_each(|at| tx.add_vertex("Point", &[("at", (at * 7919 % POINTS).into())]).map(drop))
+    })
+    .unwrap();
+    db
+}
+
+#[test]
+fn the_first_of_an_order_are_the_first_of_all() {
+    let db = points();
+    let snapshot = db.snapshot();
+    let all: Vec<i64> = snapshot.gremlin("g.V().order().by('at', desc).values('at')").values().unwrap();
+    assert_eq!(all, (0..POINTS).rev().collect::<Vec<_>>());
+    for (range, expected) in
+        [("limit(3)", 0..3), ("range(20000, 20005)", 20_000..20_005), ("skip(49999)", 49_999..50_000)]
+    {
+        let text = format!("g.V().order().by('at', desc).{range}.values('at')");
+        assert_eq!(snapshot.gremlin(&text).values::<i64>().unwrap(), all[expected], "{text}");
+    }
+    // Of those that are equal the ones that came first, though the rest was let go of on the way.
+    let firsts = "g.V().order().by(__.values('at').math('_ % 2')).limit(4).id()";
+    let slow = "g.V().order().by(__.values('at').math('_ % 2')).fold().limit(local, 4).unfold().id()";
+    let ids = |text| snapshot.gremlin(text).values::<i64>().unwrap();
+    assert_eq!(ids(firsts), ids(slow));
+}
+
+#[test]
+fn the_first_of_an_order_wait_and_the_others_do_not() {
+    let db = points();
+    let limits = Limits { memory_bytes: 1 << 20, ..Limits::default() };
+    let ask = |text| db.gremlin(text).limits(limits).values::<i64>();
+    assert_eq!(ask("g.V().order().by('at').limit(2).values('at')").unwrap(), [0, 1]);
+    assert_eq!(ask("g.V().order().by('at').values('at').tail(1)").unwrap_err().kind(), ErrorKind::Limit);
+}

@@ -15,6 +15,7 @@ mod scalar;
 mod several;
 mod source;
 mod strategies;
+mod threads;
 
 use evergraph::gremlin::query::Limits;
 use evergraph::{Database, Item, Result, Transaction};

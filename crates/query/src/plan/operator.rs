@@ -41,6 +41,24 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The plan that does `of` alone, with the same names.
+    #[must_use]
+    pub fn part(&self, of: &Traversal) -> Self {
+        Self {
+            root: of.clone(),
+            slots: self.slots.clone(),
+            side_effects: self.side_effects.clone(),
+            given: Vec::new(),
+            seed: self.seed,
+            options: Vec::new(),
+            sack: self.sack.clone(),
+            bulks: self.bulks,
+            reads_paths: self.reads_paths,
+            writes: self.writes,
+            once: self.once,
+        }
+    }
+
     /// How long it may take, if the query itself says so: `with('evaluationTimeout', 500)`, in milliseconds.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {

@@ -7,7 +7,9 @@ use crate::plan::operator::{Function, Operator, Reducer, Traversal};
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {
     // From the end: places before are not moved by what is put behind them.
-    for end in (1..operators.len()).rev() {
+    let mut next = operators.len();
+    while let Some(end) = next.checked_sub(1) {
+        next = end;
         let Some(whole) = joined(&operators[end]) else { continue };
         if whole == Operator::Bulk && !forgets_order(&operators[end..]) {
             continue;
@@ -18,6 +20,7 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
             continue;
         }
         let body: Vec<Operator> = operators.drain(first..=end).collect();
+        next = first;
         operators.splice(first..first, [Operator::Parallel(Traversal { operators: body }), whole]);
     }
 }
@@ -66,7 +69,7 @@ fn is_heavy(operator: &Operator) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::operator::{Expand, ExpandTo, Scan};
+    use crate::plan::operator::{Expand, ExpandTo, Scan, Test};
     use evergraph_graph::id::Direction;
 
     fn hop(to: ExpandTo) -> Operator {
@@ -78,9 +81,14 @@ mod tests {
         let scan = || Operator::Vertices(Scan::default());
         let counts = || vec![hop(ExpandTo::Count), Operator::Reduce(Reducer::SumOfCounts)];
         let neighbors = || vec![hop(ExpandTo::Neighbors), Operator::Bulk];
+        let part = |operators| Operator::Parallel(Traversal { operators });
+        let filter = || Operator::Filter(vec![Test::Has("a".into())]);
+        let long = [vec![hop(ExpandTo::Neighbors), filter(), filter()], counts()].concat();
+        let mut operators = [vec![scan()], long.clone()].concat();
+        apply(&mut operators);
+        assert_eq!(operators, [scan(), part(long), Operator::Reduce(Reducer::SumOfCounts)]);
         let mut operators = [vec![scan()], neighbors(), counts()].concat();
         apply(&mut operators);
-        let part = |operators| Operator::Parallel(Traversal { operators });
         assert_eq!(
             operators,
             [

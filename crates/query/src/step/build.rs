@@ -157,8 +157,14 @@ impl<'a> Builder<'a> {
             }
             Operator::Bulk => (Box::new(bulk::Bulk::default()), false),
             Operator::Parallel(of) => {
-                let workers = (0..rayon::current_num_threads()).map(|_| self.pipeline(of));
-                (Box::new(parallel::Parallel::new(workers.collect::<Result<_>>()?)), false)
+                let first = self.pipeline(of)?;
+                let mut parallel = parallel::Parallel::new(first, self.plan.part(of));
+                if self.lines.is_some() {
+                    // Steps that are measured are known by where their operators are in this plan.
+                    let more = (1..rayon::current_num_threads()).map(|_| self.pipeline(of));
+                    parallel.add(more.collect::<Result<_>>()?);
+                }
+                (Box::new(parallel), false)
             }
             Operator::EdgeEnds(end) => (Box::new(expand::Ends::new(*end)), true),
             Operator::Properties { keys, values } => {

@@ -13,7 +13,9 @@ use crate::batch::Batch;
 use crate::execute::context::{Context, Graph};
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::explain::Explanation;
+use crate::plan::operator::Plan;
 use crate::step::bound::ROW_BYTES;
+use crate::step::build::Builder;
 use evergraph_graph::error::Result;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,19 +28,46 @@ const FEW: usize = 8;
 
 /// Steps on several threads.
 pub struct Parallel {
+    /// At least one; the others are made once there are many rows.
     workers: Vec<Pipeline>,
+    /// What all of them do.
+    plan: Plan,
     waiting: Vec<Batch>,
     found: VecDeque<Batch>,
     /// Workers that had any rows, from the first on.
     used: usize,
+    origins: u32,
     finished: bool,
 }
 
 impl Parallel {
-    /// The same steps for each thread.
+    /// The steps that `first` has, which are those of `plan`, for each thread.
     #[must_use]
-    pub fn new(workers: Vec<Pipeline>) -> Self {
-        Self { workers, waiting: Vec::new(), found: VecDeque::new(), used: 0, finished: false }
+    pub fn new(first: Pipeline, plan: Plan) -> Self {
+        Self {
+            workers: vec![first],
+            plan,
+            origins: 1,
+            waiting: Vec::new(),
+            found: VecDeque::new(),
+            used: 0,
+            finished: false,
+        }
+    }
+
+    /// Adds `more` of the same.
+    pub fn add(&mut self, more: Vec<Pipeline>) {
+        self.workers.extend(more);
+    }
+
+    /// Makes what is missing of so many workers.
+    fn grow(&mut self, threads: usize) -> Result<()> {
+        while self.workers.len() < threads {
+            let mut worker = Builder::new(&self.plan).root()?;
+            worker.reset(self.origins);
+            self.workers.push(worker);
+        }
+        Ok(())
     }
 
     /// Runs all that waits; with `ended`, to the end of each worker.
@@ -46,7 +75,8 @@ impl Parallel {
         let waiting = std::mem::take(&mut self.waiting);
         cx.charge.free(waiting.iter().map(Batch::len).sum::<usize>() * ROW_BYTES);
         let few = waiting.len() < FEW && self.used <= 1;
-        let threads = if few { 1 } else { cx.charge.threads().min(self.workers.len()) };
+        let threads = if few { 1 } else { cx.charge.threads() };
+        self.grow(threads)?;
         self.used = self.used.max(threads);
         if threads == 1 && self.used == 1 {
             for batch in waiting {
@@ -118,6 +148,7 @@ impl Step for Parallel {
 
     fn reset(&mut self, origins: u32) {
         self.workers.iter_mut().for_each(|worker| worker.reset(origins));
+        self.origins = origins;
         self.waiting.clear();
         self.found.clear();
         (self.used, self.finished) = (0, false);

@@ -11,6 +11,7 @@ mod hostile;
 mod merge;
 mod modern;
 mod patterns;
+mod rules;
 mod scalar;
 mod several;
 mod source;

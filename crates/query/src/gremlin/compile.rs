@@ -36,6 +36,14 @@ use std::sync::Arc;
 /// # Errors
 /// `invalid` for a step that isn't there yet, or is used in a way that it can't be; with the place in the text.
 pub fn compile(query: &Query) -> Result<Plan, TextError> {
+    as_written(query).map(improve)
+}
+
+/// The plan of a query as it is written, before any rule that makes it read less: it gives the same, more slowly.
+///
+/// # Errors
+/// As [`compile`].
+pub fn as_written(query: &Query) -> Result<Plan, TextError> {
     let mut compiler = Compiler { beginning: true, ..Compiler::default() };
     let calls = compiler.source(without_end(&query.calls))?;
     compiler.name_side_effects(calls);
@@ -54,7 +62,7 @@ pub fn compile(query: &Query) -> Result<Plan, TextError> {
         once: argument::makes_uuids(&query.calls),
     };
     strategy::apply(compiler.strategies, &mut plan)?;
-    Ok(improve(plan))
+    Ok(plan)
 }
 
 /// The calls without those at the end that only say how results are fetched.

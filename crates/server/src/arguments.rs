@@ -12,6 +12,7 @@ use crate::command::generate::GenerateArguments;
 use crate::command::import::ImportArguments;
 use crate::command::index::IndexArguments;
 use crate::command::man::ManArguments;
+use crate::command::query::execute::QueryArguments;
 use crate::command::run::arguments::RunArguments;
 use crate::command::salvage::SalvageArguments;
 use crate::command::stats::execute::StatsArguments;
@@ -26,6 +27,7 @@ const AFTER_HELP: &str = "\
 Examples:
   evergraph generate payments bank.eg              a database to play with
   evergraph import social.eg people.csv knows.csv  one of your own
+  evergraph query social.eg 'g.V().out(\"KNOWS\")'   ask in Gremlin
   evergraph run social.eg pagerank --output ranks.csv
   evergraph stats social.eg --json
   evergraph help import                            all about one command
@@ -125,6 +127,8 @@ pub enum Command {
     Import(Box<ImportArguments>),
     /// Write what is in a database now as CSV, Parquet, GraphSON, GraphML or edge lists.
     Export(ExportArguments),
+    /// Ask or change a database in Gremlin.
+    Query(QueryArguments),
     /// Run an algorithm on what is in a database now.
     Run(RunArguments),
     /// Show what is in a database, and what it takes.

@@ -139,6 +139,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
     match command {
         Command::Import(arguments) => command::import::execute(arguments, context)?,
         Command::Export(arguments) => command::export::execute(arguments, context)?,
+        Command::Query(arguments) => command::query::execute::execute(arguments, context)?,
         Command::Run(arguments) => command::run::execute::execute(arguments, context)?,
         Command::Stats(arguments) => command::stats::execute::execute(arguments, context)?,
         Command::Check(arguments) => return command::check::execute(arguments, context),

@@ -5,6 +5,7 @@ use crate::gremlin::query::Limits;
 use crate::gremlin::results::Results;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::TransactionOptions;
@@ -12,6 +13,7 @@ use evergraph_graph::view::{Freeze, GraphView};
 use evergraph_query::batch::path::Path;
 use evergraph_query::execute::context::Graph;
 use evergraph_query::execute::limits::Charge;
+use evergraph_query::explain::Explanation;
 use evergraph_query::plan::operator::Plan;
 use evergraph_query::session;
 use evergraph_query::value::item::{Item, Owner, Property};
@@ -50,6 +52,15 @@ pub trait RunsOn: Sized {
     /// # Errors
     /// What the query meets.
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>>;
+
+    /// Runs `task` to its end: what each step did.
+    ///
+    /// # Errors
+    /// What the query meets.
+    fn profile(self, task: &Task) -> Result<Explanation>;
+
+    /// The names that it would meet, and the indexes.
+    fn catalogue(&self) -> Arc<Catalogue>;
 }
 
 /// What gives results one by one while the query runs.
@@ -62,8 +73,12 @@ pub trait Streams<'g>: RunsOn {
 }
 
 impl Task {
+    fn charge<'g>(&self, budget: &'g dyn Budget) -> Charge<'g> {
+        Charge::new(self.limits, self.cancel.clone(), budget)
+    }
+
     fn begin<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<session::Results<'g>> {
-        session::run(&self.plan, graph, Charge::new(self.limits, self.cancel.clone(), budget))
+        session::run(&self.plan, graph, self.charge(budget))
     }
 
     fn items<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget, most: usize) -> Result<Vec<Item>> {
@@ -76,6 +91,12 @@ impl Task {
             return running.collect();
         }
         Results::new(running).take(most).collect()
+    }
+
+    fn profile<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<Explanation> {
+        let mut running = session::run_measured(&self.plan, graph, self.charge(budget))?;
+        while running.next_batch()?.is_some() {}
+        Ok(running.profile().clone())
     }
 }
 
@@ -98,6 +119,14 @@ impl RunsOn for Reading<'_> {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
         task.items(self.graph(task)?, self.budget, most)
     }
+
+    fn profile(self, task: &Task) -> Result<Explanation> {
+        task.profile(self.graph(task)?, self.budget)
+    }
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        self.view.catalogue()
+    }
 }
 
 impl<'g> Streams<'g> for Reading<'g> {
@@ -119,6 +148,14 @@ impl RunsOn for Writing<'_> {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
         task.items(Graph::Write(self.transaction), self.budget, most)
     }
+
+    fn profile(self, task: &Task) -> Result<Explanation> {
+        task.profile(Graph::Write(self.transaction), self.budget)
+    }
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        GraphView::catalogue(&*self.transaction)
+    }
 }
 
 impl<'g> Streams<'g> for Writing<'g> {
@@ -131,6 +168,21 @@ impl<'g> Deciding<'g> {
     pub(crate) fn new(database: &'g Database) -> Self {
         Self { database, options: TransactionOptions::default() }
     }
+
+    /// What `attempt` gives in a transaction that is committed then, and how edges were renamed by that.
+    fn committed<T>(
+        &self,
+        task: &Task,
+        attempt: impl Fn(Writing<'_>) -> Result<T>,
+    ) -> Result<(T, Vec<(EdgeId, EdgeId)>)> {
+        // All attempts share the time of the query.
+        let timeout = self.options.timeout.unwrap_or(task.limits.timeout).min(task.limits.timeout);
+        let budget: &dyn Budget = &**self.database.store().budget();
+        self.database.retrying(self.options.timeout(timeout), |mut transaction| {
+            let given = attempt(Writing::new(transaction.by_id(), budget))?;
+            Ok((given, transaction.commit()?.renamed))
+        })
+    }
 }
 
 impl RunsOn for Deciding<'_> {
@@ -139,18 +191,24 @@ impl RunsOn for Deciding<'_> {
             let snapshot = self.database.snapshot();
             return task.items(Graph::Read(&snapshot), snapshot.budget(), most);
         }
-        // All attempts share the time of the query.
-        let timeout = self.options.timeout.unwrap_or(task.limits.timeout).min(task.limits.timeout);
-        let budget: &dyn Budget = &**self.database.store().budget();
-        self.database.retrying(self.options.timeout(timeout), |mut transaction| {
-            let items = task.items(Graph::Write(transaction.by_id()), budget, most)?;
-            let renamed = transaction.commit()?.renamed;
-            if renamed.is_empty() {
-                return Ok(items);
-            }
-            let renamed = renamed.into_iter().collect();
-            Ok(items.iter().map(|item| after_commit(item, &renamed)).collect())
-        })
+        let (items, renamed) = self.committed(task, |writing| writing.items(task, most))?;
+        if renamed.is_empty() {
+            return Ok(items);
+        }
+        let renamed = renamed.into_iter().collect();
+        Ok(items.iter().map(|item| after_commit(item, &renamed)).collect())
+    }
+
+    fn profile(self, task: &Task) -> Result<Explanation> {
+        if !task.plan.writes {
+            let snapshot = self.database.snapshot();
+            return task.profile(Graph::Read(&snapshot), snapshot.budget());
+        }
+        Ok(self.committed(task, |writing| writing.profile(task))?.0)
+    }
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        self.database.snapshot().catalogue()
     }
 }
 

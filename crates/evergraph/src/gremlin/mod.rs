@@ -3,7 +3,8 @@
 //! ```text
 //! snapshot.gremlin(text)   one moment, read                     ┐
 //! tx.gremlin(text)         with its writes so far, and writes   ├ Query ── bind, limits ──> values, one, first, items, run
-//! db.gremlin(text)         a snapshot, or a transaction         ┘                       └─> iter (snapshot, transaction)
+//! db.gremlin(text)         a snapshot, or a transaction         ┘                       ├─> iter (snapshot, transaction)
+//!                                                                                       └─> plan, explain, profile
 //! ```
 //!
 //! `docs/gremlin.md` in the repository says which steps there are. Values go into a text as variables, never by being
@@ -62,6 +63,7 @@
 //! ```
 //!
 //! - [`query`]: the text with its variables and limits, and what may be asked of it
+//! - [`explain`]: what it would do, and what each of its steps did
 //! - [`graph`]: what it runs on
 //! - [`results`]: results one by one
 //! - [`argument`]: what a variable may be
@@ -69,6 +71,7 @@
 
 pub mod answer;
 pub mod argument;
+pub mod explain;
 pub mod graph;
 pub mod query;
 pub mod results;

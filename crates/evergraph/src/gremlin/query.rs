@@ -92,7 +92,7 @@ impl<'q, G> Query<'q, G> {
         Ok(self.prepare()?.1.plan)
     }
 
-    fn prepare(self) -> Result<(G, Task)> {
+    pub(crate) fn prepare(self) -> Result<(G, Task)> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }

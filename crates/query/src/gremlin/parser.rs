@@ -17,6 +17,7 @@
 
 mod collection;
 mod predicate;
+pub mod variable;
 
 use evergraph_graph::value::{Value, ValueType};
 

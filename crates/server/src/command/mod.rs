@@ -11,6 +11,7 @@ pub mod generate;
 pub mod import;
 pub mod index;
 pub mod man;
+pub mod query;
 pub mod run;
 pub mod salvage;
 pub mod stats;

@@ -22,9 +22,10 @@ use std::path::PathBuf;
 
 /// Commands without settings: they tell about the program.
 const WITHOUT_SETTINGS: [&str; 2] = ["completions", "man"];
-/// Options that are no settings: two are about settings themselves, one makes a call another one, and what may
-/// be lost or made for good is said each time.
-const NO_SETTINGS: [&str; 5] = ["no-config", "print-config", "propose", "overwrite", "new"];
+/// Options that are no settings: two are about settings themselves, some make a call another one, variables are part
+/// of a query, and what may be lost or made for good is said each time.
+const NO_SETTINGS: [&str; 8] =
+    ["no-config", "print-config", "propose", "explain", "profile", "bind", "overwrite", "new"];
 
 /// An option that can be set elsewhere.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@
 use crate::terminal::table::visible;
 use evergraph_graph::budget::OverBudget;
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_query::error::TextError;
 use evergraph_storage::io::error::{IoError, Operation};
 use serde::Serialize;
 use std::error::Error as StdError;
@@ -68,7 +69,7 @@ fn to_text(error: &Error, hint: Option<String>, color: bool) -> String {
     let paint = |text: &str, code: &str| {
         if color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     };
-    let mut text = format!("{} {}\n", paint("error:", "1;31"), visible(&error.to_string()));
+    let mut text = format!("{} {}\n", paint("error:", "1;31"), message(error));
     for cause in causes(error) {
         text += &format!("{} {}\n", paint("caused by:", "1"), visible(&cause));
     }
@@ -76,6 +77,16 @@ fn to_text(error: &Error, hint: Option<String>, color: bool) -> String {
         text += &format!("{} {}\n", paint("hint:", "1;36"), visible(&hint));
     }
     text
+}
+
+/// What the error says. One of a query shows its place below it; whatever else has lines has them from data.
+fn message(error: &Error) -> String {
+    let is_of_query = error.source().is_some_and(|source| source.is::<TextError>());
+    let text = error.to_string();
+    match is_of_query {
+        true => text.lines().map(visible).collect::<Vec<_>>().join("\n"),
+        false => visible(&text),
+    }
 }
 
 /// The error as one JSON document.
@@ -160,6 +171,7 @@ fn limit_for(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_query::error::Span;
 
     #[test]
     fn a_cause_is_told_once() {
@@ -188,6 +200,16 @@ mod tests {
         let error = Error::invalid("a\u{1b}[2Jb");
         assert!(to_text(&error, None, true).starts_with("\u{1b}[1;31merror:\u{1b}[0m a\\u{1b}[2Jb"));
         assert!(!to_text(&error, Some("\u{1b}".into()), false).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn the_place_in_a_query_stands_below_its_error() {
+        let query = "g.V('\u{1b}').otu()";
+        let wrong = TextError::invalid(Span { start: 9, end: 12 }, "no \u{1b}").within(query);
+        let error = Error::invalid(wrong.shown_in(query)).because(wrong);
+        let lines = "error: line 1, column 10: no \\u{1b}\n  g.V(' ').otu()\n           ^^^\n";
+        assert_eq!(to_text(&error, None, false), lines);
+        assert_eq!(to_text(&Error::invalid("a\nb"), None, false), "error: a\\nb\n");
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "import",
     "export",
+    "query",
     "run",
     "stats",
     "check",
@@ -47,8 +48,9 @@ fn examples(folder: &Folder, command: &[&str]) -> Vec<String> {
 /// The call of the program in an example: no explanation beside it, no rest of a pipe.
 fn call(example: &str) -> &str {
     let (_, call) = example.split_once("evergraph ").unwrap_or(("", ""));
-    let ends = ["  ", " | ", " > ", " && ", ")"].map(|end| call.find(end).unwrap_or(call.len()));
-    &call[..ends.into_iter().min().unwrap()]
+    let ends = ["  ", " | ", " > ", " && "].map(|end| call.find(end).unwrap_or(call.len()));
+    let call = &call[..ends.into_iter().min().unwrap()];
+    if example.contains("<(") { call.trim_end_matches(')') } else { call }
 }
 
 #[test]

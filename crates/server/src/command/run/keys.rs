@@ -196,7 +196,9 @@ impl Keys {
     }
 }
 
-fn unique_key(catalogue: &Catalogue, label: LabelId) -> Option<KeyId> {
+/// The unique key by which vertices of `label` are known: `id`, or the first one indexed.
+#[must_use]
+pub fn unique_key(catalogue: &Catalogue, label: LabelId) -> Option<KeyId> {
     let mut keys = catalogue.unique_keys().filter(|(indexed, _)| *indexed == label).map(|(_, key)| key);
     let first = keys.next()?;
     let id = keys.find(|key| &*catalogue.key_name(*key) == "id");

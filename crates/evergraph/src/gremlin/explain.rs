@@ -1,0 +1,54 @@
+//! Explaining: what a query would do, and what each of its steps did.
+
+use crate::gremlin::graph::RunsOn;
+use crate::gremlin::query::Query;
+use evergraph_graph::error::Result;
+use evergraph_query::explain::Explanation;
+
+impl<G: RunsOn> Query<'_, G> {
+    /// The plan as a table, a line a step, with the indexes that it would ask. Nothing runs.
+    ///
+    /// ```
+    /// use evergraph::Database;
+    ///
+    /// let db = Database::in_memory()?;
+    /// db.create_unique_index("person", "name")?;
+    /// let text = "g.V().has('person', 'name', 'ann').out('knows').count()";
+    /// let explained = db.gremlin(text).explain()?;
+    /// assert_eq!(explained.lines[0].index.as_deref(), Some("person.name"));
+    /// println!("{explained}");
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Query::plan`].
+    pub fn explain(self) -> Result<Explanation> {
+        let (graph, task) = self.prepare()?;
+        Ok(Explanation::of(&task.plan, Some(&graph.catalogue())))
+    }
+
+    /// Runs it to its end and tells what each step did: its batches, rows and traversers, and how long it took. A query
+    /// that writes has written. Its results are not kept.
+    ///
+    /// ```
+    /// use evergraph::Database;
+    ///
+    /// let db = Database::in_memory()?;
+    /// db.gremlin("g.inject(1, 2, 3).addV('person')").run()?;
+    /// let profile = db.gremlin("g.V().hasLabel('person').count()").profile()?;
+    /// let last = profile.lines.last().and_then(|line| line.measured).expect("a query that ran was measured");
+    /// assert_eq!(last.rows, 1);
+    /// println!("{profile}");
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    ///
+    /// Cost: two looks at the clock a batch and step, besides what the query does. Of a query on the database that was
+    /// tried again after a conflict, the last attempt is told.
+    ///
+    /// # Errors
+    /// As [`Query::items`].
+    pub fn profile(self) -> Result<Explanation> {
+        let (graph, task) = self.prepare()?;
+        graph.profile(&task)
+    }
+}

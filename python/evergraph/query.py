@@ -162,7 +162,9 @@ class Results(Handle):
         {'name': ['Ada', 'Charles', 'Mary'], 'knows': [1, 1, 1]}
         """
         if self._begun:
-            raise InvalidError("some of these results were fetched already: run the query again for a table of all")
+            raise InvalidError(
+                "some of these results were fetched already: run the query again for a table of all"
+            )
         return self._native.to_arrow()
 
     def __repr__(self) -> str:

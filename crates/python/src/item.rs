@@ -144,7 +144,8 @@ impl<'py, 'c> Names<'py, 'c> {
             Item::Map(map) => {
                 let name = |key: &Item| key_name(key, |name| map.get_text(name).is_some());
                 let entries = map.entries().iter().map(|(at, value)| {
-                    let at = name(at).map_or_else(|| key(at), |name| Ok(PyString::new(py, &name).into_any()))?;
+                    let at =
+                        name(at).map_or_else(|| key(at), |name| Ok(PyString::new(py, &name).into_any()))?;
                     Ok((at, below(value)?))
                 });
                 self.map(entries, hashable)?
@@ -185,7 +186,11 @@ impl<'py, 'c> Names<'py, 'c> {
         hashable: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let items = items.collect::<PyResult<Vec<_>>>()?;
-        Ok(if hashable { PyTuple::new(self.py, items)?.into_any() } else { PyList::new(self.py, items)?.into_any() })
+        Ok(if hashable {
+            PyTuple::new(self.py, items)?.into_any()
+        } else {
+            PyList::new(self.py, items)?.into_any()
+        })
     }
 
     fn set(
@@ -194,7 +199,11 @@ impl<'py, 'c> Names<'py, 'c> {
         hashable: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let items = items.collect::<PyResult<Vec<_>>>()?;
-        Ok(if hashable { PyFrozenSet::new(self.py, items)?.into_any() } else { PySet::new(self.py, items)?.into_any() })
+        Ok(if hashable {
+            PyFrozenSet::new(self.py, items)?.into_any()
+        } else {
+            PySet::new(self.py, items)?.into_any()
+        })
     }
 
     fn map(
@@ -269,7 +278,8 @@ fn push(table: &mut TableBuilder, name: &str, rows: &[Option<&Item>], catalogue:
     let present = || rows.iter().flatten().filter(|item| !matches!(item, Item::Null));
     if present().next().is_some() {
         if present().all(|item| item.as_vertex().is_some()) {
-            let numbers = rows.iter().map(|row| row.and_then(Item::as_vertex).map(|vertex| u64::from(vertex.0)));
+            let numbers =
+                rows.iter().map(|row| row.and_then(Item::as_vertex).map(|vertex| u64::from(vertex.0)));
             table.push(name, numbers.collect::<UInt64Array>());
             return Ok(());
         }
@@ -280,14 +290,16 @@ fn push(table: &mut TableBuilder, name: &str, rows: &[Option<&Item>], catalogue:
         }
     }
     let values = rows.iter().map(|row| row.map_or(Ok(None), |item| plain(item, 0)));
-    let values = values.collect::<Result<_>>().map_err(|error| error.context(format_args!("column {name}")))?;
+    let values =
+        values.collect::<Result<_>>().map_err(|error| error.context(format_args!("column {name}")))?;
     table.push_column(name, &Column { value_type: ValueType::Any, data: ColumnData::Values(values) })
 }
 
 fn edge_structs(edges: &[Option<EdgeId>], catalogue: &Catalogue) -> Result<StructArray> {
     let number =
         |of: fn(&EdgeId) -> u32| edges.iter().map(move |edge| edge.as_ref().map(|edge| u64::from(of(edge))));
-    let types = edges.iter().map(|edge| edge.map(|edge| catalogue.edge_type_name(edge.edge_type).to_string()));
+    let types =
+        edges.iter().map(|edge| edge.map(|edge| catalogue.edge_type_name(edge.edge_type).to_string()));
     let discriminators = edges.iter().map(|edge| edge.map(|edge| edge.discriminator));
     let arrays: [(&str, ArrayRef); 4] = [
         ("source", Arc::new(number(|edge| edge.source.0).collect::<UInt64Array>())),

@@ -191,7 +191,9 @@ impl Fetching {
             Source::Made(items) => Ok(items.by_ref().take(most).collect()),
             Source::Ended | Source::Closed => return Ok(Vec::new()),
             Source::Streaming(streaming) => work::run_until(py, None, self.cancel.clone(), |_| {
-                streaming.with_dependent_mut(|_, running| running.take(most).collect::<evergraph::Result<Vec<_>>>())
+                streaming.with_dependent_mut(|_, running| {
+                    running.take(most).collect::<evergraph::Result<Vec<_>>>()
+                })
             }),
         };
         let ended = found.as_ref().map_or(true, |found| found.len() < most);

@@ -267,8 +267,8 @@ class Database(Loading, Handle):
         """Run a query in Gremlin.
 
         One that only reads takes a snapshot, which its results hold until all are fetched, or they are closed or
-        collected. One that writes is run to its end in a transaction of its own and committed before this returns; from
-        the beginning when another was first.
+        collected. One that writes is run to its end in a transaction of its own and committed before this
+        returns; from the beginning when another was first.
 
         Parameters
         ----------

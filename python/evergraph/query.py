@@ -29,8 +29,8 @@ def chunks(native: _native.Results) -> Iterator[list[Any]]:
 class Results(Handle):
     """The results of a query, in its order, to be fetched once.
 
-    ``query`` gives them: that of a ``Database``, a ``Transaction`` or a ``Snapshot``. They are an iterator. Those that
-    are read from a snapshot are made while they are fetched, some at a time.
+    ``query`` gives them: that of a ``Database``, a ``Transaction`` or a ``Snapshot``. They are an iterator. Those
+    that are read from a snapshot are made while they are fetched, some at a time.
 
     ========================  ==============================================================================
     result                    Python
@@ -124,7 +124,7 @@ class Results(Handle):
             raise NotFoundError("one result was asked for, and there is none")
         if len(rows) > 1:
             raise InvalidError(
-                "one result was asked for, and there are more: end the query with limit(1), or use first() or to_list()"
+                "one result was asked for, and there are more: end the query with limit(1), or use first()"
             )
         return rows[0]
 
@@ -147,8 +147,9 @@ class Results(Handle):
         -------
         pyarrow.Table
             Of maps with names as keys a column a key, null where a map lacks it. Of anything else one column,
-            ``result``: values as in ``Snapshot.vertices``, vertices as uint64, edges as a struct of source, target, type
-            and discriminator, paths and lists as lists. In a list an edge is its id in Gremlin, a text.
+            ``result``: values as in ``Snapshot.vertices``, vertices as uint64, edges as a struct of source,
+            target, type and discriminator, paths and lists as lists. In a list an edge is its id in Gremlin, a
+            text.
 
         Raises
         ------
@@ -157,8 +158,8 @@ class Results(Handle):
 
         Examples
         --------
-        >>> people = snapshot.query("g.V().order().by('name').project('name', 'knows').by('name').by(out().count())")
-        >>> people.to_arrow().to_pydict()
+        >>> text = "g.V().order().by('name').project('name', 'knows').by('name').by(out().count())"
+        >>> snapshot.query(text).to_arrow().to_pydict()
         {'name': ['Ada', 'Charles', 'Mary'], 'knows': [1, 1, 1]}
         """
         if self._begun:

@@ -249,9 +249,9 @@ class Reader:
     ) -> Results:
         """Run a query in Gremlin.
 
-        On a snapshot, results are made while they are fetched, and end with the snapshot. In a transaction, the query
-        sees what was written there, may write, and is run to its end at once, so that a loop over its results may
-        write too; one that fails may have written a part of what it was to: roll back then.
+        On a snapshot, results are made while they are fetched, and end with the snapshot. In a transaction, the
+        query sees what was written there, may write, and is run to its end at once, so that a loop over its
+        results may write too; one that fails may have written a part of what it was to: roll back then.
 
         Parameters
         ----------
@@ -264,8 +264,8 @@ class Reader:
         memory_limit : int, optional
             Bytes that it may hold at once beside the graph: a gibibyte by default.
         **variables
-            The variables of the text and their values: what a property can be, ``None``, a vertex, an ``EdgeId``, and
-            lists, sets and dicts of them. One that the text doesn't have is no error.
+            The variables of the text and their values: what a property can be, ``None``, a vertex, an
+            ``EdgeId``, and lists, sets and dicts of them. One that the text doesn't have is no error.
 
         Returns
         -------
@@ -274,8 +274,8 @@ class Reader:
         Raises
         ------
         InvalidError
-            For a text that is no query, showing the place; for a query that writes, on a snapshot; for a value that no
-            variable can have, and for what a step can't do.
+            For a text that is no query, showing the place; for a query that writes, on a snapshot; for a value
+            that no variable can have, and for what a step can't do.
         LimitError
             When time or memory is over; also while results are fetched.
 

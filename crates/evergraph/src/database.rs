@@ -273,7 +273,6 @@ impl Database {
 
     /// A query in Gremlin: on a snapshot if it only reads, else in a transaction of its own, committed when the
     /// query is through and begun again after a conflict. See [`crate::gremlin`].
-    #[must_use]
     pub fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, Deciding<'q>> {
         Query::new(Deciding::new(self), text)
     }

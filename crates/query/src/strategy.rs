@@ -163,10 +163,11 @@ impl Strategy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::function::{Function, MapShape, PathPart, Pop};
     use crate::plan::merge::{Merge, MergeMap, Merged};
     use crate::plan::operator::{
-        Ask, Branch, By, Case, Choose, Chooser, Expand, ExpandTo, Function, Group, GroupValue, MapShape,
-        Operator, PathPart, Pop, Repeat, Sorting, Traversal,
+        Ask, Branch, By, Case, Choose, Chooser, Expand, ExpandTo, Group, GroupValue, Operator, Repeat,
+        Sorting, Traversal,
     };
     use crate::plan::pattern::{Match, PathPattern, Pattern};
     use crate::plan::predicate::Predicate;

@@ -330,6 +330,49 @@ fn a_database_that_was_closed_is_read_and_not_written() {
 }
 
 #[test]
+fn an_explanation_names_the_index_and_runs_nothing() {
+    let db = Database::in_memory().unwrap();
+    db.create_unique_index("person", "name").unwrap();
+    db.gremlin("g.addV('person').property('name', 'ann')").run().unwrap();
+    let text = "g.V().has('person', 'name', 'ann').out('knows').count()";
+    let index = |explained: &evergraph::query::explain::Explanation| explained.lines[0].index.clone();
+    let explained = db.gremlin(text).explain().unwrap();
+    assert_eq!(index(&explained).as_deref(), Some("person.name"));
+    assert!(explained.lines.iter().all(|line| line.measured.is_none()), "{explained}");
+    assert_eq!(index(&db.snapshot().gremlin(text).explain().unwrap()).as_deref(), Some("person.name"));
+    db.gremlin("g.addV('person')").explain().unwrap();
+    assert_eq!(db.gremlin("g.V().count()").one::<i64>().unwrap(), 1);
+    let mut tx = db.begin();
+    let explained = tx.gremlin(text).explain().unwrap();
+    assert_eq!(index(&explained).as_deref(), Some("person.name"));
+    let wrong = db.gremlin("g.V().otu()").explain().unwrap_err();
+    assert!(wrong.to_string().starts_with("line 1, column 7"), "{wrong}");
+}
+
+#[test]
+fn a_profile_counts_what_was_done_and_a_query_that_writes_has_written() {
+    let db = modern();
+    let rows = |profile: &evergraph::query::explain::Explanation| -> Vec<u64> {
+        profile.lines.iter().map(|line| line.measured.expect("it ran").rows).collect()
+    };
+    let text = "g.V().hasLabel('person').values('age')";
+    assert_eq!(rows(&db.gremlin(text).profile().unwrap()), [4, 4]);
+    assert_eq!(rows(&db.snapshot().gremlin(text).profile().unwrap()), [4, 4]);
+    let add = "g.inject(1, 2, 3).addV('thing')";
+    assert_eq!(rows(&db.gremlin(add).profile().unwrap()).last(), Some(&3));
+    let count = "g.V().hasLabel('thing').count()";
+    assert_eq!(db.gremlin(count).one::<i64>().unwrap(), 3);
+    let mut tx = db.begin();
+    tx.gremlin(add).profile().unwrap();
+    assert_eq!(tx.gremlin(count).one::<i64>().unwrap(), 6);
+    drop(tx);
+    assert_eq!(db.gremlin(count).one::<i64>().unwrap(), 3);
+    assert_eq!(db.snapshot().gremlin(add).profile().unwrap_err().kind(), ErrorKind::Invalid);
+    let limited = db.gremlin(ENDLESS).timeout(Duration::from_millis(50)).profile();
+    assert_eq!(limited.unwrap_err().kind(), ErrorKind::Limit);
+}
+
+#[test]
 fn a_plan_tells_whether_a_query_writes_and_runs_nothing() {
     let db = modern();
     assert!(db.gremlin("g.V().drop()").plan().unwrap().writes);

@@ -13,6 +13,7 @@ impl<G: RunsOn> Query<'_, G> {
     ///
     /// let db = Database::in_memory()?;
     /// db.create_unique_index("person", "name")?;
+    /// db.gremlin("g.addV('person').property('name', 'ann')").run()?;
     /// let text = "g.V().has('person', 'name', 'ann').out('knows').count()";
     /// let explained = db.gremlin(text).explain()?;
     /// assert_eq!(explained.lines[0].index.as_deref(), Some("person.name"));

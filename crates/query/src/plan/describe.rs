@@ -1,9 +1,10 @@
 //! Describing: what an operator does, in a line that reads like the traversal it came from.
 
+use crate::plan::function::{Function, Pop, Selected};
 use crate::plan::merge::{Merge, MergeMap, Merged, NewProperty};
 use crate::plan::operator::{
-    Ask, By, Case, Chooser, EdgeEnd, Expand, ExpandTo, Function, Group, GroupValue, Operator, Plan, Pop,
-    Reducer, Scan, Selected, Sorting, Test, Traversal,
+    Ask, By, Case, Chooser, EdgeEnd, Expand, ExpandTo, Group, GroupValue, Operator, Plan, Reducer, Scan,
+    Sorting, Test, Traversal,
 };
 use crate::plan::predicate::{Comparison, Operand, Predicate, TextTest};
 use crate::plan::scalar::Scalar;

@@ -1,9 +1,8 @@
 //! Liveness: which slots of the frame anybody asks for.
 
+use crate::plan::function::{Function, Selected};
 use crate::plan::merge::{Merge, MergeMap};
-use crate::plan::operator::{
-    By, Case, Chooser, EdgeEnd, Function, Group, GroupValue, Operator, Plan, Selected, Test, Traversal,
-};
+use crate::plan::operator::{By, Case, Chooser, EdgeEnd, Group, GroupValue, Operator, Plan, Test, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::{Part, Scalar};
 

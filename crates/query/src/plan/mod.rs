@@ -4,6 +4,7 @@
 //! the text it came from, and could be sent to where the data is.
 
 pub mod describe;
+pub mod function;
 mod liveness;
 pub mod merge;
 pub mod operator;

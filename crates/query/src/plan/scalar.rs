@@ -1,6 +1,7 @@
 //! Scalar functions of a plan: of an item, and of what else counts of the traverser.
 
-use crate::plan::operator::{By, Selected};
+use crate::plan::function::Selected;
+use crate::plan::operator::By;
 use crate::value::list::{Given, ListFunction};
 use crate::value::math::Formula;
 use crate::value::scalar::ScalarFunction;

@@ -1,7 +1,8 @@
 //! Visiting all traversals within a plan.
 
+use crate::plan::function::Function;
 use crate::plan::merge::{MergeMap, NewProperty};
-use crate::plan::operator::{Ask, By, Case, Chooser, Function, Group, GroupValue, Operator, Traversal};
+use crate::plan::operator::{Ask, By, Case, Chooser, Group, GroupValue, Operator, Traversal};
 use crate::plan::scalar::Scalar;
 
 impl Traversal {

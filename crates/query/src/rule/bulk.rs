@@ -3,7 +3,8 @@
 //! A merge holds rows back until all are there. So it stands only where a barrier further on waits for all of them anyway,
 //! and where nothing between could tell one row that stands for three from three rows.
 
-use crate::plan::operator::{ExpandTo, Function, Operator};
+use crate::plan::function::Function;
+use crate::plan::operator::{ExpandTo, Operator};
 use crate::plan::scalar::Scalar;
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {

@@ -3,7 +3,8 @@
 //! Only in the traversal itself, not in children, and only of steps that do with a row what they would do with it alone:
 //! then rows may go to any thread. Partial results are joined by the barrier that made them; counts by their sum.
 
-use crate::plan::operator::{Function, Operator, Reducer, Traversal};
+use crate::plan::function::Function;
+use crate::plan::operator::{Operator, Reducer, Traversal};
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {
     // From the end: places before are not moved by what is put behind them.

@@ -7,6 +7,7 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::Profiled;
 use crate::explain::place;
+use crate::plan::function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
 use crate::plan::pattern::{Match, Pattern};
@@ -371,16 +372,16 @@ impl<'a> Builder<'a> {
         Ok(pattern::Solver::new(made))
     }
 
-    fn function(&mut self, function: &plan::Function) -> Result<Function> {
+    fn function(&mut self, function: &function::Function) -> Result<Function> {
         Ok(match function {
-            plan::Function::Constant(item) => Function::Constant(item.clone()),
-            plan::Function::Id => Function::Part(Projection::Token(Token::Id)),
-            plan::Function::Label => Function::Part(Projection::Token(Token::Label)),
-            plan::Function::Key => Function::Part(Projection::Token(Token::Key)),
-            plan::Function::Value => Function::Part(Projection::Token(Token::Value)),
-            plan::Function::Element => Function::Element,
-            plan::Function::Select { names, by } => Function::Select(names.clone(), self.all_by(by)?),
-            plan::Function::SelectNamed { key, pop, by } => {
+            function::Function::Constant(item) => Function::Constant(item.clone()),
+            function::Function::Id => Function::Part(Projection::Token(Token::Id)),
+            function::Function::Label => Function::Part(Projection::Token(Token::Label)),
+            function::Function::Key => Function::Part(Projection::Token(Token::Key)),
+            function::Function::Value => Function::Part(Projection::Token(Token::Value)),
+            function::Function::Element => Function::Element,
+            function::Function::Select { names, by } => Function::Select(names.clone(), self.all_by(by)?),
+            function::Function::SelectNamed { key, pop, by } => {
                 let by = by.as_ref().map(|by| self.by(by)).transpose()?;
                 Function::SelectNamed(Box::new(Naming {
                     key: self.by(key)?,
@@ -390,24 +391,24 @@ impl<'a> Builder<'a> {
                     side_effects: self.plan.side_effects.clone(),
                 }))
             }
-            plan::Function::Path { part, by } => Function::Path(part.clone(), self.all_by(by)?),
-            plan::Function::Project { names, by } => Function::Project(names.clone(), self.all_by(by)?),
-            plan::Function::Sack => Function::Sack,
-            plan::Function::Loops(None) => Function::Loops(0),
-            plan::Function::Loops(Some(name)) => {
+            function::Function::Path { part, by } => Function::Path(part.clone(), self.all_by(by)?),
+            function::Function::Project { names, by } => Function::Project(names.clone(), self.all_by(by)?),
+            function::Function::Sack => Function::Sack,
+            function::Function::Loops(None) => Function::Loops(0),
+            function::Function::Loops(Some(name)) => {
                 let out = self.repeats.iter().rev().position(|repeat| repeat.as_ref() == Some(name));
                 Function::Loops(out.ok_or_else(|| {
                     Error::invalid(format!("loops('{name}') is in no repeat('{name}', ...)"))
                 })?)
             }
-            plan::Function::Local(reducer) => Function::Reduce(reducer.clone()),
-            plan::Function::Column { keys } => Function::Column(*keys),
-            plan::Function::LocalRange { skip, limit } => Function::Range(*skip, *limit),
-            plan::Function::LocalTail(count) => Function::Tail(*count),
-            plan::Function::LocalOrder(by) => Function::Order(self.sorted_by(by)?),
-            plan::Function::LocalDedup => Function::Dedup,
-            plan::Function::Scalar(scalar) => Function::Scalar(self.scalar(scalar)?),
-            plan::Function::ElementMap { shape, by } => {
+            function::Function::Local(reducer) => Function::Reduce(reducer.clone()),
+            function::Function::Column { keys } => Function::Column(*keys),
+            function::Function::LocalRange { skip, limit } => Function::Range(*skip, *limit),
+            function::Function::LocalTail(count) => Function::Tail(*count),
+            function::Function::LocalOrder(by) => Function::Order(self.sorted_by(by)?),
+            function::Function::LocalDedup => Function::Dedup,
+            function::Function::Scalar(scalar) => Function::Scalar(self.scalar(scalar)?),
+            function::Function::ElementMap { shape, by } => {
                 let visible = &shape.visible;
                 let visible = (!visible.operators.is_empty()).then(|| self.child(visible)).transpose()?;
                 Function::ElementMap(shape.clone(), self.all_by(by)?, visible)

@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
-use crate::plan::operator::Selected;
+use crate::plan::function::Selected;
 use crate::plan::scalar::Part;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;

@@ -3,8 +3,9 @@
 //! What it writes it needn't see. An edge is seen if it is in a partition, whatever its ends are in; the ends are seen if
 //! they are. Source: TinkerPop 3.8, `PartitionStrategy`.
 
+use crate::plan::function::Function;
 use crate::plan::merge::{Described, MergeMap, NewProperty};
-use crate::plan::operator::{By, Function, Name, Operator, Plan, Test, Traversal};
+use crate::plan::operator::{By, Name, Operator, Plan, Test, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
 use crate::strategy::subgraph::Subgraph;

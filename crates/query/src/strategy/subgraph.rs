@@ -13,10 +13,9 @@
 //! Source: TinkerPop 3.8, `SubgraphStrategy`. Differs: a property that isn't seen is hidden from `has()` too, and an edge
 //! in `out()` leaves no trace on the path.
 
+use crate::plan::function::{Function, Pop, Selected};
 use crate::plan::merge::Merged;
-use crate::plan::operator::{
-    By, EdgeEnd, ExpandTo, Function, Name, Operator, Pop, Selected, Test, Traversal,
-};
+use crate::plan::operator::{By, EdgeEnd, ExpandTo, Name, Operator, Test, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::value::types::ItemType;
 

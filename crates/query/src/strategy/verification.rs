@@ -1,6 +1,7 @@
 //! Verifications: plans that are refused, each with TinkerPop's text.
 
-use crate::plan::operator::{By, Expand, Function, Name, Operator, Plan, Scan, Test, Traversal};
+use crate::plan::function::Function;
+use crate::plan::operator::{By, Expand, Name, Operator, Plan, Scan, Test, Traversal};
 use crate::value::item::{Item, Token};
 
 /// Refuses a plan that writes.

@@ -7,7 +7,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::process;
 
-const COMMANDS: [&[&str]; 4] = [&["stats"], &["check"], &["checkpoint"], &["run", "wcc"]];
+const COMMANDS: [&[&str]; 5] =
+    [&["stats"], &["check"], &["checkpoint"], &["run", "wcc"], &["query", "g.V()"]];
 
 /// Every command on the database `name` fails with `code` and `words`.
 #[track_caller]

@@ -13,6 +13,7 @@ mod help;
 mod indexes;
 mod interrupts;
 mod output;
+mod queries;
 mod safety;
 mod settings;
 mod shell;

@@ -3,7 +3,8 @@
 use super::{Compiled, Compiler, wrong};
 use crate::gremlin::call::{self, Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Column, Direction, Operator as Operators, Scope, T, Token};
-use crate::plan::operator::{self as plan, By, Name, Operator, Traversal};
+use crate::plan::function;
+use crate::plan::operator::{By, Name, Operator, Traversal};
 use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
 use crate::step::chance::Chance;
 use crate::value::combine::Combine;
@@ -161,7 +162,7 @@ impl Compiler {
             ArgumentKind::Traversal(calls) => By::Child(self.traversal(calls)?),
             ArgumentKind::Token(Token::T(token)) => By::Token(token_of(*token)),
             ArgumentKind::Token(Token::Column(column)) => {
-                let function = plan::Function::Column { keys: *column == Column::Keys };
+                let function = function::Function::Column { keys: *column == Column::Keys };
                 By::Child(Traversal { operators: vec![Operator::Map(function)] })
             }
             ArgumentKind::Null => By::Itself,

@@ -4,7 +4,8 @@ use super::argument::{Texts, item, names, scoped, token_of, whole};
 use super::{Calls, Compiled, Compiler, as_traversal, wrong};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::Token;
-use crate::plan::operator::{Function, Operator, Pop, Selected, Test, Traversal};
+use crate::plan::function::{Function, Pop, Selected};
+use crate::plan::operator::{Operator, Test, Traversal};
 use crate::plan::predicate::{Comparison, Operand, Predicate};
 use crate::value::item::{self, Item};
 

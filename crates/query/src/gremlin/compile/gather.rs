@@ -3,7 +3,8 @@
 use super::argument::{combine, item, names, scoped};
 use super::{Calls, Compiled, Compiler, wrong};
 use crate::gremlin::call::Call;
-use crate::plan::operator::{By, Function, Group, GroupValue, Operator, Reducer};
+use crate::plan::function::Function;
+use crate::plan::operator::{By, Group, GroupValue, Operator, Reducer};
 
 impl Compiler {
     pub(super) fn gather(

@@ -4,7 +4,8 @@ use super::argument::{combine, item, name, names};
 use super::{Calls, Compiled, Compiler, as_traversal, wrong};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Column, Pop as PopToken, Token, WithOptions};
-use crate::plan::operator::{By, Function, MapShape, Operator, PathPart, Pop, Selected, Traversal};
+use crate::plan::function::{Function, MapShape, PathPart, Pop, Selected};
+use crate::plan::operator::{By, Operator, Traversal};
 
 impl Compiler {
     pub(super) fn map(

@@ -4,8 +4,9 @@ use super::argument::item;
 use super::{Calls, Compiled, Compiler, not_yet, wrong};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Cardinality, T, Token};
+use crate::plan::function::{Function, Pop, Selected};
 use crate::plan::merge::{self as plan, NewProperty};
-use crate::plan::operator::{By, Function, Operator, Pop, Scan, Selected, Traversal};
+use crate::plan::operator::{By, Operator, Scan, Traversal};
 use crate::step::write::{DEFAULT_LABEL, NO_META_PROPERTIES, NO_OWN_IDS};
 use crate::value::item::Item;
 

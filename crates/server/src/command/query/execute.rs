@@ -26,7 +26,7 @@ Examples:
   evergraph query social.eg \"g.V().has('Person', 'name', 'Ada').out('KNOWS')\"
   evergraph query social.eg 'g.V().has(\"born\", lt(year)).valueMap()' --bind year=1800
   evergraph query social.eg 'g.V().groupCount().by(label)' --json | jq .
-  evergraph query social.eg --explain \"g.V().has('Person', 'id', 1).out()\"
+  evergraph query social.eg --explain \"g.V().has('Person', 'id', '1').out()\"
   evergraph query social.eg --profile 'g.V().out().out().count()'
   evergraph query social.eg -f question.groovy --timeout 30s
   echo 'g.E().count()' | evergraph query social.eg -
@@ -47,7 +47,7 @@ Output:
     map           an object, whose keys are texts as lines show them; where two
                   would be the same, an array of [key, value]. T.id and the
                   other tokens are called so
-    vertex        {\"vertex\": 0, \"label\": \"Person\", \"key\": 1}
+    vertex        {\"vertex\": 0, \"label\": \"Person\", \"key\": \"1\"}
     edge          {\"edge\": \"0-0-1-0\", \"type\": \"KNOWS\", \"source\": a vertex,
                   \"target\": a vertex}
     property      {\"property\": \"name\", \"value\": \"Ada\"}

@@ -166,6 +166,7 @@ class Results(Handle):
             raise InvalidError(
                 "some of these results were fetched already: run the query again for a table of all"
             )
+        self._begun = True
         return self._native.to_arrow()
 
     def __repr__(self) -> str:

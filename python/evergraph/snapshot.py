@@ -254,8 +254,9 @@ class Snapshot(Algorithms, Lists, Handle):
 
         Examples
         --------
-        >>> print(snapshot.explain("g.V().has('Person', 'name', name).out('KNOWS')", name="Ada"))
-        TO BE SEEN
+        >>> steps = snapshot.explain("g.V().has('Person', 'name', name).out('KNOWS')", name="Ada")
+        >>> "Person.name" in steps  # the index
+        True
         """
         return self._native.explain(text, variables_of(bindings, variables))
 

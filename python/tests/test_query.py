@@ -358,6 +358,12 @@ def test_tables_have_a_column_a_key_or_one_of_results(circle: People) -> None:
     next(begun)
     with pytest.raises(eg.InvalidError, match="fetched already"):
         begun.to_arrow()
+    once = db.query(NAMES)
+    assert once.to_arrow().num_rows == 3
+    with pytest.raises(eg.InvalidError, match="fetched already"):
+        once.to_arrow()
+    with pytest.raises(eg.LimitError, match="the results would hold more than the query's 1,000 bytes of memory"):
+        db.query("g.V().repeat(__.both()).emit().times(6).values('name')", memory_limit=1_000).to_arrow()
     with pytest.raises(eg.InvalidError, match="a table can't hold a tree"):
         db.query("g.V().out().tree()").to_arrow()
     with pytest.raises(eg.InvalidError, match="null"):

@@ -15,12 +15,13 @@ use crate::handle::Held;
 use crate::item::{self, Names};
 use crate::snapshot::{Snapshot, Taken};
 use crate::work;
+use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
 use evergraph::gremlin::query::{Limits, Query};
 use evergraph::gremlin::results;
 use evergraph::query::gremlin::bindings::Bindings;
-use evergraph::{GraphView, Item, ReadByName};
+use evergraph::{Error, ErrorKind, GraphView, Item, ReadByName};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use self_cell::self_cell;
@@ -191,8 +192,8 @@ impl Fetching {
             Source::Made(items) => Ok(items.by_ref().take(most).collect()),
             Source::Ended | Source::Closed => return Ok(Vec::new()),
             Source::Streaming(streaming) => work::run_until(py, None, self.cancel.clone(), |_| {
-                streaming.with_dependent_mut(|_, running| {
-                    running.take(most).collect::<evergraph::Result<Vec<_>>>()
+                streaming.with_dependent_mut(|reading, running| {
+                    gathered(running.take(most), reading.asked.limits.memory_bytes)
                 })
             }),
         };
@@ -202,6 +203,28 @@ impl Fetching {
         }
         found
     }
+}
+
+/// All of `results`, if they hold at most `limit_bytes` together.
+fn gathered(
+    results: impl Iterator<Item = evergraph::Result<Item>>,
+    limit_bytes: u64,
+) -> evergraph::Result<Vec<Item>> {
+    let (mut all, mut held_bytes) = (Vec::new(), 0);
+    for item in results {
+        let item = item?;
+        held_bytes += (size_of::<Item>() + item.heap_bytes()) as u64;
+        if held_bytes > limit_bytes {
+            let limit = ByteSize(limit_bytes);
+            let text = format!(
+                "the results would hold more than the query's {limit} of memory: fetch them one by one, narrow the \
+                 query, or raise the limit"
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        all.push(item);
+    }
+    Ok(all)
 }
 
 #[pymethods]

@@ -71,6 +71,7 @@ impl Choice {
         let of = |label: &LabelId| format!("{}.{}", catalogue.label_name(*label), self.name);
         match &self.asked {
             Asked::Nothing => format!("nothing has a property {}", self.name),
+            Asked::Equal(_, all) if all.is_empty() => format!("nothing there has a property {}", self.name),
             Asked::Equal(_, all) => all.iter().map(|(label, _)| of(label)).collect::<Vec<_>>().join(", "),
             Asked::Range(_, all) => {
                 all.iter().map(|(label, _)| format!("{}, a range", of(label))).collect::<Vec<_>>().join(", ")

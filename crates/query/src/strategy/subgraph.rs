@@ -304,12 +304,10 @@ mod tests {
 
     #[test]
     fn tests_of_a_scan_stay_with_it() {
-        let text = "g.withStrategies(new SubgraphStrategy(vertices: __.out('a'))).V().has('k', 1).as('x')";
+        let text = "g.withStrategies(new SubgraphStrategy(vertices: __.out('a'))).V().has('k', 1).is(1)";
         let operators = plan(text);
-        let [Operator::Vertices(scan), Operator::Where { .. }, Operator::As(_)] = &*operators else {
-            panic!("{operators:?}")
-        };
-        assert_eq!(scan.tests.len(), 1);
+        let [Operator::Vertices(scan), Operator::Where { .. }] = &*operators else { panic!("{operators:?}") };
+        assert_eq!(scan.tests.len(), 2);
     }
 
     #[test]

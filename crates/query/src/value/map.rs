@@ -2,12 +2,13 @@
 
 use crate::value::item::Item;
 use hashbrown::HashTable;
+use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 /// Items by key, in the order they came. Two are equal if they hold the same entries, in any order.
 ///
 /// Keys are the same where grouping says so: the `i32` 1 and the `i64` 1 are two keys.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct ItemMap {
     entries: Vec<(Item, Item)>,
     /// Places in `entries` by the hash of the key; empty below [`LINEAR_MAX`] entries.
@@ -107,6 +108,13 @@ impl FromIterator<(Item, Item)> for ItemMap {
         let mut map = Self::new();
         entries.into_iter().for_each(|(key, value)| map.insert(key, value));
         map
+    }
+}
+
+/// The entries alone: how they are found differs from map to map, by chance.
+impl fmt::Debug for ItemMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.entries.iter().map(|(key, value)| (key, value))).finish()
     }
 }
 

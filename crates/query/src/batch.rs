@@ -203,6 +203,28 @@ impl Batch {
     }
 }
 
+/// Rows that are given a batch at a time.
+#[derive(Debug)]
+pub struct Portions {
+    all: Batch,
+    given: usize,
+}
+
+impl From<Batch> for Portions {
+    fn from(all: Batch) -> Self {
+        Self { all, given: 0 }
+    }
+}
+
+impl Portions {
+    /// The next rows, at most `rows_max`; `None` when all are given.
+    pub fn next(&mut self, rows_max: usize) -> Option<Batch> {
+        let end = self.all.len().min(self.given.saturating_add(rows_max));
+        let first = std::mem::replace(&mut self.given, end);
+        (first < end).then(|| self.all.slice(first, end))
+    }
+}
+
 /// There are more traversers than 64 bits count.
 pub fn too_many() -> Error {
     let text = "there are more traversers than 64 bits count: limit the repeat, or use dedup()";

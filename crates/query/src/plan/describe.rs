@@ -1,10 +1,10 @@
 //! Describing: what an operator does, in a line that reads like the traversal it came from.
 
 use crate::plan::function::{Function, Pop, Selected};
-use crate::plan::merge::{Merge, MergeMap, Merged, NewProperty};
+use crate::plan::merge::{Merged, NewProperty};
 use crate::plan::operator::{
-    Ask, By, Case, Chooser, EdgeEnd, Expand, ExpandTo, Group, GroupValue, Operator, Plan, Reducer, Scan,
-    Sorting, Test, Traversal,
+    Ask, By, Chooser, EdgeEnd, Expand, ExpandTo, Group, GroupValue, Operator, Plan, Reducer, Scan, Sorting,
+    Test,
 };
 use crate::plan::predicate::{Comparison, Operand, Predicate, TextTest};
 use crate::plan::scalar::Scalar;
@@ -14,9 +14,6 @@ use std::fmt::Display;
 
 /// Longer items are cut in a description.
 const ITEM_CHARS: usize = 40;
-
-/// A traversal within an operator, and what it is there for.
-pub type Part<'p> = (&'static str, &'p Traversal);
 
 impl Operator {
     /// What it does, in one line; what the traversals within it do isn't in it: see [`Operator::parts`].
@@ -123,152 +120,6 @@ impl Operator {
             Self::Match(matched) => {
                 format!("match() of {}", list(matched.answer.iter().map(|slot| names.slot(*slot))))
             }
-        }
-    }
-
-    /// The traversals within it, with what each is there for.
-    #[must_use]
-    pub fn parts(&self) -> Vec<Part<'_>> {
-        fn child(by: &By) -> Option<Part<'_>> {
-            match by {
-                By::Child(of) => Some(("by", of)),
-                By::OrNull(by) => child(by),
-                By::Itself | By::Item(_) | By::Key(_) | By::Token(_) | By::Slot(_) => None,
-            }
-        }
-        fn by<'p>(all: impl IntoIterator<Item = &'p By>) -> Vec<Part<'p>> {
-            all.into_iter().filter_map(child).collect()
-        }
-        fn written(all: &[NewProperty]) -> Vec<Part<'_>> {
-            by(all.iter().flat_map(|property| [&property.key, &property.value]))
-        }
-        match self {
-            Self::Where { of, .. }
-            | Self::Optional(of)
-            | Self::Local(of)
-            | Self::Parallel(of)
-            | Self::SideEffect(of)
-            | Self::Child { of, .. } => vec![("", of)],
-            Self::Any(all) | Self::Union(all) | Self::Coalesce(all) => {
-                all.iter().map(|of| ("", of)).collect()
-            }
-            Self::WhereBy { by: all, .. }
-            | Self::Dedup { by: all, .. }
-            | Self::SimplePath { by: all, .. }
-            | Self::Tree { by: all, .. } => by(all),
-            Self::Sample { by: weight, .. } => by(weight),
-            Self::Aggregate { by: of, .. } | Self::SetSack { by: of, .. } => by([of]),
-            Self::Expand(expand) => {
-                let all = [("edges", &expand.edges), ("vertices", &expand.vertices)];
-                all.into_iter().filter(|(_, of)| !of.operators.is_empty()).collect()
-            }
-            Self::Order(all) | Self::Top(all, _) => by(all.iter().map(|(by, _)| by)),
-            Self::Map(function) => match function {
-                Function::Select { by: all, .. }
-                | Function::Path { by: all, .. }
-                | Function::Project { by: all, .. } => by(all),
-                Function::ElementMap { shape, by: of } => {
-                    let mut all = by(of);
-                    if !shape.visible.operators.is_empty() {
-                        all.push(("visible", &shape.visible));
-                    }
-                    all
-                }
-                Function::SelectNamed { key, by: of, .. } => by([key].into_iter().chain(of)),
-                Function::LocalOrder(all) => by(all.iter().map(|(by, _)| by)),
-                Function::Scalar(scalar) => match scalar {
-                    Scalar::Concat(all) | Scalar::Format(_, all) | Scalar::Math { by: all, .. } => by(all),
-                    Scalar::List(_, _, of) | Scalar::DateDifference(of) => by([of]),
-                    Scalar::Each(_) | Scalar::Sample(_) => Vec::new(),
-                },
-                Function::Constant(_)
-                | Function::Id
-                | Function::Label
-                | Function::Key
-                | Function::Value
-                | Function::Element
-                | Function::Sack
-                | Function::Loops(_)
-                | Function::Local(_)
-                | Function::Column { .. }
-                | Function::LocalRange { .. }
-                | Function::LocalTail(_)
-                | Function::LocalDedup => Vec::new(),
-            },
-            Self::Group(Group { key, value, .. }) => {
-                let mut all = by([key]);
-                match value {
-                    GroupValue::List(of) => all.extend(by([of])),
-                    GroupValue::Traversal(of) => all.push(("each", of)),
-                    GroupValue::Count => {}
-                }
-                all
-            }
-            Self::Choose(choose) => {
-                let mut all = match &choose.on {
-                    Chooser::Exists(of) => vec![("if", of)],
-                    Chooser::By(of) => by([of]),
-                };
-                all.extend(choose.options.iter().map(|(_, of)| ("option", of)));
-                all.extend(choose.none.iter().map(|of| ("none", of)));
-                all.extend(choose.unproductive.iter().map(|of| ("unproductive", of)));
-                all
-            }
-            Self::Branch(branch) => {
-                let mut all = by([&branch.on]);
-                for (case, of) in &branch.options {
-                    if let Case::Gives(asked) = case {
-                        all.push(("if", asked));
-                    }
-                    all.push(("option", of));
-                }
-                all
-            }
-            Self::Match(matched) => {
-                let mut all = Vec::new();
-                matched.patterns.iter().for_each(|pattern| pattern.ways(&mut all));
-                all.into_iter().map(|of| ("pattern", of)).collect()
-            }
-            Self::Merge(merge) => {
-                let Merge { map, on_create, on_match, ends, .. } = &**merge;
-                let maps = [Some(map), on_create.as_ref(), on_match.as_ref()].into_iter().flatten();
-                by(maps.chain(ends.iter().flatten()).filter_map(|map| match map {
-                    MergeMap::Of(of) => Some(of),
-                    MergeMap::Literal(_) => None,
-                }))
-            }
-            Self::Repeat(repeat) => {
-                let mut all = vec![("", &repeat.body)];
-                for (asked, name) in [(&repeat.until, "until"), (&repeat.emit, "emit")] {
-                    if let Some((Ask::Exists(of), _)) = asked {
-                        all.push((name, of));
-                    }
-                }
-                all
-            }
-            Self::AddVertex { label, properties } => [by([label]), written(properties)].concat(),
-            Self::AddEdge { edge_type, from, to, properties } => {
-                [by([edge_type, from, to]), written(properties)].concat()
-            }
-            Self::SetProperties(properties) => written(properties),
-            Self::Vertices(_)
-            | Self::Edges(_)
-            | Self::Inject { .. }
-            | Self::Bulk
-            | Self::EdgeEnds(_)
-            | Self::Properties { .. }
-            | Self::Unfold
-            | Self::Filter(_)
-            | Self::As(_)
-            | Self::Range { .. }
-            | Self::Tail(_)
-            | Self::Coin(_)
-            | Self::Fail(_)
-            | Self::Reduce(_)
-            | Self::Cap(_)
-            | Self::Subgraph(_)
-            | Self::Barrier { .. }
-            | Self::Drop => Vec::new(),
         }
     }
 }

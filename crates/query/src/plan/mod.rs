@@ -8,6 +8,7 @@ pub mod function;
 mod liveness;
 pub mod merge;
 pub mod operator;
+pub mod parts;
 pub mod pattern;
 pub mod predicate;
 pub mod scalar;

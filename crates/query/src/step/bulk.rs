@@ -8,8 +8,8 @@
 //! So four hops with 185 thousand million walks cost as much as they reach vertices. A few vertices are kept in a hash
 //! table, many in an array with a place for every vertex. Source: query.md, section 7, rule 2; TinkerPop's bulks.
 
-use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
+use crate::batch::{Batch, Portions};
 use crate::execute::context::Context;
 use crate::execute::limits::Charge;
 use crate::execute::pipeline::Step;
@@ -195,7 +195,7 @@ impl Merger {
 pub struct Bulk {
     merger: Merger,
     /// What is left of the merged rows, to be given in batches.
-    merged: Option<(Batch, usize)>,
+    merged: Option<Portions>,
 }
 
 impl Step for Bulk {
@@ -208,15 +208,10 @@ impl Step for Bulk {
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if self.merged.is_none() {
-            self.merged = Some((self.merger.take(&mut cx.charge), 0));
+            self.merged = Some(self.merger.take(&mut cx.charge).into());
         }
-        let Some((all, given)) = &mut self.merged else { return Ok(None) };
-        let end = all.len().min(*given + cx.charge.batch_rows());
-        if *given == end {
-            return Ok(None);
-        }
-        let part = all.slice(std::mem::replace(given, end), end);
-        Ok(Some(part))
+        let rows_max = cx.charge.batch_rows();
+        Ok(self.merged.as_mut().and_then(|rows| rows.next(rows_max)))
     }
 
     fn reset(&mut self, _origins: u32) {

@@ -1,6 +1,6 @@
 //! `order()`: all rows of an origin, sorted.
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Portions};
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::plan::operator::Sorting;
@@ -23,7 +23,7 @@ pub struct Order {
     by: Vec<(Projection, Sorting)>,
     waiting: Vec<Batch>,
     /// What is left of the sorted rows, to be given in batches.
-    sorted: Option<(Batch, usize)>,
+    sorted: Option<Portions>,
     chance: Chance,
     /// As many rows as anybody wants.
     keep: usize,
@@ -123,15 +123,10 @@ impl Step for Order {
             if self.waiting.is_empty() {
                 return Ok(None);
             }
-            self.sorted = Some((self.sort(cx)?, 0));
+            self.sorted = Some(self.sort(cx)?.into());
         }
-        let Some((all, given)) = &mut self.sorted else { return Ok(None) };
-        let end = all.len().min(*given + cx.charge.batch_rows());
-        if *given == end {
-            return Ok(None);
-        }
-        let part = all.slice(std::mem::replace(given, end), end);
-        Ok(Some(part))
+        let rows_max = cx.charge.batch_rows();
+        Ok(self.sorted.as_mut().and_then(|rows| rows.next(rows_max)))
     }
 
     fn reset(&mut self, origins: u32) {

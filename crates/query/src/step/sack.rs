@@ -4,9 +4,9 @@
 //! alike but for their sacks, and only where an operator says what becomes of these: elsewhere rows with sacks that are to
 //! be merged stay apart, so that what comes out doesn't depend on what a plan merges for its own sake.
 
-use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::batch::path::PathId;
+use crate::batch::{Batch, Portions};
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::step::bound::ROW_BYTES;
@@ -61,7 +61,7 @@ pub struct Barrier {
     normalises: bool,
     waiting: Vec<Batch>,
     /// What is left of the rows, to be given in batches.
-    made: Option<(Batch, usize)>,
+    made: Option<Portions>,
 }
 
 impl Barrier {
@@ -94,15 +94,10 @@ impl Step for Barrier {
             if self.waiting.is_empty() {
                 return Ok(None);
             }
-            self.made = Some((self.make(cx)?, 0));
+            self.made = Some(self.make(cx)?.into());
         }
-        let Some((all, given)) = &mut self.made else { return Ok(None) };
-        let end = all.len().min(*given + cx.charge.batch_rows());
-        if *given == end {
-            return Ok(None);
-        }
-        let part = all.slice(std::mem::replace(given, end), end);
-        Ok(Some(part))
+        let rows_max = cx.charge.batch_rows();
+        Ok(self.made.as_mut().and_then(|rows| rows.next(rows_max)))
     }
 
     fn reset(&mut self, _origins: u32) {

@@ -39,8 +39,9 @@ def pages() -> Iterator[tuple[str, str]]:
     also = "Its [algorithms](algorithms.md) have a page of their own.\n"
     yield "reference/snapshot.md", f"# Snapshot\n\n{also}\n{snapshot}\n{_entries('CompactCsr', 'CsrPiece')}"
     yield "reference/algorithms.md", _algorithms()
+    yield "reference/results.md", _page("Results", "", "Results")
     values = _docstring("values")
-    yield "reference/values.md", _page("Values", values, "EdgeId", "Duration")
+    yield "reference/values.md", _page("Values", values, "EdgeId", "Duration", "Property", "Subgraph")
     errors = [name for name in _all("errors") if name in PUBLIC]
     yield "reference/errors.md", _page("Errors", _docstring("errors"), *errors)
     yield "reference/progress.md", _page("Progress", _docstring("progress"))
@@ -58,6 +59,7 @@ def _overview() -> str:
             ("Transaction", "transaction", "Writes, and reads that see them"),
             ("Snapshot", "snapshot", "Reads of one moment: items, tables, arrays, copies for other libraries"),
             ("Algorithms", "algorithms", "What a snapshot computes about the whole of a graph"),
+            ("Results", "results", "What queries in Gremlin give"),
             ("Values", "values", "What properties hold, and how edges are called"),
             ("Errors", "errors", "What can go wrong, by what to do about it"),
             ("Progress", "progress", "Bars, callbacks, and how to stop"),

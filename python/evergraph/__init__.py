@@ -13,6 +13,11 @@ Open a database, change it in transactions, and run algorithms on a snapshot whi
 >>> ranks.column_names
 ['vertex', 'score', 'name']
 
+Queries in Gremlin run on the database, in a transaction, or on a snapshot:
+
+>>> db.query("g.V().has('Person', 'name', name).out('KNOWS').values('name')", name="Ada").to_list()
+['Charles']
+
 ``help(evergraph.Database)``, ``Transaction`` and ``Snapshot`` describe the rest; ``evergraph.values`` says what
 properties can hold, ``evergraph.errors`` what can go wrong, ``evergraph.progress`` how long work is watched.
 """
@@ -37,9 +42,10 @@ from evergraph.errors import (
     TransactionClosed,
 )
 from evergraph.lists import CompactCsr, CsrPiece
+from evergraph.query import Results
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
-from evergraph.values import Duration, EdgeId
+from evergraph.values import Duration, EdgeId, Property, Subgraph
 
 __all__ = [
     "BusyError",
@@ -60,8 +66,11 @@ __all__ = [
     "IoError",
     "LimitError",
     "NotFoundError",
+    "Property",
+    "Results",
     "Snapshot",
     "SnapshotClosed",
+    "Subgraph",
     "Transaction",
     "TransactionClosed",
     "__version__",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -12,6 +12,7 @@ from evergraph.errors import InvalidError
 from evergraph.handle import Handle
 from evergraph.loading import Loading
 from evergraph.progress import Progress, shown
+from evergraph.query import Results, variables_of
 from evergraph.reader import of_edges
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
@@ -252,6 +253,56 @@ class Database(Loading, Handle):
         {'Person': 3}
         """
         return Snapshot(self._native.snapshot())
+
+    def query(
+        self,
+        text: str,
+        /,
+        *,
+        bindings: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        **variables: Any,
+    ) -> Results:
+        """Run a query in Gremlin.
+
+        One that only reads takes a snapshot, which its results hold until all are fetched, or they are closed or
+        collected. One that writes is run to its end in a transaction of its own and committed before this
+        returns; from the beginning when another was first.
+
+        Parameters
+        ----------
+        text, bindings, **variables
+            As of ``Snapshot.query``.
+        timeout, memory_limit
+            The same; attempts and the commit are within the time.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        InvalidError, LimitError
+            As of ``Snapshot.query``.
+        ConflictError
+            Only after many attempts.
+
+        Examples
+        --------
+        >>> db.query("g.V().has('Person', 'born', gt(year)).values('name')", year=1800).to_list()
+        ['Ada']
+        >>> grace = db.query("g.addV('Person').property('name', name)", name="Grace").one()
+        >>> db.snapshot().get(grace, "name")
+        'Grace'
+        >>> db.query("g.V().otu('KNOWS')")
+        Traceback (most recent call last):
+            ...
+        evergraph.errors.InvalidError: line 1, column 7: no step is called `otu`; did you mean `out`?
+          g.V().otu('KNOWS')
+                ^^^
+        """
+        return Results(self._native.query(text, variables_of(bindings, variables), timeout, memory_limit))
 
     def create_index(
         self,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evergraph.errors import InvalidError
+from evergraph.query import Results, variables_of
 from evergraph.values import Direction, EdgeId, Item, Value
 
 if TYPE_CHECKING:
@@ -235,3 +236,59 @@ class Reader:
         2
         """
         return self._native.degree(vertex, list(types), direction)
+
+    def query(
+        self,
+        text: str,
+        /,
+        *,
+        bindings: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        **variables: Any,
+    ) -> Results:
+        """Run a query in Gremlin.
+
+        On a snapshot, results are made while they are fetched, and end with the snapshot. In a transaction, the
+        query sees what was written there, may write, and is run to its end at once, so that a loop over its
+        results may write too; one that fails may have written a part of what it was to: roll back then.
+
+        Parameters
+        ----------
+        text : str
+            The query: ``"g.V()..."``.
+        bindings : mapping of str to value, optional
+            More variables, of any name.
+        timeout : float, optional
+            Seconds from its begin until its last result is fetched: 60 by default, ``math.inf`` for no limit.
+        memory_limit : int, optional
+            Bytes that it may hold at once beside the graph: a gibibyte by default.
+        **variables
+            The variables of the text and their values: what a property can be, ``None``, a vertex, an
+            ``EdgeId``, and lists, sets and dicts of them. One that the text doesn't have is no error.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        InvalidError
+            For a text that is no query, showing the place; for a query that writes, on a snapshot; for a value
+            that no variable can have, and for what a step can't do.
+        LimitError
+            When time or memory is over; also while results are fetched.
+
+        Examples
+        --------
+        >>> snapshot.query("g.V().has('Person', 'born', lt(year)).values('name')", year=1790).to_list()
+        ['Mary']
+        >>> snapshot.query("g.V(who).out('KNOWS').path()", who=ada).one() == [ada, charles]
+        True
+        >>> with db.begin() as tx:
+        ...     for person in tx.query("g.V().hasLabel('Person')"):
+        ...         tx.set(person, seen=True)
+        ...     tx.query("g.V().has('seen', true).count()").one()
+        3
+        """
+        return Results(self._native.query(text, variables_of(bindings, variables), timeout, memory_limit))

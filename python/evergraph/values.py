@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-__all__ = ["Direction", "Duration", "EdgeId", "Item", "Value"]
+__all__ = ["Direction", "Duration", "EdgeId", "Item", "Property", "Subgraph", "Value"]
 
 
 class EdgeId(NamedTuple):
@@ -94,6 +94,40 @@ Value: TypeAlias = (
 
 Item: TypeAlias = int | EdgeId
 """A vertex by its number, or an edge."""
+
+
+class Property(NamedTuple):
+    """A property as a query gives it: ``g.V().properties()``.
+
+    Attributes
+    ----------
+    item : int or EdgeId
+        The vertex or the edge that has it.
+    key : str
+        What it is called.
+    value
+        What it holds.
+    """
+
+    item: Item
+    key: str
+    value: Any
+
+
+class Subgraph(NamedTuple):
+    """A part of the graph as a query gives it: ``g.E().subgraph('x').cap('x')``.
+
+    Attributes
+    ----------
+    vertices : list of int
+        The ends of its edges, ascending.
+    edges : list of EdgeId
+        Its edges.
+    """
+
+    vertices: list[int]
+    edges: list[EdgeId]
+
 
 Direction: TypeAlias = Literal["out", "in", "both"]
 """From source to target, against it, or both ways."""

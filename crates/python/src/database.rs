@@ -4,7 +4,8 @@ use crate::bulk;
 use crate::error::{OrRaise, exception, invalid, raised};
 use crate::handle::{Held, Open, Setting};
 use crate::import;
-use crate::snapshot::Snapshot;
+use crate::query::{Asked, Results};
+use crate::snapshot::{Snapshot, Taken};
 use crate::transaction::Transaction;
 use crate::work::{self, fraction};
 use evergraph::graph::index::IndexState;
@@ -41,7 +42,11 @@ pub struct OpenSettings {
     memory_limit: Option<u64>,
 }
 
-fn seconds(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {
+/// `seconds` as a duration.
+///
+/// # Errors
+/// `InvalidError` below zero and beyond what there is, naming it.
+pub fn seconds(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {
     let duration = Duration::try_from_secs_f64(seconds);
     duration.map_err(|error| invalid(py, format!("{name}: {seconds} seconds: {error}")))
 }
@@ -235,6 +240,27 @@ impl Database {
     fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
         let open = self.open(py)?;
         Ok(py.detach(|| Snapshot::take(open)))
+    }
+
+    /// A query: on a snapshot that the results hold if it only reads, else in a transaction of its own, and committed.
+    fn query(
+        &self,
+        py: Python<'_>,
+        text: String,
+        variables: &Bound<'_, PyDict>,
+        timeout: Option<f64>,
+        memory_limit: Option<u64>,
+    ) -> PyResult<Results> {
+        let open = self.open(py)?;
+        let asked = Asked::new(text, variables, timeout, memory_limit, &open.database().store().catalogue())?;
+        let plan = asked.on(open.database().gremlin(&asked.text)).plan().or_raise(py)?;
+        if !plan.writes {
+            return Results::reading(py, py.detach(|| Taken::new(open)), asked, None);
+        }
+        let items = work::run(py, None, |watch| {
+            asked.on(open.database().gremlin(&asked.text)).cancel(&watch.cancel).items()
+        })?;
+        Ok(Results::made(items, open.database().store().catalogue()))
     }
 
     #[expect(clippy::too_many_arguments, reason = "what an index is, and who watches")]

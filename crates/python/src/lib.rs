@@ -7,11 +7,14 @@
 //! read                              one item at a time        tables, csr   in bulk
 //! bulk, arrow_in, arrow_out         tables in and out         import        files in
 //! algorithms                        all of them, by name
+//! query, argument, item             Gremlin: results, variables in, results out
 //! ```
 //!
-//! Nothing here is unsafe: Arrow's C interface is pyo3-arrow's business, NumPy's arrays are rust-numpy's.
+//! Nothing here is unsafe: Arrow's C interface is pyo3-arrow's business, NumPy's arrays are rust-numpy's, and what borrows
+//! from its neighbour is self_cell's.
 
 mod algorithms;
+mod argument;
 mod arrow_in;
 mod arrow_out;
 mod bulk;
@@ -20,7 +23,9 @@ mod database;
 mod error;
 mod handle;
 mod import;
+mod item;
 mod names;
+mod query;
 mod read;
 mod snapshot;
 mod tables;
@@ -38,6 +43,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<database::Database>()?;
     module.add_class::<transaction::Transaction>()?;
     module.add_class::<snapshot::Snapshot>()?;
+    module.add_class::<query::Results>()?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
     module.add_function(wrap_pyfunction!(database::check_files, module)?)?;
     let forked = [("after_in_child", wrap_pyfunction!(handle::forked, module)?)].into_py_dict(module.py())?;

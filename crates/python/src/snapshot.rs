@@ -6,11 +6,13 @@ use crate::csr::{CsrPiece, Lists};
 use crate::error::{OrRaise, exception};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
+use crate::query::{Asked, Results};
 use crate::read::{self, ItemName};
 use crate::tables;
 use crate::work;
 use evergraph::algorithms::control::Control;
 use evergraph::graph::topology::Projection;
+use evergraph::query::explain::Explanation;
 use evergraph::{Freeze, GraphView, ReadByName, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -18,10 +20,35 @@ use pyo3::types::PyDict;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A snapshot and the database that it keeps open.
-struct Taken {
+pub struct Taken {
     // First: it is dropped before the database may close.
     snapshot: evergraph::Snapshot,
     open: Arc<Open>,
+}
+
+impl Taken {
+    /// Takes one.
+    #[must_use]
+    pub fn new(open: Arc<Open>) -> Arc<Self> {
+        let snapshot = open.database().snapshot();
+        Arc::new(Self { snapshot, open })
+    }
+
+    /// The snapshot.
+    #[must_use]
+    pub fn snapshot(&self) -> &evergraph::Snapshot {
+        &self.snapshot
+    }
+
+    /// Lets go of this share; the last one may close the database, which may wait for the disk.
+    ///
+    /// # Errors
+    /// Those of [`Open::let_go`].
+    pub fn let_go(self: Arc<Self>) -> evergraph::Result<()> {
+        let Some(Self { snapshot, open }) = Arc::into_inner(self) else { return Ok(()) };
+        drop(snapshot);
+        Open::let_go(open)
+    }
 }
 
 /// A read-only view of one moment.
@@ -46,11 +73,14 @@ impl Snapshot {
     /// Takes one.
     #[must_use]
     pub fn take(open: Arc<Open>) -> Self {
-        let snapshot = open.database().snapshot();
-        Self { taken: Held::new(RwLock::new(Some(Arc::new(Taken { snapshot, open })))) }
+        Self { taken: Held::new(RwLock::new(Some(Taken::new(open)))) }
     }
 
-    fn share(&self, py: Python<'_>) -> PyResult<Arc<Taken>> {
+    /// A share of it.
+    ///
+    /// # Errors
+    /// `SnapshotClosed`.
+    pub fn share(&self, py: Python<'_>) -> PyResult<Arc<Taken>> {
         let taken = self.taken.get(py)?.read().unwrap_or_else(PoisonError::into_inner);
         taken
             .clone()
@@ -82,16 +112,8 @@ impl Snapshot {
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let taken = self.taken.get(py)?.write().unwrap_or_else(PoisonError::into_inner).take();
-        // Perhaps the last handle: closing may wait for the disk.
-        if let Some(Taken { snapshot, open }) = taken.and_then(Arc::into_inner) {
-            return py
-                .detach(|| {
-                    drop(snapshot);
-                    Open::let_go(open)
-                })
-                .or_raise(py);
-        }
-        Ok(())
+        let Some(taken) = taken else { return Ok(()) };
+        py.detach(|| taken.let_go()).or_raise(py)
     }
 
     /// Labels with counts, edge types with counts.
@@ -338,6 +360,29 @@ impl Snapshot {
             Ok((vertices, offsets, neighbors, piece.shared))
         });
         arrays.collect()
+    }
+
+    /// A query that only reads; its results end with this snapshot.
+    fn query(
+        slf: &Bound<'_, Self>,
+        text: String,
+        variables: &Bound<'_, PyDict>,
+        timeout: Option<f64>,
+        memory_limit: Option<u64>,
+    ) -> PyResult<Results> {
+        let py = slf.py();
+        let taken = slf.get().share(py)?;
+        let asked = Asked::new(text, variables, timeout, memory_limit, &taken.snapshot.catalogue())?;
+        Results::reading(py, taken, asked, Some(slf.clone().unbind()))
+    }
+
+    /// What a query would do, as a table for people.
+    fn explain(&self, py: Python<'_>, text: String, variables: &Bound<'_, PyDict>) -> PyResult<String> {
+        let taken = self.share(py)?;
+        let catalogue = taken.snapshot.catalogue();
+        let asked = Asked::new(text, variables, None, None, &catalogue)?;
+        let plan = asked.on(taken.snapshot.gremlin(&asked.text)).plan().or_raise(py)?;
+        Ok(Explanation::of(&plan, Some(&catalogue)).to_string())
     }
 
     fn algorithm<'py>(

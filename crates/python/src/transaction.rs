@@ -4,6 +4,7 @@ use crate::bulk;
 use crate::error::{OrRaise, exception, invalid};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, direction, edge_tuple, vertex};
+use crate::query::{Asked, Results};
 use crate::read::{self, Item, ItemName};
 use crate::value::{fitted, from_python};
 use crate::work;
@@ -346,6 +347,26 @@ impl Transaction {
     }
 
     /// The moment of the commit, and edges that got another discriminator: old, new.
+    /// A query, run to its end.
+    fn query(
+        &self,
+        py: Python<'_>,
+        text: String,
+        variables: &Bound<'_, PyDict>,
+        timeout: Option<f64>,
+        memory_limit: Option<u64>,
+    ) -> PyResult<Results> {
+        self.with(py, |transaction| {
+            let catalogue = transaction.by_id_ref().catalogue();
+            let asked = Asked::new(text, variables, timeout, memory_limit, &catalogue)?;
+            let items = work::run(py, None, |watch| {
+                asked.on(transaction.gremlin(&asked.text)).cancel(&watch.cancel).items()
+            })?;
+            // The query may have brought new names.
+            Ok(Results::made(items, transaction.by_id_ref().catalogue()))
+        })
+    }
+
     fn commit(&self, py: Python<'_>) -> PyResult<(u64, Vec<(EdgeTuple, EdgeTuple)>)> {
         self.slot(py, |slot| {
             let Begun { transaction, open } = slot.take().ok_or_else(|| ended(py))?;

@@ -65,9 +65,22 @@ pub fn run<T: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> Result<T> + Send,
 ) -> PyResult<T> {
+    run_until(py, progress, CancelFlag::default(), work)
+}
+
+/// The same with a flag of the caller's, for work that is done in several calls.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_until<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    cancel: CancelFlag,
+    work: impl FnOnce(&Watch) -> Result<T> + Send,
+) -> PyResult<T> {
     let progress = progress.map(|callable| callable.clone().unbind());
     let pool = pool(py)?;
-    let watch = Watch::default();
+    let watch = Watch { cancel, ..Watch::default() };
     let (done, stopped) = py.detach(|| {
         let (finished, waiting) = channel();
         let watch = &watch;

@@ -88,8 +88,8 @@ const PREFACE: &str = "\
 
 <!-- `make tinkerpop` writes this page: change tests/tinkerpop/src/report.rs instead. -->
 
-Programs in Rust (`db.gremlin(text)`: see the module `evergraph::gremlin`) and the command `evergraph query DB TEXT` ask in
-Gremlin; Python doesn't yet. This page says how much of it is there.
+Programs in Rust (`db.gremlin(text)`: see the module `evergraph::gremlin`) and Python (`db.query(text)`: see the guide) and the
+command `evergraph query DB TEXT` ask in Gremlin. This page says how much of it is there.
 
 Apache TinkerPop tests its own graphs with 2,061 scenarios in Gherkin, of which it can't run 11 itself. `make tinkerpop` runs
 them on Evergraph, from the jar gremlin-test RELEASE: each in an embedded database in memory, with batches of 1, 3 and 1,024

@@ -1,0 +1,265 @@
+//! Queries: Gremlin on a snapshot, in a transaction or on the database, and the results as they are fetched.
+//!
+//! ```text
+//! reads    begun, and then run for as many results as are asked for, on a share of the snapshot
+//! writes   run to its end at once: what it writes must not depend on who looks at the results
+//! ```
+//!
+//! In a transaction every query is run to its end, so that a loop over its results may write.
+
+use crate::argument;
+use crate::arrow_out::into_pyarrow;
+use crate::database::seconds;
+use crate::error::{OrRaise, exception};
+use crate::handle::Held;
+use crate::item::{self, Names};
+use crate::snapshot::{Snapshot, Taken};
+use crate::work;
+use evergraph::graph::byte_size::ByteSize;
+use evergraph::graph::cancel::CancelFlag;
+use evergraph::graph::catalogue::Catalogue;
+use evergraph::gremlin::query::{Limits, Query};
+use evergraph::gremlin::results;
+use evergraph::query::gremlin::bindings::Bindings;
+use evergraph::{Error, ErrorKind, GraphView, Item, ReadByName};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use self_cell::self_cell;
+use std::sync::{Arc, Mutex, TryLockError};
+use std::time::Duration;
+
+/// A query as Python asks it.
+pub struct Asked {
+    /// The text.
+    pub text: String,
+    bindings: Bindings,
+    limits: Limits,
+}
+
+impl Asked {
+    /// The query `text`; what is `None` is as it is by default.
+    ///
+    /// # Errors
+    /// `InvalidError` for what no variable can be, and for a time that there isn't.
+    pub fn new(
+        text: String,
+        variables: &Bound<'_, PyDict>,
+        timeout: Option<f64>,
+        memory_limit: Option<u64>,
+        catalogue: &Catalogue,
+    ) -> PyResult<Self> {
+        let mut limits = Limits::default();
+        if let Some(timeout) = timeout {
+            let endless = timeout == f64::INFINITY;
+            limits.timeout =
+                if endless { Duration::MAX } else { seconds(variables.py(), "timeout", timeout)? };
+        }
+        if let Some(bytes) = memory_limit {
+            limits.memory_bytes = bytes;
+        }
+        Ok(Self { text, bindings: argument::bindings(variables, catalogue)?, limits })
+    }
+
+    /// `query` with the variables and limits of this.
+    pub fn on<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
+        query.bindings(self.bindings.clone()).limits(self.limits)
+    }
+}
+
+/// A snapshot and a query on it.
+struct Reading {
+    taken: Arc<Taken>,
+    asked: Asked,
+}
+
+type Running<'q> = results::Results<'q>;
+
+self_cell!(
+    /// A query that runs, beside what it reads.
+    struct Streaming {
+        owner: Reading,
+        #[not_covariant]
+        dependent: Running,
+    }
+);
+
+/// Where results come from.
+enum Source {
+    /// A query that runs.
+    Streaming(Streaming),
+    /// One that was run.
+    Made(std::vec::IntoIter<Item>),
+    /// They were all fetched, or there was an error.
+    Ended,
+    /// Nobody wants more.
+    Closed,
+}
+
+/// What has results to give.
+struct Fetching {
+    source: Source,
+    /// The names of what is in them.
+    catalogue: Arc<Catalogue>,
+    cancel: CancelFlag,
+}
+
+/// The results of a query.
+///
+/// Concurrency: the lock is only tried, as that of a transaction.
+#[pyclass(frozen, module = "evergraph._native")]
+pub struct Results {
+    fetching: Held<Mutex<Fetching>>,
+    /// Whose snapshot they are read from, if it is somebody's: they end with it.
+    snapshot: Option<Py<Snapshot>>,
+}
+
+impl Results {
+    /// Begins a query on `taken`, which is the snapshot of Python's `snapshot`, if it is anybody's but the results'.
+    ///
+    /// # Errors
+    /// `InvalidError` or `LimitError` for the text, with its place, and for a query that writes.
+    pub fn reading(
+        py: Python<'_>,
+        taken: Arc<Taken>,
+        asked: Asked,
+        snapshot: Option<Py<Snapshot>>,
+    ) -> PyResult<Self> {
+        let cancel = CancelFlag::default();
+        let catalogue = taken.snapshot().catalogue();
+        let begun = py.detach(|| {
+            Streaming::try_new(Reading { taken, asked }, |reading| {
+                let query = reading.taken.snapshot().gremlin(&reading.asked.text);
+                reading.asked.on(query).cancel(&cancel).iter()
+            })
+        });
+        let source = Source::Streaming(begun.or_raise(py)?);
+        Ok(Self { fetching: Held::new(Mutex::new(Fetching { source, catalogue, cancel })), snapshot })
+    }
+
+    /// The results of a query that was run.
+    #[must_use]
+    pub fn made(items: Vec<Item>, catalogue: Arc<Catalogue>) -> Self {
+        let source = Source::Made(items.into_iter());
+        let fetching = Fetching { source, catalogue, cancel: CancelFlag::default() };
+        Self { fetching: Held::new(Mutex::new(fetching)), snapshot: None }
+    }
+
+    fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Fetching) -> PyResult<T>) -> PyResult<T> {
+        match self.fetching.get(py)?.try_lock() {
+            Ok(mut fetching) => work(&mut fetching),
+            Err(TryLockError::Poisoned(_)) => {
+                Err(exception(py, "ClosedError", "a bug ended these results: run the query again"))
+            }
+            Err(TryLockError::WouldBlock) => {
+                let text = "another thread is fetching these results: they belong to one thread at a time";
+                Err(exception(py, "BusyError", text))
+            }
+        }
+    }
+
+    /// Ends them if the snapshot that they are read from was closed.
+    fn check(&self, py: Python<'_>, fetching: &mut Fetching) -> PyResult<()> {
+        if matches!(fetching.source, Source::Closed) {
+            return Err(exception(py, "ClosedError", "these results were closed: run the query again"));
+        }
+        let Some(snapshot) = &self.snapshot else { return Ok(()) };
+        if !matches!(fetching.source, Source::Streaming(_)) {
+            return Ok(());
+        }
+        snapshot.get().share(py).map(drop).map_err(|_| {
+            // The share of the results may be the last one.
+            let _ = fetching.end(py, Source::Closed);
+            let text = "the snapshot that these results are read from was closed: fetch them before, as with to_list()";
+            exception(py, "SnapshotClosed", text)
+        })
+    }
+}
+
+impl Fetching {
+    /// Lets go of what the results were read from.
+    fn end(&mut self, py: Python<'_>, end: Source) -> PyResult<()> {
+        let before = std::mem::replace(&mut self.source, end);
+        py.detach(|| match before {
+            Source::Streaming(streaming) => streaming.into_owner().taken.let_go(),
+            _ => Ok(()),
+        })
+        .or_raise(py)
+    }
+
+    /// The next results, at most `most`; fewer are the last ones.
+    fn fetch(&mut self, py: Python<'_>, most: usize) -> PyResult<Vec<Item>> {
+        let found = match &mut self.source {
+            Source::Made(items) => Ok(items.by_ref().take(most).collect()),
+            Source::Ended | Source::Closed => return Ok(Vec::new()),
+            Source::Streaming(streaming) => work::run_until(py, None, self.cancel.clone(), |_| {
+                streaming.with_dependent_mut(|reading, running| {
+                    gathered(running.take(most), reading.asked.limits.memory_bytes)
+                })
+            }),
+        };
+        let ended = found.as_ref().map_or(true, |found| found.len() < most);
+        if ended {
+            self.end(py, Source::Ended)?;
+        }
+        found
+    }
+}
+
+/// All of `results`, if they hold at most `limit_bytes` together.
+fn gathered(
+    results: impl Iterator<Item = evergraph::Result<Item>>,
+    limit_bytes: u64,
+) -> evergraph::Result<Vec<Item>> {
+    let (mut all, mut held_bytes) = (Vec::new(), 0);
+    for item in results {
+        let item = item?;
+        held_bytes += (size_of::<Item>() + item.heap_bytes()) as u64;
+        if held_bytes > limit_bytes {
+            let limit = ByteSize(limit_bytes);
+            let text = format!(
+                "the results would hold more than the query's {limit} of memory: fetch them one by one, narrow the \
+                 query, or raise the limit"
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        all.push(item);
+    }
+    Ok(all)
+}
+
+#[pymethods]
+impl Results {
+    /// The next results, at most `most`; `None` after the last one.
+    fn fetch<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyList>>> {
+        self.with(py, |fetching| {
+            self.check(py, fetching)?;
+            let items = fetching.fetch(py, most)?;
+            if items.is_empty() {
+                return Ok(None);
+            }
+            let names = Names::new(py, &fetching.catalogue)?;
+            let objects = items.iter().map(|item| names.object(item)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, objects).map(Some)
+        })
+    }
+
+    /// All results as a table.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.with(py, |fetching| {
+            self.check(py, fetching)?;
+            let items = fetching.fetch(py, usize::MAX)?;
+            let catalogue = &fetching.catalogue;
+            let table = work::run(py, None, |_| item::table(&items, catalogue))?;
+            into_pyarrow(py, table)
+        })
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |fetching| fetching.end(py, Source::Closed))
+    }
+
+    #[getter]
+    fn is_open(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |fetching| Ok(!matches!(fetching.source, Source::Closed)))
+    }
+}

@@ -1,0 +1,184 @@
+"""Queries: Gremlin as text, with variables, on a database, in a transaction, or on a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from evergraph.errors import InvalidError, NotFoundError
+from evergraph.handle import Handle
+
+if TYPE_CHECKING:
+    from evergraph import _native
+
+__all__ = ["Results", "variables_of"]
+
+FIRST_ROWS = 64
+ROWS = 1024
+
+
+def chunks(native: _native.Results) -> Iterator[list[Any]]:
+    """Fetch a few, then a batch at a time."""
+    rows = native.fetch(FIRST_ROWS)
+    while rows is not None:
+        yield rows
+        rows = native.fetch(ROWS)
+
+
+class Results(Handle):
+    """The results of a query, in its order, to be fetched once.
+
+    ``query`` gives them: that of a ``Database``, a ``Transaction`` or a ``Snapshot``. They are an iterator. Those
+    that are read from a snapshot are made while they are fetched, some at a time.
+
+    ========================  ==============================================================================
+    result                    Python
+    ========================  ==============================================================================
+    null                      ``None``
+    value                     as of a property: see ``evergraph.values``
+    vertex, edge              its number, an ``int``; an ``EdgeId``: what all methods take
+    property                  ``Property``, with item, key and value
+    list, path                ``list``
+    set                       ``set``; a list in it is a ``tuple``, a set a ``frozenset``
+    map, tree                 ``dict``; a key is made hashable in the same way
+    entry of a map            ``tuple`` of key and value
+    ``subgraph('x')``         ``Subgraph``, with vertices and edges
+    ``T.id``, ``T.label``     ``"id"``, ``"label"``; ``"T.id"`` where the same map has a key ``"id"``
+    ========================  ==============================================================================
+
+    Python takes ``1``, ``1.0`` and ``True`` for one key, where Gremlin has three: the last counts.
+
+    Examples
+    --------
+    >>> for name in snapshot.query("g.V().hasLabel('Person').values('name')"):
+    ...     print(name)
+    Ada
+    Charles
+    Mary
+    """
+
+    __slots__ = ("__weakref__", "_begun", "_native", "_rows")
+
+    def __init__(self, native: _native.Results) -> None:
+        """Use ``query``."""
+        self._native = native
+        self._begun = False
+        self._rows = self._fetched()
+
+    def _fetched(self) -> Iterator[Any]:
+        self._begun = True
+        for rows in chunks(self._native):
+            yield from rows
+
+    def _next(self, most: int) -> list[Any]:
+        # No more is made than is asked for.
+        return list(islice(self._rows, most)) if self._begun else self._native.fetch(most) or []
+
+    def __iter__(self) -> Iterator[Any]:
+        """Go on with the next result."""
+        return self._rows
+
+    def __next__(self) -> Any:
+        """Fetch the next result."""
+        return next(self._rows)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether they weren't closed yet."""
+        return self._native.is_open
+
+    def close(self) -> None:
+        """Let go of the rest, and of the snapshot that it is read from. Does nothing if they are closed."""
+        self._native.close()
+        self._rows = self._fetched()
+
+    def to_list(self) -> list[Any]:
+        """All results, or those that weren't fetched yet.
+
+        Examples
+        --------
+        >>> snapshot.query("g.V().order().by('born').values('born')").to_list()
+        [1780, 1791, 1815]
+        """
+        return list(self._rows)
+
+    def one(self) -> Any:
+        """The only result. It closes them.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none.
+        InvalidError
+            If there are more.
+
+        Examples
+        --------
+        >>> snapshot.query("g.V().count()").one()
+        3
+        """
+        with self:
+            rows = self._next(2)
+        if not rows:
+            raise NotFoundError("one result was asked for, and there is none")
+        if len(rows) > 1:
+            raise InvalidError(
+                "one result was asked for, and there are more: end the query with limit(1), or use first()"
+            )
+        return rows[0]
+
+    def first(self, default: Any = None) -> Any:
+        """The next result, or `default` if there is none. It closes them: the rest isn't made.
+
+        Examples
+        --------
+        >>> snapshot.query("g.V().has('name', 'Ada').out('KNOWS')").first() == charles
+        True
+        """
+        with self:
+            rows = self._next(1)
+        return rows[0] if rows else default
+
+    def to_arrow(self) -> Any:
+        """All results as a table.
+
+        Returns
+        -------
+        pyarrow.Table
+            Of maps with names as keys a column a key, null where a map lacks it. Of anything else one column,
+            ``result``: values as in ``Snapshot.vertices``, vertices as uint64, edges as a struct of source,
+            target, type and discriminator, paths and lists as lists. In a list an edge is its id in Gremlin, a
+            text.
+
+        Raises
+        ------
+        InvalidError
+            If some were fetched already, and for what no table can hold: trees, entries of maps, nulls in lists.
+
+        Examples
+        --------
+        >>> text = "g.V().order().by('name').project('name', 'knows').by('name').by(out().count())"
+        >>> snapshot.query(text).to_arrow().to_pydict()
+        {'name': ['Ada', 'Charles', 'Mary'], 'knows': [1, 1, 1]}
+        """
+        if self._begun:
+            raise InvalidError(
+                "some of these results were fetched already: run the query again for a table of all"
+            )
+        self._begun = True
+        return self._native.to_arrow()
+
+    def __repr__(self) -> str:
+        """Say whether there may be more."""
+        return f"<evergraph.Results{'' if self.is_open else ', closed'}>"
+
+
+def variables_of(bindings: Mapping[str, Any] | None, variables: dict[str, Any]) -> dict[str, Any]:
+    """Put both together."""
+    if bindings is None:
+        return variables
+    twice = sorted(bindings.keys() & variables)
+    if twice:
+        raise InvalidError(f"variable `{twice[0]}` is given twice: by its name, and in bindings")
+    return {**bindings, **variables}

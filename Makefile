@@ -20,6 +20,7 @@
 #   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/server/tests/kills)
 #   FLAGS             of `make tinkerpop`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
+#   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N
 #   SECONDS, TARGET, INPUT, KEEP   of `make fuzz`: how long, which one, an input to replay, keep what was found
 #                                  (tools/fuzz)
 
@@ -61,7 +62,8 @@ NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-machine bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
-    python-package networkx-suite compare-python compare-package pyg wheel gremlin-test tinkerpop
+    python-package networkx-suite compare-python compare-package pyg wheel gremlin-test tinkerpop \
+    differential
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -101,6 +103,12 @@ gremlin-test:
 
 tinkerpop: toolchain gremlin-test ## Run TinkerPop's own scenarios, write docs/gremlin.md; FLAGS=--failed, --only=NAME, --accept
 	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --profile test -p evergraph-tinkerpop -- $(FLAGS)
+
+differential: toolchain python-package ## Random traversals here and on TinkerGraph; SECONDS=60, FLAGS=--seed 7; needs Java 17 and Maven
+	$(Q)mvn --batch-mode --quiet --file tests/differential/pom.xml "-Dbuilt=$(abspath $(BUILT))/oracle" compile
+	$(Q)$(PYTHON_PACKAGE) install "$(PACKAGE)"
+	$(Q)PYTHONSAFEPATH= "$(PACKAGE)/bin/python" tests/differential/differential.py "$(BUILT)/oracle" \
+	    --seconds $(or $(SECONDS),60) $(FLAGS)
 
 pyg: toolchain ## Test the Python package with PyTorch Geometric, in an environment of its own (some 5 GB, once)
 	$(Q)tools/make-python "$(PACKAGE_PYG)" python/requirements-pyg.txt

@@ -39,7 +39,8 @@ class Results(Handle):
     ``T.id``, ``T.label``     ``"id"``, ``"label"``; ``"T.id"`` where the same map has a key ``"id"``
     ========================  ==============================================================================
 
-    Python takes ``1``, ``1.0`` and ``True`` for one key, where Gremlin has three: the last counts.
+    Python takes ``1``, ``1.0`` and ``True`` for one key, where Gremlin has three: a map with two of them is an
+    error, that no entry be lost; ``unfold()`` gives them all.
 
     Examples
     --------

@@ -111,6 +111,14 @@ def test_what_is_in_a_set_or_a_key_is_hashable(circle: People) -> None:
     assert circle.db.query("g.inject(1).constant(x)", x=frozenset({(1, 2)})).one() == {(1, 2)}
 
 
+def test_keys_that_are_one_to_python_are_an_error_and_no_loss(circle: People) -> None:
+    text = "g.inject(1, 1L, 1.0d, 2).groupCount()"
+    with pytest.raises(eg.InvalidError, match="keys that are one to Python"):
+        circle.db.query(text).one()
+    assert circle.db.query(text + ".unfold()").to_list() == [(1, 1), (1, 1), (1.0, 1), (2, 1)]
+    assert circle.db.query("g.inject(1, 1L).asNumber(GType.LONG).groupCount()").one() == {1: 2}
+
+
 def test_a_text_that_writes_is_committed_once_and_gives_its_results(circle: People) -> None:
     made = circle.db.query("g.addV('Person').property('name', n)", n="Grace").one()
     assert circle.db.snapshot().properties(made) == {"name": "Grace"}

@@ -160,7 +160,10 @@ impl<'py, 'c> Names<'py, 'c> {
             }
             Item::List(items) => self.list(items.iter().map(below), hashable)?,
             Item::Path(path) => {
-                let items = self.list(path.items().map(below), hashable && self.maker.is_none())?;
+                // A path that somebody makes is hashable whatever is in it.
+                let hashable = hashable && self.maker.is_none();
+                let items = path.items().map(|item| self.item(item, hashable, depth + 1));
+                let items = self.list(items, hashable)?;
                 let Some(maker) = &self.maker else { return Ok(items) };
                 let labels = path.steps().iter().map(|(_, labels)| {
                     let labels = labels.iter().flat_map(|labels| labels.iter());
@@ -263,10 +266,16 @@ impl<'py, 'c> Names<'py, 'c> {
         if hashable {
             return Ok(PyTuple::new(self.py, entries.collect::<PyResult<Vec<_>>>()?)?.into_any());
         }
-        let made = PyDict::new(self.py);
+        let (made, mut count) = (PyDict::new(self.py), 0);
         for entry in entries {
             let (key, value) = entry?;
             made.set_item(key, value)?;
+            count += 1;
+        }
+        if made.len() < count {
+            let text = "a map has keys that are one to Python, such as the int 1, the long 1 and the double 1.0: \
+                        unfold() it into entries, or make its keys alike, as with asNumber(GType.LONG)";
+            return Err(exception(self.py, "InvalidError", text));
         }
         Ok(made.into_any())
     }

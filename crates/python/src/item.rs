@@ -29,6 +29,7 @@ use evergraph::graph::column::{Column, ColumnData};
 use evergraph::graph::value::ValueType;
 use evergraph::graph::value::collection::{List, Map, Set};
 use evergraph::query::step::element::edge_id_text;
+use evergraph::query::step::meta_property::owner_of;
 use evergraph::query::value::item::{Owner, Token};
 use evergraph::query::value::tree::Tree;
 use evergraph::{Direction, EdgeId, Error, Item, Result, Value};
@@ -130,9 +131,10 @@ impl<'py, 'c> Names<'py, 'c> {
             Item::Vertex(vertex) => vertex.0.into_pyobject(py)?.into_any(),
             Item::Edge(edge) => self.edge(*edge)?,
             Item::Property(property) => {
-                let owner = match property.owner {
+                let owner = match &property.owner {
                     Owner::Vertex(vertex) => vertex.0.into_pyobject(py)?.into_any(),
-                    Owner::Edge(edge) => self.edge(edge)?,
+                    Owner::Edge(edge) => self.edge(*edge)?,
+                    Owner::Property(_) => below(&owner_of(property))?,
                 };
                 let name = self.catalogue.key_name(property.key);
                 let value = self.value(&property.value, hashable, depth + 1)?;

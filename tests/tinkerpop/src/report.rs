@@ -112,7 +112,7 @@ from that cardinality, `any` from a collection that is one value. Properties of 
 ## Properties of properties
 
 Each value of a key of a vertex can have properties of its own (meta-properties), where the schema asks for them:
-`declare_meta_properties("Person", "name")` in a transaction, once, for new and old vertices. Then
+`declare_meta_properties(\"Person\", \"name\")` in a transaction, once, for new and old vertices. Then
 `property('name', 'Ada', 'since', 1815)` writes them with the value, and a property is an element among others:
 `properties('name').has('since', 1815)`, `.values('since')`, `.valueMap()`, `.property('since', 1816)`,
 `.properties('since').drop()`. Without that declaration writing one is an error that says so. They live and go with their value:

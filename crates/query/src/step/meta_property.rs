@@ -11,8 +11,8 @@
 //! A value and what is known of it are always written together, so that two transactions that change either one meet in a
 //! conflict. Whoever sets a value by other means than Gremlin leaves nothing known of it: storage sees to that.
 //!
-//! Properties have no ids. What a traverser met is found again by its value, by what was known of it, and by its place among
-//! equal values: two values that are alike in all can't be told apart.
+//! Properties have no ids. What a traverser met is found again by its value and its place among equal values, or where
+//! some of these have come or gone by what was known of it.
 
 use crate::execute::context::Context;
 use crate::plan::merge::Cardinality;
@@ -175,12 +175,16 @@ fn place(property: &Property, cx: &Context<'_>) -> Result<Option<Place>> {
     Ok(Some(Place { vertex, several, meta: catalogue.meta_key(label, property.key), label, all }))
 }
 
-/// Which of `all` is `property`: the surest match counts, since others may have come and gone since it was met.
+/// Which of `all` is `property`: the one at its place, as long as none that equals it came or went since it was met; else
+/// the surest match.
 fn position(all: &[Occurrence], property: &Property) -> Option<usize> {
-    let alike = || (0..all.len()).filter(|at| all[*at].value == property.value);
+    let equal = || (0..all.len()).filter(|at| all[*at].value == property.value);
+    let here = equal().nth(property.nth as usize);
+    if equal().count() == property.equals as usize {
+        return here;
+    }
     let same = |at: &usize| all[*at].known == property.known;
-    let here = alike().nth(property.nth as usize);
-    here.filter(same).or_else(|| alike().find(same)).or(here).or_else(|| alike().next_back())
+    here.filter(same).or_else(|| equal().find(same)).or(here).or_else(|| equal().next_back())
 }
 
 /// What is known of a property of a vertex: as it was met, or as it is now where the query may have changed it.
@@ -258,8 +262,9 @@ fn changed(
     let Place { vertex, several, meta, mut all, .. } = place;
     let Some(at) = position(&all, property) else { return Ok(None) };
     all[at].change(&[change])?;
-    let nth = all[..at].iter().filter(|other| other.value == property.value).count() as u32;
-    let now = Property { nth, known: all[at].known.clone(), ..property.clone() };
+    let count = |of: &[Occurrence]| of.iter().filter(|other| other.value == property.value).count() as u32;
+    let (nth, equals, known) = (count(&all[..at]), count(&all), all[at].known.clone());
+    let now = Property { nth, equals, known, ..property.clone() };
     Stored::of(all, several)?.write(vertex, property.key, meta, cx)?;
     Ok(Some(now))
 }
@@ -281,14 +286,19 @@ pub fn drop_value(property: &Property, cx: &mut Context<'_>) -> Result<()> {
 
 /// The properties that `all` values of a key of a vertex are, in their order.
 pub fn as_properties(owner: &Owner, key: KeyId, all: Vec<Occurrence>, found: &mut Vec<Property>) {
-    let mut seen: HashMap<&Value, u32> = HashMap::new();
-    let places = all.iter().map(|one| {
-        let seen = seen.entry(&one.value).or_default();
-        std::mem::replace(seen, *seen + 1)
-    });
-    let places: Vec<u32> = places.collect();
-    let property =
-        |(Occurrence { value, known }, nth)| Property { owner: owner.clone(), key, value, nth, known };
+    let mut places = vec![(0, 1); all.len()];
+    if all.len() > 1 {
+        let mut equal: HashMap<&Value, u32> = HashMap::new();
+        for (one, (nth, _)) in all.iter().zip(&mut places) {
+            let count = equal.entry(&one.value).or_default();
+            *nth = std::mem::replace(count, *count + 1);
+        }
+        all.iter().zip(&mut places).for_each(|(one, (_, equals))| *equals = equal[&one.value]);
+    }
+    let property = |(Occurrence { value, known }, (nth, equals))| {
+        let owner = owner.clone();
+        Property { owner, key, value, nth, equals, known }
+    };
     found.extend(all.into_iter().zip(places).map(property));
 }
 
@@ -317,7 +327,7 @@ mod tests {
 
     fn met(value: &str, nth: u32, since: i32) -> Property {
         let Occurrence { value, known } = one(value, since);
-        Property { owner: Owner::Vertex(VertexId(0)), key: KeyId(0), value, nth, known }
+        Property { owner: Owner::Vertex(VertexId(0)), key: KeyId(0), value, nth, equals: 9, known }
     }
 
     #[test]
@@ -363,6 +373,8 @@ mod tests {
         assert_eq!(at(&met("a", 0, 9)), Some(0), "something else is known of it now");
         assert_eq!(at(&met("a", 7, 9)), Some(2), "all that is left is the value");
         assert_eq!(at(&met("c", 0, 1)), None);
+        let changed = Property { equals: 2, ..met("a", 0, 3) };
+        assert_eq!(at(&changed), Some(0), "none came or went, and something else is known of it now");
     }
 
     #[test]
@@ -370,6 +382,7 @@ mod tests {
         let mut found = vec![met("a", 0, 0)];
         let all = vec![one("a", 1), one("b", 0), one("a", 2)];
         as_properties(&Owner::Vertex(VertexId(1)), KeyId(0), all, &mut found);
-        assert_eq!(found[1..].iter().map(|property| property.nth).collect::<Vec<_>>(), [0, 0, 1]);
+        let places = found[1..].iter().map(|property| (property.nth, property.equals));
+        assert_eq!(places.collect::<Vec<_>>(), [(0, 2), (0, 1), (1, 2)]);
     }
 }

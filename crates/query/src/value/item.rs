@@ -94,8 +94,10 @@ pub struct Property {
     pub key: KeyId,
     /// Its value.
     pub value: Value,
-    /// Of the equal values that a vertex has of the key, the how many-th it is, from 0.
+    /// Its place among equal values that a vertex has of the key, from 0.
     pub nth: u32,
+    /// How many equal values there were.
+    pub equals: u32,
     /// Of a vertex' property: what is known of it, as maps are stored.
     pub known: Map,
 }

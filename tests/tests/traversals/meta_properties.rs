@@ -83,7 +83,7 @@ fn nobody_sees_them_who_asks_for_the_properties_of_a_vertex() {
     let snapshot = db.snapshot();
     assert_eq!(snapshot.vertex_property_map(VertexId(0)).unwrap().len(), 1);
     let names: Vec<_> = snapshot.properties(VertexId(0)).unwrap().into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names.iter().map(AsRef::as_ref).collect::<Vec<_>>(), ["name"]);
+    assert_eq!(names, ["name"]);
     let catalogue = snapshot.catalogue();
     let label = catalogue.label("p").unwrap();
     let keys =

@@ -99,7 +99,7 @@ fn key_name(key: &Item, has: impl Fn(&str) -> bool) -> Option<String> {
 /// ```text
 /// vertex(number, label, properties)       properties is a list of pairs of key and value, or None
 /// edge(id, source, target, properties)    the ends as `vertex` made them
-/// property(of, key, value)                of a vertex or an edge as made by these
+/// property(of, key, value)                of a vertex, an edge or a property as made by these
 /// path(labels, items)                     a list of sets of names, and what was there
 /// ```
 pub struct Maker<'py, 'c> {

@@ -201,6 +201,10 @@ pub fn properties(column: &Column, keys: &[Arc<str>], cx: &Context<'_>) -> Resul
                 }
                 _ => None,
             };
+            if several.is_none() && known.is_none() {
+                found.push(Property::new(owner.clone(), key, value));
+                continue;
+            }
             let all = Kept { value: Some(value), known }.split(several);
             meta_property::as_properties(&owner, key, all, &mut found);
         }

@@ -181,6 +181,12 @@ impl Item {
 }
 
 impl Property {
+    /// A property that nothing is known of, with no equal beside it.
+    #[must_use]
+    pub fn new(owner: Owner, key: KeyId, value: Value) -> Self {
+        Self { owner, key, value, nth: 0, equals: 1, known: Map::default() }
+    }
+
     fn identity(&self) -> (Option<VertexId>, KeyId, &Value, u32) {
         let owner = match self.owner {
             Owner::Vertex(vertex) => Some(vertex),

@@ -321,6 +321,16 @@ class Transaction(Reader, Block):
         """
         self._native.declare_property(name, of_edges(of), key, value_type)
 
+    def declare_meta_properties(self, label: str, key: str) -> None:
+        """Declare that values of a vertex property have properties of their own, which Gremlin reads and writes.
+
+        Examples
+        --------
+        >>> with db.begin() as tx:
+        ...     tx.declare_meta_properties("Person", "name")
+        """
+        self._native.declare_meta_properties(label, key)
+
     def declare_simple(self, edge_type: str) -> None:
         """Declare a new edge type simple: at most one edge from a vertex to another."""
         self._native.declare_simple(edge_type)

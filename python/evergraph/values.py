@@ -101,15 +101,15 @@ class Property(NamedTuple):
 
     Attributes
     ----------
-    item : int or EdgeId
-        The vertex or the edge that has it.
+    item : int, EdgeId or Property
+        The vertex, the edge or the vertex' property that has it.
     key : str
         What it is called.
     value
         What it holds.
     """
 
-    item: Item
+    item: Item | Property
     key: str
     value: Any
 

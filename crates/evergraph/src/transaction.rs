@@ -83,6 +83,28 @@ impl Transaction {
         self.0.declare_newest_first(edge_type, key)
     }
 
+    /// Declares that values of `key` at vertices of `label` have properties of their own (meta-properties): who said so,
+    /// since when. Gremlin reads and writes them; a value that is set without Gremlin has none. For new and old vertices;
+    /// it is never taken back.
+    ///
+    /// ```
+    /// use evergraph::Database;
+    ///
+    /// let db = Database::in_memory()?;
+    /// db.transact(|tx| tx.declare_meta_properties("Person", "name"))?;
+    /// db.gremlin("g.addV('Person').property('name', 'Ada', 'since', 1815)").run()?;
+    /// let since: i32 = db.gremlin("g.V().properties('name').values('since')").one()?;
+    /// assert_eq!(since, 1815);
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `limit` beyond 65,535 keys.
+    pub fn declare_meta_properties(&mut self, label: &str, key: &str) -> Result<()> {
+        let (label, key) = (self.0.label(label)?, self.0.key(key)?);
+        self.0.declare_meta_properties(label, key)
+    }
+
     /// Adds a vertex.
     ///
     /// # Errors
@@ -101,7 +123,7 @@ impl Transaction {
         self.0.delete_vertex(vertex)
     }
 
-    /// Sets a property of a vertex.
+    /// Sets a property of a vertex; what was known of its value before ([`Transaction::declare_meta_properties`]) goes.
     ///
     /// # Errors
     /// `not_found` if the vertex isn't there, `invalid` for a value that doesn't fit.

@@ -57,6 +57,13 @@ pub enum SchemaChange {
         /// Its name.
         name: Arc<str>,
     },
+    /// The key that holds the meta-properties of another key. It has no name.
+    AddMetaKey {
+        /// Its number.
+        id: KeyId,
+        /// The key whose values have properties.
+        of: KeyId,
+    },
     /// The type of a property.
     DefineProperty {
         /// Whose property.
@@ -98,6 +105,10 @@ pub struct Catalogue {
     label_ids: HashMap<Arc<str>, LabelId>,
     edge_type_ids: HashMap<Arc<str>, TypeId>,
     key_ids: HashMap<Arc<str>, KeyId>,
+    /// By the key whose values have properties.
+    meta_keys: BTreeMap<KeyId, KeyId>,
+    /// The same by the key that holds these.
+    keys_of_meta: BTreeMap<KeyId, KeyId>,
     properties: BTreeMap<(Owner, KeyId), ValueType>,
     /// Whether each index is unique.
     indexes: BTreeMap<IndexId, bool>,
@@ -149,6 +160,9 @@ impl Catalogue {
     /// The name of a property key; its number in angle brackets if it has none here.
     #[must_use]
     pub fn key_name(&self, id: KeyId) -> Arc<str> {
+        if let Some(of) = self.keys_of_meta.get(&id) {
+            return format!("<properties of {}>", self.key_name(*of)).into();
+        }
         let name = self.keys.get(usize::from(id.0)).cloned().flatten();
         name.unwrap_or_else(|| format!("<key {}>", id.0).into())
     }
@@ -166,10 +180,32 @@ impl Catalogue {
         self.labels.get(usize::from(id.0)).is_some_and(Option::is_some)
     }
 
-    /// Whether a property key has this number.
+    /// Whether a property key has this number, with a name or as [`Catalogue::meta_key`].
     #[must_use]
     pub fn has_key(&self, id: KeyId) -> bool {
-        self.keys.get(usize::from(id.0)).is_some_and(Option::is_some)
+        has(&self.keys, id.0) || self.is_meta_key(id)
+    }
+
+    /// The key that holds the meta-properties of `key` at vertices of `label`, if the schema asks for them: a list of
+    /// maps from their keys to their values, one map for each value of `key` in the order in which they are stored; absent
+    /// where all would be empty. It has no name, and is among neither [`Catalogue::keys`] nor
+    /// [`Catalogue::properties_of`]; the keys within the maps have names here.
+    #[must_use]
+    pub fn meta_key(&self, label: LabelId, key: KeyId) -> Option<KeyId> {
+        let id = self.meta_key_of(key)?;
+        self.properties.contains_key(&(Owner::Label(label), id)).then_some(id)
+    }
+
+    /// The key that holds the meta-properties of `key`, at vertices of any label.
+    #[must_use]
+    pub fn meta_key_of(&self, key: KeyId) -> Option<KeyId> {
+        self.meta_keys.get(&key).copied()
+    }
+
+    /// Whether this key holds the meta-properties of another one.
+    #[must_use]
+    pub fn is_meta_key(&self, id: KeyId) -> bool {
+        self.keys_of_meta.contains_key(&id)
     }
 
     /// What is known of an edge type.
@@ -195,7 +231,7 @@ impl Catalogue {
         entries(&self.edge_types).map(|(id, definition)| (TypeId(id), definition))
     }
 
-    /// All property keys, by number.
+    /// All property keys that have names, by number.
     pub fn keys(&self) -> impl Iterator<Item = (KeyId, &Arc<str>)> {
         entries(&self.keys).map(|(id, name)| (KeyId(id), name))
     }
@@ -209,7 +245,8 @@ impl Catalogue {
     /// The properties of one owner, by key.
     pub fn properties_of(&self, owner: Owner) -> impl Iterator<Item = (KeyId, ValueType)> {
         let range = (owner, KeyId(0))..=(owner, KeyId(u16::MAX));
-        self.properties.range(range).map(|((_, key), value_type)| (*key, *value_type))
+        let all = self.properties.range(range).map(|((_, key), value_type)| (*key, *value_type));
+        all.filter(|(key, _)| !self.is_meta_key(*key))
     }
 
     /// All indexes, by identity.
@@ -311,7 +348,12 @@ impl Catalogue {
             },
             SchemaChange::AddKey { id, name } => match self.key(name) {
                 Some(known) if known != *id => Err(differs("property key", name)),
-                None if has(&self.keys, id.0) => Err(differs("property key", &self.key_name(*id))),
+                None if self.has_key(*id) => Err(differs("property key", &self.key_name(*id))),
+                known => Ok(known.is_none()),
+            },
+            SchemaChange::AddMetaKey { id, of } => match self.meta_key_of(*of) {
+                Some(known) if known != *id => Err(differs("property key", &self.key_name(known))),
+                None if self.has_key(*id) => Err(differs("property key", &self.key_name(*id))),
                 known => Ok(known.is_none()),
             },
             SchemaChange::DefineProperty { owner, key, value_type } => {
@@ -371,6 +413,10 @@ impl Catalogue {
                 *slot(&mut self.keys, id.0) = Some(name.clone());
                 self.key_ids.insert(name.clone(), *id);
             }
+            SchemaChange::AddMetaKey { id, of } => {
+                self.meta_keys.insert(*of, *id);
+                self.keys_of_meta.insert(*id, *of);
+            }
             SchemaChange::DefineProperty { owner, key, value_type } => {
                 self.properties.insert((*owner, *key), *value_type);
             }
@@ -399,6 +445,7 @@ impl Catalogue {
             simple: kind.simple,
         });
         let keys = self.keys().map(|(id, name)| SchemaChange::AddKey { id, name: name.clone() });
+        let meta_keys = self.meta_keys.iter().map(|(of, id)| SchemaChange::AddMetaKey { id: *id, of: *of });
         let properties = self.properties.iter().map(|((owner, key), value_type)| {
             SchemaChange::DefineProperty { owner: *owner, key: *key, value_type: *value_type }
         });
@@ -411,7 +458,8 @@ impl Catalogue {
             source: *source,
             target: *target,
         });
-        labels.chain(types).chain(keys).chain(properties).chain(indexes).chain(orders).chain(joins).collect()
+        let names = labels.chain(types).chain(keys).chain(meta_keys);
+        names.chain(properties).chain(indexes).chain(orders).chain(joins).collect()
     }
 }
 
@@ -428,6 +476,12 @@ mod tests {
             SchemaChange::AddLabel { id: LabelId(0), name: "Person".into() },
             SchemaChange::AddEdgeType { id: TypeId(2), name: "KNOWS".into(), simple: true },
             SchemaChange::AddKey { id: KeyId(1), name: "since".into() },
+            SchemaChange::AddMetaKey { id: KeyId(4), of: KeyId(1) },
+            SchemaChange::DefineProperty {
+                owner: Owner::Label(LabelId(0)),
+                key: KeyId(4),
+                value_type: ValueType::List,
+            },
             SchemaChange::DefineProperty {
                 owner: Owner::EdgeType(TypeId(2)),
                 key: KeyId(1),
@@ -472,6 +526,10 @@ mod tests {
             SchemaChange::AddLabel { id: LabelId(0), name: "City".into() },
             SchemaChange::AddEdgeType { id: TypeId(2), name: "LIKES".into(), simple: true },
             SchemaChange::AddKey { id: KeyId(1), name: "until".into() },
+            SchemaChange::AddKey { id: KeyId(4), name: "until".into() },
+            SchemaChange::AddMetaKey { id: KeyId(5), of: KeyId(1) },
+            SchemaChange::AddMetaKey { id: KeyId(1), of: KeyId(2) },
+            SchemaChange::AddMetaKey { id: KeyId(4), of: KeyId(2) },
         ] {
             assert!(catalogue.would_change(&second_name).unwrap_err().is_conflict(), "{second_name:?}");
         }
@@ -484,6 +542,20 @@ mod tests {
             error.is_conflict() && error.to_string().contains("on Person.since that is unique"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_key_of_meta_properties_is_there_and_has_no_name() {
+        let mut catalogue = Catalogue::default();
+        sample().iter().for_each(|change| catalogue.apply(change));
+        let (label, key, meta) = (LabelId(0), KeyId(1), KeyId(4));
+        assert_eq!(catalogue.meta_key(label, key), Some(meta));
+        assert_eq!(catalogue.meta_key(LabelId(1), key), None, "each label is asked for itself");
+        assert!(catalogue.has_key(meta) && catalogue.is_meta_key(meta) && !catalogue.is_meta_key(key));
+        assert_eq!(catalogue.keys().map(|(id, _)| id).collect::<Vec<_>>(), [key]);
+        assert_eq!(catalogue.properties_of(Owner::Label(label)).count(), 0);
+        assert_eq!(&*catalogue.key_name(meta), "<properties of since>");
+        assert_eq!(catalogue.key("<properties of since>"), None);
     }
 
     #[test]

@@ -23,6 +23,7 @@
 //!   22  add index              index unique:u8
 //!   23  drop index             index
 //!   24  order newest first     edge_type:u16 key:u16
+//!   25  add meta key           id:u16 of:u16
 //!
 //! edge        source:u32 edge_type:u16 target:u32 discriminator:varint
 //! index       owner:u8 (0 label, 1 edge type) id:u16 key:u16 kind:u8 (0 hash, 1 ordered)
@@ -112,6 +113,7 @@ mod code {
     pub const ADD_INDEX: u8 = 22;
     pub const DROP_INDEX: u8 = 23;
     pub const ORDER_NEWEST_FIRST: u8 = 24;
+    pub const ADD_META_KEY: u8 = 25;
 }
 
 /// In place of a value's type code: the property is removed.
@@ -181,7 +183,7 @@ impl Mutation {
             code::SET_EDGE => {
                 Self::SetEdgeProperties { edge: take_edge(reader)?, properties: take_properties(reader)? }
             }
-            code::ADD_LABEL..=code::ORDER_NEWEST_FIRST => Self::Schema(take_schema(found, reader)?),
+            code::ADD_LABEL..=code::ADD_META_KEY => Self::Schema(take_schema(found, reader)?),
             _ => return Err(start.error(format!("a kind of change expected, found {found}"))),
         })
     }
@@ -257,6 +259,7 @@ fn put_schema(out: &mut Vec<u8>, change: &SchemaChange) {
             head(code::ADD_KEY, &[id.0]);
             put_bytes(out, name.as_bytes());
         }
+        SchemaChange::AddMetaKey { id, of } => head(code::ADD_META_KEY, &[id.0, of.0]),
         SchemaChange::DefineProperty { owner, key, value_type } => {
             out.push(code::DEFINE_PROPERTY);
             put_property(out, *owner, *key);
@@ -290,6 +293,7 @@ fn take_schema(found: u8, reader: &mut Reader<'_>) -> Decoded<SchemaChange> {
             SchemaChange::AddEdgeType { id, name: reader.text()?.into(), simple }
         }
         code::ADD_KEY => SchemaChange::AddKey { id: KeyId(reader.u16()?), name: reader.text()?.into() },
+        code::ADD_META_KEY => SchemaChange::AddMetaKey { id: KeyId(reader.u16()?), of: KeyId(reader.u16()?) },
         code::DEFINE_PROPERTY => {
             let (owner, key) = take_property(reader)?;
             let found = reader.u8()?;
@@ -471,6 +475,7 @@ mod tests {
             (add(edge_type, IndexKind::Ordered, true), &[22, 1, 5, 0, 7, 0, 1, 1]),
             (SchemaChange::DropIndex(on(label, IndexKind::Hash)), &[23, 0, 5, 0, 7, 0, 0]),
             (SchemaChange::OrderNewestFirst { edge_type: TypeId(5), key: KeyId(0x0107) }, &[24, 5, 0, 7, 1]),
+            (SchemaChange::AddMetaKey { id: KeyId(0x0107), of: KeyId(5) }, &[25, 7, 1, 5, 0]),
         ] {
             bytes.clear();
             Mutation::Schema(change).encode(&mut bytes);

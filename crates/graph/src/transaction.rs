@@ -128,6 +128,14 @@ pub trait Transaction: GraphView {
     /// `invalid` if it has another type already.
     fn declare_vertex_property(&mut self, label: LabelId, key: KeyId, value_type: ValueType) -> Result<()>;
 
+    /// Declares that values of a vertex property have properties of their own (meta-properties), for Gremlin to read and
+    /// write. Vertices that are there already count. Declaring it again does nothing; it is never taken back. A value
+    /// that is set otherwise, by [`Transaction::set_vertex_property`], has none.
+    ///
+    /// # Errors
+    /// `limit` beyond 65,535 keys.
+    fn declare_meta_properties(&mut self, label: LabelId, key: KeyId) -> Result<()>;
+
     /// Declares the type of an edge property; otherwise it is learned from its first value.
     ///
     /// # Errors
@@ -155,7 +163,7 @@ pub trait Transaction: GraphView {
     /// `not_found` if it isn't there.
     fn delete_vertex(&mut self, vertex: VertexId) -> Result<()>;
 
-    /// Sets (`Some`) or removes (`None`) a property of a vertex.
+    /// Sets (`Some`) or removes (`None`) a property of a vertex, and removes its meta-properties.
     ///
     /// # Errors
     /// `not_found` if the vertex isn't there, `invalid` for a value of the wrong type or a unique

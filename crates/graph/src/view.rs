@@ -234,7 +234,8 @@ pub trait GraphView: Send + Sync {
     /// What reading may meet.
     fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()>;
 
-    /// All properties of one vertex, by key. Empty if it isn't there.
+    /// All properties of one vertex, by key, without meta-properties
+    /// ([`Catalogue::meta_key`]). Empty if it isn't there.
     ///
     /// # Errors
     /// What reading may meet.

@@ -8,6 +8,7 @@ use evergraph::query::value::item::Owner;
 use evergraph::query::value::tree::Tree;
 use evergraph::{EdgeId, Item, Result, Value, VertexId};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What is known of an element.
 #[derive(Debug, Default)]
@@ -92,9 +93,10 @@ impl Elements {
         match item {
             Item::Vertex(vertex) => self.vertex_found(*vertex),
             Item::Edge(edge) => self.edge_found(*edge),
-            Item::Property(property) => match property.owner {
-                Owner::Vertex(vertex) => self.vertex_found(vertex),
-                Owner::Edge(edge) => self.edge_found(edge),
+            Item::Property(property) => match &property.owner {
+                Owner::Vertex(vertex) => self.vertex_found(*vertex),
+                Owner::Edge(edge) => self.edge_found(*edge),
+                Owner::Property(of) => below(&Item::Property(Arc::clone(of))),
             },
             Item::List(items) => items.iter().for_each(below),
             Item::Set(items) => items.iter().for_each(below),

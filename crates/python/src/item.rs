@@ -30,6 +30,7 @@ use evergraph::graph::column::{Column, ColumnData};
 use evergraph::graph::value::ValueType;
 use evergraph::graph::value::collection::{List, Map, Set};
 use evergraph::query::step::element::edge_id_text;
+use evergraph::query::step::meta_property::owner_of;
 use evergraph::query::value::item::{Owner, Token};
 use evergraph::query::value::tree::Tree;
 use evergraph::{Direction, EdgeId, Error, Item, Result, Value, VertexId};
@@ -98,7 +99,7 @@ fn key_name(key: &Item, has: impl Fn(&str) -> bool) -> Option<String> {
 /// ```text
 /// vertex(number, label, properties)       properties is a list of pairs of key and value, or None
 /// edge(id, source, target, properties)    the ends as `vertex` made them
-/// property(of, key, value)                of a vertex or an edge as made by these
+/// property(of, key, value)                of a vertex, an edge or a property as made by these
 /// path(labels, items)                     a list of sets of names, and what was there
 /// ```
 pub struct Maker<'py, 'c> {
@@ -147,9 +148,11 @@ impl<'py, 'c> Names<'py, 'c> {
             Item::Vertex(vertex) => self.vertex(*vertex)?,
             Item::Edge(edge) => self.edge(*edge)?,
             Item::Property(property) => {
-                let owner = match property.owner {
-                    Owner::Vertex(vertex) => self.vertex(vertex)?,
-                    Owner::Edge(edge) => self.edge(edge)?,
+                let owner = match &property.owner {
+                    Owner::Vertex(vertex) => self.vertex(*vertex)?,
+                    Owner::Edge(edge) => self.edge(*edge)?,
+                    Owner::Property(_) => below(&owner_of(property))?,
+                };
                 };
                 let name = self.catalogue.key_name(property.key);
                 let value = self.value(&property.value, hashable, depth + 1)?;

@@ -229,6 +229,10 @@ impl Transaction {
         })
     }
 
+    fn declare_meta_properties(&self, py: Python<'_>, label: &str, key: &str) -> PyResult<()> {
+        self.with(py, |transaction| transaction.declare_meta_properties(label, key).or_raise(py))
+    }
+
     fn declare_simple(&self, py: Python<'_>, edge_type: &str) -> PyResult<()> {
         self.with(py, |transaction| transaction.by_id().declare_simple_type(edge_type).or_raise(py).map(drop))
     }

@@ -164,7 +164,7 @@ impl Strategy {
 mod tests {
     use super::*;
     use crate::plan::function::{Function, MapShape, PathPart, Pop};
-    use crate::plan::merge::{Merge, MergeMap, Merged};
+    use crate::plan::merge::{Merge, MergeMap, Merged, NewProperty};
     use crate::plan::operator::{
         Ask, Branch, By, Case, Choose, Chooser, Expand, ExpandTo, Group, GroupValue, Operator, Repeat,
         Sorting, Traversal,
@@ -203,7 +203,7 @@ mod tests {
         let by = || By::Child(of());
         let sorted = || vec![(by(), Sorting::Ascending)];
         let scalar = |scalar| Operator::Map(Function::Scalar(scalar));
-        let shape = MapShape { visible: of(), keys: Vec::new(), lists: true, id: false, label: false };
+        let shape = MapShape { visible: of(), keys: Vec::new(), lists: true, tokens: Vec::new() };
         let formula = Formula::read("_ + 1").unwrap();
         let group = |key, value| Operator::Group(Group { key, value, into: None });
         let some = Expand::new(Direction::Out, Some(Vec::new()), ExpandTo::Neighbors);
@@ -251,7 +251,10 @@ mod tests {
                 to: By::OrNull(Box::new(by())),
                 properties: vec![(by(), by()).into()],
             },
-            Operator::SetProperties(vec![(by(), by()).into()]),
+            Operator::SetProperties(vec![NewProperty {
+                properties: vec![(by(), by())],
+                ..(by(), by()).into()
+            }]),
             Operator::SetSack { how: Combine::Assign, by: by() },
             Operator::Branch(Branch {
                 on: by(),

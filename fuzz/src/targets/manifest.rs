@@ -31,6 +31,7 @@ fn seeds() -> Vec<Vec<u8>> {
         SchemaChange::AddLabel { id: LabelId(3), name: "Person".into() },
         SchemaChange::AddEdgeType { id: TypeId(1), name: "KNOWS".into(), simple: true },
         SchemaChange::AddKey { id: KeyId(0), name: "name".into() },
+        SchemaChange::AddMetaKey { id: KeyId(1), of: KeyId(0) },
         SchemaChange::DefineProperty { owner: index.owner, key: KeyId(0), value_type: ValueType::String },
         SchemaChange::AddIndex(IndexDefinition { id: index, unique: true }),
         SchemaChange::OrderNewestFirst { edge_type: TypeId(1), key: KeyId(0) },

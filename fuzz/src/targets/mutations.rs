@@ -34,6 +34,7 @@ fn seeds() -> Vec<Vec<u8>> {
         Mutation::Schema(SchemaChange::AddLabel { id: LabelId(1), name: "Person".into() }),
         Mutation::Schema(SchemaChange::AddEdgeType { id: TypeId(2), name: "KNOWS".into(), simple: true }),
         Mutation::Schema(SchemaChange::AddKey { id: KeyId(0), name: "name".into() }),
+        Mutation::Schema(SchemaChange::AddMetaKey { id: KeyId(1), of: KeyId(0) }),
         Mutation::Schema(SchemaChange::DefineProperty {
             owner: Owner::Label(LabelId(1)),
             key: KeyId(0),

@@ -9,6 +9,7 @@ mod edge_ids;
 mod face;
 mod hostile;
 mod merge;
+mod meta_properties;
 mod modern;
 mod patterns;
 mod rules;

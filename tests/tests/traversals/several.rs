@@ -90,11 +90,3 @@ fn lists_of_other_programs_are_several_values() {
     db.create_index(&evergraph::IndexOptions::on_label("p", "tags")).unwrap();
     assert_eq!(answers(&db, "g.V().has('p', 'tags', 'b').label()"), ["p"]);
 }
-
-#[test]
-fn properties_of_properties_are_refused() {
-    let db = made(&["g.addV('p').property('k', 1)"]);
-    for text in ["g.V().property('k', 1, 'since', 2010)", "g.V().properties('k').property('since', 2010)"] {
-        assert!(refused(&db, text).contains("a property of a property"), "{text}");
-    }
-}

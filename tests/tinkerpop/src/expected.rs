@@ -70,7 +70,7 @@ impl Known {
             }
             (Notation::VertexProperty { vertex, key, value }, Item::Property(found)) => {
                 let owner = self.element(&Notation::Vertex(vertex.clone())).and_then(|item| item.as_vertex());
-                owner.map(Owner::Vertex) == Some(found.owner)
+                owner.map(Owner::Vertex).as_ref() == Some(&found.owner)
                     && *self.catalogue.key_name(found.key) == **key
                     && self.is(value, &Item::Value(found.value.clone()))
             }

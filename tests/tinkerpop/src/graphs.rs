@@ -1,17 +1,22 @@
 //! Graphs: TinkerPop's graphs as databases in memory.
 //!
 //! A key of which a vertex has several values is of type list for all of its label, as an import makes of them:
-//! Gremlin gives each element as a property. Meta-properties are left out. Ids are Evergraph's own.
+//! Gremlin gives each element as a property. Where a file's properties have properties, the schema asks for them. Ids are
+//! Evergraph's own.
 
 use crate::jar;
 use crate::names::Names;
-use evergraph::graph::value::collection::List;
-use evergraph::{Database, Error, Value, VertexId};
+use evergraph::graph::transaction::Transaction as _;
+use evergraph::graph::value::collection::{List, Map};
+use evergraph::{Database, Error, GraphView, Transaction, Value, VertexId};
 use evergraph_formats::element::{Edge, Vertex, VertexProperty};
 use evergraph_formats::graphson::stream::{StreamOptions, VertexStream};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+
+/// Why what was read from a file can lie within a list or a map.
+const NOT_DEEP: &str = "values of a file are less deep than may be";
 
 /// A graph that scenarios begin with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -117,7 +122,7 @@ impl Graphs {
                     [only] if !several.contains(&(label, key)) => only.value.clone(),
                     several => {
                         let values = several.iter().map(|property| property.value.clone()).collect();
-                        Value::List(List::new(values).expect("values of a file are less deep than may be"))
+                        Value::List(List::new(values).expect(NOT_DEEP))
                     }
                 };
                 let properties: Vec<(&str, Value)> = vertex
@@ -125,7 +130,11 @@ impl Graphs {
                     .iter()
                     .map(|(key, values)| (key.as_str(), value(key, values)))
                     .collect();
-                ids.insert(&vertex.id, transaction.add_vertex(label, &properties)?);
+                let id = transaction.add_vertex(label, &properties)?;
+                ids.insert(&vertex.id, id);
+                for (key, values) in &vertex.properties {
+                    set_meta_properties(transaction, (id, label), key, values)?;
+                }
             }
             for edge in self.vertices[&given].iter().flat_map(|(_, edges)| edges) {
                 let properties: Vec<(&str, Value)> =
@@ -137,6 +146,32 @@ impl Graphs {
         let names = Arc::new(Names::of(&database.snapshot())?);
         Ok(Loaded { database, names })
     }
+}
+
+/// Writes the meta-properties of the values that a vertex has of a key, if there are any.
+fn set_meta_properties(
+    transaction: &mut Transaction,
+    (vertex, label): (VertexId, &str),
+    key: &str,
+    values: &[VertexProperty],
+) -> Result<(), Error> {
+    if values.iter().all(|value| value.properties.is_empty()) {
+        return Ok(());
+    }
+    transaction.declare_meta_properties(label, key)?;
+    let writer = transaction.by_id();
+    let mut all = Vec::with_capacity(values.len());
+    for value in values {
+        let mut entries = Vec::with_capacity(value.properties.len());
+        for (key, value) in &value.properties {
+            writer.key(key)?;
+            entries.push((Value::from(key.as_str()), value.clone()));
+        }
+        all.push(Value::Map(Map::new(entries).expect(NOT_DEEP)));
+    }
+    let (label, key) = (writer.label(label)?, writer.key(key)?);
+    let meta = writer.catalogue().meta_key(label, key).expect("it was declared");
+    writer.set_vertex_property(vertex, meta, Some(Value::List(List::new(all).expect(NOT_DEEP))))
 }
 
 fn label_of(vertex: &Vertex) -> &str {

@@ -97,9 +97,9 @@ rows, which must make no difference. A scenario that passed once may never fail 
 sees to it.
 
 What differs from TinkerPop's runner: ids are Evergraph's own, so that scenarios which choose ids fail; an element as a
-parameter is its id; several values of one key of a vertex become one list when a graph is loaded, and meta-properties are left
-out; where a scenario takes it that vertices may have several names (`@MultiProperties`), a schema says so for animals and for
-vertices without a label of their own.
+parameter is its id; several values of one key of a vertex become one list when a graph is loaded. Where a scenario takes it that
+vertices may have several names (`@MultiProperties`) or properties may have properties (`@MetaProperties`), a schema says so
+for the labels that such scenarios add.
 
 ## Several values of a key
 
@@ -107,8 +107,18 @@ The type of a property says how many values of its key a vertex has. Of type `li
 own: `values('k')` gives all, `has('k', v)` asks for any, `property(list, 'k', v)` adds one, and `property('k', v)` joins
 them as the type says; with a collection and no cardinality it replaces them all. Of any other type there is one value, and a
 list within a property of type `any` is that one value. A property without a type gets one by its first write: `list` or `set`
-from that cardinality, `any` from a collection that is one value. Properties of edges have one value, properties of
-properties aren't there.
+from that cardinality, `any` from a collection that is one value. Properties of edges have one value.
+
+## Properties of properties
+
+Each value of a key of a vertex can have properties of its own (meta-properties), where the schema asks for them:
+`declare_meta_properties(\"Person\", \"name\")` in a transaction, once, for new and old vertices. Then
+`property('name', 'Ada', 'since', 1815)` writes them with the value, and a property is an element among others:
+`properties('name').has('since', 1815)`, `.values('since')`, `.valueMap()`, `.property('since', 1816)`,
+`.properties('since').drop()`. Without that declaration writing one is an error that says so. They live and go with their value:
+whoever sets or removes it leaves nothing known of it, by other means than Gremlin too; and of two transactions that
+change a value or what is known of it at once, one meets a conflict. Edges' properties have none, and they have none themselves.
+Indexes don't know them, and exports leave them out. A null is no value here either: it takes one away.
 
 ## Merging at the same time
 

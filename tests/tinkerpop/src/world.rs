@@ -82,6 +82,18 @@ fn declare_names(database: &Database) -> Result<(), Error> {
     })
 }
 
+/// Says that names, places and weights of people and of vertices without a label of their own have properties.
+fn declare_meta_properties(database: &Database) -> Result<(), Error> {
+    database.transact(|transaction| {
+        for label in ["person", "vertex"] {
+            for key in ["name", "location", "friendWeight"] {
+                transaction.declare_meta_properties(label, key)?;
+            }
+        }
+        Ok(())
+    })
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -101,6 +113,8 @@ struct World<'g> {
     initializers: Vec<&'g str>,
     /// Whether the scenario takes it that a vertex of the empty graph may have several names.
     several_names: bool,
+    /// Whether it takes it that properties have properties.
+    meta_properties: bool,
     /// Names and notations.
     parameters: Vec<(String, Notation)>,
     side_effects: Vec<(String, Notation)>,
@@ -120,6 +134,7 @@ impl<'g> World<'g> {
             given: Given::Empty,
             initializers: Vec::new(),
             several_names: false,
+            meta_properties: false,
             parameters: Vec::new(),
             side_effects: Vec::new(),
             traversal: None,
@@ -130,7 +145,8 @@ impl<'g> World<'g> {
     }
 
     fn run(mut self, scenario: &'g Scenario) -> Result<(), End> {
-        self.several_names = scenario.tags.iter().any(|tag| tag == "MultiProperties");
+        let has_tag = |wanted: &str| scenario.tags.iter().any(|tag| tag == wanted);
+        (self.several_names, self.meta_properties) = (has_tag("MultiProperties"), has_tag("MetaProperties"));
         let mut is_checked = false;
         for step in &scenario.steps {
             is_checked |= self.step(step)?;
@@ -173,6 +189,9 @@ impl<'g> World<'g> {
             self.is_own = true;
             if self.several_names && matches!(self.given, Given::Empty) {
                 declare_names(&loaded.database).map_err(|error| End::of(&error))?;
+            }
+            if self.meta_properties && matches!(self.given, Given::Empty) {
+                declare_meta_properties(&loaded.database).map_err(|error| End::of(&error))?;
             }
             for initializer in &self.initializers {
                 let bindings = self.bindings_so_far(&known);

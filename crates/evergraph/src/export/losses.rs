@@ -113,6 +113,15 @@ fn property_types(survey: &Survey, scope: &ExportScope, losses: &mut Vec<String>
             });
         }
     }
+    for label in survey.labels.iter().filter(|label| scope.has_label(label.label)) {
+        for (key, name) in catalogue.keys().filter(|(key, _)| catalogue.meta_key(label.label, *key).is_some())
+        {
+            if label.facts.contains_key(&key) {
+                let label = catalogue.label_name(label.label);
+                losses.push(format!("properties of the values of `{name}` of `{label}`, if they have any"));
+            }
+        }
+    }
 }
 
 fn of_edge_lists(survey: &Survey, options: &ExportOptions, losses: &mut Vec<String>) {

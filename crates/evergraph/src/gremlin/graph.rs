@@ -219,11 +219,11 @@ fn after_commit(item: &Item, renamed: &HashMap<EdgeId, EdgeId>) -> Item {
     let pair = |(key, value): &(Item, Item)| (after_commit(key, renamed), after_commit(value, renamed));
     match item {
         Item::Edge(edge) => Item::Edge(name(edge)),
-        Item::Property(property) => match property.owner {
+        Item::Property(property) => match &property.owner {
             Owner::Edge(edge) => {
-                Item::Property(Arc::new(Property { owner: Owner::Edge(name(&edge)), ..(**property).clone() }))
+                Item::Property(Arc::new(Property { owner: Owner::Edge(name(edge)), ..(**property).clone() }))
             }
-            Owner::Vertex(_) => item.clone(),
+            Owner::Vertex(_) | Owner::Property(_) => item.clone(),
         },
         Item::List(items) => Item::List(all(items).into()),
         Item::Set(items) => Item::Set(all(items).into()),

@@ -17,6 +17,8 @@ fn what_is_not_carried_is_told() {
         let (person, age, unused) = (tx.label("Person")?, tx.key("age")?, tx.key("unused")?);
         tx.declare_vertex_property(person, age, ValueType::Any)?;
         tx.declare_vertex_property(person, unused, ValueType::String)?;
+        tx.declare_meta_properties(person, age)?;
+        tx.declare_meta_properties(person, unused)?;
         let knows = tx.declare_simple_type("KNOWS")?;
         let since = tx.key("since")?;
         tx.declare_edge_property(knows, since, ValueType::I64)?;
@@ -46,6 +48,7 @@ fn what_is_not_carried_is_told() {
             "the edge type `LIKES`: no edges of it are among what is written",
             "that `age` of `Person` may be any: all of its values are int",
             "the property `unused` of `Person`: it has no values",
+            "properties of the values of `age` of `Person`, if they have any",
         ]
     );
     let told = told.into_inner();

@@ -222,8 +222,12 @@ impl Names<'_> {
     }
 
     fn written(&self, all: &[NewProperty]) -> String {
-        let each =
-            |property: &NewProperty| format!("{}: {}", self.by(&property.key), self.by(&property.value));
+        let pair = |key: &By, value: &By| format!("{}: {}", self.by(key), self.by(value));
+        let each = |property: &NewProperty| {
+            let own = property.properties.iter().map(|(key, value)| pair(key, value));
+            let own = if property.properties.is_empty() { String::new() } else { format!(" {}", list(own)) };
+            pair(&property.key, &property.value) + &own
+        };
         if all.is_empty() { String::new() } else { format!(" {}", list(all.iter().map(each))) }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::plan::operator::{By, Name, Reducer, Sorting, Traversal};
 use crate::plan::scalar::Scalar;
-use crate::value::item::Item;
+use crate::value::item::{Item, Token};
 
 /// What makes one item of an item, or none.
 #[derive(Clone, PartialEq, Debug)]
@@ -128,8 +128,6 @@ pub struct MapShape {
     pub keys: Vec<Name>,
     /// Whether each value is in a list of its own.
     pub lists: bool,
-    /// Whether the id is in it.
-    pub id: bool,
-    /// Whether the label is in it.
-    pub label: bool,
+    /// The parts of the element that are in it, if it has them.
+    pub tokens: Vec<Token>,
 }

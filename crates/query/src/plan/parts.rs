@@ -1,7 +1,7 @@
 //! Parts: what is within an operator, to be read; [`visit`](super::visit) changes it.
 
 use crate::plan::function::Function;
-use crate::plan::merge::{Merge, MergeMap};
+use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{Ask, By, Case, Chooser, Group, GroupValue, Operator, Traversal};
 use crate::plan::scalar::Scalar;
 
@@ -40,16 +40,14 @@ impl Operator {
                 asked.collect()
             }
             Self::AddVertex { label, properties } => {
-                let written = properties.iter().flat_map(|property| [&property.key, &property.value]);
+                let written = properties.iter().flat_map(NewProperty::asks);
                 [label].into_iter().chain(written).collect()
             }
             Self::AddEdge { edge_type, from, to, properties } => {
-                let written = properties.iter().flat_map(|property| [&property.key, &property.value]);
+                let written = properties.iter().flat_map(NewProperty::asks);
                 [edge_type, from, to].into_iter().chain(written).collect()
             }
-            Self::SetProperties(properties) => {
-                properties.iter().flat_map(|property| [&property.key, &property.value]).collect()
-            }
+            Self::SetProperties(properties) => properties.iter().flat_map(NewProperty::asks).collect(),
             Self::Vertices(_)
             | Self::Edges(_)
             | Self::Inject { .. }

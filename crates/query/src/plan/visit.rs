@@ -246,6 +246,10 @@ fn visit_properties(properties: &mut [NewProperty], visitor: &mut impl FnMut(&mu
     for property in properties {
         property.key.visit(visitor);
         property.value.visit(visitor);
+        for (key, value) in &mut property.properties {
+            key.visit(visitor);
+            value.visit(visitor);
+        }
     }
 }
 

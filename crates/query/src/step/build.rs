@@ -249,10 +249,13 @@ impl<'a> Builder<'a> {
     }
 
     fn properties(&mut self, all: &[NewProperty]) -> Result<write::NewProperties> {
-        let one = |property: &NewProperty| {
-            Ok((self.by(&property.key)?, self.by(&property.value)?, property.cardinality))
+        let mut one = |property: &NewProperty| {
+            let own = property.properties.iter().map(|(key, value)| Ok((self.by(key)?, self.by(value)?)));
+            let properties = own.collect::<Result<_>>()?;
+            let (key, value) = (self.by(&property.key)?, self.by(&property.value)?);
+            Ok(write::NewProperty { key, value, cardinality: property.cardinality, properties })
         };
-        Ok(write::NewProperties::new(all.iter().map(one).collect::<Result<_>>()?))
+        Ok(write::NewProperties(all.iter().map(&mut one).collect::<Result<_>>()?))
     }
 
     fn merge(&mut self, of: &Merge) -> Result<merge::Merge> {

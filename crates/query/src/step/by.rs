@@ -69,7 +69,10 @@ impl Projection {
 }
 
 /// A part of each element.
-fn tokens(column: &Column, token: Token, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
+///
+/// # Errors
+/// What reading may meet.
+pub fn tokens(column: &Column, token: Token, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
     if token == Token::Label {
         return element::labels(column, cx);
     }

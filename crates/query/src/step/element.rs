@@ -3,13 +3,13 @@
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
 use crate::execute::context::Context;
+use crate::step::meta_property::{self, Stored as Kept};
 use crate::step::property::{each, may_be_several, several};
 use crate::value::item::{Item, Owner, Property};
 use evergraph_graph::column::Column as Stored;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::value::{Value, ValueType};
-use evergraph_graph::view::GraphView;
 use std::sync::Arc;
 
 /// The id of an edge as users see it: its source, type, target and discriminator, `"17-0-4-0"`.
@@ -100,7 +100,7 @@ pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>,
         if let (Item::Vertex(_), Some(_)) = (&item, id) {
             let (_, values) = self::values(&Column::of_items(vec![item]), key, cx)?;
             found.extend(values.items());
-        } else if let Some(value) = value(&item, key, id, cx.view())? {
+        } else if let Some(value) = value(&item, key, id, cx)? {
             found.push(value);
         }
         rows.resize(found.len(), row);
@@ -140,10 +140,14 @@ fn declared(vertices: &[VertexId], key: KeyId, cx: &Context<'_>) -> Result<Value
 }
 
 /// The property `key` of one item that is no vertex, whose number is `id` if any element has it.
-fn value(item: &Item, key: &str, id: Option<KeyId>, view: &dyn GraphView) -> Result<Option<Item>> {
+fn value(item: &Item, key: &str, id: Option<KeyId>, cx: &Context<'_>) -> Result<Option<Item>> {
     let mut stored = Stored::new(ValueType::Any);
     match (item, id) {
-        (Item::Edge(edge), Some(id)) => view.edge_properties(&[*edge], id, &mut stored)?,
+        (Item::Edge(edge), Some(id)) => cx.view().edge_properties(&[*edge], id, &mut stored)?,
+        (Item::Property(of), Some(_)) => {
+            let known = meta_property::known(of, cx)?;
+            return Ok(known.get(&Value::from(key)).map(|value| Item::Value(value.clone())));
+        }
         (Item::Map(map), _) => return Ok(map.get_text(key).cloned()),
         (Item::Value(Value::Map(map)), _) => {
             return Ok(map.get(&Value::from(key)).map(|value| Item::Value(value.clone())));
@@ -154,7 +158,7 @@ fn value(item: &Item, key: &str, id: Option<KeyId>, view: &dyn GraphView) -> Res
 }
 
 /// The properties of each element of `column` with these `keys`, or all, by row; each element's by key, those of one key side by
-/// side.
+/// side. Of a property, what it has itself.
 ///
 /// # Errors
 /// What reading may meet.
@@ -166,6 +170,10 @@ pub fn properties(column: &Column, keys: &[Arc<str>], cx: &Context<'_>) -> Resul
         let (owner, all) = match item {
             Item::Vertex(vertex) => (Owner::Vertex(vertex), cx.view().vertex_property_map(vertex)?),
             Item::Edge(edge) => (Owner::Edge(edge), cx.view().edge_property_map(edge)?),
+            Item::Property(of) => {
+                let all = meta_property::properties_of(&of, cx)?;
+                (Owner::Property(of), all)
+            }
             _ => continue,
         };
         // In the order of the keys that were named, else of their names: never of numbers that a reload changes.
@@ -181,13 +189,24 @@ pub fn properties(column: &Column, keys: &[Arc<str>], cx: &Context<'_>) -> Resul
                 cx.view().labels(&[vertex], &mut label)?;
                 label.first().copied().flatten()
             }
-            Owner::Edge(_) => None,
+            Owner::Edge(_) | Owner::Property(_) => None,
         };
         for (key, value) in all {
-            match label.and_then(|label| several(&catalogue, label, key)) {
-                Some(_) => found.extend(each(value).into_iter().map(|value| Property { owner, key, value })),
-                None => found.push(Property { owner, key, value }),
+            let several = label.and_then(|label| several(&catalogue, label, key));
+            let known = match (&owner, label.and_then(|label| catalogue.meta_key(label, key))) {
+                (Owner::Vertex(vertex), Some(meta)) => {
+                    let mut known = Stored::new(ValueType::List);
+                    cx.view().vertex_properties(&[*vertex], meta, &mut known)?;
+                    known.get(0)
+                }
+                _ => None,
+            };
+            if several.is_none() && known.is_none() {
+                found.push(Property::new(owner.clone(), key, value));
+                continue;
             }
+            let all = Kept { value: Some(value), known }.split(several);
+            meta_property::as_properties(&owner, key, all, &mut found);
         }
         rows.resize(found.len(), row);
     }

@@ -8,12 +8,13 @@ use crate::execute::pipeline::Step;
 use crate::plan::function::{MapShape, PathPart, Pop, Selected};
 use crate::plan::operator::{Name, Reducer, Sorting};
 use crate::step::barrier::Accumulator;
-use crate::step::by::Projection;
+use crate::step::by::{Projection, tokens};
 use crate::step::element;
+use crate::step::meta_property::owner_of;
 use crate::step::sack;
 use crate::step::scalar::Scalar;
 use crate::step::side_effect;
-use crate::value::item::{Item, Owner, Token};
+use crate::value::item::{Item, Token};
 use crate::value::map::ItemMap;
 use crate::value::relation;
 use evergraph_graph::error::{Error, Result};
@@ -95,15 +96,7 @@ impl Function {
                 let loops = cx.loops.iter().rev().nth(*out).copied().unwrap_or(0);
                 Ok(vec![Some(Item::from(loops as i32)); batch.len()])
             }
-            Self::Element => each(&mut |item| {
-                Ok(match item {
-                    Item::Property(property) => Some(match property.owner {
-                        Owner::Vertex(vertex) => Item::Vertex(vertex),
-                        Owner::Edge(edge) => Item::Edge(edge),
-                    }),
-                    _ => None,
-                })
-            }),
+            Self::Element => each(&mut |item| Ok(item.as_property().map(owner_of))),
             Self::Reduce(reducer) => each(&mut |item| reduce(item, reducer)),
             Self::Column(keys) => each(&mut |item| column(&item, *keys).map(Some)),
             Self::Range(skip, limit) => {
@@ -451,13 +444,14 @@ fn element_map(
 ) -> Result<Item> {
     let mut map = ItemMap::new();
     let alone = Column::of_items(vec![item.clone()]);
-    if let Some(id) = element::id(item).filter(|_| shape.id) {
-        map.insert(Item::Token(Token::Id), id);
-    }
-    if shape.label
-        && let Some(label) = element::labels(&alone, cx)?.pop().flatten()
-    {
-        map.insert(Item::Token(Token::Label), label);
+    for token in &shape.tokens {
+        // A property has a key and a value where other elements have a label.
+        let is_property = matches!(item, Item::Property(_));
+        if !(is_property && *token == Token::Label)
+            && let Some(part) = tokens(&alone, *token, cx)?.pop().flatten()
+        {
+            map.insert(Item::Token(*token), part);
+        }
     }
     if let (Item::Edge(edge), false) = (item, shape.lists) {
         for (direction, vertex) in [(Direction::In, edge.target), (Direction::Out, edge.source)] {

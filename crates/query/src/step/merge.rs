@@ -211,7 +211,7 @@ fn description(given: Option<Item>, kind: Merged, role: Role) -> Result<Descript
 fn written(property: Described, cx: &mut Context<'_>) -> Result<Written> {
     let Described { key, value, cardinality } = property;
     let key = cx.writer()?.key(&key)?;
-    Ok(Written { key, value, cardinality })
+    Ok(Written { key, value, cardinality, properties: Vec::new() })
 }
 
 /// What must hold of an element that a map describes, but for its id and ends.

@@ -15,6 +15,7 @@ pub mod group;
 pub mod look_up;
 pub mod map;
 pub mod merge;
+pub mod meta_property;
 pub mod options;
 pub mod order;
 pub mod parallel;

@@ -10,9 +10,12 @@
 //! a list, `property('k', [1, 2])` gives it type `any`, so that the list stays the one value that it was written as. A
 //! value that comes without a cardinality joins others as the schema says; a collection that comes so to a property of
 //! type list or set is all its values. Edges have one value of each key.
+//!
+//! What is known of a value ([`meta_property`](crate::step::meta_property)) comes and goes with it.
 
 use crate::execute::context::Context;
 use crate::plan::merge::Cardinality;
+use crate::step::meta_property::{Change, Occurrence, Stored, not_declared};
 use crate::value::item::Item;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
@@ -29,6 +32,8 @@ pub struct Written {
     pub value: Item,
     /// How it joins others; as the schema says if nothing is said.
     pub cardinality: Option<Cardinality>,
+    /// What is known of the value.
+    pub properties: Vec<Change>,
 }
 
 /// Whether the vertices of a label may have several values of a key, and how these are kept.
@@ -57,7 +62,7 @@ pub fn each(stored: Value) -> Vec<Value> {
     }
 }
 
-fn too_deep(error: TooDeepError) -> Error {
+pub(super) fn too_deep(error: TooDeepError) -> Error {
     Error::invalid(error.to_string())
 }
 
@@ -90,15 +95,23 @@ pub fn of_new_vertex(
     written: Vec<Written>,
     cx: &mut Context<'_>,
 ) -> Result<Vec<(KeyId, Value)>> {
-    let mut all: Vec<(KeyId, Value)> = Vec::with_capacity(written.len());
-    for Written { key, value, cardinality } in written {
+    let mut all: Vec<(KeyId, Stored)> = Vec::with_capacity(written.len());
+    for written in written {
+        let key = written.key;
         let at = all.iter().position(|(other, _)| *other == key);
-        let before = at.map(|at| all.remove(at).1);
-        if let Some(value) = joined(label, key, before, value, cardinality, cx)? {
-            all.insert(at.unwrap_or(all.len()), (key, value));
+        let before = at.map(|at| std::mem::take(&mut all[at].1)).unwrap_or_default();
+        let after = joined(label, before, written, cx)?;
+        match at {
+            Some(at) => all[at].1 = after,
+            None => all.push((key, after)),
         }
     }
-    Ok(all)
+    let catalogue = cx.catalogue();
+    let both = all.into_iter().flat_map(|(key, stored)| {
+        let known = catalogue.meta_key(label, key).zip(stored.known);
+        [stored.value.map(|value| (key, value)), known].into_iter().flatten()
+    });
+    Ok(both.collect())
 }
 
 /// The properties of a new edge: of two with one key the later counts.
@@ -108,7 +121,8 @@ pub fn of_new_vertex(
 pub fn of_new_edge(written: Vec<Written>, cx: &Context<'_>) -> Result<Vec<(KeyId, Value)>> {
     let mut all: Vec<(KeyId, Value)> = Vec::with_capacity(written.len());
     for written in written {
-        only_one(&written, cx)?;
+        only_one(&written, "an edge", cx)?;
+        no_properties(&written)?;
         all.retain(|(other, _)| *other != written.key);
         if !matches!(written.value, Item::Null) {
             all.push((written.key, stored(written.value)?));
@@ -122,21 +136,20 @@ pub fn of_new_edge(written: Vec<Written>, cx: &Context<'_>) -> Result<Vec<(KeyId
 /// # Errors
 /// `invalid` for what is no value, and where the schema says that there is one value; what writing may meet.
 pub fn set_of_vertex(vertex: VertexId, written: Written, cx: &mut Context<'_>) -> Result<()> {
-    let Written { key, value, cardinality } = written;
     let mut label = Vec::new();
     cx.view().labels(&[vertex], &mut label)?;
-    let value = match label.first().copied().flatten() {
-        Some(label) => {
-            let before = match several(&cx.catalogue(), label, key) {
-                Some(_) => value_of(vertex, key, cx)?,
-                None => None,
-            };
-            joined(label, key, before, value, cardinality, cx)?
-        }
+    let key = written.key;
+    let Some(label) = label.first().copied().flatten() else {
         // Nobody is there: writing says so.
-        None => None,
+        return cx.writer()?.set_vertex_property(vertex, key, None);
     };
-    cx.writer()?.set_vertex_property(vertex, key, value)
+    let before = match several(&cx.catalogue(), label, key) {
+        Some(_) => Stored::read(vertex, label, key, cx)?,
+        None => Stored::default(),
+    };
+    let after = joined(label, before, written, cx)?;
+    let meta = cx.catalogue().meta_key(label, key);
+    after.write(vertex, key, meta, cx)
 }
 
 /// Sets a property of an edge.
@@ -144,7 +157,8 @@ pub fn set_of_vertex(vertex: VertexId, written: Written, cx: &mut Context<'_>) -
 /// # Errors
 /// `invalid` for what is no value, and for a list or a set of values; what writing may meet.
 pub fn set_of_edge(edge: EdgeId, written: Written, cx: &mut Context<'_>) -> Result<()> {
-    only_one(&written, cx)?;
+    only_one(&written, "an edge", cx)?;
+    no_properties(&written)?;
     let value = match written.value {
         Item::Null => None,
         value => Some(stored(value)?),
@@ -152,56 +166,38 @@ pub fn set_of_edge(edge: EdgeId, written: Written, cx: &mut Context<'_>) -> Resu
     cx.writer()?.set_edge_property(edge, written.key, value)
 }
 
-/// Takes one value of a key away from a vertex; others of that key stay.
-///
-/// # Errors
-/// What writing may meet.
-pub fn drop_of_vertex(vertex: VertexId, key: KeyId, value: &Value, cx: &mut Context<'_>) -> Result<()> {
-    let mut label = Vec::new();
-    cx.view().labels(&[vertex], &mut label)?;
-    let several = label.first().copied().flatten().and_then(|label| several(&cx.catalogue(), label, key));
-    let mut left = match several {
-        Some(_) => value_of(vertex, key, cx)?.map(each).unwrap_or_default(),
-        None => Vec::new(),
-    };
-    if let Some(at) = left.iter().position(|other| other == value) {
-        left.remove(at);
-    }
-    let left = match several {
-        _ if left.is_empty() => None,
-        Some(Cardinality::Set) => Some(Value::Set(Set::new(left).map_err(too_deep)?)),
-        _ => Some(Value::List(List::new(left).map_err(too_deep)?)),
-    };
-    cx.writer()?.set_vertex_property(vertex, key, left)
-}
-
-fn value_of(vertex: VertexId, key: KeyId, cx: &Context<'_>) -> Result<Option<Value>> {
-    let mut column = evergraph_graph::column::Column::new(ValueType::Any);
-    cx.view().vertex_properties(&[vertex], key, &mut column)?;
-    Ok(column.get(0))
-}
-
-fn only_one(written: &Written, cx: &Context<'_>) -> Result<()> {
+/// Refuses a cardinality of several values for a property of `what`.
+pub(super) fn only_one(written: &Written, what: &str, cx: &Context<'_>) -> Result<()> {
     match written.cardinality {
         None | Some(Cardinality::Single) => Ok(()),
         Some(_) => Err(Error::invalid(format!(
-            "Property cardinality can only be set for a Vertex but the traversal encountered an edge for key: {}",
+            "Property cardinality can only be set for a Vertex but the traversal encountered {what} for key: {}",
             cx.catalogue().key_name(written.key)
         ))),
     }
 }
 
-/// What is stored of a key once `value` has joined what was stored `before`; `None` if nothing is.
-fn joined(
-    label: LabelId,
-    key: KeyId,
-    before: Option<Value>,
-    value: Item,
-    cardinality: Option<Cardinality>,
-    cx: &mut Context<'_>,
-) -> Result<Option<Value>> {
+fn no_properties(written: &Written) -> Result<()> {
+    if written.properties.is_empty() {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "properties of vertices can have properties (meta-properties); those of edges have none",
+    ))
+}
+
+/// What is stored of a key once `written` has joined what was stored `before`.
+fn joined(label: LabelId, before: Stored, written: Written, cx: &mut Context<'_>) -> Result<Stored> {
     let catalogue = cx.catalogue();
     let owner = Owner::Label(label);
+    let Written { key, value, cardinality, properties } = written;
+    if !properties.is_empty() && catalogue.meta_key(label, key).is_none() {
+        return Err(not_declared(&catalogue, label, key));
+    }
+    let occurrence = |value: Value| {
+        let mut one = Occurrence { value, known: Map::default() };
+        one.change(&properties).map(|()| one)
+    };
     let (schema, cardinality) = match (catalogue.property_type(owner, key), cardinality) {
         (Some(ValueType::List), cardinality) => (Cardinality::List, cardinality),
         (Some(ValueType::Set), cardinality) => (Cardinality::Set, cardinality),
@@ -219,36 +215,34 @@ fn joined(
         }
         (known, None | Some(Cardinality::Single)) => {
             if matches!(value, Item::Null) {
-                return Ok(None);
+                return Ok(Stored::default());
             }
             let value = stored(value)?;
             if known.is_none() && matches!(value, Value::List(_) | Value::Set(_)) {
                 cx.writer()?.declare_vertex_property(label, key, ValueType::Any)?;
             }
-            return Ok(Some(value));
+            return Stored::of(vec![occurrence(value)?], None);
         }
     };
-    let mut values = match cardinality {
+    let mut all = match cardinality {
         Some(Cardinality::Single) => Vec::new(),
-        _ => before.map(each).unwrap_or_default(),
+        _ => before.split(Some(schema)),
     };
+    let once = schema == Cardinality::Set || cardinality == Some(Cardinality::Set);
     match (cardinality, value) {
         // Null is no value: a single null leaves none, and to several it adds none.
-        (None, Item::Null) => values.clear(),
+        (None, Item::Null) => all.clear(),
         (_, Item::Null) => {}
-        (None, all) if all.elements().is_some() => values = each(stored(all)?),
-        (cardinality, value) => {
+        (None, values) if values.elements().is_some() => {
+            all = each(stored(values)?).into_iter().map(occurrence).collect::<Result<_>>()?;
+        }
+        (_, value) => {
             let value = stored(value)?;
-            if cardinality.unwrap_or(schema) != Cardinality::Set || !values.contains(&value) {
-                values.push(value);
+            match all.iter_mut().find(|other| once && other.value == value) {
+                Some(there) => there.change(&properties)?,
+                None => all.push(occurrence(value)?),
             }
         }
     }
-    if values.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(match schema {
-        Cardinality::Set => Value::Set(Set::new(values).map_err(too_deep)?),
-        _ => Value::List(List::new(values).map_err(too_deep)?),
-    }))
+    Stored::of(all, Some(schema))
 }

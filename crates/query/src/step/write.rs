@@ -6,13 +6,14 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::plan::merge::{Cardinality, checked_key, checked_label};
 use crate::step::by::Projection;
-use crate::step::property::{
-    Written, drop_of_vertex, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex,
-};
+use crate::step::meta_property::{self, Change};
+use crate::step::property::{Written, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex, stored};
 use crate::step::source::live_vertices;
 use crate::value::item::{Item, Owner};
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::VertexId;
+use evergraph_graph::id::{KeyId, VertexId};
+use evergraph_graph::value::Value;
+use std::sync::Arc;
 
 /// The label of a vertex that was given none, as TinkerPop has it.
 pub const DEFAULT_LABEL: &str = "vertex";
@@ -28,10 +29,6 @@ pub const NO_OWN_IDS: &str = "Vertex does not support user supplied identifiers:
 pub const NO_OWN_EDGE_IDS: &str =
     "Edge does not support user supplied identifiers: Evergraph chooses T.id itself";
 
-/// What is said to who gives a property properties.
-pub const NO_META_PROPERTIES: &str =
-    "a property of a property (meta-property) isn't supported: properties hold values alone";
-
 /// The rows of `batch`, each as often as it stands for traversers: writes happen for each.
 pub(super) fn unbulked(batch: Batch) -> Batch {
     if batch.bulk.is_none() {
@@ -46,45 +43,65 @@ pub(super) fn unbulked(batch: Batch) -> Batch {
     all
 }
 
+/// A property that is to be written, ready to be asked.
+pub struct NewProperty {
+    /// Its key.
+    pub key: Projection,
+    /// Its value.
+    pub value: Projection,
+    /// How it joins others; as the schema says if the query doesn't.
+    pub cardinality: Option<Cardinality>,
+    /// Keys and values of its own properties.
+    pub properties: Vec<(Projection, Projection)>,
+}
+
 /// Keys and values of properties, ready to be asked.
-pub struct NewProperties(Vec<(Projection, Projection, Option<Cardinality>)>);
+pub struct NewProperties(pub Vec<NewProperty>);
 
 impl NewProperties {
-    /// Each with its key, its value, and how it joins others.
-    #[must_use]
-    pub fn new(all: Vec<(Projection, Projection, Option<Cardinality>)>) -> Self {
-        Self(all)
-    }
-
     /// What is written of each row's properties; a row that has no value for a key isn't changed there.
     fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Vec<Written>>> {
         let mut all: Vec<Vec<Written>> = vec![Vec::new(); batch.len()];
         for property in &mut self.0 {
-            for (row, written) in all.iter_mut().zip(Self::of_one(property, batch, cx)?) {
+            for (row, written) in all.iter_mut().zip(property.of(batch, cx)?) {
                 row.extend(written);
             }
         }
         Ok(all)
     }
+}
 
-    fn of_one(
-        (key, value, cardinality): &mut (Projection, Projection, Option<Cardinality>),
-        batch: &Batch,
-        cx: &mut Context<'_>,
-    ) -> Result<Vec<Option<Written>>> {
-        let (keys, values) = (key.of(batch, cx)?, value.of(batch, cx)?);
+impl NewProperty {
+    fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Written>>> {
+        let (keys, values) = (self.key.of(batch, cx)?, self.value.of(batch, cx)?);
+        let mut known: Vec<Vec<Change>> = vec![Vec::new(); batch.len()];
+        for (key, value) in &mut self.properties {
+            let of_rows = key.of(batch, cx)?.into_iter().zip(value.of(batch, cx)?);
+            for (known, (key, value)) in known.iter_mut().zip(of_rows) {
+                let Some(value) = value else { continue };
+                let (name, _) = named(key, cx)?;
+                let value = if let Item::Null = value { None } else { Some(stored(value)?) };
+                known.push((Value::from(name), value));
+            }
+        }
         let mut all = Vec::with_capacity(batch.len());
-        for (key, value) in keys.into_iter().zip(values) {
+        for ((key, value), properties) in keys.into_iter().zip(values).zip(known) {
             let Some(value) = value else {
                 all.push(None);
                 continue;
             };
-            let name = text(key, "the key of a property")?;
-            let key = cx.writer()?.key(checked_key(&name).map_err(Error::invalid)?)?;
-            all.push(Some(Written { key, value, cardinality: *cardinality }));
+            let (_, key) = named(key, cx)?;
+            all.push(Some(Written { key, value, cardinality: self.cardinality, properties }));
         }
         Ok(all)
     }
+}
+
+/// The name of a property, and its number, which it has from now on.
+fn named(key: Option<Item>, cx: &mut Context<'_>) -> Result<(String, KeyId)> {
+    let name = text(key, "the key of a property")?;
+    let key = cx.writer()?.key(checked_key(&name).map_err(Error::invalid)?)?;
+    Ok((name, key))
 }
 
 fn text(item: Option<Item>, what: &str) -> Result<String> {
@@ -186,24 +203,33 @@ pub struct SetProperties(pub NewProperties);
 
 impl Step for SetProperties {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let Some(batch) = input.take() else { return Ok(None) };
+        let Some(mut batch) = input.take() else { return Ok(None) };
         for property in &mut self.0.0 {
             // One key after the other: what a traversal says of the next may depend on the one before.
-            let written = NewProperties::of_one(property, &batch, cx)?;
-            for (item, written) in batch.current.items().zip(written) {
+            let written = property.of(&batch, cx)?;
+            let mut items: Vec<Item> = batch.current.items().collect();
+            let mut renewed = false;
+            for (item, written) in items.iter_mut().zip(written) {
                 let Some(written) = written else { continue };
                 match item {
-                    Item::Vertex(vertex) => set_of_vertex(vertex, written, cx)?,
-                    Item::Edge(edge) => set_of_edge(edge, written, cx)?,
-                    Item::Property(_) => return Err(Error::invalid(NO_META_PROPERTIES)),
+                    Item::Vertex(vertex) => set_of_vertex(*vertex, written, cx)?,
+                    Item::Edge(edge) => set_of_edge(*edge, written, cx)?,
+                    Item::Property(of) => {
+                        // What is found again by what is known of it.
+                        *of = Arc::new(meta_property::set(of, written, cx)?);
+                        renewed = true;
+                    }
                     other => {
                         let text = format!(
-                            "property() sets properties of vertices and edges, and met {}",
+                            "property() sets properties of vertices, edges and properties, and met {}",
                             other.kind()
                         );
                         return Err(Error::invalid(text));
                     }
                 }
+            }
+            if renewed {
+                batch.current = Column::of_items(items);
             }
         }
         Ok(Some(batch))
@@ -233,9 +259,10 @@ impl Step for Drop {
                         cx.writer()?.delete_edge(edge)?;
                     }
                 }
-                Item::Property(property) => match property.owner {
-                    Owner::Vertex(vertex) => drop_of_vertex(vertex, property.key, &property.value, cx)?,
-                    Owner::Edge(edge) => cx.writer()?.set_edge_property(edge, property.key, None)?,
+                Item::Property(property) => match &property.owner {
+                    Owner::Vertex(_) => meta_property::drop_value(&property, cx)?,
+                    Owner::Edge(edge) => cx.writer()?.set_edge_property(*edge, property.key, None)?,
+                    Owner::Property(of) => meta_property::drop_of(of, property.key, cx)?,
                 },
                 other => {
                     return Err(Error::invalid(format!(

@@ -18,6 +18,7 @@ use crate::value::tree::Tree;
 use evergraph_graph::id::Direction;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::value::Value;
+use evergraph_graph::value::collection::Map;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -71,18 +72,20 @@ pub enum Token {
 }
 
 /// Who owns a property.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Owner {
     /// A vertex.
     Vertex(VertexId),
     /// An edge.
     Edge(EdgeId),
+    /// A property of a vertex.
+    Property(Arc<Property>),
 }
 
-/// A property of a vertex or an edge, as it was read.
+/// A property of a vertex, an edge or a vertex' property, as it was read.
 ///
-/// Two of vertices are the same if owner, key and value are: equal values of two vertices are two properties, since they
-/// are elements. Of edges key and value count alone.
+/// Two of vertices are the same if owner, key, value and place are: equal values of two vertices are two properties, since
+/// they are elements. Of edges and properties key and value count alone.
 #[derive(Clone, Debug)]
 pub struct Property {
     /// Whose it is.
@@ -91,6 +94,12 @@ pub struct Property {
     pub key: KeyId,
     /// Its value.
     pub value: Value,
+    /// Its place among equal values that a vertex has of the key, from 0.
+    pub nth: u32,
+    /// How many equal values there were.
+    pub equals: u32,
+    /// Of a vertex' property: what is known of it, as maps are stored.
+    pub known: Map,
 }
 
 impl Item {
@@ -154,7 +163,12 @@ impl Item {
         };
         match self {
             Self::Value(value) => value.heap_bytes(),
-            Self::Property(property) => size_of::<Property>() + property.value.heap_bytes(),
+            Self::Property(property) => {
+                let known = property.known.as_slice().iter();
+                let known =
+                    known.map(|(key, value)| 2 * size_of::<Value>() + key.heap_bytes() + value.heap_bytes());
+                size_of::<Property>() + property.value.heap_bytes() + known.sum::<usize>()
+            }
             Self::List(items) | Self::Set(items) => inside(items),
             Self::Map(map) => map.heap_bytes(),
             Self::Entry(entry) => 2 * size_of::<Item>() + entry.0.heap_bytes() + entry.1.heap_bytes(),
@@ -167,12 +181,18 @@ impl Item {
 }
 
 impl Property {
-    fn identity(&self) -> (Option<VertexId>, KeyId, &Value) {
+    /// A property that nothing is known of, with no equal beside it.
+    #[must_use]
+    pub fn new(owner: Owner, key: KeyId, value: Value) -> Self {
+        Self { owner, key, value, nth: 0, equals: 1, known: Map::default() }
+    }
+
+    fn identity(&self) -> (Option<VertexId>, KeyId, &Value, u32) {
         let owner = match self.owner {
             Owner::Vertex(vertex) => Some(vertex),
-            Owner::Edge(_) => None,
+            Owner::Edge(_) | Owner::Property(_) => None,
         };
-        (owner, self.key, &self.value)
+        (owner, self.key, &self.value, self.nth)
     }
 }
 

@@ -161,13 +161,15 @@ fn order_entries(left: &(Item, Item), right: &(Item, Item)) -> Ordering {
     order(&left.0, &right.0).then_with(|| order(&left.1, &right.1))
 }
 
-/// Properties of vertices are elements, and ordered as those are, by what they are of; those of edges by key, value.
+/// Properties of vertices are elements, and ordered as those are, by what they are of; others by key, value.
 fn order_properties(left: &Property, right: &Property) -> Ordering {
     let content = |left: &Property, right: &Property| {
         left.key.cmp(&right.key).then_with(|| left.value.compare_content(&right.value))
     };
-    match (left.owner, right.owner) {
-        (Owner::Vertex(owner), Owner::Vertex(other)) => owner.cmp(&other).then_with(|| content(left, right)),
+    match (&left.owner, &right.owner) {
+        (Owner::Vertex(owner), Owner::Vertex(other)) => {
+            owner.cmp(other).then_with(|| content(left, right)).then_with(|| left.nth.cmp(&right.nth))
+        }
         _ => content(left, right),
     }
 }
@@ -218,7 +220,7 @@ impl Kind {
             Item::Edge(_) => Self::Edge,
             Item::Property(property) => match property.owner {
                 Owner::Vertex(_) => Self::VertexProperty,
-                Owner::Edge(_) => Self::Property,
+                Owner::Edge(_) | Owner::Property(_) => Self::Property,
             },
             Item::List(_) => Self::List,
             Item::Set(_) => Self::Set,

@@ -302,12 +302,14 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
-        match self.writes.vertex(vertex) {
-            Some(VertexWrite::Insert { properties, .. }) => Ok(values(properties)),
-            Some(VertexWrite::Delete) => Ok(Vec::new()),
-            Some(VertexWrite::Set(changes)) => Ok(changed(self.view.vertex_properties(vertex)?, changes)),
-            None => self.view.vertex_properties(vertex),
-        }
+        let mut all = match self.writes.vertex(vertex) {
+            Some(VertexWrite::Insert { properties, .. }) => values(properties),
+            Some(VertexWrite::Delete) => Vec::new(),
+            Some(VertexWrite::Set(changes)) => changed(self.view.vertex_properties(vertex)?, changes),
+            None => self.view.vertex_properties(vertex)?,
+        };
+        all.retain(|(key, _)| !self.catalogue.is_meta_key(*key));
+        Ok(all)
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {

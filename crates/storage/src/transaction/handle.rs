@@ -240,6 +240,10 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         self.schema.declare(Owner::Label(label), key, value_type)
     }
 
+    fn declare_meta_properties(&mut self, label: LabelId, key: KeyId) -> Result<()> {
+        self.schema.declare_meta_properties(&self.session.front().names, label, key)
+    }
+
     fn declare_edge_property(&mut self, edge_type: TypeId, key: KeyId, value_type: ValueType) -> Result<()> {
         self.schema.declare(Owner::EdgeType(edge_type), key, value_type)
     }
@@ -273,7 +277,11 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
 
     fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()> {
         let label = self.label_of(vertex)?;
-        let changes = self.schema.fit(Owner::Label(label), Properties::new(vec![(key, value)]))?;
+        let mut changes = vec![(key, value)];
+        // Another value is another property: what was known of the one before goes. Written even if nothing was known, so
+        // that it is a conflict if somebody else writes it meanwhile.
+        changes.extend(self.schema.current().meta_key(label, key).map(|meta| (meta, None)));
+        let changes = self.schema.fit(Owner::Label(label), Properties::new(changes))?;
         let bytes = self.check_room(1, changes.heap_bytes())?;
         self.check_unique(Owner::Label(label), &changes, Some(vertex))?;
         self.writes.set_vertex(vertex, &changes);

@@ -27,6 +27,8 @@ pub struct Names {
 #[derive(Debug, Default)]
 struct Table {
     ids: HashMap<Arc<str>, u16>,
+    /// Of keys: those without a name, by the key whose meta-properties they hold.
+    meta: HashMap<u16, u16>,
     next: usize,
 }
 
@@ -40,6 +42,7 @@ impl Names {
                 SchemaChange::AddLabel { id, name } => tables[0].learn(id.0, name),
                 SchemaChange::AddEdgeType { id, name, .. } => tables[1].learn(id.0, name),
                 SchemaChange::AddKey { id, name } => tables[2].learn(id.0, name),
+                SchemaChange::AddMetaKey { id, of } => tables[2].learn_meta(id.0, of.0),
                 _ => {}
             }
         }
@@ -70,6 +73,14 @@ impl Names {
     pub fn key(&self, name: &Arc<str>) -> Result<KeyId> {
         self.keys.lock().id("property key", name).map(KeyId)
     }
+
+    /// The id of the key that holds the meta-properties of `key`, new if there is none yet.
+    ///
+    /// # Errors
+    /// `limit` beyond [`NAMES_MAX`].
+    pub fn meta_key(&self, key: KeyId, name: &str) -> Result<KeyId> {
+        self.keys.lock().meta_id(key.0, name).map(KeyId)
+    }
 }
 
 impl Table {
@@ -85,13 +96,31 @@ impl Table {
         if name.is_empty() {
             return Err(Error::invalid(format!("a {what} has an empty name")));
         }
-        if self.next == NAMES_MAX {
-            let text = format!("{what} `{name}` would be one more than the {NAMES_MAX} that there can be");
-            return Err(Error::new(ErrorKind::Limit, text));
-        }
-        let id = self.next as u16;
+        let id = self.new_id(what, name)?;
         self.learn(id, Arc::clone(name));
         Ok(id)
+    }
+
+    fn learn_meta(&mut self, id: u16, of: u16) {
+        self.meta.insert(of, id);
+        self.next = self.next.max(usize::from(id) + 1);
+    }
+
+    fn meta_id(&mut self, of: u16, name: &str) -> Result<u16> {
+        if let Some(id) = self.meta.get(&of) {
+            return Ok(*id);
+        }
+        let id = self.new_id("the key of the properties of", name)?;
+        self.learn_meta(id, of);
+        Ok(id)
+    }
+
+    fn new_id(&self, what: &str, name: &str) -> Result<u16> {
+        if self.next < NAMES_MAX {
+            return Ok(self.next as u16);
+        }
+        let text = format!("{what} `{name}` would be one more than the {NAMES_MAX} that there can be");
+        Err(Error::new(ErrorKind::Limit, text))
     }
 }
 
@@ -108,6 +137,18 @@ mod tests {
         assert_eq!(names.label(&"Post".into()).unwrap(), LabelId(5));
         assert_eq!(names.label(&"Post".into()).unwrap(), LabelId(5));
         assert_eq!(names.key(&"Post".into()).unwrap(), KeyId(0), "each kind counts for itself");
+    }
+
+    #[test]
+    fn keys_of_meta_properties_share_their_numbers_with_the_keys_that_have_names() {
+        let mut catalogue = Catalogue::default();
+        catalogue.apply(&SchemaChange::AddKey { id: KeyId(0), name: "name".into() });
+        catalogue.apply(&SchemaChange::AddMetaKey { id: KeyId(1), of: KeyId(0) });
+        let names = Names::of(&catalogue);
+        assert_eq!(names.meta_key(KeyId(0), "name").unwrap(), KeyId(1));
+        assert_eq!(names.key(&"city".into()).unwrap(), KeyId(2));
+        assert_eq!(names.meta_key(KeyId(2), "city").unwrap(), KeyId(3));
+        assert_eq!(names.meta_key(KeyId(2), "city").unwrap(), KeyId(3), "two who ask get the same");
     }
 
     #[test]

@@ -116,6 +116,28 @@ impl SchemaWrites {
         Ok(())
     }
 
+    /// Declares that values of a vertex property have meta-properties.
+    ///
+    /// # Errors
+    /// `limit` for one key too many, `invalid` if label or key don't exist.
+    pub fn declare_meta_properties(&mut self, names: &Names, label: LabelId, key: KeyId) -> Result<()> {
+        let owner = Owner::Label(label);
+        self.check_owner(owner)?;
+        self.check_key(key)?;
+        if self.current.is_meta_key(key) {
+            return Err(Error::invalid("properties of properties have no properties"));
+        }
+        let id = match self.current.meta_key_of(key) {
+            Some(id) => id,
+            None => {
+                let id = names.meta_key(key, &self.current.key_name(key))?;
+                self.make(SchemaChange::AddMetaKey { id, of: key });
+                id
+            }
+        };
+        self.declare(owner, id, ValueType::List)
+    }
+
     /// Declares that edges of a type are read newest first by a property.
     ///
     /// # Errors

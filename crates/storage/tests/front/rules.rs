@@ -4,12 +4,14 @@ use crate::model::dump;
 use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty, open, open_on};
 use evergraph_graph::catalogue::Owner;
+use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::filter::{Comparison, Condition, Filter};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::topology::{Projection, Topology};
 use evergraph_graph::transaction::{NewEdge, Transaction as _};
+use evergraph_graph::value::collection::{List, Map};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::{Freeze, GraphView};
@@ -56,6 +58,40 @@ fn look_up<G: GraphView>(view: &G, label: LabelId, key: KeyId, value: Value) -> 
 }
 
 on_both_engines! {
+    fn what_is_known_of_a_value_goes_with_it_and_is_no_property_of_the_vertex<E: TestEngine>() {
+        let (store, label, _, name, [ada, bob]) = people::<E>();
+        let known = Value::List(List::new(vec![Value::Map(Map::default())]).unwrap());
+        let meta = store
+            .transact(|transaction| {
+                transaction.declare_meta_properties(label, name)?;
+                transaction.declare_meta_properties(label, name)?;
+                let meta = transaction.catalogue().meta_key(label, name).unwrap();
+                for vertex in [ada, bob] {
+                    transaction.set_vertex_property(vertex, meta, Some(known.clone()))?;
+                }
+                Ok(meta)
+            })
+            .unwrap();
+        let of = |view: &dyn GraphView, vertex| {
+            let mut column = Column::new(ValueType::Any);
+            view.vertex_properties(&[vertex], meta, &mut column).unwrap();
+            assert_eq!(view.vertex_property_map(vertex).unwrap().len(), 1);
+            column.get(0)
+        };
+        let mut transaction = store.begin();
+        transaction.set_vertex_property(ada, name, Some("eve".into())).unwrap();
+        assert_eq!([of(&transaction, ada), of(&transaction, bob)], [None, Some(known.clone())]);
+        // Somebody else writes what is known meanwhile: only one of the two can stay.
+        let mut other = store.begin();
+        other.set_vertex_property(ada, meta, Some(known.clone())).unwrap();
+        assert_eq!(of(&other, ada), Some(known));
+        transaction.commit().unwrap();
+        assert!(other.commit().unwrap_err().is_conflict());
+        assert_eq!(of(&store.snapshot(), ada), None);
+        let error = store.begin().declare_meta_properties(label, meta).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    }
+
     fn parallel_edges_never_conflict_and_the_later_is_renamed<E: TestEngine>() {
         let (store, _, knows, _, [ada, bob]) = people::<E>();
         let (mut first, mut second) = (store.begin(), store.begin());

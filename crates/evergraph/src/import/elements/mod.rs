@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Types of properties are learned from the values: a key whose values are of two types in one label or
-//! edge type is of type `any`. A vertex's several values of one key become a list; what the model has no
-//! place for (meta-properties, drawings) is counted and told.
+//! edge type is of type `any`. A vertex's several values of one key become a list; what is left
+//! out (meta-properties, drawings) is counted and told.
 
 pub mod element_graph;
 pub mod graphml;

@@ -6,6 +6,7 @@ use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Column, Pop as PopToken, Token, WithOptions};
 use crate::plan::function::{Function, MapShape, PathPart, Pop, Selected};
 use crate::plan::operator::{By, Operator, Traversal};
+use crate::value::item::Token as Part;
 
 impl Compiler {
     pub(super) fn map(
@@ -110,12 +111,11 @@ impl Compiler {
         let mut shape = MapShape {
             keys: names(rest)?,
             lists: !is_element_map,
-            id: all,
-            label: all,
+            tokens: if all { ALL.to_vec() } else { Vec::new() },
             visible: Traversal::default(),
         };
         while let Some(option) = calls.next_if("with") {
-            (shape.id, shape.label) = tokens_of(option)?;
+            shape.tokens = tokens_of(option)?;
         }
         let by = self.bys(calls)?;
         if by.len() > 1 {
@@ -125,8 +125,11 @@ impl Compiler {
     }
 }
 
-/// Whether `with(WithOptions.tokens, ...)` asks for the id, and for the label.
-fn tokens_of(option: &Call) -> Compiled<(bool, bool)> {
+/// All parts of elements that maps of them may have. Keys and values are of properties alone.
+const ALL: &[Part] = &[Part::Id, Part::Label, Part::Key, Part::Value];
+
+/// The parts that `with(WithOptions.tokens, ...)` asks for.
+fn tokens_of(option: &Call) -> Compiled<Vec<Part>> {
     let of = |argument: &Argument| match &argument.kind {
         ArgumentKind::Token(Token::WithOptions(option)) => Some(*option),
         _ => None,
@@ -136,11 +139,12 @@ fn tokens_of(option: &Call) -> Compiled<(bool, bool)> {
         return Err(super::not_yet(option));
     };
     match rest.first().map(of) {
-        None | Some(Some(WithOptions::All)) => Ok((true, true)),
-        Some(Some(WithOptions::Ids)) => Ok((true, false)),
-        Some(Some(WithOptions::Labels)) => Ok((false, true)),
-        // Keys and values are of properties alone.
-        Some(Some(WithOptions::None | WithOptions::Keys | WithOptions::Values)) => Ok((false, false)),
+        None | Some(Some(WithOptions::All)) => Ok(ALL.to_vec()),
+        Some(Some(WithOptions::Ids)) => Ok(vec![Part::Id]),
+        Some(Some(WithOptions::Labels)) => Ok(vec![Part::Label]),
+        Some(Some(WithOptions::Keys)) => Ok(vec![Part::Key]),
+        Some(Some(WithOptions::Values)) => Ok(vec![Part::Value]),
+        Some(Some(WithOptions::None)) => Ok(Vec::new()),
         _ => Err(super::not_yet(option)),
     }
 }

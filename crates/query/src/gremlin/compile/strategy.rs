@@ -99,7 +99,7 @@ impl Compiler {
                 if options.truth("includeMetaProperties")? == Some(true) {
                     return Err(options.wrong(
                         "includeMetaProperties",
-                        "isn't supported: properties here have no properties of their own",
+                        "isn't supported: a partition is of vertices and edges",
                     ));
                 }
                 let key = options.text("partitionKey")?;

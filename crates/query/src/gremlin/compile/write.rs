@@ -7,7 +7,7 @@ use crate::gremlin::token::{Cardinality, T, Token};
 use crate::plan::function::{Function, Pop, Selected};
 use crate::plan::merge::{self as plan, NewProperty};
 use crate::plan::operator::{By, Operator, Scan, Traversal};
-use crate::step::write::{DEFAULT_LABEL, NO_META_PROPERTIES, NO_OWN_IDS};
+use crate::step::write::{DEFAULT_LABEL, NO_OWN_IDS};
 use crate::value::item::Item;
 
 impl Compiler {
@@ -86,13 +86,10 @@ impl Compiler {
             [Argument { kind: ArgumentKind::Null, .. }] => {}
             [Argument { kind: ArgumentKind::Map(entries), .. }] => {
                 for (key, value) in entries {
-                    self.entry(key, value, cardinality, written)?;
+                    self.entry(key, value, cardinality, &[], written)?;
                 }
             }
-            [key, value] => self.entry(key, value, cardinality, written)?,
-            [_, _, meta, ..] => {
-                return Err(wrong(meta.span, NO_META_PROPERTIES));
-            }
+            [key, value, own @ ..] => self.entry(key, value, cardinality, own, written)?,
             _ => return Err(not_yet(call)),
         }
         Ok(())
@@ -103,9 +100,20 @@ impl Compiler {
         key: &Argument,
         value: &Argument,
         cardinality: Option<Cardinality>,
+        own: &[Argument],
         written: &mut Written,
     ) -> Compiled<()> {
+        let (pairs, rest) = own.as_chunks::<2>();
+        if let [key, ..] = rest {
+            return Err(wrong(
+                key.span,
+                "a property of the property: its key and its value, and a value is missing",
+            ));
+        }
         match &key.kind {
+            ArgumentKind::Token(Token::T(T::Label)) if !pairs.is_empty() => {
+                return Err(wrong(key.span, "T.label has no properties"));
+            }
             ArgumentKind::Token(Token::T(T::Label)) => {
                 written.label = Some(self.value(value)?);
                 return Ok(());
@@ -118,8 +126,16 @@ impl Compiler {
             ArgumentKind::WithCardinality(own, value) => (Some(*own), &**value),
             _ => (cardinality, value),
         };
+        let mut properties = Vec::with_capacity(pairs.len());
+        for [key, value] in pairs {
+            if let ArgumentKind::Token(_) = key.kind {
+                return Err(wrong(key.span, "a property of a property is called by a text"));
+            }
+            properties.push((self.value(key)?, self.value(value)?));
+        }
         let (key, value) = (self.value(key)?, self.value(value)?);
-        written.properties.push(NewProperty { key, value, cardinality: cardinality.map(cardinality_of) });
+        let cardinality = cardinality.map(cardinality_of);
+        written.properties.push(NewProperty { key, value, cardinality, properties });
         Ok(())
     }
 

@@ -222,10 +222,9 @@ impl Table {
         let columns = lines.next().map(split).unwrap_or_default();
         let rows: Vec<_> = lines.map(split).collect();
         let table = Self { name: path.display().to_string(), columns, rows };
-        match table.rows().find(|row| row.fields.len() != table.columns.len()) {
-            Some(row) => Err(row.wrong("as many fields as the header")),
-            None => Ok(table),
-        }
+        let wrong = table.rows().find(|row| row.fields.len() != table.columns.len());
+        let wrong = wrong.map(|row| row.wrong("as many fields as the header"));
+        wrong.map_or(Ok(table), Err)
     }
 
     /// The rows below the header.

@@ -1,18 +1,19 @@
 //! Interactive: LDBC's short reads IS1 to IS7 and complex reads IC1 to IC4 in Gremlin, with indexes and without.
 //!
 //! ```text
-//! texts     the queries, as somebody would write them          network   the same files as plain maps
-//! by_hand   the same answers by plain loops over the network
+//! texts     the queries, as somebody would write them    parameters   what each is asked for
+//! by_hand   the same answers by plain loops              network      the same files as plain maps
 //! ```
 //!
 //! The indexes are those of the ids at which queries begin: of persons, posts and comments. Without them the same
-//! text scans the label. Persons and dates come from LDBC's parameters, messages are drawn.
+//! text scans the label.
 //!
 //! Source: LDBC Social Network Benchmark, interactive workload 1. Differs: of ties that it leaves open the smaller
 //! id comes first.
 
 mod by_hand;
 mod network;
+mod parameters;
 mod texts;
 
 use crate::goals::baseline;
@@ -22,6 +23,7 @@ use crate::results::Heading;
 use crate::stopwatch::Stopwatch;
 use crate::workload::interactive::by_hand::Row;
 use crate::workload::interactive::network::Network;
+use crate::workload::interactive::parameters::Sets;
 use crate::workload::interactive::texts::Read;
 use crate::workload::queries::{ROWS, limits};
 use evergraph::import::options::{ImportOptions, InputFile};
@@ -46,7 +48,8 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
         return Ok(());
     };
     let network = Network::read(&folder.join("graph"))?;
-    let reads = texts::reads(&folder.join("substitution_parameters"), &network, work.plan.seed)?;
+    let sets = Sets::new(&folder.join("substitution_parameters"), &network, work.plan.seed)?;
+    let reads = texts::reads(&sets);
     let [with, without] = [import(&folder)?, import(&folder)?];
     for label in INDEXED {
         build(work, &with, label)?;

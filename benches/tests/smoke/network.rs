@@ -44,7 +44,7 @@ pub fn write(folder: &Path) {
     name(1, "personId|firstName", some().map(|id| format!("{id}|Name{}", id % 3)).collect());
     name(2, "personId|maxDate", some().map(|id| format!("{id}|{}", BEGIN + (20 + id) * DAY)).collect());
     let header = "personId|startDate|durationDays|countryXName|countryYName";
-    name(3, header, some().map(|id| format!("{id}|{}|60|Country1|Country2", BEGIN + DAY)).collect());
+    name(3, header, some().map(|id| format!("{id}|{BEGIN}|60|Country0|Country1")).collect());
     let header = "personId|startDate|durationDays";
     name(4, header, some().map(|id| format!("{id}|{}|20", BEGIN + 30 * DAY)).collect());
 }

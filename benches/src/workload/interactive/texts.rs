@@ -1,19 +1,6 @@
-//! Texts: LDBC's reads in Gremlin, with what each is asked for.
+//! Texts: LDBC's reads in Gremlin.
 
-use crate::workload::interactive::network::{Network, Table, TableRow};
-use evergraph::Value;
-use evergraph::generate::random::Random;
-use evergraph_graph::error::{Error, Result};
-use evergraph_graph::value::datetime::DateTime;
-use std::path::Path;
-
-const PURPOSE: u64 = 408;
-/// So many sets of parameters each, or as many as there are.
-const PARAMETERS: usize = 10;
-const DAY: i64 = 24 * 3600 * 1000;
-
-/// Values of a text's variables.
-pub type Parameters = Vec<(&'static str, Value)>;
+use crate::workload::interactive::parameters::{Parameters, Sets};
 
 /// A query.
 pub struct Read {
@@ -106,69 +93,26 @@ const IC4: &str = "g.V().has('Person', 'id', person).both('KNOWS').in('HAS_CREAT
     .project('tag', 'posts').by(select(keys).values('name')).by(select(values).count(local))
     .order().by(select('posts'), desc).by(select('tag')).limit(10)";
 
-/// All reads, with parameters of `folder`, and messages of `network` that `seed` draws.
-///
-/// # Errors
-/// What reading the files of parameters meets.
-pub fn reads(folder: &Path, network: &Network, seed: u64) -> Result<Vec<Read>> {
-    let persons: Vec<Parameters> = asked(folder, 1, |row| Ok(vec![person(row)?]))?;
-    let mut random = Random::new(seed, PURPOSE, 0);
-    let mut messages = |with_replies: bool| -> Vec<Parameters> {
-        let wanted =
-            network.messages.iter().filter(|(_, message)| !with_replies || !message.replies.is_empty());
-        let ids: Vec<i64> = wanted.map(|(id, _)| *id).collect();
-        let mut draw = || ids[random.below(ids.len() as u64) as usize];
-        (0..PARAMETERS.min(ids.len())).map(|_| vec![("message", Value::from(draw()))]).collect()
+/// All reads.
+#[must_use]
+pub fn reads(sets: &Sets) -> Vec<Read> {
+    let read = |name, title, text, parameters: &[Parameters]| Read {
+        name,
+        title,
+        text,
+        parameters: parameters.to_vec(),
     };
-    let [any, answered] = [messages(false), messages(true)];
-    let friends = asked(folder, 1, |row| Ok(vec![person(row)?, ("first", row.text("firstName")?.into())]))?;
-    let until = asked(folder, 2, |row| Ok(vec![person(row)?, ("before", moment(row.number(1)?)?)]))?;
-    let abroad = asked(folder, 3, |row| {
-        let countries = [("x", row.text("countryXName")?.into()), ("y", row.text("countryYName")?.into())];
-        Ok([person(row)?].into_iter().chain(period(row)?).chain(countries).collect())
-    })?;
-    let topics = asked(folder, 4, |row| Ok([person(row)?].into_iter().chain(period(row)?).collect()))?;
-    let read = |name, title, text, parameters| Read { name, title, text, parameters };
-    Ok(vec![
-        read("is_1", "IS1: a person", IS1, persons.clone()),
-        read(
-            "is_2",
-            "IS2: the newest messages of a person, and where each thread began",
-            IS2,
-            persons.clone(),
-        ),
-        read("is_3", "IS3: the friends of a person", IS3, persons),
-        read("is_4", "IS4: a message", IS4, any.clone()),
-        read("is_5", "IS5: who wrote a message", IS5, any.clone()),
-        read("is_6", "IS6: the forum of a message, and its moderator", IS6, any),
-        read("is_7", "IS7: the replies to a message", IS7, answered),
-        read("ic_1", "IC1: persons of a name within three hops", IC1, friends),
-        read("ic_2", "IC2: the newest messages of friends", IC2, until),
-        read("ic_3", "IC3: friends and theirs who wrote from two countries", IC3, abroad),
-        read("ic_4", "IC4: new topics of friends' posts", IC4, topics),
-    ])
-}
-
-fn asked(
-    folder: &Path,
-    number: u32,
-    of: impl Fn(&TableRow<'_>) -> Result<Parameters>,
-) -> Result<Vec<Parameters>> {
-    let table = Table::read_file(&folder.join(format!("interactive_{number}_param.txt")))?;
-    table.rows().take(PARAMETERS).map(|row| of(&row)).collect()
-}
-
-fn person(row: &TableRow<'_>) -> Result<(&'static str, Value)> {
-    Ok(("person", row.number(0)?.into()))
-}
-
-fn period(row: &TableRow<'_>) -> Result<[(&'static str, Value); 2]> {
-    let (from, days) = (row.number(1)?, row.number(2)?);
-    Ok([("from", moment(from)?), ("to", moment(from + days * DAY)?)])
-}
-
-fn moment(milliseconds: i64) -> Result<Value> {
-    let moment = DateTime::from_epoch_milliseconds(milliseconds);
-    let moment = moment.map_err(|error| Error::invalid("a parameter is no date").because(error))?;
-    Ok(moment.into())
+    vec![
+        read("is_1", "IS1: a person", IS1, &sets.persons),
+        read("is_2", "IS2: the newest messages of a person, and where each thread began", IS2, &sets.persons),
+        read("is_3", "IS3: the friends of a person", IS3, &sets.persons),
+        read("is_4", "IS4: a message", IS4, &sets.messages),
+        read("is_5", "IS5: who wrote a message", IS5, &sets.messages),
+        read("is_6", "IS6: the forum of a message, and its moderator", IS6, &sets.messages),
+        read("is_7", "IS7: the replies to a message", IS7, &sets.answered),
+        read("ic_1", "IC1: persons of a name within three hops", IC1, &sets.names),
+        read("ic_2", "IC2: the newest messages of friends", IC2, &sets.before),
+        read("ic_3", "IC3: friends and theirs who wrote from two countries", IC3, &sets.countries),
+        read("ic_4", "IC4: new topics of friends' posts", IC4, &sets.periods),
+    ]
 }

@@ -140,13 +140,8 @@ fn run(
     round: usize,
 ) -> Result<(Figures, Vec<(u8, f64)>)> {
     let made = shape.make(work.plan.seed)?;
-    let client = |number| Client {
-        number,
-        random: Random::new(work.plan.seed, PURPOSE + round as u64, number as u64),
-        acknowledged: Acknowledged::default(),
-        times: Vec::new(),
-    };
-    let mut all: Vec<Client> = (0..clients).map(client).collect();
+    let random = |number| Random::new(work.plan.seed, PURPOSE + round as u64, number as u64);
+    let mut all: Vec<Client> = (0..clients).map(|number| Client::new(number, random(number))).collect();
     let run = clients::run(&mut all, work.plan.run_time, |client| client.step(&made, reads, isolation))?;
     let acknowledged: Vec<_> = all.iter().map(|client| &client.acknowledged).collect();
     check::check(&made, &acknowledged)?;
@@ -157,6 +152,10 @@ fn run(
 }
 
 impl Client {
+    fn new(number: usize, random: Random) -> Self {
+        Self { number, random, acknowledged: Acknowledged::default(), times: Vec::new() }
+    }
+
     /// One query; how often it was attempted.
     fn step(&mut self, made: &Made, reads: u64, isolation: Isolation) -> Result<u64> {
         let from: &[u8] = if self.random.below(100) < reads { &READS } else { &WRITES };

@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 type Written<T> = Vec<(T, &'static str, Option<Value>)>;
 
 /// What one client was acknowledged.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 pub struct Acknowledged {
     vertices: u64,
     edges: Vec<(VertexId, VertexId)>,
@@ -111,4 +111,47 @@ fn properties<'a, T: Copy + Eq + std::hash::Hash + std::fmt::Debug + 'a>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use crate::workload::lbv::graph::Shape;
+    use crate::workload::lbv::{Client, PURPOSE};
+    use evergraph::Isolation;
+    use evergraph::generate::random::Random;
+
+    #[test]
+    fn whatever_differs_from_what_was_acknowledged_is_found() {
+        let made = Shape::of(&Plan::smoke()).unwrap().make(1).unwrap();
+        let mut client = Client::new(0, Random::new(1, PURPOSE, 0));
+        (0..1000).for_each(|_| drop(client.step(&made, 20, Isolation::Serializable).unwrap()));
+        check(&made, &[&client.acknowledged]).unwrap();
+        let differing = |change: fn(&mut Acknowledged)| {
+            let mut other = client.acknowledged.clone();
+            change(&mut other);
+            check(&made, &[&other]).unwrap_err().to_string()
+        };
+        let cases: [(&str, fn(&mut Acknowledged)); 8] = [
+            ("answer, vertices:", |client| client.vertices += 1),
+            ("answer, vertices:", |client| client.dropped_vertices.clear()),
+            ("answer, edges:", |client| client.edges.clear()),
+            ("answer, edges:", |client| client.new_vertex_edges.clear()),
+            ("answer, edges:", |client| client.dropped_edges.clear()),
+            ("answer, mark of", |client| {
+                client.on_vertices.iter_mut().for_each(|(_, _, value)| *value = None)
+            }),
+            ("answer, name of", |client| {
+                client.on_vertices.retain(|(_, key, value)| *key == "name" && value.is_none())
+            }),
+            ("answer, ", |client| {
+                client.on_edges.iter_mut().for_each(|(_, _, value)| *value = Some("other".into()))
+            }),
+        ];
+        for (at, (expected, change)) in cases.into_iter().enumerate() {
+            let found = differing(change);
+            assert!(found.contains(expected), "case {at}: {found}");
+        }
+    }
 }

@@ -33,7 +33,7 @@ use evergraph_measure::figure::Unit;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A run asks all parameters as often as fits into it, and once at least.
+/// A run asks all parameters as often as fits into it, and once at least; no longer than runs of clients take.
 const RUN_TIME: Duration = Duration::from_millis(20);
 /// Where queries begin.
 const INDEXED: [&str; 3] = ["Person", "Post", "Comment"];
@@ -64,7 +64,8 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
         let rows: usize = expected.iter().map(Vec::len).sum();
         let mut race = Race::new(["evergraph", baseline::WITHOUT]).undisturbed();
         for round in 0..work.plan.rounds {
-            race.round(round, |place| run(&snapshots[place], read, &expected))?;
+            let time = work.plan.run_time.min(RUN_TIME);
+            race.round(round, |place| run(&snapshots[place], read, &expected, time))?;
         }
         let heading = Heading::new(format!("interactive.{}", read.name), read.title, Unit::Seconds)
             .with("parameters", expected.len())
@@ -80,11 +81,11 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
 }
 
 /// Asks `read` with all its parameters, again and again: the time of one query.
-fn run(snapshot: &Snapshot, read: &Read, expected: &[Vec<Row>]) -> Result<Sample> {
+fn run(snapshot: &Snapshot, read: &Read, expected: &[Vec<Row>], time: Duration) -> Result<Sample> {
     let (mut asked, mut first) = (0, Vec::with_capacity(expected.len()));
     let watch = Stopwatch::start();
     let began = Instant::now();
-    while asked == 0 || began.elapsed() < RUN_TIME {
+    while asked == 0 || began.elapsed() < time {
         for parameters in &read.parameters {
             let items = ask(snapshot, read.text, parameters)?;
             if first.len() < expected.len() {

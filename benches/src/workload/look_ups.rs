@@ -31,7 +31,7 @@ const NAMESAKES: u64 = 4;
 /// Vertices in a range.
 const RANGE: i64 = 100;
 /// Questions in a run: a scan answers few in the time of many look-ups.
-const QUESTIONS: [usize; 2] = [2_000, 20];
+const QUESTIONS: [usize; 2] = [2_000, 5];
 
 /// A kind of question.
 struct Question {

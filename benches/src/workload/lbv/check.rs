@@ -126,7 +126,9 @@ mod tests {
     fn whatever_differs_from_what_was_acknowledged_is_found() {
         let made = Shape::of(&Plan::smoke()).unwrap().make(1).unwrap();
         let mut client = Client::new(0, Random::new(1, PURPOSE, 0));
-        (0..1000).for_each(|_| drop(client.step(&made, 20, Isolation::Serializable).unwrap()));
+        for _ in 0..1000 {
+            client.step(&made, 20, Isolation::Serializable).unwrap();
+        }
         check(&made, &[&client.acknowledged]).unwrap();
         let differing = |change: fn(&mut Acknowledged)| {
             let mut other = client.acknowledged.clone();

@@ -113,9 +113,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     work.note(format!("{}; in memory, made anew for each run", shape.title()));
     work.note("ours is snapshot isolation, beside it serialisable; a query is a transaction, with its attempts after conflicts");
     work.note("refused: attempts that met a conflict, of all attempts");
-    work.note(
-        "no index on edges is asked: Q12 and Q13 look at all edges, and take most of the time of all reads",
-    );
+    work.note("Q13 visits all edges of a type, and takes most of the time of all reads");
     Ok(())
 }
 

@@ -4,10 +4,11 @@
 //! equal, unique    g.V().has('Person', 'number', n)             one vertex       hash
 //! equal            g.V().has('Person', 'name', n)               four vertices    hash
 //! range            g.V().has('Person', 'rank', between(a, b))   a hundred        ordered
+//! edge             g.E().has('KNOWS', 'since', n)               one edge         hash
 //! ```
 //!
-//! A vertex's values follow from its place, so that every answer is known beforehand. Without an index the same
-//! text scans the label.
+//! Every vertex knows the next, since its own rank. Values follow from places, so that every answer is known beforehand.
+//! Without an index the same text scans the label or the type.
 
 use crate::goals::baseline;
 use crate::plan::{Work, expect};
@@ -18,7 +19,7 @@ use crate::workload::queries::{ROWS, limits};
 use evergraph::generate::random::Random;
 use evergraph::{Database, IndexKind, IndexOptions, OwnerName, ReadByName as _};
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock, VertexTable};
+use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::ValueType;
 use evergraph_measure::figure::Unit;
@@ -26,6 +27,7 @@ use std::time::Instant;
 
 const PURPOSE: u64 = 407;
 const LABEL: &str = "Person";
+const EDGE_TYPE: &str = "KNOWS";
 /// Vertices of each name.
 const NAMESAKES: u64 = 4;
 /// Vertices in a range.
@@ -42,9 +44,10 @@ struct Question {
     key: &'static str,
     kind: IndexKind,
     unique: bool,
+    owner: OwnerName<'static>,
 }
 
-const ASKED: [Question; 3] = [
+const ASKED: [Question; 4] = [
     Question {
         name: "unique",
         title: "one vertex by its unique number",
@@ -52,6 +55,7 @@ const ASKED: [Question; 3] = [
         key: "number",
         kind: IndexKind::Hash,
         unique: true,
+        owner: OwnerName::Label(LABEL),
     },
     Question {
         name: "equal",
@@ -60,6 +64,7 @@ const ASKED: [Question; 3] = [
         key: "name",
         kind: IndexKind::Hash,
         unique: false,
+        owner: OwnerName::Label(LABEL),
     },
     Question {
         name: "range",
@@ -68,6 +73,16 @@ const ASKED: [Question; 3] = [
         key: "rank",
         kind: IndexKind::Ordered,
         unique: false,
+        owner: OwnerName::Label(LABEL),
+    },
+    Question {
+        name: "edge",
+        title: "one edge by its date, and where it begins",
+        text: "g.E().has('KNOWS', 'since', at).outV().values('number').sum()",
+        key: "since",
+        kind: IndexKind::Hash,
+        unique: false,
+        owner: OwnerName::EdgeType(EDGE_TYPE),
     },
 ];
 
@@ -113,9 +128,9 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
         let heading = Heading::new(format!("look_up.time.{}", question.name), question.title, Unit::Seconds);
         work.add_race(&heading, &race);
     }
-    work.note(format!("{vertices} vertices of one label with three properties, in memory; one thread"));
+    work.note(format!("{vertices} vertices of one label with three properties, an edge of each with one; in memory, one thread"));
     work.note(
-        "text to answer: parsed, planned and run anew each time; without an index the label is scanned",
+        "text to answer: parsed, planned and run anew each time; without an index the label or the type is scanned",
     );
     Ok(())
 }
@@ -125,6 +140,7 @@ fn answer(question: &Question, at: u64, vertices: u64, numbers: &[i64]) -> i64 {
     let names = vertices / NAMESAKES;
     match question.key {
         "number" => at as i64,
+        "since" => numbers[at as usize],
         "name" => (0..NAMESAKES).map(|namesake| (at % names + namesake * names) as i64).sum(),
         _ => numbers.iter().skip(at as usize).take(RANGE as usize).sum(),
     }
@@ -134,7 +150,7 @@ fn name(number: u64, vertices: u64) -> String {
     format!("person {}", number % (vertices / NAMESAKES))
 }
 
-/// A label of vertices with their number, their name, and a rank.
+/// A ring of vertices with their number, their name, and a rank, which their edges have too.
 fn load(ranks: &[u32]) -> Result<Database> {
     let vertices = ranks.len() as u64;
     let block = |(number, ranks): (usize, &[u32])| {
@@ -150,7 +166,19 @@ fn load(ranks: &[u32]) -> Result<Database> {
     let typed = [("number", ValueType::I64), ("name", ValueType::String), ("rank", ValueType::I64)];
     let properties = typed.map(|(key, value_type)| (key.to_owned(), value_type)).to_vec();
     let blocks = ranks.chunks(BLOCK_ROWS).enumerate().map(block).collect();
-    let load = Load { vertices: vec![VertexTable::new(LABEL, properties, blocks)], edges: Vec::new() };
+    let ring = |(number, ranks): (usize, &[u32])| {
+        let sources = ((number * BLOCK_ROWS) as u32..).take(ranks.len());
+        let mut since = PackedColumnBuilder::default();
+        ranks.iter().for_each(|rank| since.push_i64(i64::from(*rank)));
+        let edges = EdgeBlock::bare(sources.map(|source| (source, (source + 1) % vertices as u32)));
+        EdgeBlock { columns: vec![since.finish()], ..edges }
+    };
+    let edges = ranks.chunks(BLOCK_ROWS).enumerate().map(ring).collect();
+    let since = vec![("since".to_owned(), ValueType::I64)];
+    let load = Load {
+        vertices: vec![VertexTable::new(LABEL, properties, blocks)],
+        edges: vec![EdgeTable::new(EDGE_TYPE, 0, 0, since, edges)],
+    };
     let database = Database::in_memory()?;
     database.load(&load, &|_| (), &Default::default())?;
     Ok(database)
@@ -158,7 +186,10 @@ fn load(ranks: &[u32]) -> Result<Database> {
 
 /// Builds the index of `question`, once a round, and leaves it there.
 fn build(work: &mut Work<'_>, database: &Database, question: &Question) -> Result<()> {
-    let mut options = IndexOptions::on_label(LABEL, question.key);
+    let mut options = match question.owner {
+        OwnerName::Label(label) => IndexOptions::on_label(label, question.key),
+        OwnerName::EdgeType(edge_type) => IndexOptions::on_edges(edge_type, question.key),
+    };
     if question.kind == IndexKind::Ordered {
         options = options.ordered();
     }
@@ -168,7 +199,7 @@ fn build(work: &mut Work<'_>, database: &Database, question: &Question) -> Resul
     let (mut seconds, mut bytes) = (Vec::new(), Vec::new());
     for round in 0..work.plan.rounds {
         if round > 0 {
-            database.drop_index(OwnerName::Label(LABEL), question.key, None)?;
+            database.drop_index(question.owner, question.key, None)?;
         }
         let began = Instant::now();
         database.create_index(&options)?;

@@ -82,6 +82,7 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "query.walks.hops_4.ring",
         "query.reached.hops_1.ring",
         "look_up.time.range",
+        "look_up.time.edge",
         "look_up.bytes.unique",
         "interactive.is_7",
         "interactive.ic_4",

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! vertex   uid  unique, hash index       name   hash index, shared by four
-//! edge     since  shared                 mark   nobody's before a run
+//! edge     since  hash index, shared     mark   nobody's before a run
 //! ```
 
 use crate::edges::distinct;
@@ -174,10 +174,13 @@ impl Shape {
             database.create_unique_index(label, "uid")?;
             database.create_index(&IndexOptions::on_label(label, "name"))?;
         }
+        let types: BTreeSet<&String> = self.edges.keys().map(|(edge_type, _, _)| edge_type).collect();
+        for edge_type in &types {
+            database.create_index(&IndexOptions::on_edges(edge_type, "since"))?;
+        }
         let snapshot = database.snapshot();
         let vertices = snapshot.vertices(None)?;
         let edges: Vec<EdgeId> = snapshot.gremlin("g.E()").values()?;
-        let types: BTreeSet<&String> = self.edges.keys().map(|(edge_type, _, _)| edge_type).collect();
         Ok(Made {
             labels: self.labels.iter().map(|(label, _)| label.clone()).collect(),
             edge_types: types.into_iter().cloned().collect(),

@@ -50,7 +50,7 @@ pub trait IndexOwner: Copy {
         matches: &mut Matches<Self::Item>,
     ) -> Result<()>;
 
-    /// As [`GraphView::range_vertices`].
+    /// Up to `limit` of what [`GraphView::range_vertices`] finds, and whether that is all.
     ///
     /// # Errors
     /// As there.
@@ -60,7 +60,7 @@ pub trait IndexOwner: Copy {
         key: KeyId,
         range: &ValueRange,
         limit: usize,
-    ) -> Result<(RangeCursor<Self::Item>, Ranked<Self::Item>)>;
+    ) -> Result<(Vec<Self::Item>, bool)>;
 }
 
 impl IndexOwner for LabelId {
@@ -91,10 +91,10 @@ impl IndexOwner for LabelId {
         key: KeyId,
         range: &ValueRange,
         limit: usize,
-    ) -> Result<(RangeCursor<VertexId>, Ranked<VertexId>)> {
+    ) -> Result<(Vec<VertexId>, bool)> {
         let (mut cursor, mut ranked) = (RangeCursor::default(), Ranked::default());
         view.range_vertices(self, key, range, &mut cursor, limit, &mut ranked)?;
-        Ok((cursor, ranked))
+        Ok((ranked.items, cursor.done))
     }
 }
 
@@ -126,10 +126,10 @@ impl IndexOwner for TypeId {
         key: KeyId,
         range: &ValueRange,
         limit: usize,
-    ) -> Result<(RangeCursor<EdgeId>, Ranked<EdgeId>)> {
+    ) -> Result<(Vec<EdgeId>, bool)> {
         let (mut cursor, mut ranked) = (RangeCursor::default(), Ranked::default());
         view.range_edges(self, key, range, &mut cursor, limit, &mut ranked)?;
-        Ok((cursor, ranked))
+        Ok((ranked.items, cursor.done))
     }
 }
 
@@ -246,10 +246,10 @@ fn within<O: IndexOwner>(
         .max();
     let limit = entries.map_or(0, |entries| entries / RANGE_PART).max(BATCH as u64) as usize;
     cx.charge.check()?;
-    let (cursor, mut ranked) = owner.range(cx.view(), key, range, limit)?;
-    cx.charge.hold(ranked.items.len() * size_of::<O::Item>())?;
-    found.append(&mut ranked.items);
-    Ok(cursor.done)
+    let (mut some, all) = owner.range(cx.view(), key, range, limit)?;
+    cx.charge.hold(some.len() * size_of::<O::Item>())?;
+    found.append(&mut some);
+    Ok(all)
 }
 
 /// The items of `owners` (`None`: of all) of which the tests can hold, ascending; `None` where no index says so.

@@ -64,6 +64,9 @@ struct Arguments {
     /// TinkerPop's grateful-dead.xml or .xml.gz, whose walks of eight steps the part `queries` counts.
     #[arg(long)]
     grateful_dead: Option<PathBuf>,
+    /// A folder of LDBC's interactive workload, with `graph` and `substitution_parameters`, for the parts `interactive` and `lbv`.
+    #[arg(long)]
+    interactive: Option<PathBuf>,
     /// Where results.json, results.md and the plots go; what is there of other parts stays.
     #[arg(long, default_value = "target/bench")]
     output: PathBuf,
@@ -110,6 +113,7 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     }
     plan.distributions.clone_from(&arguments.linkbench);
     plan.walks.clone_from(&arguments.grateful_dead);
+    plan.interactive.clone_from(&arguments.interactive);
     plan.gapbs = env::var_os("GAPBS_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     describe(results, &plan);
     let all = Part::value_variants();

@@ -32,6 +32,12 @@ pub enum Part {
     Static,
     /// Traversals in Gremlin beside loops by hand.
     Queries,
+    /// Look-ups by value in Gremlin, with indexes and without.
+    LookUps,
+    /// LDBC's short and complex reads in Gremlin, with indexes and without.
+    Interactive,
+    /// Lissandrini, Brugnara and Velegrakis' micro-benchmarks in Gremlin, by clients.
+    Lbv,
 }
 
 /// How much is measured.
@@ -59,6 +65,8 @@ pub struct Plan {
     pub distributions: Option<PathBuf>,
     /// The Grateful Dead's songs as TinkerPop has them, if they are at hand.
     pub walks: Option<PathBuf>,
+    /// The folder of LDBC's interactive workload, if it is at hand: its graph and its parameters.
+    pub interactive: Option<PathBuf>,
     /// The folder of GAPBS' built programs, if there is one.
     pub gapbs: Option<PathBuf>,
     /// What everything random follows from.
@@ -81,6 +89,7 @@ impl Plan {
             threads: vec![1, 2],
             distributions: None,
             walks: None,
+            interactive: None,
             gapbs: None,
             seed: 1,
         }

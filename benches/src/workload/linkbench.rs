@@ -169,7 +169,8 @@ fn latencies(work: &mut Work<'_>, homes: &[Home], mix: &Mix, name: &str, title: 
 }
 
 /// The mean, and what 99 and 99.9 % stay below.
-fn mean_and_tails(times: &mut [f64]) -> [f64; 3] {
+#[must_use]
+pub fn mean_and_tails(times: &mut [f64]) -> [f64; 3] {
     times.sort_unstable_by(f64::total_cmp);
     let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
     let at = |share: f64| {

@@ -3,8 +3,11 @@
 pub mod durable;
 pub mod gapbs;
 pub mod in_place;
+pub mod interactive;
+pub mod lbv;
 pub mod linkbench;
 pub mod live;
+pub mod look_ups;
 pub mod parts;
 pub mod pool;
 pub mod properties;

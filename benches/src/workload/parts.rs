@@ -2,7 +2,8 @@
 
 use crate::plan::{Part, Work};
 use crate::workload::{
-    durable, gapbs, in_place, linkbench, live, properties, queries, reads, storage, writes,
+    durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, properties, queries, reads,
+    storage, writes,
 };
 use evergraph_graph::error::Result;
 
@@ -20,6 +21,9 @@ pub const fn section(part: Part) -> &'static str {
         Part::Properties => "Properties as columns",
         Part::Static => "Kernels on a static array",
         Part::Queries => "Queries",
+        Part::LookUps => "Queries that look up",
+        Part::Interactive => "LDBC's interactive reads",
+        Part::Lbv => "LBV's micro-benchmarks",
     }
 }
 
@@ -45,5 +49,8 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::Properties => properties::measure(work),
         Part::Static => gapbs::measure(work),
         Part::Queries => queries::measure(work),
+        Part::LookUps => look_ups::measure(work),
+        Part::Interactive => interactive::measure(work),
+        Part::Lbv => lbv::measure(work),
     }
 }

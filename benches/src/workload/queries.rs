@@ -26,7 +26,7 @@ use evergraph_measure::figure::Unit;
 
 const PURPOSE: u64 = 406;
 /// Rows of a batch, ours and the loop's.
-const ROWS: usize = 1024;
+pub const ROWS: usize = 1024;
 /// Questions in a run of k hops; each begins at a vertex of its own.
 const STARTS: usize = 20;
 const HOPS: u32 = 4;
@@ -184,7 +184,9 @@ fn short(work: &mut Work<'_>, snapshot: &Snapshot, starts: &[u32]) -> Result<()>
     Ok(())
 }
 
-fn limits(batch_rows: usize) -> Limits {
+/// One thread, and so many rows a batch.
+#[must_use]
+pub fn limits(batch_rows: usize) -> Limits {
     Limits { batch_rows, threads: 1, ..Limits::default() }
 }
 

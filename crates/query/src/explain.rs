@@ -12,7 +12,7 @@
 //! runs on several threads it is the sum of theirs.
 
 use crate::plan::operator::{Operator, Plan, Scan, Traversal};
-use crate::step::look_up::Choice;
+use crate::step::look_up::{Choice, IndexOwner};
 use crate::step::source::labels;
 use evergraph_graph::catalogue::Catalogue;
 use std::collections::HashMap;
@@ -107,7 +107,8 @@ impl Explained<'_> {
             let text = operator.describe(self.plan);
             let text = if number == 0 && !role.is_empty() { format!("{role}: {text}") } else { text };
             let index = match operator {
-                Operator::Vertices(scan) => self.index(scan),
+                Operator::Vertices(scan) => self.index(scan, Catalogue::label),
+                Operator::Edges(scan) => self.index(scan, Catalogue::edge_type),
                 _ => None,
             };
             self.lines.push(Line { depth, text, index, measured: None });
@@ -117,10 +118,15 @@ impl Explained<'_> {
         }
     }
 
-    fn index(&self, scan: &Scan) -> Option<String> {
+    /// The indexes that answer `scan`, whose labels or types have the numbers that `number` says.
+    fn index<O: IndexOwner + Ord>(
+        &self,
+        scan: &Scan,
+        number: fn(&Catalogue, &str) -> Option<O>,
+    ) -> Option<String> {
         let catalogue = self.catalogue.filter(|_| scan.ids.is_none())?;
-        let labels = labels(&scan.tests, |name| catalogue.label(name));
-        Choice::of(&scan.tests, labels.as_deref(), catalogue).map(|choice| choice.describe(catalogue))
+        let owners = labels(&scan.tests, |name| number(catalogue, name));
+        Choice::of(&scan.tests, owners.as_deref(), catalogue).map(|choice| choice.describe(catalogue))
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod bounded;
 mod branches;
+mod by_value;
 mod carried;
 mod edge_ids;
 mod face;

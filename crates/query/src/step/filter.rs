@@ -14,8 +14,10 @@ use crate::step::map::{in_map, paths};
 use crate::step::side_effect;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
+use evergraph_graph::id::{LabelId, TypeId};
 use evergraph_graph::value::Value;
 use std::collections::HashSet;
+use std::slice;
 
 /// The rows of `batch` of which all `tests` hold.
 ///
@@ -81,7 +83,10 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
             let kept = rows.into_iter().zip(keep).filter_map(|(row, keep)| keep.then_some(row));
             marked(&kept.collect::<Vec<_>>(), batch.len())
         }
-        Test::Label(predicate) => of_items(&mut element::labels(&batch.current, cx)?.into_iter(), predicate),
+        Test::Label(predicate) => match labelled(&batch.current, predicate, cx)? {
+            Some(keep) => keep,
+            None => of_items(&mut element::labels(&batch.current, cx)?.into_iter(), predicate),
+        },
         Test::Id(predicate) => of_items(&mut batch.current.items().map(|item| element::id(&item)), predicate),
         Test::Key(predicate) => {
             let catalogue = cx.catalogue();
@@ -134,6 +139,28 @@ fn simple(column: &Column, predicate: &Predicate) -> Option<Vec<bool>> {
         Comparison::Greater => i64::gt,
         Comparison::GreaterOrEqual => i64::ge,
     }))
+}
+
+/// Which vertices or edges have one of the labels that `predicate` names, by their numbers: no text is made for a row. `None`
+/// where texts have to be compared.
+fn labelled(column: &Column, predicate: &Predicate, cx: &Context<'_>) -> Result<Option<Vec<bool>>> {
+    let names = match predicate {
+        Predicate::Compare(Comparison::Equal, Operand::Item(name)) => slice::from_ref(name),
+        Predicate::Within(names) => names.as_slice(),
+        _ => return Ok(None),
+    };
+    let names = names.iter().filter_map(Item::as_str);
+    let catalogue = cx.catalogue();
+    if let Some(edges) = column.edges() {
+        let wanted: Vec<TypeId> = names.filter_map(|name| catalogue.edge_type(name)).collect();
+        return Ok(Some(edges.iter().map(|edge| wanted.contains(&edge.edge_type)).collect()));
+    }
+    let Some(vertices) = column.vertices() else { return Ok(None) };
+    let wanted: Vec<LabelId> = names.filter_map(|name| catalogue.label(name)).collect();
+    let mut labels = Vec::with_capacity(vertices.len());
+    cx.view().labels(&vertices, &mut labels)?;
+    let keep = |label: Option<LabelId>| label.is_some_and(|label| wanted.contains(&label));
+    Ok(Some(labels.into_iter().map(keep).collect()))
 }
 
 fn marked(rows: &[u32], count: usize) -> Vec<bool> {

@@ -1,7 +1,7 @@
-//! Look-ups: vertices that an index names for the tests of a scan.
+//! Look-ups: vertices and edges that an index names for the tests of a scan.
 //!
 //! `V().has('Person', 'name', 'Ada')` asks the index of (Person, name); `V().has('name', 'Ada')` that of each label which
-//! has such a property, if all of them have an index. `has('age', gt(30))` and `has('name', startingWith('A'))` ask an
+//! has such a property, if all of them have an index. Edge types are to `E()` what labels are to `V()`. `has('age', gt(30))` and `has('name', startingWith('A'))` ask an
 //! ordered index, unless so many vertices lie in the range that a scan reads less. What comes is tested again: an index
 //! never decides alone. Source: query.md, section 7, the first rule; G-Tran, section 6, where IS3 falls from 22.5 s to 2.2 ms
 //! by it.
@@ -12,10 +12,11 @@ use crate::plan::predicate::{Comparison, Operand, Predicate, TextTest};
 use crate::value::item::Item;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{KeyId, LabelId, VertexId};
+use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
 use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::view::GraphView;
 use std::ops::Bound;
 
 /// Entries that are asked for at once.
@@ -25,35 +26,142 @@ const RANGE_PART: u64 = 8;
 /// Beyond it, a double and a whole number no longer compare exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The indexes that answer a scan, a label each.
+/// Whose items an index finds: a label's vertices, or an edge type's edges.
+pub trait IndexOwner: Copy {
+    /// What is found.
+    type Item: Copy + Ord;
+
+    /// All that there are.
+    fn all(catalogue: &Catalogue) -> Vec<Self>;
+
+    /// As the catalogue says it.
+    fn owner(self) -> Owner;
+
+    /// As [`GraphView::look_up_vertices`].
+    ///
+    /// # Errors
+    /// As there.
+    fn look_up(
+        self,
+        view: &dyn GraphView,
+        key: KeyId,
+        values: &[Value],
+        cursor: &mut MatchCursor<Self::Item>,
+        matches: &mut Matches<Self::Item>,
+    ) -> Result<()>;
+
+    /// Up to `limit` of what [`GraphView::range_vertices`] finds, and whether that is all.
+    ///
+    /// # Errors
+    /// As there.
+    fn range(
+        self,
+        view: &dyn GraphView,
+        key: KeyId,
+        range: &ValueRange,
+        limit: usize,
+    ) -> Result<(Vec<Self::Item>, bool)>;
+}
+
+impl IndexOwner for LabelId {
+    type Item = VertexId;
+
+    fn all(catalogue: &Catalogue) -> Vec<Self> {
+        catalogue.labels().map(|(label, _)| label).collect()
+    }
+
+    fn owner(self) -> Owner {
+        Owner::Label(self)
+    }
+
+    fn look_up(
+        self,
+        view: &dyn GraphView,
+        key: KeyId,
+        values: &[Value],
+        cursor: &mut MatchCursor<VertexId>,
+        matches: &mut Matches<VertexId>,
+    ) -> Result<()> {
+        view.look_up_vertices(self, key, values, cursor, BATCH, matches)
+    }
+
+    fn range(
+        self,
+        view: &dyn GraphView,
+        key: KeyId,
+        range: &ValueRange,
+        limit: usize,
+    ) -> Result<(Vec<VertexId>, bool)> {
+        let (mut cursor, mut ranked) = (RangeCursor::default(), Ranked::default());
+        view.range_vertices(self, key, range, &mut cursor, limit, &mut ranked)?;
+        Ok((ranked.items, cursor.done))
+    }
+}
+
+impl IndexOwner for TypeId {
+    type Item = EdgeId;
+
+    fn all(catalogue: &Catalogue) -> Vec<Self> {
+        catalogue.edge_types().map(|(edge_type, _)| edge_type).collect()
+    }
+
+    fn owner(self) -> Owner {
+        Owner::EdgeType(self)
+    }
+
+    fn look_up(
+        self,
+        view: &dyn GraphView,
+        key: KeyId,
+        values: &[Value],
+        cursor: &mut MatchCursor<EdgeId>,
+        matches: &mut Matches<EdgeId>,
+    ) -> Result<()> {
+        view.look_up_edges(self, key, values, cursor, BATCH, matches)
+    }
+
+    fn range(
+        self,
+        view: &dyn GraphView,
+        key: KeyId,
+        range: &ValueRange,
+        limit: usize,
+    ) -> Result<(Vec<EdgeId>, bool)> {
+        let (mut cursor, mut ranked) = (RangeCursor::default(), Ranked::default());
+        view.range_edges(self, key, range, &mut cursor, limit, &mut ranked)?;
+        Ok((ranked.items, cursor.done))
+    }
+}
+
+/// The indexes that answer a scan, a label or an edge type each.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Choice {
+pub struct Choice<O> {
     name: Name,
-    asked: Asked,
+    asked: Asked<O>,
 }
 
 /// What indexes are asked for.
 #[derive(Clone, PartialEq, Debug)]
-enum Asked {
+enum Asked<O> {
     /// What equals one of these values.
-    Equal(KeyId, Vec<(LabelId, Vec<Value>)>),
+    Equal(KeyId, Vec<(O, Vec<Value>)>),
     /// What lies in this range.
-    Range(KeyId, Vec<(LabelId, ValueRange)>),
+    Range(KeyId, Vec<(O, ValueRange)>),
     /// Nobody has such a property.
     Nothing,
 }
 
-impl Choice {
-    /// What answers `tests` on the vertices of `labels` (`None`: of all); `None` where a scan must.
+impl<O: IndexOwner> Choice<O> {
+    /// What answers `tests` on the items of `owners` (`None`: of all); `None` where a scan must.
     #[must_use]
-    pub fn of(tests: &[Test], labels: Option<&[LabelId]>, catalogue: &Catalogue) -> Option<Self> {
+    pub fn of(tests: &[Test], owners: Option<&[O]>, catalogue: &Catalogue) -> Option<Self> {
         let by = |range: bool| {
             tests.iter().find_map(|test| {
                 let Test::Property(name, predicate) = test else { return None };
                 let Some(key) = catalogue.key(name) else {
                     return Some(Self { name: name.clone(), asked: Asked::Nothing });
                 };
-                let having = having(catalogue, labels, key);
+                let having = having(catalogue, owners, key);
                 let asked = if range {
                     Asked::Range(key, ranges(catalogue, &having, key, predicate)?)
                 } else {
@@ -68,29 +176,29 @@ impl Choice {
     /// Which indexes, for people.
     #[must_use]
     pub fn describe(&self, catalogue: &Catalogue) -> String {
-        let of = |label: &LabelId| format!("{}.{}", catalogue.label_name(*label), self.name);
+        let of = |owner: &O| format!("{}.{}", catalogue.owner_name(owner.owner()), self.name);
         match &self.asked {
             Asked::Nothing => format!("nothing has a property {}", self.name),
             Asked::Equal(_, all) if all.is_empty() => format!("nothing there has a property {}", self.name),
-            Asked::Equal(_, all) => all.iter().map(|(label, _)| of(label)).collect::<Vec<_>>().join(", "),
+            Asked::Equal(_, all) => all.iter().map(|(owner, _)| of(owner)).collect::<Vec<_>>().join(", "),
             Asked::Range(_, all) => {
-                all.iter().map(|(label, _)| format!("{}, a range", of(label))).collect::<Vec<_>>().join(", ")
+                all.iter().map(|(owner, _)| format!("{}, a range", of(owner))).collect::<Vec<_>>().join(", ")
             }
         }
     }
 
-    fn vertices(&self, cx: &mut Context<'_>) -> Result<Option<Vec<VertexId>>> {
+    fn items(&self, cx: &mut Context<'_>) -> Result<Option<Vec<O::Item>>> {
         let mut found = Vec::new();
         match &self.asked {
             Asked::Nothing => {}
             Asked::Equal(key, all) => {
-                for (label, values) in all {
-                    equal(*label, *key, values, &mut found, cx)?;
+                for (owner, values) in all {
+                    equal(*owner, *key, values, &mut found, cx)?;
                 }
             }
             Asked::Range(key, all) => {
-                for (label, range) in all {
-                    if !within(*label, *key, range, &mut found, cx)? {
+                for (owner, range) in all {
+                    if !within(*owner, *key, range, &mut found, cx)? {
                         return Ok(None);
                     }
                 }
@@ -103,11 +211,11 @@ impl Choice {
 }
 
 /// Finds those that have one of `values`.
-fn equal(
-    label: LabelId,
+fn equal<O: IndexOwner>(
+    owner: O,
     key: KeyId,
     values: &[Value],
-    found: &mut Vec<VertexId>,
+    found: &mut Vec<O::Item>,
     cx: &mut Context<'_>,
 ) -> Result<()> {
     let (mut cursor, mut matches) = (MatchCursor::default(), Matches::default());
@@ -115,91 +223,85 @@ fn equal(
         cx.charge.check()?;
         matches.items.clear();
         matches.rows.clear();
-        cx.view().look_up_vertices(label, key, values, &mut cursor, BATCH, &mut matches)?;
-        cx.charge.hold(matches.items.len() * size_of::<VertexId>())?;
+        owner.look_up(cx.view(), key, values, &mut cursor, &mut matches)?;
+        cx.charge.hold(matches.items.len() * size_of::<O::Item>())?;
         found.extend_from_slice(&matches.items);
     }
     Ok(())
 }
 
 /// Finds those in a range, unless there are too many.
-fn within(
-    label: LabelId,
+fn within<O: IndexOwner>(
+    owner: O,
     key: KeyId,
     range: &ValueRange,
-    found: &mut Vec<VertexId>,
+    found: &mut Vec<O::Item>,
     cx: &mut Context<'_>,
 ) -> Result<bool> {
-    let owner = Owner::Label(label);
     let indexes = cx.view().indexes();
     let entries = indexes
         .iter()
-        .filter(|index| index.definition.id.owner == owner && index.definition.id.key == key)
+        .filter(|index| index.definition.id.owner == owner.owner() && index.definition.id.key == key)
         .map(|index| index.entries)
         .max();
     let limit = entries.map_or(0, |entries| entries / RANGE_PART).max(BATCH as u64) as usize;
     cx.charge.check()?;
-    let (mut cursor, mut ranked) = (RangeCursor::default(), Ranked::default());
-    cx.view().range_vertices(label, key, range, &mut cursor, limit, &mut ranked)?;
-    cx.charge.hold(ranked.items.len() * size_of::<VertexId>())?;
-    found.append(&mut ranked.items);
-    Ok(cursor.done)
+    let (mut some, all) = owner.range(cx.view(), key, range, limit)?;
+    cx.charge.hold(some.len() * size_of::<O::Item>())?;
+    found.append(&mut some);
+    Ok(all)
 }
 
-/// The vertices of which the tests can hold, ascending; `None` where no index says so.
+/// The items of `owners` (`None`: of all) of which the tests can hold, ascending; `None` where no index says so.
 ///
 /// # Errors
 /// What reading may meet; `limit`.
-pub fn vertices(
+pub fn named<O: IndexOwner>(
     tests: &[Test],
-    labels: Option<&[LabelId]>,
+    owners: Option<&[O]>,
     cx: &mut Context<'_>,
-) -> Result<Option<Vec<VertexId>>> {
+) -> Result<Option<Vec<O::Item>>> {
     if !tests.iter().any(|test| matches!(test, Test::Property(..))) {
         return Ok(None);
     }
-    match Choice::of(tests, labels, &cx.catalogue()) {
-        Some(choice) => choice.vertices(cx),
+    match Choice::of(tests, owners, &cx.catalogue()) {
+        Some(choice) => choice.items(cx),
         None => Ok(None),
     }
 }
 
-/// The labels whose vertices may have a property, each with its type there.
-fn having(catalogue: &Catalogue, labels: Option<&[LabelId]>, key: KeyId) -> Vec<(LabelId, ValueType)> {
-    let all: Vec<LabelId> = match labels {
-        Some(labels) => labels.to_vec(),
-        None => catalogue.labels().map(|(label, _)| label).collect(),
-    };
-    let typed =
-        |label| catalogue.property_type(Owner::Label(label), key).map(|value_type| (label, value_type));
+/// The labels or types whose items may have a property, each with its type there.
+fn having<O: IndexOwner>(catalogue: &Catalogue, owners: Option<&[O]>, key: KeyId) -> Vec<(O, ValueType)> {
+    let all = owners.map_or_else(|| O::all(catalogue), <[O]>::to_vec);
+    let typed = |owner: O| catalogue.property_type(owner.owner(), key).map(|value_type| (owner, value_type));
     all.into_iter().filter_map(typed).collect()
 }
 
-/// The labels with the values to ask each index for; `None` unless each has one that can tell.
-fn values(
+/// The labels or types with the values to ask each index for; `None` unless each has one that can tell.
+fn values<O: IndexOwner>(
     catalogue: &Catalogue,
-    having: &[(LabelId, ValueType)],
+    having: &[(O, ValueType)],
     key: KeyId,
     items: &[Item],
-) -> Option<Vec<(LabelId, Vec<Value>)>> {
-    let with_index = |(label, value_type): &(LabelId, ValueType)| {
-        catalogue.indexes_on(Owner::Label(*label), key).next()?;
-        Some((*label, fitting(items, *value_type)?))
+) -> Option<Vec<(O, Vec<Value>)>> {
+    let with_index = |(owner, value_type): &(O, ValueType)| {
+        catalogue.indexes_on(owner.owner(), key).next()?;
+        Some((*owner, fitting(items, *value_type)?))
     };
     having.iter().map(with_index).collect()
 }
 
-/// The labels with the range to ask each ordered index for; `None` unless each has one that can tell.
-fn ranges(
+/// The labels or types with the range to ask each ordered index for; `None` unless each has one that can tell.
+fn ranges<O: IndexOwner>(
     catalogue: &Catalogue,
-    having: &[(LabelId, ValueType)],
+    having: &[(O, ValueType)],
     key: KeyId,
     predicate: &Predicate,
-) -> Option<Vec<(LabelId, ValueRange)>> {
-    let with_index = |(label, value_type): &(LabelId, ValueType)| {
-        let mut indexes = catalogue.indexes_on(Owner::Label(*label), key);
+) -> Option<Vec<(O, ValueRange)>> {
+    let with_index = |(owner, value_type): &(O, ValueType)| {
+        let mut indexes = catalogue.indexes_on(owner.owner(), key);
         indexes.find(|index| index.id.kind == IndexKind::Ordered)?;
-        Some((*label, range(predicate, *value_type)?))
+        Some((*owner, range(predicate, *value_type)?))
     };
     having.iter().map(with_index).collect()
 }

@@ -39,7 +39,7 @@ impl Vertices {
         if self.named.is_none() && self.cursor == VertexCursor::default() {
             let named = match &self.scan.ids {
                 Some(ids) => Some(live_vertices(ids, cx)?),
-                None => look_up::vertices(&self.scan.tests, labels.as_deref(), cx)?,
+                None => look_up::named(&self.scan.tests, labels.as_deref(), cx)?,
             };
             let named = match named {
                 None if cx.writes() => Some(all_vertices(labels.as_deref(), cx)?),
@@ -103,8 +103,11 @@ impl Edges {
         if self.named.is_none() && self.cursor == EdgeCursor::default() {
             let named = match &self.scan.ids {
                 Some(ids) => Some(live_edges(ids, cx)?),
+                None => look_up::named(&self.scan.tests, types.as_deref(), cx)?,
+            };
+            let named = match named {
                 None if cx.writes() => Some(all_edges(types.as_deref(), cx)?),
-                None => None,
+                named => named,
             };
             self.named = named.map(Vec::into_iter);
         }
@@ -151,7 +154,7 @@ pub fn find_vertices(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<VertexId>>
     let labels = labels(&scan.tests, |name| cx.catalogue().label(name));
     let all = match &scan.ids {
         Some(ids) => live_vertices(ids, cx)?,
-        None => match look_up::vertices(&scan.tests, labels.as_deref(), cx)? {
+        None => match look_up::named(&scan.tests, labels.as_deref(), cx)? {
             Some(found) => found,
             None => all_vertices(labels.as_deref(), cx)?,
         },
@@ -173,7 +176,10 @@ pub fn find_edges(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
     let types = labels(&scan.tests, |name| cx.catalogue().edge_type(name));
     let all = match &scan.ids {
         Some(ids) => live_edges(ids, cx)?,
-        None => all_edges(types.as_deref(), cx)?,
+        None => match look_up::named(&scan.tests, types.as_deref(), cx)? {
+            Some(found) => found,
+            None => all_edges(types.as_deref(), cx)?,
+        },
     };
     passing_edges(all, &scan.tests, cx)
 }

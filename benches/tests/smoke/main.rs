@@ -1,5 +1,7 @@
 //! Smoke: the whole harness on a small graph. Every answer is checked by the harness itself; no time is.
 
+mod network;
+
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,21 +34,36 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         .collect();
     fs::write(&list, edges).expect("a list of edges is written");
     let graph = format!("--graph=ring={}", list.display());
-    let done = harness(folder.path(), &[&graph], None);
+    let network = folder.path().join("network");
+    network::write(&network);
+    let interactive = format!("--interactive={}", network.display());
+    let done = harness(folder.path(), &[&graph, &interactive], None);
     let told = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{told}");
     let results = results(folder.path());
     let entries = results["entries"].as_array().expect("entries are a list");
     let texts =
         |name: &str| -> BTreeSet<&str> { entries.iter().filter_map(|entry| entry[name].as_str()).collect() };
-    let mut peers =
-        vec!["bytes", "disk", "fjall", "lmdb", "lmdb_writemap", "one client", "redb", "static", "without"];
+    let mut peers = vec![
+        "bytes",
+        "disk",
+        "fjall",
+        "lmdb",
+        "lmdb_writemap",
+        "loop",
+        "one client",
+        "redb",
+        "row by row",
+        "serializable",
+        "static",
+        "without",
+    ];
     if cfg!(feature = "rocksdb") {
         peers.push("rocksdb");
     }
     peers.sort_unstable();
     assert_eq!(texts("peer").into_iter().collect::<Vec<_>>(), peers);
-    assert_eq!(texts("section").len(), 13, "nine parts, four of them on a graph of files too");
+    assert_eq!(texts("section").len(), 18, "thirteen parts, five of them on a graph of files too");
     for name in [
         "insert.batch_1000.random",
         "durable.clients_64.edges_1",
@@ -62,10 +79,23 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "properties.edges.write_1.columns",
         "live.pagerank.fresh_1.threads_1.ring",
         "pagerank.by_scans.ring",
+        "query.walks.hops_4.ring",
+        "query.reached.hops_1.ring",
+        "look_up.time.range",
+        "look_up.time.edge",
+        "look_up.bytes.unique",
+        "interactive.is_7",
+        "interactive.ic_4",
+        "interactive.index.comment.build",
+        "lbv.reads_20.clients_8.p99",
+        "lbv.read_only.clients_1",
     ] {
         assert!(texts("name").contains(name), "{name} is missing");
     }
     assert!(entries.iter().all(|entry| entry["ours"]["median"].as_f64().is_some_and(f64::is_finite)));
+    for entry in entries.iter().filter(|entry| entry["section"] == "LDBC's interactive reads") {
+        assert_ne!(entry["settings"]["rows"], "0", "nothing was found, nothing was compared: {entry}");
+    }
     let reads = entries.iter().filter(|entry| entry["section"] == "Reads by engine");
     for (entry, side) in reads.flat_map(|entry| [(entry, "ours_spent"), (entry, "theirs_spent")]) {
         let spent = entry[side].as_array().expect("each run says what it took");
@@ -80,6 +110,19 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
     }
     // For who runs the test with --nocapture: what the short run said.
     println!("{told}");
+}
+
+#[test]
+fn without_ldbc_s_files_its_reads_are_left_out_and_the_micro_benchmarks_make_a_graph() {
+    let folder = tempfile::tempdir().expect("a folder for results");
+    let done = harness(folder.path(), &["--only", "interactive,lbv"], None);
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && told.contains("left out: --interactive names no folder"), "{told}");
+    let results = results(folder.path());
+    let entries = results["entries"].as_array().expect("entries are a list");
+    assert!(entries.iter().all(|entry| entry["section"] == "LBV's micro-benchmarks"), "{told}");
+    let notes = results["notes"]["LBV's micro-benchmarks"].to_string();
+    assert!(notes.contains("R-MAT: 128 vertices of 2 labels"), "{notes}");
 }
 
 /// A program of GAPBS as far as the harness sees it: it reads its list, checks what it is told, and counts what

@@ -3,7 +3,8 @@
 #   CARGO_TARGET_DIR  where cargo builds (default: target)
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
 #   COMPARE_FLAGS     passed to the scripts of `make compare` and `make bench-python`: --quick for small graphs, in a minute;
-#                     and to that of `make bench-jvm`: --peers neo4j, --only load,read, ...
+#                     and to that of `make bench-jvm`: --peers neo4j, --only load,read, ...; of `make bench-queries`:
+#                     --peers tinkergraph, --graph NAME=PATH for a graph of files (a list of edges, a folder of LDBC's)
 #   ENGINES_FLAGS     passed to the harness of `make bench`: --scale 20, --rounds 9, --only live,writes, ...
 #                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
 #                     in live, reads, in-place and static; with --files-only for that graph alone
@@ -19,6 +20,7 @@
 #   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/server/tests/kills)
 #   FLAGS             of `make tinkerpop`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
+#   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N
 #   SECONDS, TARGET, INPUT, KEEP   of `make fuzz`: how long, which one, an input to replay, keep what was found
 #                                  (tools/fuzz)
 
@@ -59,8 +61,9 @@ NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
-    bench-machine bench-transactions bench-python bench-jvm jvm-peers build install clean toolchain linters python \
-    python-package networkx-suite compare-python compare-package pyg wheel gremlin-test tinkerpop
+    bench-machine bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
+    python-package networkx-suite compare-python compare-package pyg wheel gremlin-test tinkerpop \
+    differential
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph that is analysed where it lives."
@@ -100,6 +103,12 @@ gremlin-test:
 
 tinkerpop: toolchain gremlin-test ## Run TinkerPop's own scenarios, write docs/gremlin.md; FLAGS=--failed, --only=NAME, --accept
 	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --profile test -p evergraph-tinkerpop -- $(FLAGS)
+
+differential: toolchain python-package ## Random traversals here and on TinkerGraph; SECONDS=60, FLAGS=--seed 7; needs Java 17 and Maven
+	$(Q)mvn --batch-mode --quiet --file tests/differential/pom.xml "-Dbuilt=$(abspath $(BUILT))/oracle" compile
+	$(Q)$(PYTHON_PACKAGE) install "$(PACKAGE)"
+	$(Q)PYTHONSAFEPATH= "$(PACKAGE)/bin/python" tests/differential/differential.py "$(BUILT)/oracle" \
+	    --seconds $(or $(SECONDS),60) $(FLAGS)
 
 pyg: toolchain ## Test the Python package with PyTorch Geometric, in an environment of its own (some 5 GB, once)
 	$(Q)tools/make-python "$(PACKAGE_PYG)" python/requirements-pyg.txt
@@ -186,6 +195,7 @@ bench-python: compare-package ## The Python package beside networkx, networkit, 
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
 # Never part of CI. Whoever has no Java hears it before anything is built.
+JVM_SCRIPT := jvm_peers.py
 bench-jvm: ## Measure beside TinkerGraph and Neo4j, embedded in a JVM (20 minutes); needs Java 17 and Maven
 	$(Q)missing=; \
 	for program in java javac mvn; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
@@ -195,13 +205,16 @@ bench-jvm: ## Measure beside TinkerGraph and Neo4j, embedded in a JVM (20 minute
 	    $(MAKE) --no-print-directory jvm-peers; \
 	fi
 
+bench-queries: ## Measure queries beside TinkerGraph, Neo4j and Ladybug, embedded (20 minutes); needs Java 17 and Maven
+	$(Q)$(MAKE) --no-print-directory bench-jvm JVM_SCRIPT=query_peers.py
+
 jvm-peers: compare-package
 	@echo "== TinkerGraph and Neo4j (the first time downloads 150 MB)"
 	$(Q)for peer in tinkergraph neo4j; do \
 	    mvn --batch-mode --quiet --file benches/compare/jvm/pom.xml --activate-profiles $$peer \
 	        "-Dbuilt=$(abspath $(BUILT))/jvm" compile || exit 1; \
 	done
-	$(Q)"$(BUILT)/compare/bin/python" benches/compare/jvm_peers.py "$(BUILT)/release/evergraph" "$(BUILT)/jvm" \
+	$(Q)"$(BUILT)/compare/bin/python" "benches/compare/$(JVM_SCRIPT)" "$(BUILT)/release/evergraph" "$(BUILT)/jvm" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
 # Our own package beside the libraries, as users get it.

@@ -75,6 +75,10 @@ class Worker:
         with self.database.snapshot() as snapshot:
             return int(snapshot.neighbors(self.asked, EDGE)["neighbor"].to_numpy().sum())
 
+    def query(self, request):
+        """The sum of what a query gives that begins at these vertices, one after the other."""
+        return sum(int(self.database.query(request["text"], start=start).one()) for start in request["starts"])
+
     def scan(self, _):
         """The sum of the targets of all edges, read where they lie."""
         with self.database.snapshot() as snapshot:
@@ -95,7 +99,7 @@ class Worker:
         with self.database.snapshot() as snapshot:
             return snapshot.wcc(numpy=True)[1]
 
-    RUNS = {"create": create, "insert": insert, "bytes": bytes, "neighbors": neighbors, "scan": scan,
+    RUNS = {"create": create, "insert": insert, "bytes": bytes, "neighbors": neighbors, "scan": scan, "query": query,
             "pagerank": pagerank, "bfs": bfs, "wcc": wcc}
 
     def reply(self, request):

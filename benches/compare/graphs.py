@@ -72,6 +72,42 @@ def generated(evergraph, folder, scale):
     return numpy.stack([column.to_numpy() for column in table.columns])
 
 
+def of_files(path):
+    """How many vertices the files at `path` have, and the ends of their edges: shape (2, m).
+
+    A list of edges, `SOURCE TARGET ...` a line, whose vertices are 0, 1, ...; or a folder of LDBC's, whose files
+    `A_EDGE_B_0_0.csv.gz` begin with the ids of both ends, each kind with ids of its own: here they are numbered through.
+    """
+    if path.is_file():
+        ends = numpy.stack([column.to_numpy() for column in columns(path, " ", False)])
+        return int(ends.max()) + 1, ends
+    ids, edges = {}, []
+    for file in sorted(path.glob("*.csv*")):
+        words = file.name.split("_")
+        kinds = [words[0], words[2]] if len(words) == 5 else [words[0]]
+        # One whole column at a time: a vertex file has other columns, texts among them.
+        ends = [column.to_numpy() for column in columns(file, "|", True)[:len(kinds)]]
+        for kind, numbers in zip(kinds, ends, strict=True):
+            ids.setdefault(kind, []).append(numbers)
+        if len(kinds) == 2:
+            edges.append((kinds, ends))
+    known = {kind: numpy.unique(numpy.concatenate(numbers)) for kind, numbers in ids.items()}
+    first = dict(zip(known, numpy.cumsum([0] + [numbers.size for numbers in known.values()]), strict=False))
+    placed = [[first[kind] + numpy.searchsorted(known[kind], numbers)
+               for kind, numbers in zip(kinds, ends, strict=True)] for kinds, ends in edges]
+    return sum(numbers.size for numbers in known.values()), numpy.hstack([numpy.stack(ends) for ends in placed])
+
+
+def columns(path, delimiter, header):
+    """The first two columns of a file, or its only one; its names are skipped if it has a header."""
+    table = pyarrow.csv.read_csv(
+        path,
+        read_options=pyarrow.csv.ReadOptions(skip_rows=int(header), autogenerate_column_names=True),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False),
+    )
+    return table.columns[:2]
+
+
 def make(evergraph, folder, scale):
     """Makes all graphs in `folder`: NAME.npy and the database NAME.eg of each.
 

@@ -86,10 +86,9 @@ NOTES = {
 class Contest:
     """The graph, and everybody who works on it."""
 
-    def __init__(self, chosen, peer, scale, folder, children):
+    def __init__(self, chosen, peer, graph, folder, children):
         self.chosen, self.peer, self.folder, self.children = chosen, peer, folder, children
-        self.vertices = 2**scale
-        self.ends = graphs.generated(Evergraph(chosen.program), folder, scale)
+        self.vertices, self.ends = graph
         self.edges = self.ends.shape[1]
         self.ends.T.astype("<i4").tofile(folder / "edges.bin")
         asked = numpy.random.default_rng(1).integers(0, self.vertices, min(100_000, self.vertices))
@@ -162,8 +161,8 @@ def asked(child, **request):
 class Figures:
     """What is shown and kept of one part: a row of the table and an entry for each figure."""
 
-    def __init__(self, part, peer):
-        self.section, self.peer = f"Beside {TITLES[peer]}, embedded: {part}", peer
+    def __init__(self, part, peer, title):
+        self.section, self.peer = f"Beside {title}, embedded: {part}", peer
         self.rows, self.entries = [], []
 
     def add(self, name, title, ours, theirs, count=None, settings=None):
@@ -293,10 +292,11 @@ def main():
     for peer in chosen.peers.split(","):
         for part in chosen.only.split(","):
             scale = (14 if chosen.quick else chosen.scale) - SMALLER.get(part, 0)
-            figures = Figures(part, peer)
+            figures = Figures(part, peer, TITLES[peer])
             with ExitStack() as children:
                 folder = Path(children.enter_context(tempfile.TemporaryDirectory(dir=chosen.jvm)))
-                contest = Contest(chosen, peer, scale, folder, children)
+                graph = 2**scale, graphs.generated(Evergraph(chosen.program), folder, scale)
+                contest = Contest(chosen, peer, graph, folder, children)
                 PARTS[part](contest, figures)
             if not figures.rows:
                 continue

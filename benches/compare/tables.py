@@ -35,7 +35,8 @@ def shown(ratio_of):
 def milliseconds(seconds):
     """The median of seconds, in milliseconds, with three digits that count."""
     value = statistics.median(seconds) * 1000
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 4
+    return f"{value:,.{digits}f}"
 
 
 def markdown(head, rows):

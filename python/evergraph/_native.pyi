@@ -46,7 +46,12 @@ class Database:
     ) -> Any: ...
     def snapshot(self) -> Snapshot: ...
     def query(
-        self, text: str, variables: dict[str, Any], timeout: float | None, memory_limit: int | None
+        self,
+        text: str,
+        variables: dict[str, Any],
+        timeout: float | None,
+        memory_limit: int | None,
+        making: tuple[Any, bool] | None,
     ) -> Results: ...
     def create_index(
         self, name: str, of_edges: bool, key: str, ordered: bool, unique: bool, progress: _Progress
@@ -86,7 +91,12 @@ class _Reader:
     def edges_of(self, number: int, types: list[str], side: str) -> list[tuple[_Edge, int]]: ...
     def degree(self, number: int, types: list[str], side: str) -> int: ...
     def query(
-        self, text: str, variables: dict[str, Any], timeout: float | None, memory_limit: int | None
+        self,
+        text: str,
+        variables: dict[str, Any],
+        timeout: float | None,
+        memory_limit: int | None,
+        making: tuple[Any, bool] | None,
     ) -> Results: ...
 
 class Transaction(_Reader):

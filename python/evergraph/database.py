@@ -302,7 +302,8 @@ class Database(Loading, Handle):
           g.V().otu('KNOWS')
                 ^^^
         """
-        return Results(self._native.query(text, variables_of(bindings, variables), timeout, memory_limit))
+        asked = variables_of(bindings, variables)
+        return Results(self._native.query(text, asked, timeout, memory_limit, None))
 
     def create_index(
         self,

@@ -18,14 +18,6 @@ FIRST_ROWS = 64
 ROWS = 1024
 
 
-def chunks(native: _native.Results) -> Iterator[list[Any]]:
-    """Fetch a few, then a batch at a time."""
-    rows = native.fetch(FIRST_ROWS)
-    while rows is not None:
-        yield rows
-        rows = native.fetch(ROWS)
-
-
 class Results(Handle):
     """The results of a query, in its order, to be fetched once.
 
@@ -47,7 +39,8 @@ class Results(Handle):
     ``T.id``, ``T.label``     ``"id"``, ``"label"``; ``"T.id"`` where the same map has a key ``"id"``
     ========================  ==============================================================================
 
-    Python takes ``1``, ``1.0`` and ``True`` for one key, where Gremlin has three: the last counts.
+    Python takes ``1``, ``1.0`` and ``True`` for one key, where Gremlin has three: a map with two of them is an
+    error, that no entry be lost; ``unfold()`` gives them all.
 
     Examples
     --------
@@ -58,30 +51,38 @@ class Results(Handle):
     Mary
     """
 
-    __slots__ = ("__weakref__", "_begun", "_native", "_rows")
+    __slots__ = ("__weakref__", "_begun", "_fetched", "_native")
 
     def __init__(self, native: _native.Results) -> None:
         """Use ``query``."""
         self._native = native
         self._begun = False
-        self._rows = self._fetched()
+        # Those that were fetched and not given yet.
+        self._fetched: Iterator[Any] = iter(())
 
-    def _fetched(self) -> Iterator[Any]:
+    def _fetch(self) -> bool:
+        """Fetch a few, then a batch at a time; whether there were any."""
+        rows = self._native.fetch(ROWS if self._begun else FIRST_ROWS)
         self._begun = True
-        for rows in chunks(self._native):
-            yield from rows
+        self._fetched = iter(rows or ())
+        return rows is not None
 
     def _next(self, most: int) -> list[Any]:
         # No more is made than is asked for.
-        return list(islice(self._rows, most)) if self._begun else self._native.fetch(most) or []
+        rows = list(islice(self._fetched, most))
+        self._begun = True
+        return rows + (self._native.fetch(most - len(rows)) or []) if len(rows) < most else rows
 
     def __iter__(self) -> Iterator[Any]:
         """Go on with the next result."""
-        return self._rows
+        while True:
+            yield from self._fetched
+            if not self._fetch():
+                return
 
     def __next__(self) -> Any:
         """Fetch the next result."""
-        return next(self._rows)
+        return next(iter(self))
 
     @property
     def is_open(self) -> bool:
@@ -91,7 +92,7 @@ class Results(Handle):
     def close(self) -> None:
         """Let go of the rest, and of the snapshot that it is read from. Does nothing if they are closed."""
         self._native.close()
-        self._rows = self._fetched()
+        self._fetched = iter(())
 
     def to_list(self) -> list[Any]:
         """All results, or those that weren't fetched yet.
@@ -101,7 +102,7 @@ class Results(Handle):
         >>> snapshot.query("g.V().order().by('born').values('born')").to_list()
         [1780, 1791, 1815]
         """
-        return list(self._rows)
+        return list(self)
 
     def one(self) -> Any:
         """The only result. It closes them.

@@ -291,4 +291,5 @@ class Reader:
         ...     tx.query("g.V().has('seen', true).count()").one()
         3
         """
-        return Results(self._native.query(text, variables_of(bindings, variables), timeout, memory_limit))
+        asked = variables_of(bindings, variables)
+        return Results(self._native.query(text, asked, timeout, memory_limit, None))

@@ -4,13 +4,14 @@ use crate::bulk;
 use crate::error::{OrRaise, exception, invalid, raised};
 use crate::handle::{Held, Open, Setting};
 use crate::import;
-use crate::query::{Asked, Results};
+use crate::query::{Asked, Making, Results};
 use crate::snapshot::{Snapshot, Taken};
 use crate::transaction::Transaction;
 use crate::work::{self, fraction};
 use evergraph::graph::index::IndexState;
 use evergraph::{
-    Durability, Error, ErrorKind, IndexKind, IndexOptions, Isolation, Options, OwnerName, TransactionOptions,
+    Durability, Error, ErrorKind, IndexKind, IndexOptions, Isolation, Options, OwnerName, ReadByName as _,
+    TransactionOptions,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -250,9 +251,11 @@ impl Database {
         variables: &Bound<'_, PyDict>,
         timeout: Option<f64>,
         memory_limit: Option<u64>,
+        making: Option<Making>,
     ) -> PyResult<Results> {
         let open = self.open(py)?;
-        let asked = Asked::new(text, variables, timeout, memory_limit, &open.database().store().catalogue())?;
+        let catalogue = open.database().store().catalogue();
+        let asked = Asked::new(text, variables, timeout, memory_limit, &catalogue)?.making(making);
         let plan = asked.on(open.database().gremlin(&asked.text)).plan().or_raise(py)?;
         if !plan.writes {
             return Results::reading(py, py.detach(|| Taken::new(open)), asked, None);
@@ -260,7 +263,13 @@ impl Database {
         let items = work::run(py, None, |watch| {
             asked.on(open.database().gremlin(&asked.text)).cancel(&watch.cancel).items()
         })?;
-        Ok(Results::made(items, open.database().store().catalogue()))
+        // It is committed: what others did since is seen, too.
+        let elements = py.detach(|| {
+            let snapshot = open.database().snapshot();
+            asked.elements(&items, |text, bindings| snapshot.gremlin(text).bindings(bindings).items())
+        });
+        let elements = elements.or_raise(py)?;
+        Ok(Results::made(asked, items, elements, open.database().store().catalogue()))
     }
 
     #[expect(clippy::too_many_arguments, reason = "what an index is, and who watches")]

@@ -18,6 +18,7 @@
 //! entries.
 
 use crate::arrow_out::TableBuilder;
+use crate::element::{Elements, Known};
 use crate::error::exception;
 use crate::names::edge_tuple;
 use crate::value::to_python;
@@ -31,7 +32,7 @@ use evergraph::graph::value::collection::{List, Map, Set};
 use evergraph::query::step::element::edge_id_text;
 use evergraph::query::value::item::{Owner, Token};
 use evergraph::query::value::tree::Tree;
-use evergraph::{Direction, EdgeId, Error, Item, Result, Value};
+use evergraph::{Direction, EdgeId, Error, Item, Result, Value, VertexId};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyString, PyTuple};
@@ -39,7 +40,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Collections inside collections, so deep at most: a tree is as deep as the longest path.
-const DEPTH_MAX: usize = 500;
+pub const DEPTH_MAX: usize = 500;
 
 /// The classes of `evergraph.values` that results are made of.
 pub struct Classes {
@@ -92,20 +93,36 @@ fn key_name(key: &Item, has: impl Fn(&str) -> bool) -> Option<String> {
     Some(if has(name) { format!("{class}.{name}") } else { name.to_owned() })
 }
 
+/// Who makes objects of elements, properties and paths that aren't as above: a Python object with these methods.
+///
+/// ```text
+/// vertex(number, label, properties)       properties is a list of pairs of key and value, or None
+/// edge(id, source, target, properties)    the ends as `vertex` made them
+/// property(of, key, value)                of a vertex or an edge as made by these
+/// path(labels, items)                     a list of sets of names, and what was there
+/// ```
+pub struct Maker<'py, 'c> {
+    /// That object.
+    pub object: Bound<'py, PyAny>,
+    /// What is known of the elements.
+    pub elements: &'c Elements,
+}
+
 /// What makes objects of items.
 pub struct Names<'py, 'c> {
     py: Python<'py>,
     classes: &'py Classes,
     catalogue: &'c Catalogue,
+    maker: Option<Maker<'py, 'c>>,
 }
 
 impl<'py, 'c> Names<'py, 'c> {
-    /// With the names of `catalogue`.
+    /// With the names of `catalogue`; elements are made by the maker, if there is one.
     ///
     /// # Errors
     /// What importing raises.
-    pub fn new(py: Python<'py>, catalogue: &'c Catalogue) -> PyResult<Self> {
-        Ok(Self { py, classes: classes(py)?, catalogue })
+    pub fn new(py: Python<'py>, catalogue: &'c Catalogue, maker: Option<Maker<'py, 'c>>) -> PyResult<Self> {
+        Ok(Self { py, classes: classes(py)?, catalogue, maker })
     }
 
     /// `item` as Python has it.
@@ -127,19 +144,33 @@ impl<'py, 'c> Names<'py, 'c> {
         Ok(match item {
             Item::Null => py.None().into_bound(py),
             Item::Value(value) => self.value(value, hashable, depth)?,
-            Item::Vertex(vertex) => vertex.0.into_pyobject(py)?.into_any(),
+            Item::Vertex(vertex) => self.vertex(*vertex)?,
             Item::Edge(edge) => self.edge(*edge)?,
             Item::Property(property) => {
                 let owner = match property.owner {
-                    Owner::Vertex(vertex) => vertex.0.into_pyobject(py)?.into_any(),
+                    Owner::Vertex(vertex) => self.vertex(vertex)?,
                     Owner::Edge(edge) => self.edge(edge)?,
                 };
                 let name = self.catalogue.key_name(property.key);
                 let value = self.value(&property.value, hashable, depth + 1)?;
-                self.classes.property.bind(py).call1((owner, &*name, value))?
+                match &self.maker {
+                    None => self.classes.property.bind(py).call1((owner, &*name, value))?,
+                    Some(maker) => maker.object.call_method1("property", (owner, &*name, value))?,
+                }
             }
             Item::List(items) => self.list(items.iter().map(below), hashable)?,
-            Item::Path(path) => self.list(path.items().map(below), hashable)?,
+            Item::Path(path) => {
+                // A path that somebody makes is hashable whatever is in it.
+                let hashable = hashable && self.maker.is_none();
+                let items = path.items().map(|item| self.item(item, hashable, depth + 1));
+                let items = self.list(items, hashable)?;
+                let Some(maker) = &self.maker else { return Ok(items) };
+                let labels = path.steps().iter().map(|(_, labels)| {
+                    let labels = labels.iter().flat_map(|labels| labels.iter());
+                    PySet::new(py, labels.map(|label| PyString::new(py, label)))
+                });
+                maker.object.call_method1("path", (labels.collect::<PyResult<Vec<_>>>()?, items))?
+            }
             Item::Set(items) => self.set(items.iter().map(key), hashable)?,
             Item::Map(map) => {
                 let name = |key: &Item| key_name(key, |name| map.get_text(name).is_some());
@@ -153,9 +184,10 @@ impl<'py, 'c> Names<'py, 'c> {
             Item::Entry(entry) => PyTuple::new(py, [key(&entry.0)?, below(&entry.1)?])?.into_any(),
             Item::Tree(tree) => self.tree(tree, hashable, depth)?,
             Item::Graph(graph) => {
-                let vertices = PyList::new(py, graph.vertices().map(|vertex| vertex.0))?;
+                let vertices =
+                    graph.vertices().map(|vertex| self.vertex(vertex)).collect::<PyResult<Vec<_>>>()?;
                 let edges = graph.edges().map(|edge| self.edge(edge)).collect::<PyResult<Vec<_>>>()?;
-                self.classes.subgraph.bind(py).call1((vertices, PyList::new(py, edges)?))?
+                self.classes.subgraph.bind(py).call1((PyList::new(py, vertices)?, PyList::new(py, edges)?))?
             }
             Item::Token(name) => PyString::new(py, token(*name)).into_any(),
             Item::Direction(name) => PyString::new(py, direction(*name)).into_any(),
@@ -176,8 +208,28 @@ impl<'py, 'c> Names<'py, 'c> {
         }
     }
 
+    fn vertex(&self, vertex: VertexId) -> PyResult<Bound<'py, PyAny>> {
+        let number = vertex.0.into_pyobject(self.py)?.into_any();
+        let Some(maker) = &self.maker else { return Ok(number) };
+        let known = maker.elements.vertex(vertex);
+        let label = known.map_or("", |known| &known.label);
+        maker.object.call_method1("vertex", (number, label, self.properties(known)?))
+    }
+
     fn edge(&self, edge: EdgeId) -> PyResult<Bound<'py, PyAny>> {
-        self.classes.edge.bind(self.py).call1(edge_tuple(self.catalogue, edge))
+        let id = self.classes.edge.bind(self.py).call1(edge_tuple(self.catalogue, edge))?;
+        let Some(maker) = &self.maker else { return Ok(id) };
+        let ends = (self.vertex(edge.source)?, self.vertex(edge.target)?);
+        let properties = self.properties(maker.elements.edge(edge))?;
+        maker.object.call_method1("edge", (id, ends.0, ends.1, properties))
+    }
+
+    fn properties(&self, known: Option<&Known>) -> PyResult<Vec<(Bound<'py, PyString>, Bound<'py, PyAny>)>> {
+        let all = known.map_or(&[][..], |known| &known.properties).iter();
+        let all = all.map(|(key, value)| {
+            Ok((PyString::new(self.py, &self.catalogue.key_name(*key)), self.value(value, false, 0)?))
+        });
+        all.collect()
     }
 
     fn list(
@@ -214,10 +266,16 @@ impl<'py, 'c> Names<'py, 'c> {
         if hashable {
             return Ok(PyTuple::new(self.py, entries.collect::<PyResult<Vec<_>>>()?)?.into_any());
         }
-        let made = PyDict::new(self.py);
+        let (made, mut count) = (PyDict::new(self.py), 0);
         for entry in entries {
             let (key, value) = entry?;
             made.set_item(key, value)?;
+            count += 1;
+        }
+        if made.len() < count {
+            let text = "a map has keys that are one to Python, such as the int 1, the long 1 and the double 1.0: \
+                        unfold() it into entries, or make its keys alike, as with asNumber(GType.LONG)";
+            return Err(exception(self.py, "InvalidError", text));
         }
         Ok(made.into_any())
     }

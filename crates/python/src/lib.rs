@@ -7,7 +7,7 @@
 //! read                              one item at a time        tables, csr   in bulk
 //! bulk, arrow_in, arrow_out         tables in and out         import        files in
 //! algorithms                        all of them, by name
-//! query, argument, item             Gremlin: results, variables in, results out
+//! query, argument, item, element    Gremlin: results, variables in, results out
 //! ```
 //!
 //! Nothing here is unsafe: Arrow's C interface is pyo3-arrow's business, NumPy's arrays are rust-numpy's, and what borrows
@@ -20,6 +20,7 @@ mod arrow_out;
 mod bulk;
 mod csr;
 mod database;
+mod element;
 mod error;
 mod handle;
 mod import;

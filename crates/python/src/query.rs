@@ -10,9 +10,10 @@
 use crate::argument;
 use crate::arrow_out::into_pyarrow;
 use crate::database::seconds;
+use crate::element::Elements;
 use crate::error::{OrRaise, exception};
 use crate::handle::Held;
-use crate::item::{self, Names};
+use crate::item::{self, Maker, Names};
 use crate::snapshot::{Snapshot, Taken};
 use crate::work;
 use evergraph::graph::byte_size::ByteSize;
@@ -28,12 +29,17 @@ use self_cell::self_cell;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
+/// Who makes objects of the elements in results, as [`Maker`] says, and whether with their properties.
+#[derive(FromPyObject)]
+pub struct Making(Py<PyAny>, bool);
+
 /// A query as Python asks it.
 pub struct Asked {
     /// The text.
     pub text: String,
     bindings: Bindings,
     limits: Limits,
+    making: Option<Making>,
 }
 
 impl Asked {
@@ -57,7 +63,28 @@ impl Asked {
         if let Some(bytes) = memory_limit {
             limits.memory_bytes = bytes;
         }
-        Ok(Self { text, bindings: argument::bindings(variables, catalogue)?, limits })
+        Ok(Self { text, bindings: argument::bindings(variables, catalogue)?, limits, making: None })
+    }
+
+    /// The same, whose elements are made by somebody.
+    #[must_use]
+    pub fn making(self, making: Option<Making>) -> Self {
+        Self { making, ..self }
+    }
+
+    /// What whoever makes elements must know of those in `items`, which `ask` looks up where these came from.
+    ///
+    /// # Errors
+    /// What `ask` says.
+    pub fn elements(
+        &self,
+        items: &[Item],
+        ask: impl FnMut(&'static str, Bindings) -> evergraph::Result<Vec<Item>>,
+    ) -> evergraph::Result<Elements> {
+        match &self.making {
+            None => Ok(Elements::default()),
+            Some(Making(_, properties)) => Elements::of(items, *properties, ask),
+        }
     }
 
     /// `query` with the variables and limits of this.
@@ -101,6 +128,10 @@ struct Fetching {
     /// The names of what is in them.
     catalogue: Arc<Catalogue>,
     cancel: CancelFlag,
+    /// Who makes their elements, if anybody does.
+    maker: Option<Py<PyAny>>,
+    /// What is known of the elements of all results that were made, or of those that were fetched last.
+    elements: Elements,
 }
 
 /// The results of a query.
@@ -126,6 +157,7 @@ impl Results {
     ) -> PyResult<Self> {
         let cancel = CancelFlag::default();
         let catalogue = taken.snapshot().catalogue();
+        let maker = asked.making.as_ref().map(|Making(maker, _)| maker.clone_ref(py));
         let begun = py.detach(|| {
             Streaming::try_new(Reading { taken, asked }, |reading| {
                 let query = reading.taken.snapshot().gremlin(&reading.asked.text);
@@ -133,14 +165,16 @@ impl Results {
             })
         });
         let source = Source::Streaming(begun.or_raise(py)?);
-        Ok(Self { fetching: Held::new(Mutex::new(Fetching { source, catalogue, cancel })), snapshot })
+        let fetching = Fetching { source, catalogue, cancel, maker, elements: Elements::default() };
+        Ok(Self { fetching: Held::new(Mutex::new(fetching)), snapshot })
     }
 
-    /// The results of a query that was run.
+    /// The results of a query that was run, with what [`Asked::elements`] says of them.
     #[must_use]
-    pub fn made(items: Vec<Item>, catalogue: Arc<Catalogue>) -> Self {
+    pub fn made(asked: Asked, items: Vec<Item>, elements: Elements, catalogue: Arc<Catalogue>) -> Self {
         let source = Source::Made(items.into_iter());
-        let fetching = Fetching { source, catalogue, cancel: CancelFlag::default() };
+        let maker = asked.making.map(|Making(maker, _)| maker);
+        let fetching = Fetching { source, catalogue, cancel: CancelFlag::default(), maker, elements };
         Self { fetching: Held::new(Mutex::new(fetching)), snapshot: None }
     }
 
@@ -193,8 +227,17 @@ impl Fetching {
             Source::Ended | Source::Closed => return Ok(Vec::new()),
             Source::Streaming(streaming) => work::run_until(py, None, self.cancel.clone(), |_| {
                 streaming.with_dependent_mut(|reading, running| {
-                    gathered(running.take(most), reading.asked.limits.memory_bytes)
+                    let items = gathered(running.take(most), reading.asked.limits.memory_bytes)?;
+                    let snapshot = reading.taken.snapshot();
+                    let elements = reading.asked.elements(&items, |text, bindings| {
+                        snapshot.gremlin(text).bindings(bindings).cancel(&self.cancel).items()
+                    })?;
+                    Ok((items, elements))
                 })
+            })
+            .map(|(items, elements)| {
+                self.elements = elements;
+                items
             }),
         };
         let ended = found.as_ref().map_or(true, |found| found.len() < most);
@@ -237,7 +280,10 @@ impl Results {
             if items.is_empty() {
                 return Ok(None);
             }
-            let names = Names::new(py, &fetching.catalogue)?;
+            let elements = &fetching.elements;
+            let maker =
+                fetching.maker.as_ref().map(|maker| Maker { object: maker.bind(py).clone(), elements });
+            let names = Names::new(py, &fetching.catalogue, maker)?;
             let objects = items.iter().map(|item| names.object(item)).collect::<PyResult<Vec<_>>>()?;
             PyList::new(py, objects).map(Some)
         })

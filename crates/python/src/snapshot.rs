@@ -6,7 +6,7 @@ use crate::csr::{CsrPiece, Lists};
 use crate::error::{OrRaise, exception};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
-use crate::query::{Asked, Results};
+use crate::query::{Asked, Making, Results};
 use crate::read::{self, ItemName};
 use crate::tables;
 use crate::work;
@@ -369,10 +369,12 @@ impl Snapshot {
         variables: &Bound<'_, PyDict>,
         timeout: Option<f64>,
         memory_limit: Option<u64>,
+        making: Option<Making>,
     ) -> PyResult<Results> {
         let py = slf.py();
         let taken = slf.get().share(py)?;
-        let asked = Asked::new(text, variables, timeout, memory_limit, &taken.snapshot.catalogue())?;
+        let catalogue = taken.snapshot.catalogue();
+        let asked = Asked::new(text, variables, timeout, memory_limit, &catalogue)?.making(making);
         Results::reading(py, taken, asked, Some(slf.clone().unbind()))
     }
 

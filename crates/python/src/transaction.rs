@@ -4,7 +4,7 @@ use crate::bulk;
 use crate::error::{OrRaise, exception, invalid};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, direction, edge_tuple, vertex};
-use crate::query::{Asked, Results};
+use crate::query::{Asked, Making, Results};
 use crate::read::{self, Item, ItemName};
 use crate::value::{fitted, from_python};
 use crate::work;
@@ -346,7 +346,6 @@ impl Transaction {
         })
     }
 
-    /// The moment of the commit, and edges that got another discriminator: old, new.
     /// A query, run to its end.
     fn query(
         &self,
@@ -355,18 +354,24 @@ impl Transaction {
         variables: &Bound<'_, PyDict>,
         timeout: Option<f64>,
         memory_limit: Option<u64>,
+        making: Option<Making>,
     ) -> PyResult<Results> {
         self.with(py, |transaction| {
             let catalogue = transaction.by_id_ref().catalogue();
-            let asked = Asked::new(text, variables, timeout, memory_limit, &catalogue)?;
-            let items = work::run(py, None, |watch| {
-                asked.on(transaction.gremlin(&asked.text)).cancel(&watch.cancel).items()
+            let asked = Asked::new(text, variables, timeout, memory_limit, &catalogue)?.making(making);
+            let (items, elements) = work::run(py, None, |watch| {
+                let items = asked.on(transaction.gremlin(&asked.text)).cancel(&watch.cancel).items()?;
+                let elements = asked.elements(&items, |text, bindings| {
+                    transaction.gremlin(text).bindings(bindings).cancel(&watch.cancel).items()
+                })?;
+                Ok((items, elements))
             })?;
             // The query may have brought new names.
-            Ok(Results::made(items, transaction.by_id_ref().catalogue()))
+            Ok(Results::made(asked, items, elements, transaction.by_id_ref().catalogue()))
         })
     }
 
+    /// The moment of the commit, and edges that got another discriminator: old, new.
     fn commit(&self, py: Python<'_>) -> PyResult<(u64, Vec<(EdgeTuple, EdgeTuple)>)> {
         self.slot(py, |slot| {
             let Begun { transaction, open } = slot.take().ok_or_else(|| ended(py))?;

@@ -29,6 +29,35 @@ fn a_branch_takes_all_options_that_fit() {
 }
 
 #[test]
+fn nothing_comes_of_a_branch_that_nothing_came_to() {
+    check("g.V().has('age', 99).union(count(), group().by(label), fold())", &[]);
+    check(
+        "g.V().has('name', 'marko').map(union(has('age', 99).union(count(), out().count()), constant(7)))",
+        &["7"],
+    );
+    check("g.V().hasLabel('software').union(has('age', 99).count(), count())", &["0", "2"]);
+    // Of a group of nothing there would be no count of characters.
+    check("g.V().limit(1).choose(constant(0), constant(1), fold().count(local).toUpper())", &["1"]);
+}
+
+#[test]
+fn a_key_that_a_map_lacks_is_null() {
+    check("g.V().limit(2).groupCount().by(label).aggregate('x').by('robot').cap('x').count(local)", &["1"]);
+    check("g.V().groupCount().by(label).path().by('age').count()", &["1"]);
+    check("g.V().hasLabel('software').limit(1).groupCount().by(label).map(path().by(coalesce(select('robot'), constant(5))))
+        .count()", &["1"]);
+    // Of an element it is missing.
+    check("g.V().hasLabel('software').path().by('age')", &[]);
+}
+
+#[test]
+fn what_a_repeat_has_already_begins_the_next_one() {
+    let twice = "g.V().has('name', 'marko').repeat(out()).emit().times(1).emit().repeat(out()).times(1).values('name')";
+    check(twice, &["josh", "lop", "lop", "ripple", "vadas"]);
+    check("g.V().has('name', 'marko').repeat(out()).times(1).times(2).values('name')", &["lop", "ripple"]);
+}
+
+#[test]
 fn of_several_options_for_the_rest_the_first_counts() {
     check(
         "g.V().has('age').choose(values('age')).option(29, constant('a')).option(none, constant('b')).option(none, fail())",

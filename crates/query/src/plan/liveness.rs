@@ -41,10 +41,6 @@ impl Asked {
         }
     }
 
-    fn all_by<'b>(&mut self, all: impl IntoIterator<Item = &'b By>) {
-        all.into_iter().for_each(|by| self.by(by));
-    }
-
     fn predicate(&mut self, predicate: &Predicate) {
         let mut slots = Vec::new();
         predicate.slots(&mut slots);

@@ -19,27 +19,32 @@ use std::sync::Arc;
 pub(super) struct Branches {
     pipelines: Vec<Pipeline>,
     /// Rows of an input and the branch that they go to; `None` for those that go on as they are.
-    pub(super) waiting: VecDeque<(Option<usize>, Batch)>,
+    waiting: VecDeque<(Option<usize>, Batch)>,
     running: Option<usize>,
     finishing: usize,
-    /// Of which origins rows went to each branch; empty where all go to all.
-    pub(super) entered: Vec<HashSet<u32>>,
+    /// Of which origins rows went to each branch.
+    entered: Vec<HashSet<u32>>,
 }
 
 impl Branches {
-    /// Those that only some rows go to.
-    pub(super) fn of_some(pipelines: Vec<Pipeline>) -> Self {
-        let entered = vec![HashSet::new(); pipelines.len()];
-        Self { entered, ..Self::new(pipelines) }
-    }
-
     /// Whether all rows of the input have been through.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.running.is_none()
     }
 
-    fn new(pipelines: Vec<Pipeline>) -> Self {
-        Self { pipelines, waiting: VecDeque::new(), running: None, finishing: 0, entered: Vec::new() }
+    pub(super) fn new(pipelines: Vec<Pipeline>) -> Self {
+        let entered = vec![HashSet::new(); pipelines.len()];
+        Self { pipelines, waiting: VecDeque::new(), running: None, finishing: 0, entered }
+    }
+
+    /// Rows that are to go to a branch, or on as they are.
+    pub(super) fn send(&mut self, branch: Option<usize>, batch: Batch) {
+        if let Some(branch) = branch {
+            // Rows of one origin stand together: one look at each of these is enough.
+            let first_of = |row: &usize| *row == 0 || batch.origin[*row] != batch.origin[*row - 1];
+            self.entered[branch].extend((0..batch.len()).filter(first_of).map(|row| batch.origin[row]));
+        }
+        self.waiting.push_back((branch, batch));
     }
 
     /// The next batch of what waits; `None` when nothing does.
@@ -64,9 +69,11 @@ impl Branches {
 
     pub(super) fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         while let Some(pipeline) = self.pipelines.get_mut(self.finishing) {
-            if let Some(batch) = pipeline.pull(true, cx)? {
-                let Some(entered) = self.entered.get(self.finishing) else { return Ok(Some(batch)) };
-                // Of an origin that took another way not even a count of 0 comes.
+            let entered = &self.entered[self.finishing];
+            // Of an origin that took another way, or that nothing came from, not even a count of 0 comes.
+            if !entered.is_empty()
+                && let Some(batch) = pipeline.pull(true, cx)?
+            {
                 let keep: Vec<bool> = batch.origin.iter().map(|origin| entered.contains(origin)).collect();
                 return Ok(Some(batch.filter(&keep)));
             }
@@ -107,7 +114,7 @@ impl Step for Union {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input else { return Ok(None) };
         if self.0.waiting.is_empty() && self.0.running.is_none() {
-            self.0.waiting.extend((0..self.0.pipelines.len()).map(|branch| (Some(branch), batch.clone())));
+            (0..self.0.pipelines.len()).for_each(|branch| self.0.send(Some(branch), batch.clone()));
         }
         let made = self.0.next(cx)?;
         if self.0.waiting.is_empty() && self.0.running.is_none() {
@@ -158,7 +165,7 @@ impl Choose {
         unproductive: Option<usize>,
         pipelines: Vec<Pipeline>,
     ) -> Self {
-        Self { on, options, none, unproductive, branches: Branches::of_some(pipelines) }
+        Self { on, options, none, unproductive, branches: Branches::new(pipelines) }
     }
 
     /// The branch that each row takes.
@@ -192,10 +199,7 @@ impl Step for Choose {
             for target in targets {
                 let rows = (0..).zip(&chosen).filter(|(_, branch)| **branch == target).map(|(row, _)| row);
                 let taken = batch.gather(&rows.collect());
-                if let Some(branch) = target {
-                    self.branches.entered[branch].extend(&taken.origin);
-                }
-                self.branches.waiting.push_back((target, taken));
+                self.branches.send(target, taken);
             }
         }
         let made = self.branches.next(cx)?;

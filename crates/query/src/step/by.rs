@@ -33,6 +33,7 @@ impl Projection {
     /// # Errors
     /// What reading, or the traversal, may meet.
     pub fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
+        let mut lacks = None;
         let (rows, column) = match self {
             Self::Itself => return Ok(batch.current.items().map(Some).collect()),
             Self::Item(item) => return Ok(vec![Some(item.clone()); batch.len()]),
@@ -45,6 +46,8 @@ impl Projection {
                         "Multiple properties exist for the provided key, use Vertex.properties({key})"
                     )));
                 }
+                // A key that a map lacks is null there, as `get()` says; a property that an element lacks is not.
+                lacks = Some(|item: Item| matches!(item, Item::Map(_)).then_some(Item::Null));
                 (rows, column)
             }
             Self::Child(child) => child.first(batch, cx)?,
@@ -55,6 +58,12 @@ impl Projection {
         };
         let mut found = vec![None; batch.len()];
         rows.into_iter().zip(column.items()).for_each(|(row, item)| found[row as usize] = Some(item));
+        if let Some(lacks) = lacks
+            && found.contains(&None)
+        {
+            let missing = found.iter_mut().zip(batch.current.items()).filter(|(found, _)| found.is_none());
+            missing.for_each(|(found, item)| *found = lacks(item));
+        }
         Ok(found)
     }
 }

@@ -36,7 +36,7 @@ impl Branch {
     /// What comes of each of `pipelines` in its case, by what `on` decides.
     #[must_use]
     pub fn new(on: Projection, cases: Vec<Case>, pipelines: Vec<Pipeline>) -> Self {
-        Self { on, cases, branches: Branches::of_some(pipelines) }
+        Self { on, cases, branches: Branches::new(pipelines) }
     }
 
     /// For each option, which rows take it.
@@ -90,8 +90,7 @@ impl Step for Branch {
             for (branch, rows) in self.taken(batch, cx)?.into_iter().enumerate() {
                 let taken = batch.clone().filter(&rows);
                 if !taken.is_empty() {
-                    self.branches.entered[branch].extend(&taken.origin);
-                    self.branches.waiting.push_back((Some(branch), taken));
+                    self.branches.send(Some(branch), taken);
                 }
             }
         }

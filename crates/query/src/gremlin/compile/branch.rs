@@ -120,7 +120,12 @@ impl Compiler {
             return Err(wrong(inject.span, "The parent of inject()-step can not be repeat()-step"));
         }
         let body = self.inner(body)?;
-        while let Some(call) = ["times", "until", "emit"].into_iter().find_map(|name| calls.next_if(name)) {
+        // What this repeat has already begins the next one; only times() may be said anew.
+        loop {
+            let free =
+                [("times", true), ("until", modulators.until.is_none()), ("emit", modulators.emit.is_none())];
+            let mut free = free.into_iter().filter(|(_, free)| *free);
+            let Some(call) = free.find_map(|(name, _)| calls.next_if(name)) else { break };
             self.modulate(call, false, &mut modulators)?;
         }
         Ok(Repeat { body, name: named, until: modulators.until, emit: modulators.emit })

@@ -27,6 +27,9 @@ interface Engine extends AutoCloseable {
         return null;
     }
 
+    /** The whole number that a query gives; {@code start} is the vertex that it begins at, if its text names one. */
+    long query(String text, int start);
+
     @Override
     void close();
 

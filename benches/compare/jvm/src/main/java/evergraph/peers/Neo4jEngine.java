@@ -141,6 +141,15 @@ final class Neo4jEngine implements Engine {
         }
     }
 
+    /** A text in Cypher; its plan is kept by the text. */
+    @Override
+    public long query(String text, int start) {
+        return database.executeTransactionally(text, Map.of("start", (long) start), rows -> {
+            Map<String, Object> row = rows.next();
+            return ((Number) row.values().iterator().next()).longValue();
+        });
+    }
+
     /** Closes the store, which writes a checkpoint, and opens it again: the community edition has no call for one. */
     @Override
     public long bytes() throws IOException {

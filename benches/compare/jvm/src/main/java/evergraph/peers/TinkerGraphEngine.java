@@ -6,10 +6,15 @@ import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import javax.script.Bindings;
+import javax.script.ScriptException;
+import javax.script.SimpleBindings;
 import org.apache.commons.configuration2.BaseConfiguration;
+import org.apache.tinkerpop.gremlin.jsr223.GremlinLangScriptEngine;
 import org.apache.tinkerpop.gremlin.process.computer.ComputerResult;
 import org.apache.tinkerpop.gremlin.process.computer.GraphComputer;
 import org.apache.tinkerpop.gremlin.process.computer.ranking.pagerank.PageRankVertexProgram;
+import org.apache.tinkerpop.gremlin.process.traversal.Traversal;
 import org.apache.tinkerpop.gremlin.structure.Direction;
 import org.apache.tinkerpop.gremlin.structure.Edge;
 import org.apache.tinkerpop.gremlin.structure.T;
@@ -20,6 +25,7 @@ import org.apache.tinkerpop.gremlin.util.Gremlin;
 /** TinkerPop's reference implementation: objects on the heap, without transactions, without a disk. */
 final class TinkerGraphEngine implements Engine {
     private static final String EDGE = "EDGE";
+    private final GremlinLangScriptEngine language = new GremlinLangScriptEngine();
     private TinkerGraph graph;
     private int vertices;
 
@@ -115,6 +121,17 @@ final class TinkerGraphEngine implements Engine {
             return scores;
         } catch (InterruptedException | ExecutionException error) {
             throw new IllegalStateException("run the PageRankVertexProgram: " + error.getMessage(), error);
+        }
+    }
+
+    /** A text in Gremlin, read by TinkerPop's own parser of the language. */
+    @Override
+    public long query(String text, int start) {
+        try {
+            Bindings bindings = new SimpleBindings(Map.of("g", graph.traversal(), "start", (long) start));
+            return ((Number) ((Traversal<?, ?>) language.eval(text, bindings)).next()).longValue();
+        } catch (ScriptException error) {
+            throw new IllegalArgumentException(text + ": " + error.getMessage(), error);
         }
     }
 

@@ -9,6 +9,7 @@ import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.nio.IntBuffer;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
 
@@ -26,7 +27,8 @@ final class Worker {
             (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
     /** What is asked for; each kind of run has the fields that it needs. */
-    record Request(String run, int vertices, int from, int to, int batch, int source, String answer) {}
+    record Request(String run, int vertices, int from, int to, int batch, int source, String answer,
+            String text, List<Integer> starts) {}
 
     /** How much of everything a run took, in seconds. */
     record Spent(double wall, double cpu) {}
@@ -95,6 +97,7 @@ final class Worker {
             }
             case "bytes" -> engine.bytes();
             case "neighbors" -> counted(this::neighborsSum);
+            case "query" -> request.starts().stream().mapToLong(start -> engine.query(request.text(), start)).sum();
             case "scan" -> counted(Worker::edgesSum);
             case "copy" -> {
                 copy = null;

@@ -16,6 +16,11 @@ use std::io;
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
+
+/// How often, and how many times, who waits for a person is woken.
+const WAKE_EVERY: Duration = Duration::from_millis(20);
+const WAKES_MAX: usize = 100;
 
 /// What Ctrl-C and SIGTERM have asked for. Clones are one.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +34,8 @@ struct State {
     is_waiting: bool,
     /// Whether SIGTERM came.
     is_ending: bool,
+    /// Whether that ended the waiting, so that SIGINT is our own.
+    has_woken: bool,
 }
 
 impl Interrupt {
@@ -56,13 +63,26 @@ impl Interrupt {
         done
     }
 
+    /// Ends the waiting by SIGINT: a line editor that is reading takes it, and gives the terminal back as it was. To the
+    /// process, since its main thread has to wake up from the read; and again, since one that comes just before the
+    /// read wakes nobody.
+    fn wake(&self) {
+        for _ in 0..WAKES_MAX {
+            if !self.state().is_waiting {
+                return;
+            }
+            let _ = kill(Pid::this(), Signal::SIGINT);
+            thread::sleep(WAKE_EVERY);
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn signal(&self, signal: i32, console: &Console) {
         let mut state = self.state();
-        if state.is_waiting && signal == SIGINT {
+        if signal == SIGINT && (state.is_waiting || state.has_woken) {
             return;
         }
         if state.flag.is_cancelled() {
@@ -71,9 +91,9 @@ impl Interrupt {
         state.flag.cancel();
         state.is_ending |= signal == SIGTERM;
         if state.is_waiting {
-            // A line editor that is reading takes it, and gives the terminal back as it was. To the process, since its
-            // main thread has to wake up from the read.
-            let _ = kill(Pid::this(), Signal::SIGINT);
+            state.has_woken = true;
+            drop(state);
+            self.wake();
         } else {
             console.note_on_terminal("stopping; Ctrl-C again doesn't wait for it");
         }

@@ -15,6 +15,7 @@ use crate::command::man::ManArguments;
 use crate::command::query::execute::QueryArguments;
 use crate::command::run::arguments::RunArguments;
 use crate::command::salvage::SalvageArguments;
+use crate::command::shell::execute::ShellArguments;
 use crate::command::stats::execute::StatsArguments;
 use crate::terminal::console::{Color, When};
 use crate::usage::with_negative_numbers;
@@ -129,6 +130,8 @@ pub enum Command {
     Export(ExportArguments),
     /// Ask or change a database in Gremlin.
     Query(QueryArguments),
+    /// Ask and change a database in Gremlin, line by line.
+    Shell(ShellArguments),
     /// Run an algorithm on what is in a database now.
     Run(RunArguments),
     /// Show what is in a database, and what it takes.

@@ -2,6 +2,7 @@
 
 use crate::open::refuse_file;
 use crate::terminal::console::Console;
+use crate::terminal::interrupt::Interrupt;
 use evergraph::{Database, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
@@ -14,6 +15,8 @@ pub struct Context {
     pub console: Console,
     /// What Ctrl-C sets.
     pub cancel: CancelFlag,
+    /// Where a command that asks a person gets a flag for each answer.
+    pub interrupt: Interrupt,
     /// Threads to work on; 0 for as many as there are cores.
     pub threads: usize,
     /// How databases are opened: durability and memory as the user set them.

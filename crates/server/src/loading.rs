@@ -279,6 +279,7 @@ impl fmt::Display for LoadReport {
 mod tests {
     use super::*;
     use crate::terminal::console::Console;
+    use crate::terminal::interrupt::Interrupt;
     use evergraph::Options;
     use evergraph_graph::cancel::CancelFlag;
     use evergraph_graph::load::{VertexBlock, VertexTable};
@@ -290,8 +291,13 @@ mod tests {
         fs::create_dir(&empty).unwrap();
         let cancel = CancelFlag::default();
         cancel.cancel();
-        let context =
-            Context { console: Console::default(), cancel, threads: 1, options: Options::default() };
+        let context = Context {
+            console: Console::default(),
+            cancel,
+            interrupt: Interrupt::default(),
+            threads: 1,
+            options: Options::default(),
+        };
         let load = || Load {
             vertices: vec![VertexTable::new("V", Vec::new(), vec![VertexBlock::bare(3)])],
             edges: Vec::new(),

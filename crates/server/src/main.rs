@@ -100,7 +100,7 @@ fn settle(matches: &ArgMatches) -> Result<Resolved, Failure> {
 }
 
 fn start(console: Console, global: &Global) -> Result<Context, Failure> {
-    let cancel = interrupt::listen(&console)?;
+    let interrupt = interrupt::listen(&console)?;
     let threads = global.threads.map_or(0, usize::from);
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|error| {
         Error::new(ErrorKind::Io, format!("start {threads} threads: {error}")).because(error)
@@ -109,7 +109,7 @@ fn start(console: Console, global: &Global) -> Result<Context, Failure> {
     if let Some(bytes) = global.memory_limit {
         options.memory_limit_bytes = bytes;
     }
-    Ok(Context { console, cancel, threads, options })
+    Ok(Context { console, cancel: interrupt.flag(), interrupt, threads, options })
 }
 
 /// Before settings are known, nothing is said of them.
@@ -140,6 +140,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Import(arguments) => command::import::execute(arguments, context)?,
         Command::Export(arguments) => command::export::execute(arguments, context)?,
         Command::Query(arguments) => command::query::execute::execute(arguments, context)?,
+        Command::Shell(arguments) => return command::shell::execute::execute(arguments, context),
         Command::Run(arguments) => command::run::execute::execute(arguments, context)?,
         Command::Stats(arguments) => command::stats::execute::execute(arguments, context)?,
         Command::Check(arguments) => return command::check::execute(arguments, context),

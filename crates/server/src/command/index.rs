@@ -7,7 +7,7 @@ use crate::terminal::number::{count, counted, size, time};
 use crate::terminal::table::{Side, Table, visible};
 use clap::{Args, Subcommand};
 use evergraph::index::IndexInfo;
-use evergraph::{IndexKind, IndexOptions, OwnerName};
+use evergraph::{Database, IndexKind, IndexOptions, OwnerName};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::transaction::Transaction as _;
@@ -226,8 +226,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
         }
         Action::List { database: path } => {
             let database = context.open(path)?;
-            let mut indexes: Vec<Entry> = database.indexes().iter().map(Entry::new).collect();
-            indexes.sort_by(|a, b| (a.of, &a.owner, &a.key, a.kind).cmp(&(b.of, &b.owner, &b.key, b.kind)));
+            let indexes = list(&database);
             let catalogue = database.snapshot().catalogue();
             database.close()?;
             drop(meter);
@@ -278,8 +277,9 @@ fn is(index: &IndexInfo, owner: OwnerName<'_>, key: &str) -> bool {
     named && index.key == key
 }
 
+/// What is known of an index.
 #[derive(Debug, Serialize)]
-struct Entry {
+pub struct Entry {
     of: &'static str,
     owner: String,
     key: String,
@@ -391,6 +391,42 @@ struct NewestFirst {
     key: String,
 }
 
+/// All indexes of `database`, in the order of what they are on.
+pub fn list(database: &Database) -> Vec<Entry> {
+    let mut indexes: Vec<Entry> = database.indexes().iter().map(Entry::new).collect();
+    indexes.sort_by(|a, b| (a.of, &a.owner, &a.key, a.kind).cmp(&(b.of, &b.owner, &b.key, b.kind)));
+    indexes
+}
+
+/// A row an index.
+#[must_use]
+pub fn indexes_table(indexes: &[Entry]) -> Table {
+    let mut table = Table::new(&[
+        ("property", Side::Left),
+        ("of", Side::Left),
+        ("kind", Side::Left),
+        ("", Side::Left),
+        ("entries", Side::Right),
+        ("distinct", Side::Right),
+        ("memory", Side::Right),
+    ]);
+    for index in indexes {
+        table.row([
+            format!("{}.{}", index.owner, index.key),
+            index.of.to_owned(),
+            index.kind.to_owned(),
+            if index.unique { "unique" } else { "" }.to_owned(),
+            count(index.entries),
+            match (index.distinct_is_exact, index.distinct) {
+                (false, 1..) => format!("about {}", count(index.distinct)),
+                _ => count(index.distinct),
+            },
+            size(index.bytes),
+        ]);
+    }
+    table
+}
+
 /// What there is.
 #[derive(Debug, Serialize)]
 struct Listed {
@@ -405,30 +441,7 @@ struct Listed {
 
 impl fmt::Display for Listed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new(&[
-            ("property", Side::Left),
-            ("of", Side::Left),
-            ("kind", Side::Left),
-            ("", Side::Left),
-            ("entries", Side::Right),
-            ("distinct", Side::Right),
-            ("memory", Side::Right),
-        ]);
-        for index in &self.indexes {
-            table.row([
-                format!("{}.{}", index.owner, index.key),
-                index.of.to_owned(),
-                index.kind.to_owned(),
-                if index.unique { "unique" } else { "" }.to_owned(),
-                count(index.entries),
-                match (index.distinct_is_exact, index.distinct) {
-                    (false, 1..) => format!("about {}", count(index.distinct)),
-                    _ => count(index.distinct),
-                },
-                size(index.bytes),
-            ]);
-        }
-        writeln!(f, "{table}")?;
+        writeln!(f, "{}", indexes_table(&self.indexes))?;
         for NewestFirst { edge_type, key } in &self.newest_first {
             writeln!(f, "{} is newest-first by {}.", visible(edge_type), visible(key))?;
         }

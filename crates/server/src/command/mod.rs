@@ -14,4 +14,5 @@ pub mod man;
 pub mod query;
 pub mod run;
 pub mod salvage;
+pub mod shell;
 pub mod stats;

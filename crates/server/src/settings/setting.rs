@@ -22,10 +22,21 @@ use std::path::PathBuf;
 
 /// Commands without settings: they tell about the program.
 const WITHOUT_SETTINGS: [&str; 2] = ["completions", "man"];
-/// Options that are no settings: two are about settings themselves, some make a call another one, variables are part
-/// of a query, and what may be lost or made for good is said each time.
-const NO_SETTINGS: [&str; 8] =
-    ["no-config", "print-config", "propose", "explain", "profile", "bind", "overwrite", "new"];
+/// Options that are no settings: two are about settings themselves, some make a call another one, queries and variables
+/// are what it is about, and what may be lost or made for good is said each time.
+const NO_SETTINGS: [&str; 11] = [
+    "no-config",
+    "print-config",
+    "propose",
+    "explain",
+    "profile",
+    "bind",
+    "command",
+    "keep-going",
+    "no-history",
+    "overwrite",
+    "new",
+];
 
 /// An option that can be set elsewhere.
 #[derive(Clone, Debug)]

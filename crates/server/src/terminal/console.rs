@@ -74,6 +74,12 @@ impl Console {
         Self { json, quiet, color, progress }
     }
 
+    /// The same, with results as JSON documents or as text.
+    #[must_use]
+    pub fn with_json(self, json: bool) -> Self {
+        Self { json, ..self }
+    }
+
     /// Whether results are JSON documents.
     #[must_use]
     pub fn is_json(&self) -> bool {

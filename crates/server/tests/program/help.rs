@@ -2,10 +2,11 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "import",
     "export",
     "query",
+    "shell",
     "run",
     "stats",
     "check",

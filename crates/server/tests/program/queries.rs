@@ -2,7 +2,6 @@
 
 use crate::support::{Folder, Ran, program, shell};
 use serde_json::{Value, json};
-use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -142,15 +141,8 @@ fn a_query_comes_from_a_file_or_standard_input() {
     folder.write("count.groovy", "g.V()\n  .count()\n");
     assert_eq!(query(&folder, &["-f", "count.groovy"]).succeeded().out, "3\n");
     for input in [&["-"][..], &["-f", "-"]] {
-        let mut child = program()
-            .args([&["query", "social.eg"], input].concat())
-            .current_dir(folder.root())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(b"g.E().count()").unwrap();
-        assert_eq!(Ran::of(child.wait_with_output().unwrap()).succeeded().out, "3\n");
+        let ran = folder.run_on("g.E().count()", &[&["query", "social.eg"], input].concat());
+        assert_eq!(ran.succeeded().out, "3\n");
     }
     query(&folder, &["-f", "none.groovy"]).failed(3, &["read none.groovy: "]);
     folder.write("broken.groovy", b"g.V('\xff')");

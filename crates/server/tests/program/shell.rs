@@ -7,7 +7,7 @@ fn completions_know_every_command() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = folder.run(&["completions", shell]).succeeded().out;
-        for word in ["checkpoint", "pagerank", "memory-limit", "rmat"] {
+        for word in ["checkpoint", "pagerank", "memory-limit", "rmat", "keep-going"] {
             assert!(script.contains(word), "{shell} doesn't know {word}");
         }
         assert!(!script.contains("sabotage"), "{shell} offers what is hidden");
@@ -31,9 +31,14 @@ fn there_is_a_page_for_every_command() {
     let files = folder.json(&["man", "--output", "man/man1"]);
     let files: Vec<&str> =
         files["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
-    for page in
-        ["evergraph", "evergraph-stats", "evergraph-run", "evergraph-run-pagerank", "evergraph-generate-rmat"]
-    {
+    for page in [
+        "evergraph",
+        "evergraph-stats",
+        "evergraph-shell",
+        "evergraph-run",
+        "evergraph-run-pagerank",
+        "evergraph-generate-rmat",
+    ] {
         assert!(files.contains(&&*format!("man/man1/{page}.1")), "{page}: {files:?}");
     }
     assert!(!files.iter().any(|file| file.contains("help") || file.contains("stream")), "{files:?}");

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -43,7 +44,10 @@ fn without_settings(command: &mut Command) {
             command.env_remove(name);
         }
     }
-    command.env_remove("NO_COLOR").env("XDG_CONFIG_HOME", "/nonexistent");
+    command
+        .env_remove("NO_COLOR")
+        .env("XDG_CONFIG_HOME", "/nonexistent")
+        .env("XDG_STATE_HOME", "/nonexistent");
 }
 
 impl Folder {
@@ -90,6 +94,18 @@ impl Folder {
     /// Runs the program with `arguments` in this folder.
     pub fn run(&self, arguments: &[&str]) -> Ran {
         Ran::of(program().args(arguments).current_dir(self.root()).output().unwrap())
+    }
+
+    /// Runs it with `input` as its standard input.
+    pub fn run_on(&self, input: &str, arguments: &[&str]) -> Ran {
+        let mut program = program();
+        program.args(arguments).current_dir(self.root()).stdin(Stdio::piped());
+        let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // One that ended at an error reads no further.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        Ran::of(child.wait_with_output().unwrap())
     }
 
     /// Runs a line of the shell in this folder.

@@ -1,25 +1,15 @@
 //! Querying: opens a database, asks, and prints what comes.
 
-use crate::amount;
-use crate::command::query::naming::Naming;
-use crate::command::query::output::Output;
+use crate::command::query::asking::{AskingArguments, answered};
 use crate::command::query::plan_report::PlanReport;
 use crate::context::Context;
 use crate::result_file::failure;
 use crate::terminal::failure::Failure;
-use crate::terminal::number::{counted, time};
 use clap::Args;
-use evergraph::gremlin::query::{Limits, Query};
-use evergraph::{Database, Isolation, ReadByName, Snapshot};
-use evergraph_graph::error::{Error, Result};
-use evergraph_query::gremlin::bindings::Bindings;
-use evergraph_query::gremlin::parser::ParseLimits;
-use evergraph_query::gremlin::parser::variable::parse_variable;
-use evergraph_query::value::item::Item;
+use evergraph_graph::error::Error;
 use std::fs;
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -66,24 +56,15 @@ pub struct QueryArguments {
     /// Read the query from this file.
     #[arg(long, short, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Give a variable of the query a value, written as in Gremlin: --bind age=30 --bind "name='Ada'".
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub bind: Vec<String>,
     /// Print the plan and the indexes that it would ask, and run nothing.
     #[arg(long, conflicts_with = "profile")]
     pub explain: bool,
     /// Run the query and print what each step did, in place of results; what it writes is written.
     #[arg(long)]
     pub profile: bool,
-    /// How long it may take, the printing of results included: 500ms, 30s, 5min [default: unlimited].
-    #[arg(long, value_name = "TIME", value_parser = amount::time)]
-    pub timeout: Option<Duration>,
-    /// Memory that it may take on top of the graph.
-    #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "1GiB")]
-    pub memory: u64,
-    /// Commit what it writes only if nothing that it read was changed meanwhile.
-    #[arg(long)]
-    pub serializable: bool,
+    /// How it is asked.
+    #[command(flatten)]
+    pub asking: AskingArguments,
 }
 
 /// Asks and prints.
@@ -93,16 +74,19 @@ pub struct QueryArguments {
 /// `conflict`, `cancelled`. What was printed before stays.
 pub fn execute(arguments: &QueryArguments, context: &Context) -> std::result::Result<(), Failure> {
     let text = arguments.text()?;
-    let bindings = arguments.bindings()?;
+    let asking = arguments.asking.asking(context.cancel.clone())?;
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
     let database = context.open(&arguments.database)?;
     drop(meter);
-    let asked = Asked { text: &text, bindings, arguments, context };
     if arguments.explain || arguments.profile {
-        asked.explain(&database)?;
+        let explained = asking.explain(&database, &text, arguments.profile)?;
+        context.console.result(&PlanReport(explained))?;
     } else {
-        asked.answer(&database)?;
+        let json = context.console.is_json();
+        let (wrote, answered) = answered(json, u64::MAX, |output| asking.answer(&database, &text, output))?;
+        let committed = if wrote { ", committed" } else { "" };
+        context.console.note_on_terminal(format!("{}{committed}", answered.summary()));
     }
     Ok(database.close()?)
 }
@@ -125,87 +109,4 @@ impl QueryArguments {
         })?;
         Ok(text)
     }
-
-    fn bindings(&self) -> Result<Bindings> {
-        let mut bindings = Bindings::new();
-        for said in &self.bind {
-            let (name, value) = said.split_once('=').ok_or_else(|| {
-                Error::invalid(format!("--bind {said}: a name and a value are wanted, as in --bind age=30"))
-            })?;
-            let argument = parse_variable(value, &ParseLimits::default()).map_err(|error| {
-                let shown = error.shown_in(value);
-                Error::new(error.kind, format!("--bind {name}: {shown}")).because(error)
-            })?;
-            bindings.bind_argument(name, argument);
-        }
-        Ok(bindings)
-    }
-}
-
-/// A query, and how it is to be run.
-struct Asked<'a> {
-    text: &'a str,
-    bindings: Bindings,
-    arguments: &'a QueryArguments,
-    context: &'a Context,
-}
-
-impl Asked<'_> {
-    /// `query` with the variables and limits that were asked for.
-    fn limited<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
-        let limits = Limits {
-            timeout: self.arguments.timeout.unwrap_or(Duration::MAX),
-            memory_bytes: self.arguments.memory,
-            ..Limits::default()
-        };
-        query.bindings(self.bindings.clone()).limits(limits).cancel(&self.context.cancel)
-    }
-
-    fn isolation(&self) -> Isolation {
-        if self.arguments.serializable { Isolation::Serializable } else { Isolation::default() }
-    }
-
-    fn explain(&self, database: &Database) -> std::result::Result<(), Failure> {
-        let query = self.limited(database.gremlin(self.text)).transaction(self.isolation());
-        let explained = if self.arguments.profile { query.profile()? } else { query.explain()? };
-        self.context.console.result(&PlanReport(explained))
-    }
-
-    fn answer(&self, database: &Database) -> std::result::Result<(), Failure> {
-        let began = Instant::now();
-        let writes = self.limited(database.gremlin(self.text)).plan()?.writes;
-        let stdout = io::stdout();
-        // A person sees each line as it comes, a file is written in large pieces.
-        let out: Box<dyn Write> = match stdout.is_terminal() {
-            true => Box::new(stdout.lock()),
-            false => Box::new(BufWriter::with_capacity(1 << 16, stdout.lock())),
-        };
-        let mut output = Output::new(out, self.context.console.is_json());
-        let printed = if writes {
-            let items = self.limited(database.gremlin(self.text)).transaction(self.isolation()).items()?;
-            print(items.into_iter().map(Ok), &database.snapshot(), &mut output)
-        } else {
-            let snapshot = database.snapshot();
-            print(self.limited(snapshot.gremlin(self.text)).iter()?, &snapshot, &mut output)
-        };
-        // What was printed before an error stays, and is whole.
-        let finished = output.finish().map_err(Failure::of_output);
-        printed.and(finished)?;
-        let committed = if writes { ", committed" } else { "" };
-        let results = counted(output.results_count(), "result", "results");
-        self.context.console.note_on_terminal(format!("{results} in {}{committed}", time(began.elapsed())));
-        Ok(())
-    }
-}
-
-fn print(
-    items: impl Iterator<Item = Result<Item>>,
-    snapshot: &Snapshot,
-    output: &mut Output<impl Write>,
-) -> std::result::Result<(), Failure> {
-    let naming = Naming::new(snapshot);
-    for item in items {
-        output.result(naming.shown(&item?)?).map_err(Failure::of_output)?;
-    }
-    Ok(())
 }

@@ -5,6 +5,7 @@
 //!                          └─> writes: a transaction, committed      ┴─> naming -> shown -> output
 //! ```
 
+pub mod asking;
 pub mod execute;
 pub mod naming;
 pub mod output;

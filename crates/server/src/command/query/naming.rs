@@ -5,7 +5,6 @@
 
 use crate::command::query::shown::{EdgeName, Shown, VertexName};
 use crate::command::run::keys::unique_key;
-use evergraph::Snapshot;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
@@ -19,20 +18,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The names of one moment.
-pub struct Naming<'s> {
-    snapshot: &'s Snapshot,
+pub struct Naming<'v> {
+    view: &'v dyn GraphView,
     catalogue: Arc<Catalogue>,
     keys: BTreeMap<LabelId, KeyId>,
 }
 
-impl<'s> Naming<'s> {
-    /// The names as `snapshot` has them.
+impl<'v> Naming<'v> {
+    /// The names as `view` has them.
     #[must_use]
-    pub fn new(snapshot: &'s Snapshot) -> Self {
-        let catalogue = snapshot.catalogue();
+    pub fn new(view: &'v dyn GraphView) -> Self {
+        let catalogue = view.catalogue();
         let labels = catalogue.labels().map(|(label, _)| label);
         let keys = labels.filter_map(|label| Some((label, unique_key(&catalogue, label)?))).collect();
-        Self { snapshot, catalogue, keys }
+        Self { view, catalogue, keys }
     }
 
     /// `item` by its names.
@@ -94,13 +93,13 @@ impl<'s> Naming<'s> {
 
     fn vertex(&self, vertex: VertexId) -> Result<VertexName> {
         let mut labels = Vec::with_capacity(1);
-        self.snapshot.labels(&[vertex], &mut labels)?;
+        self.view.labels(&[vertex], &mut labels)?;
         let Some(label) = labels[0] else { return Ok(VertexName { vertex, label: None, key: None }) };
         let key = match self.keys.get(&label) {
             Some(key) => {
                 let value_type = self.catalogue.property_type(Owner::Label(label), *key);
                 let mut column = Column::new(value_type.unwrap_or(ValueType::Any));
-                self.snapshot.vertex_properties(&[vertex], *key, &mut column)?;
+                self.view.vertex_properties(&[vertex], *key, &mut column)?;
                 column.get(0)
             }
             None => None,

@@ -17,13 +17,20 @@ pub struct Output<W> {
     json: bool,
     /// Maps of the same keys that wait to be a table.
     rows: Vec<Vec<(Shown, Shown)>>,
+    /// Results that are printed; others are counted.
+    rows_max: u64,
     results_count: u64,
 }
 
 impl<W: Write> Output<W> {
-    /// Prints to `out`, JSON if `json`.
-    pub fn new(out: W, json: bool) -> Self {
-        Self { out, json, rows: Vec::new(), results_count: 0 }
+    /// Prints to `out`, JSON if `json`. Who prints keeps to `rows_max`.
+    pub fn new(out: W, json: bool, rows_max: u64) -> Self {
+        Self { out, json, rows: Vec::new(), rows_max, results_count: 0 }
+    }
+
+    /// How many results are to be printed at most.
+    pub fn rows_max(&self) -> u64 {
+        self.rows_max
     }
 
     /// Prints one result, or lets it wait for others of its table.
@@ -50,6 +57,15 @@ impl<W: Write> Output<W> {
                 writeln!(self.out, "{}", visible(&result.to_string()))
             }
         }
+    }
+
+    /// Counts `count` results that aren't printed; what waits is.
+    ///
+    /// # Errors
+    /// If `out` doesn't take it.
+    pub fn leave_out(&mut self, count: u64) -> io::Result<()> {
+        self.results_count += count;
+        self.table()
     }
 
     /// Prints what waits.
@@ -104,7 +120,7 @@ mod tests {
 
     fn printed(json: bool, results: impl IntoIterator<Item = Shown>) -> String {
         let mut bytes = Vec::new();
-        let mut output = Output::new(&mut bytes, json);
+        let mut output = Output::new(&mut bytes, json, u64::MAX);
         results.into_iter().for_each(|result| output.result(result).unwrap());
         output.finish().unwrap();
         String::from_utf8(bytes).unwrap()

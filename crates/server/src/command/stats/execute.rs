@@ -86,7 +86,8 @@ pub fn execute(arguments: &StatsArguments, context: &Context) -> Result<(), Fail
     })
 }
 
-fn labels(catalogue: &Catalogue, counts: &Counts) -> Vec<LabelEntry> {
+/// What is known of each label.
+pub fn labels(catalogue: &Catalogue, counts: &Counts) -> Vec<LabelEntry> {
     let vertices: HashMap<_, u64> = counts.vertices.iter().copied().collect();
     let entry = |(id, name): (_, &std::sync::Arc<str>)| LabelEntry {
         label: name.to_string(),
@@ -96,7 +97,8 @@ fn labels(catalogue: &Catalogue, counts: &Counts) -> Vec<LabelEntry> {
     catalogue.labels().map(entry).collect()
 }
 
-fn edge_types(catalogue: &Catalogue, counts: &Counts, degrees: Vec<Degrees>) -> Vec<TypeEntry> {
+/// What is known of each edge type; degrees of those that are in `degrees`.
+pub fn edge_types(catalogue: &Catalogue, counts: &Counts, degrees: Vec<Degrees>) -> Vec<TypeEntry> {
     let edges: HashMap<_, u64> = counts.edges.iter().copied().collect();
     let mut degrees: HashMap<_, Degrees> =
         degrees.into_iter().map(|degrees| (degrees.edge_type, degrees)).collect();
@@ -112,10 +114,7 @@ fn edge_types(catalogue: &Catalogue, counts: &Counts, degrees: Vec<Degrees>) -> 
             joins: catalogue.joins(id).map(join).collect(),
             newest_first: catalogue.newest_first(id).map(|key| catalogue.key_name(key).to_string()),
             properties: properties(catalogue, Owner::EdgeType(id)),
-            degrees: degrees.remove(&id).map_or(SideDegrees::default(), |degrees| SideDegrees {
-                out: degrees.out,
-                r#in: degrees.r#in,
-            }),
+            degrees: degrees.remove(&id).map(|degrees| SideDegrees { out: degrees.out, r#in: degrees.r#in }),
         })
         .collect()
 }

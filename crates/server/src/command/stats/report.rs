@@ -65,8 +65,9 @@ pub struct TypeEntry {
     pub newest_first: Option<String>,
     /// Their properties.
     pub properties: Vec<Property>,
-    /// How they are spread over vertices.
-    pub degrees: SideDegrees,
+    /// How they are spread over vertices, if that was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub degrees: Option<SideDegrees>,
 }
 
 /// Labels that an edge has joined, now or before.
@@ -183,12 +184,12 @@ impl fmt::Display for StatsReport {
             count(self.timestamp)
         )?;
         if !self.labels.is_empty() {
-            writeln!(f, "{}", self.labels_table())?;
+            writeln!(f, "{}", labels_table(&self.labels))?;
         }
         if !self.edge_types.is_empty() {
-            writeln!(f, "{}\n{}", self.types_table(), self.degrees_table())?;
+            writeln!(f, "{}\n{}", types_table(&self.edge_types), self.degrees_table())?;
         }
-        if let Some(properties) = self.properties_table() {
+        if let Some(properties) = properties_table(&self.labels, &self.edge_types) {
             writeln!(f, "{properties}")?;
         }
         writeln!(f, "{}", self.sizes_table())?;
@@ -208,36 +209,14 @@ impl fmt::Display for StatsReport {
 }
 
 impl StatsReport {
-    fn labels_table(&self) -> Table {
-        let mut labels = Table::new(&[("label", Side::Left), ("vertices", Side::Right)]);
-        for entry in &self.labels {
-            labels.row([entry.label.clone(), count(entry.vertices)]);
-        }
-        labels
-    }
-
-    /// A row a join; what is about the type stands in its first.
-    fn types_table(&self) -> Table {
-        let mut types = Table::new(&[("type", Side::Left), ("edges", Side::Right), ("joins", Side::Left)]);
-        for entry in &self.edge_types {
-            let joins =
-                entry.joins.iter().map(|join| format!("{} -> {}", join.source_label, join.target_label));
-            let joins: Vec<String> = joins.collect();
-            let (first, others) =
-                joins.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
-            types.row([entry.edge_type.clone(), count(entry.edges), first.to_owned()]);
-            others.iter().for_each(|join| types.row([String::new(), String::new(), join.clone()]));
-        }
-        types
-    }
-
     fn degrees_table(&self) -> Table {
         let numbers = ["min", "mean", "median", "p99", "max"].map(|name| (name, Side::Right));
         let (first, last) =
             ([("degrees of", Side::Left), ("", Side::Left)], [("0, 1, 2-3, 4-7 ...", Side::Left)]);
         let mut table = Table::new(&[&first[..], &numbers, &last].concat());
         for entry in &self.edge_types {
-            for (side, found) in [("out", &entry.degrees.out), ("in", &entry.degrees.r#in)] {
+            let sides = entry.degrees.iter().flat_map(|sides| [("out", &sides.out), ("in", &sides.r#in)]);
+            for (side, found) in sides {
                 let Some(found) = found else { continue };
                 table.row([
                     shortened(&entry.edge_type),
@@ -252,24 +231,6 @@ impl StatsReport {
             }
         }
         table
-    }
-
-    fn properties_table(&self) -> Option<Table> {
-        let mut table = Table::new(&[("property", Side::Left), ("type", Side::Left), ("", Side::Left)]);
-        let labels = self.labels.iter().map(|entry| (&entry.label, &entry.properties));
-        let types = self.edge_types.iter();
-        let types = types.map(|entry| (&entry.edge_type, &entry.properties, entry.newest_first.as_ref()));
-        let labels = labels.map(|(label, properties)| (label, properties, None));
-        let mut is_empty = true;
-        for (owner, properties, newest_first) in labels.chain(types) {
-            for Property { key, value_type, unique } in properties {
-                let words = [("unique", *unique), ("newest first", newest_first == Some(key))];
-                let words: Vec<&str> = words.iter().filter(|word| word.1).map(|word| word.0).collect();
-                table.row([format!("{owner}.{key}"), value_type.clone(), words.join(", ")]);
-                is_empty = false;
-            }
-        }
-        (!is_empty).then_some(table)
     }
 
     fn sizes_table(&self) -> Table {
@@ -301,6 +262,49 @@ impl StatsReport {
         }
         sizes
     }
+}
+
+/// How many vertices each label has.
+#[must_use]
+pub fn labels_table(labels: &[LabelEntry]) -> Table {
+    let mut table = Table::new(&[("label", Side::Left), ("vertices", Side::Right)]);
+    for entry in labels {
+        table.row([entry.label.clone(), count(entry.vertices)]);
+    }
+    table
+}
+
+/// A row a join; what is about the type stands in its first.
+#[must_use]
+pub fn types_table(edge_types: &[TypeEntry]) -> Table {
+    let mut types = Table::new(&[("type", Side::Left), ("edges", Side::Right), ("joins", Side::Left)]);
+    for entry in edge_types {
+        let joins = entry.joins.iter().map(|join| format!("{} -> {}", join.source_label, join.target_label));
+        let joins: Vec<String> = joins.collect();
+        let (first, others) = joins.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
+        types.row([entry.edge_type.clone(), count(entry.edges), first.to_owned()]);
+        others.iter().for_each(|join| types.row([String::new(), String::new(), join.clone()]));
+    }
+    types
+}
+
+/// The properties of labels and types, if they have any.
+#[must_use]
+pub fn properties_table(labels: &[LabelEntry], edge_types: &[TypeEntry]) -> Option<Table> {
+    let mut table = Table::new(&[("property", Side::Left), ("type", Side::Left), ("", Side::Left)]);
+    let labels = labels.iter().map(|entry| (&entry.label, &entry.properties, None));
+    let types = edge_types.iter();
+    let types = types.map(|entry| (&entry.edge_type, &entry.properties, entry.newest_first.as_ref()));
+    let mut is_empty = true;
+    for (owner, properties, newest_first) in labels.chain(types) {
+        for Property { key, value_type, unique } in properties {
+            let words = [("unique", *unique), ("newest first", newest_first == Some(key))];
+            let words: Vec<&str> = words.iter().filter(|word| word.1).map(|word| word.0).collect();
+            table.row([format!("{owner}.{key}"), value_type.clone(), words.join(", ")]);
+            is_empty = false;
+        }
+    }
+    (!is_empty).then_some(table)
 }
 
 /// `name`, or its beginning.

@@ -1,0 +1,21 @@
+//! `evergraph shell`: Gremlin line by line, from a person at a terminal or from scripts.
+//!
+//! ```text
+//! terminal ──────> dialogue ─┐                         ┌─> command ─┐
+//!                            ├─> script ─> statement ──┤            ├─> session ─> results, or an error with its place
+//! -c, -f, stdin ─> runner ───┘                         └─> query ───┘
+//! ```
+
+pub mod command;
+pub mod complete;
+pub mod dialogue;
+pub mod editor;
+pub mod execute;
+pub mod help;
+pub mod history;
+pub mod place;
+pub mod runner;
+pub mod schema;
+pub mod script;
+pub mod session;
+pub mod variables;

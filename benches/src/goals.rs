@@ -148,6 +148,9 @@ pub const GOALS: &[Goal] = &[
     against("query.child*", &[baseline::ROW_BY_ROW], AtMost(1.0 / 3.0)),
     alone("query.short*", AtMost(20e-6)),
     alone("query.walks_of_8", AtMost(10e-3)),
+    against("jvm.walks.*", &["tinkergraph"], AtMost(0.2)),
+    against("jvm.reached.*", &["tinkergraph"], AtMost(0.2)),
+    against("jvm.scan.*", &["tinkergraph"], AtMost(0.2)),
     claimed(
         "G-Tran (2022), table 6: IS1 to IS4 in 0.7 to 4.6 ms with an index, in 22.5 to 25.3 s without",
         against("look_up.time.*", WITHOUT, AtMost(0.1)),

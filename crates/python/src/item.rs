@@ -153,7 +153,6 @@ impl<'py, 'c> Names<'py, 'c> {
                     Owner::Edge(edge) => self.edge(*edge)?,
                     Owner::Property(_) => below(&owner_of(property))?,
                 };
-                };
                 let name = self.catalogue.key_name(property.key);
                 let value = self.value(&property.value, hashable, depth + 1)?;
                 match &self.maker {

@@ -29,9 +29,7 @@ class Maker:
         edge.properties = [self.property(edge, key, value) for key, value in properties]
         return edge
 
-    def property(
-        self, of: Vertex | Edge | VertexProperty, key: str, value: Value
-    ) -> VertexProperty | Property:
+    def property(self, of: Vertex | Edge | VertexProperty, key: str, value: Value) -> VertexProperty | Property:
         """A property; a vertex' has an id, its vertex and its key."""
         if isinstance(of, Vertex):
             return VertexProperty((of.id, key), key, value, of)

@@ -144,7 +144,7 @@ impl<'py, 'c> Names<'py, 'c> {
         let key = |item: &Item| self.item(item, true, depth + 1);
         Ok(match item {
             Item::Null => py.None().into_bound(py),
-            Item::Value(value) => self.value(value, hashable, depth)?,
+            Item::Value(value) => self.value(value, hashable)?,
             Item::Vertex(vertex) => self.vertex(*vertex)?,
             Item::Edge(edge) => self.edge(*edge)?,
             Item::Property(property) => {
@@ -154,7 +154,7 @@ impl<'py, 'c> Names<'py, 'c> {
                     Owner::Property(_) => below(&owner_of(property))?,
                 };
                 let name = self.catalogue.key_name(property.key);
-                let value = self.value(&property.value, hashable, depth + 1)?;
+                let value = self.value(&property.value, hashable)?;
                 match &self.maker {
                     None => self.classes.property.bind(py).call1((owner, &*name, value))?,
                     Some(maker) => maker.object.call_method1("property", (owner, &*name, value))?,
@@ -196,10 +196,10 @@ impl<'py, 'c> Names<'py, 'c> {
         })
     }
 
-    /// As [`to_python`], and hashable if that is asked for.
-    fn value(&self, value: &Value, hashable: bool, depth: usize) -> PyResult<Bound<'py, PyAny>> {
-        let below = |value: &Value| self.value(value, hashable, depth + 1);
-        let key = |value: &Value| self.value(value, true, depth + 1);
+    /// As [`to_python`], and hashable if that is asked for. The model limits how deep collections lie in each other.
+    fn value(&self, value: &Value, hashable: bool) -> PyResult<Bound<'py, PyAny>> {
+        let below = |value: &Value| self.value(value, hashable);
+        let key = |value: &Value| self.value(value, true);
         match value {
             Value::List(list) => self.list(list.as_slice().iter().map(below), hashable),
             Value::Set(set) => self.set(set.as_slice().iter().map(key), hashable),
@@ -229,7 +229,7 @@ impl<'py, 'c> Names<'py, 'c> {
     fn properties(&self, known: Option<&Known>) -> PyResult<Vec<(Bound<'py, PyString>, Bound<'py, PyAny>)>> {
         let all = known.map_or(&[][..], |known| &known.properties).iter();
         let all = all.map(|(key, value)| {
-            Ok((PyString::new(self.py, &self.catalogue.key_name(*key)), self.value(value, false, 0)?))
+            Ok((PyString::new(self.py, &self.catalogue.key_name(*key)), self.value(value, false)?))
         });
         all.collect()
     }

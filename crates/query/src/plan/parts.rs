@@ -1,4 +1,4 @@
-//! Parts: what is within an operator, to be read; [`visit`](super::visit) changes it.
+//! Parts: what is within an operator, to be read; `visit` beside this changes it.
 
 use crate::plan::function::Function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};

@@ -206,7 +206,7 @@ bench-jvm: ## Measure beside TinkerGraph and Neo4j, embedded in a JVM (20 minute
 	    $(MAKE) --no-print-directory jvm-peers; \
 	fi
 
-bench-queries: ## Measure queries beside TinkerGraph, Neo4j and Ladybug, embedded (20 minutes); needs Java 17 and Maven
+bench-queries: ## Measure queries beside TinkerGraph, Neo4j and Ladybug, embedded (five minutes); needs Java 17 and Maven
 	$(Q)$(MAKE) --no-print-directory bench-jvm JVM_SCRIPT=query_peers.py
 
 jvm-peers: compare-package

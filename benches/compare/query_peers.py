@@ -167,7 +167,7 @@ def main():
     parser = argparse.ArgumentParser(description="Evergraph's queries beside TinkerGraph, Neo4j and Ladybug, embedded")
     parser.add_argument("program", type=Path, help="the built program evergraph, which makes the graph")
     parser.add_argument("jvm", type=Path, help="where Maven built jvm/: a folder a peer")
-    parser.add_argument("--scale", type=int, default=15, help="2^N vertices with 16 edges each [15]")
+    parser.add_argument("--scale", type=int, default=12, help="2^N vertices with 16 edges each [12]")
     parser.add_argument("--graph", action="append", default=[], metavar="NAME=PATH",
                         help="a graph of files instead: a list of edges, or a folder of LDBC's; again for another")
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count [5]")

@@ -41,6 +41,19 @@ fn nothing_comes_of_a_branch_that_nothing_came_to() {
 }
 
 #[test]
+fn what_was_gathered_is_found_whatever_it_is() {
+    let known = "g.V().has('name', 'marko').aggregate('x').out().aggregate('x')";
+    check(&format!("{known}.in().dedup().where(without('x')).values('name')"), &["peter"]);
+    check(&format!("{known}.in().dedup().where(within('x')).values('name')"), &["josh", "marko"]);
+    check(
+        "g.V().values('age').aggregate('x').inject(29.0d, 5, 'marko').where(within('x')).dedup().count()",
+        &["5"],
+    );
+    check("g.V().aggregate('x').inject(1, 'v').where(within('x')).count()", &["6"]);
+    check("g.E().hasLabel('created').aggregate('x').inV().inE().where(without('x')).count()", &["0"]);
+}
+
+#[test]
 fn a_key_that_a_map_lacks_is_null() {
     check("g.V().limit(2).groupCount().by(label).aggregate('x').by('robot').cap('x').count(local)", &["1"]);
     check("g.V().groupCount().by(label).path().by('age').count()", &["1"]);

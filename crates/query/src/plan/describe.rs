@@ -277,6 +277,9 @@ impl Names<'_> {
                 };
                 format!("{} {operand}", compared(*comparison))
             }
+            Predicate::Gathered { elements, rest } => {
+                format!("within {} gathered", elements.len() + rest.len())
+            }
             Predicate::Within(items) => format!("within [{}]", list(items.iter().map(item))),
             Predicate::WithinSideEffect(number) => format!("within {}", self.side_effect(*number)),
             Predicate::Text(test, text, so) => {

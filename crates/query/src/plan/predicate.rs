@@ -6,6 +6,7 @@ use crate::value::types::ItemType;
 use evergraph_graph::error::Result;
 use regex::Regex;
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 /// What must hold of an item.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,6 +17,14 @@ pub enum Predicate {
     Within(Vec<Item>),
     /// It equals one of those that a side effect gathered.
     WithinSideEffect(usize),
+    /// It is one of these elements, which equal nothing else, or equals one of the rest: what [`Predicate::resolved`] makes
+    /// of a side effect, which may have gathered many.
+    Gathered {
+        /// Vertices and edges.
+        elements: HashSet<Item>,
+        /// What is neither.
+        rest: Vec<Item>,
+    },
     /// It is a text of which this is so, or not so.
     Text(TextTest, Box<str>, bool),
     /// It is a text in which a pattern is found, or isn't.
@@ -99,6 +108,11 @@ impl Comparison {
     }
 }
 
+/// Vertices and edges equal themselves alone.
+fn is_element(item: &Item) -> bool {
+    matches!(item, Item::Vertex(_) | Item::Edge(_))
+}
+
 impl Predicate {
     /// `eq(item)`.
     #[must_use]
@@ -117,6 +131,13 @@ impl Predicate {
             // What is asked aside is looked up before: see `Predicate::resolved`.
             Self::Compare(_, Operand::SideEffect(_)) | Self::WithinSideEffect(_) => false,
             Self::Within(items) => items.iter().any(|other| relation::equal(item, other)),
+            Self::Gathered { elements, rest } => {
+                if is_element(item) {
+                    elements.contains(item)
+                } else {
+                    rest.iter().any(|other| relation::equal(item, other))
+                }
+            }
             Self::Text(test, operand, so) => {
                 item.as_str().is_some_and(|text| test.holds(text, operand) == *so)
             }
@@ -137,6 +158,7 @@ impl Predicate {
             Self::Compare(_, Operand::Item(_) | Operand::SideEffect(_))
             | Self::Within(_)
             | Self::WithinSideEffect(_)
+            | Self::Gathered { .. }
             | Self::Text(..)
             | Self::Regex(..)
             | Self::TypeOf(_) => {}
@@ -150,7 +172,12 @@ impl Predicate {
             Self::Compare(_, Operand::SideEffect(_)) | Self::WithinSideEffect(_) => true,
             Self::And(all) | Self::Or(all) => all.iter().any(Self::reads_side_effects),
             Self::Not(one) => one.reads_side_effects(),
-            Self::Compare(..) | Self::Within(_) | Self::Text(..) | Self::Regex(..) | Self::TypeOf(_) => false,
+            Self::Compare(..)
+            | Self::Within(_)
+            | Self::Gathered { .. }
+            | Self::Text(..)
+            | Self::Regex(..)
+            | Self::TypeOf(_) => false,
         }
     }
 
@@ -165,7 +192,9 @@ impl Predicate {
             }
             Self::WithinSideEffect(number) => {
                 let item = read(*number)?;
-                Self::Within(item.elements().unwrap_or_else(|| vec![item]))
+                let items = item.elements().unwrap_or_else(|| vec![item]);
+                let (elements, rest): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_element);
+                Self::Gathered { elements: elements.into_iter().collect(), rest }
             }
             Self::And(all) => Self::And(all.iter().map(|one| one.resolved(read)).collect::<Result<_>>()?),
             Self::Or(all) => Self::Or(all.iter().map(|one| one.resolved(read)).collect::<Result<_>>()?),

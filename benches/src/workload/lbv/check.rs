@@ -141,9 +141,7 @@ mod tests {
             ("answer, edges:", |client| client.edges.clear()),
             ("answer, edges:", |client| client.new_vertex_edges.clear()),
             ("answer, edges:", |client| client.dropped_edges.clear()),
-            (" of VertexId", |client| {
-                client.on_vertices.iter_mut().for_each(|(_, _, value)| *value = None)
-            }),
+            (" of VertexId", |client| client.on_vertices.iter_mut().for_each(|(_, _, value)| *value = None)),
             ("answer, name of", |client| {
                 client.on_vertices.retain(|(_, key, value)| *key == "name" && value.is_none())
             }),

@@ -1,6 +1,7 @@
 //! What all steps of a running query share.
 
 use crate::batch::path::PathArena;
+use crate::execute::computed::Computed;
 use crate::execute::limits::Charge;
 use crate::explain::Explanation;
 use crate::plan::operator::{Name, Sack};
@@ -28,6 +29,8 @@ pub struct Context<'a> {
     pub paths: PathArena,
     /// What `aggregate('x')` and the like gather, by number of the plan.
     pub side_effects: SideEffects,
+    /// What algorithms computed of vertices, by key.
+    pub computed: Computed,
     /// What each step did, a line each, if somebody wants to know.
     pub profile: Explanation,
     /// What the slots of the frame are called, by number.
@@ -49,6 +52,7 @@ impl<'a> Context<'a> {
             charge,
             paths: PathArena::default(),
             side_effects: SideEffects::default(),
+            computed: Computed::default(),
             profile: Explanation::default(),
             slots: Vec::new(),
             sack: None,

@@ -117,6 +117,16 @@ impl Operator {
             Self::Barrier { normalises } => {
                 if *normalises { "barrier(normSack)" } else { "barrier()" }.to_owned()
             }
+            Self::Analysis(analysis) => {
+                let first = if analysis.from_traversers { " from where traversers are" } else { "" };
+                format!("{}() as {}{first}", analysis.program.name(), analysis.property)
+            }
+            Self::ShortestPaths(paths) => {
+                let distance =
+                    paths.distance.as_ref().map_or_else(String::new, |by| format!(" by {}", names.by(by)));
+                let max = paths.distance_max.map_or_else(String::new, |max| format!(" of at most {max}"));
+                format!("shortestPath(){distance}{max}")
+            }
             Self::Match(matched) => {
                 format!("match() of {}", list(matched.answer.iter().map(|slot| names.slot(*slot))))
             }

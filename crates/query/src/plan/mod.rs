@@ -3,6 +3,7 @@
 //! A plan holds names, numbers and items, never an id of a store, a pointer or a closure: it is explained, cached by
 //! the text it came from, and could be sent to where the data is.
 
+pub mod algorithm;
 pub mod describe;
 pub mod function;
 mod liveness;

@@ -1,5 +1,6 @@
 //! Operators: what a plan is made of.
 
+use crate::plan::algorithm::{Analysis, ShortestPaths};
 use crate::plan::function::{Function, PathPart};
 use crate::plan::merge::{Merge, NewProperty};
 use crate::plan::pattern::Match;
@@ -248,6 +249,10 @@ pub enum Operator {
     Repeat(Box<Repeat>),
     /// All ways to fulfil patterns.
     Match(Match),
+    /// Computes something of every vertex, and lets all go on.
+    Analysis(Box<Analysis>),
+    /// All shortest paths from each.
+    ShortestPaths(Box<ShortestPaths>),
     /// Adds a vertex for each.
     AddVertex {
         /// Its label.

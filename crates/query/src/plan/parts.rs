@@ -1,5 +1,6 @@
 //! Parts: what is within an operator, to be read; `visit` beside this changes it.
 
+use crate::plan::algorithm::Selection;
 use crate::plan::function::Function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{Ask, By, Case, Chooser, Group, GroupValue, Operator, Traversal};
@@ -30,6 +31,7 @@ impl Operator {
                 Chooser::Exists(_) => Vec::new(),
             },
             Self::Branch(branch) => vec![&branch.on],
+            Self::ShortestPaths(paths) => paths.distance.iter().collect(),
             Self::Merge(merge) => {
                 let Merge { map, on_create, on_match, ends, .. } = &**merge;
                 let maps = [Some(map), on_create.as_ref(), on_match.as_ref()].into_iter().flatten();
@@ -77,6 +79,7 @@ impl Operator {
             | Self::Barrier { .. }
             | Self::Repeat(_)
             | Self::Match(_)
+            | Self::Analysis(_)
             | Self::Drop => Vec::new(),
         }
     }
@@ -123,6 +126,11 @@ impl Operator {
                 matched.patterns.iter().for_each(|pattern| pattern.ways(&mut ways));
                 all.extend(ways.into_iter().map(|of| ("pattern", of)));
             }
+            Self::Analysis(analysis) => all.extend(analysis.selection.parts()),
+            Self::ShortestPaths(paths) => {
+                all.extend(paths.selection.parts());
+                all.extend((!paths.target.operators.is_empty()).then_some(("target", &paths.target)));
+            }
             Self::Repeat(repeat) => {
                 all.push(("", &repeat.body));
                 for (asked, name) in [(&repeat.until, "until"), (&repeat.emit, "emit")] {
@@ -135,6 +143,12 @@ impl Operator {
             _ => {}
         }
         all
+    }
+}
+
+impl Selection {
+    fn parts(&self) -> [Part<'_>; 2] {
+        [("vertices", &self.vertices), ("edges", &self.edges)]
     }
 }
 

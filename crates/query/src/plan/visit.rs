@@ -1,5 +1,6 @@
 //! Visiting all traversals within a plan.
 
+use crate::plan::algorithm::Selection;
 use crate::plan::function::Function;
 use crate::plan::merge::{MergeMap, NewProperty};
 use crate::plan::operator::{Ask, By, Case, Chooser, Group, GroupValue, Operator, Traversal};
@@ -153,6 +154,14 @@ impl Operator {
                     }
                 }
             }
+            Self::Analysis(analysis) => analysis.selection.visit(visitor),
+            Self::ShortestPaths(paths) => {
+                paths.selection.visit(visitor);
+                if !paths.target.operators.is_empty() {
+                    paths.target.visit(visitor);
+                }
+                paths.distance.iter_mut().for_each(|by| by.visit(visitor));
+            }
             Self::Match(matched) => {
                 let mut of = |of: &mut Traversal| of.visit(visitor);
                 matched.patterns.iter_mut().for_each(|pattern| pattern.traversals(&mut of));
@@ -193,6 +202,13 @@ impl Operator {
             | Self::Barrier { .. }
             | Self::Drop => {}
         }
+    }
+}
+
+impl Selection {
+    fn visit(&mut self, visitor: &mut impl FnMut(&mut Traversal)) {
+        self.vertices.visit(visitor);
+        self.edges.visit(visitor);
     }
 }
 

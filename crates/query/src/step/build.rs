@@ -7,18 +7,20 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::Profiled;
 use crate::explain::place;
+use crate::plan::algorithm::{Selection, ShortestPaths};
 use crate::plan::function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
 use crate::plan::pattern::{Match, Pattern};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
+use crate::step::algorithm::shortest_path;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
-    barrier, bound, branch, bulk, chance, dedup, expand, filter, group, merge, options, order, parallel,
-    pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unfold, write,
+    algorithm, barrier, bound, branch, bulk, chance, dedup, expand, filter, group, merge, options, order,
+    parallel, pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
@@ -233,6 +235,15 @@ impl<'a> Builder<'a> {
             Operator::SetSack { how, by } => (Box::new(sack::SetSack::new(*how, self.by(by)?)), false),
             Operator::Barrier { normalises } => (Box::new(sack::Barrier::new(*normalises)), false),
             Operator::Match(matched) => (Box::new(self.matched(matched)?), true),
+            Operator::Analysis(of) => {
+                let selection = self.selection(&of.selection)?;
+                let property = Arc::clone(&of.property);
+                (
+                    Box::new(algorithm::Analysis::new(of.program, selection, property, of.from_traversers)),
+                    false,
+                )
+            }
+            Operator::ShortestPaths(paths) => (Box::new(self.shortest_paths(paths)?), true),
             Operator::AddVertex { label, properties } => {
                 (Box::new(write::AddVertex::new(self.by(label)?, self.properties(properties)?)), true)
             }
@@ -348,6 +359,21 @@ impl<'a> Builder<'a> {
             pipelines.push(self.pipeline(of)?);
         }
         Ok(options::Branch::new(self.by(&branch.on)?, cases, pipelines))
+    }
+
+    fn selection(&mut self, of: &Selection) -> Result<algorithm::Selection> {
+        Ok(algorithm::Selection::new(self.pipeline(&of.vertices)?, self.child(&of.edges)?))
+    }
+
+    fn shortest_paths(&mut self, paths: &ShortestPaths) -> Result<shortest_path::ShortestPaths> {
+        let target = &paths.target;
+        let chosen = shortest_path::Chosen {
+            target: (!target.operators.is_empty()).then(|| self.child(target)).transpose()?,
+            distance: paths.distance.as_ref().map(|by| self.by(by)).transpose()?,
+            distance_max: paths.distance_max,
+            includes_edges: paths.includes_edges,
+        };
+        Ok(shortest_path::ShortestPaths::new(self.selection(&paths.selection)?, chosen))
     }
 
     fn matched(&mut self, matched: &Match) -> Result<pattern::Match> {

@@ -485,6 +485,16 @@ fn element_map(
             map.insert(key, value);
         }
     }
+    if let Item::Vertex(vertex) = item {
+        for (key, value) in cx.computed.clone().of(*vertex, &shape.keys) {
+            let value = if lists { Item::List([value].into()) } else { value };
+            let value = match by.first_mut() {
+                None => Some(value),
+                Some(by) => by.of(&Batch::new(Column::of_items(vec![value]), vec![0]), cx)?.pop().flatten(),
+            };
+            value.into_iter().for_each(|value| map.insert(Item::from(&**key), value));
+        }
+    }
     Ok(Item::Map(Arc::new(map)))
 }
 

@@ -1,5 +1,6 @@
 //! Steps: what does the operators of a plan, a family a module.
 
+pub mod algorithm;
 pub mod barrier;
 pub mod bound;
 pub mod branch;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod algorithms;
 mod bounded;
 mod branches;
 mod by_value;

@@ -1,6 +1,6 @@
 //! Algorithms within a query: `pageRank()`, `peerPressure()`, `connectedComponent()`, `shortestPath()`.
 
-use crate::plan::operator::{By, Name, Traversal};
+use crate::plan::operator::{By, Name, Operator, Traversal};
 
 /// The part of the graph that an algorithm sees.
 #[derive(Clone, PartialEq, Debug)]
@@ -52,6 +52,18 @@ impl Program {
             Self::PeerPressure { .. } => "peerPressure",
             Self::ConnectedComponent => "connectedComponent",
         }
+    }
+}
+
+impl Traversal {
+    /// The keys of what algorithms compute in it. They stand in no traversal within another.
+    #[must_use]
+    pub fn computed(&self) -> Vec<Name> {
+        let property = |operator: &Operator| match operator {
+            Operator::Analysis(analysis) => Some(Name::clone(&analysis.property)),
+            _ => None,
+        };
+        self.operators.iter().filter_map(property).collect()
     }
 }
 

@@ -138,6 +138,9 @@ fn round<T: Topology>(
         let (mut votes, mut voted): (Vec<(u32, f64)>, Option<u32>) = (Vec::new(), None);
         let mut unvoted = topology.vertices().range(range.clone());
         topology.visit(parameters.direction.reversed(), range.clone(), buffer, |vertex, piece| {
+            if !topology.vertices().contains(vertex) {
+                return Visit::NextVertex;
+            }
             if voted != Some(vertex) {
                 if let Some(before) = voted.replace(vertex) {
                     settle(before, &mut votes);

@@ -16,6 +16,7 @@ mod modern;
 mod patterns;
 mod rules;
 mod scalar;
+mod services;
 mod several;
 mod source;
 mod strategies;

@@ -73,5 +73,6 @@ pub mod answer;
 pub mod argument;
 pub mod explain;
 pub mod graph;
+mod io;
 pub mod query;
 pub mod results;

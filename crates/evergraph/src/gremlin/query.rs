@@ -13,6 +13,7 @@ use evergraph_query::gremlin::compile::compile;
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::read::read;
 use evergraph_query::plan::operator::Plan;
+use evergraph_query::service::Services;
 use evergraph_query::value::item::Item;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub struct Query<'q, G> {
     wrong: Option<Error>,
     limits: Limits,
     cancel: CancelFlag,
+    services: Services,
+    files: bool,
 }
 
 impl<'q, G> Query<'q, G> {
@@ -40,6 +43,8 @@ impl<'q, G> Query<'q, G> {
             wrong: None,
             limits: Limits::default(),
             cancel: CancelFlag::default(),
+            services: Services::default(),
+            files: false,
         }
     }
 
@@ -84,6 +89,18 @@ impl<'q, G> Query<'q, G> {
         Self { cancel: cancel.clone(), ..self }
     }
 
+    /// What `call()` may call; nothing, if nothing is said.
+    pub fn services(self, services: &Services) -> Self {
+        Self { services: services.clone(), ..self }
+    }
+
+    /// Whether it may read and write files: `g.io('people.json').read()` imports, `.write()` exports. It may not, unless
+    /// this says so: a text from outside should not name files of this machine. Only on the database, and all of what
+    /// the query does.
+    pub fn files(self, files: bool) -> Self {
+        Self { files, ..self }
+    }
+
     /// What would be done: the plan, as data. Nothing runs.
     ///
     /// # Errors
@@ -100,7 +117,16 @@ impl<'q, G> Query<'q, G> {
         let query = read(text, &ParseLimits::default(), &self.bindings);
         let plan = query.and_then(|query| compile(&query).map_err(|error| error.within(text)));
         let plan = plan.map_err(|error| shown(error, text))?;
-        Ok((self.graph, Task { plan, limits: self.limits, cancel: self.cancel }))
+        Ok((
+            self.graph,
+            Task {
+                plan,
+                limits: self.limits,
+                cancel: self.cancel,
+                services: self.services,
+                files: self.files,
+            },
+        ))
     }
 }
 

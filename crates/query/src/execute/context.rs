@@ -5,6 +5,7 @@ use crate::execute::computed::Computed;
 use crate::execute::limits::Charge;
 use crate::explain::Explanation;
 use crate::plan::operator::{Name, Sack};
+use crate::service::Services;
 use crate::step::side_effect::SideEffects;
 use crate::write::Writer;
 use evergraph_graph::catalogue::Catalogue;
@@ -31,6 +32,8 @@ pub struct Context<'a> {
     pub side_effects: SideEffects,
     /// What algorithms computed of vertices, by key.
     pub computed: Computed,
+    /// What `call()` can call.
+    pub services: Services,
     /// What each step did, a line each, if somebody wants to know.
     pub profile: Explanation,
     /// What the slots of the frame are called, by number.
@@ -53,6 +56,7 @@ impl<'a> Context<'a> {
             paths: PathArena::default(),
             side_effects: SideEffects::default(),
             computed: Computed::default(),
+            services: Services::default(),
             profile: Explanation::default(),
             slots: Vec::new(),
             sack: None,

@@ -14,8 +14,10 @@
 mod algorithm;
 mod argument;
 mod branch;
+mod call;
 mod condition;
 mod gather;
+mod io;
 mod map;
 mod merge;
 mod pattern;
@@ -200,6 +202,8 @@ impl Compiler {
             || self.map(call, calls, operators)?
             || self.gather(call, calls, operators)?
             || self.algorithm(call, calls, operators)?
+            || self.call(call, calls, operators)?
+            || self.io(call, calls, operators)?
             || self.branch(call, calls, operators)?
             || self.scalar(call, calls, operators)?
             || self.write(call, calls, operators)?;

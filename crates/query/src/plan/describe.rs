@@ -107,6 +107,7 @@ impl Operator {
             }
             Self::SetProperties(properties) => format!("set{}", names.written(properties)),
             Self::Drop => "drop()".to_owned(),
+            Self::Io(io) => format!("io({}).{}()", io.path, if io.to_file { "write" } else { "read" }),
             Self::Merge(merge) => match merge.kind {
                 Merged::Vertices => "mergeV()".to_owned(),
                 Merged::Edges => "mergeE()".to_owned(),
@@ -117,6 +118,7 @@ impl Operator {
             Self::Barrier { normalises } => {
                 if *normalises { "barrier(normSack)" } else { "barrier()" }.to_owned()
             }
+            Self::Call(call) => format!("call({})", call.service),
             Self::Analysis(analysis) => {
                 let first = if analysis.from_traversers { " from where traversers are" } else { "" };
                 format!("{}() as {}{first}", analysis.program.name(), analysis.property)

@@ -4,8 +4,10 @@
 //! the text it came from, and could be sent to where the data is.
 
 pub mod algorithm;
+pub mod call;
 pub mod describe;
 pub mod function;
+pub mod io;
 mod liveness;
 pub mod merge;
 pub mod operator;

@@ -31,6 +31,7 @@ impl Operator {
                 Chooser::Exists(_) => Vec::new(),
             },
             Self::Branch(branch) => vec![&branch.on],
+            Self::Call(call) => call.asks(),
             Self::ShortestPaths(paths) => paths.distance.iter().collect(),
             Self::Merge(merge) => {
                 let Merge { map, on_create, on_match, ends, .. } = &**merge;
@@ -80,6 +81,7 @@ impl Operator {
             | Self::Repeat(_)
             | Self::Match(_)
             | Self::Analysis(_)
+            | Self::Io(_)
             | Self::Drop => Vec::new(),
         }
     }

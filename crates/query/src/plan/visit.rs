@@ -2,6 +2,7 @@
 
 use crate::plan::algorithm::Selection;
 use crate::plan::function::Function;
+use crate::plan::io::Io;
 use crate::plan::merge::{MergeMap, NewProperty};
 use crate::plan::operator::{Ask, By, Case, Chooser, Group, GroupValue, Operator, Traversal};
 use crate::plan::scalar::Scalar;
@@ -51,6 +52,7 @@ impl Operator {
                     | Self::SetProperties(_)
                     | Self::Merge(_)
                     | Self::Drop
+                    | Self::Io(Io { to_file: false, .. })
             )
         })
     }
@@ -154,6 +156,7 @@ impl Operator {
                     }
                 }
             }
+            Self::Call(call) => call.asks_mut().for_each(|by| by.visit(visitor)),
             Self::Analysis(analysis) => analysis.selection.visit(visitor),
             Self::ShortestPaths(paths) => {
                 paths.selection.visit(visitor);
@@ -200,6 +203,7 @@ impl Operator {
             | Self::Cap(_)
             | Self::Subgraph(_)
             | Self::Barrier { .. }
+            | Self::Io(_)
             | Self::Drop => {}
         }
     }

@@ -8,6 +8,7 @@ use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::Profiled;
 use crate::explain::place;
 use crate::plan::algorithm::{Selection, ShortestPaths};
+use crate::plan::call::Call;
 use crate::plan::function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
@@ -19,8 +20,8 @@ use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
-    algorithm, barrier, bound, branch, bulk, chance, dedup, expand, filter, group, merge, options, order,
-    parallel, pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unfold, write,
+    algorithm, barrier, bound, branch, bulk, call, chance, dedup, expand, filter, group, merge, options,
+    order, parallel, pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
@@ -235,6 +236,7 @@ impl<'a> Builder<'a> {
             Operator::SetSack { how, by } => (Box::new(sack::SetSack::new(*how, self.by(by)?)), false),
             Operator::Barrier { normalises } => (Box::new(sack::Barrier::new(*normalises)), false),
             Operator::Match(matched) => (Box::new(self.matched(matched)?), true),
+            Operator::Call(call) => (Box::new(self.call(call)?), true),
             Operator::Analysis(of) => {
                 let selection = self.selection(&of.selection)?;
                 let property = Arc::clone(&of.property);
@@ -256,6 +258,11 @@ impl<'a> Builder<'a> {
             }
             Operator::Merge(merge) => (Box::new(self.merge(merge)?), true),
             Operator::Drop => (Box::new(write::Drop), false),
+            Operator::Io(_) => {
+                return Err(Error::invalid(
+                    "io() is for the database itself: a snapshot or a transaction reads and writes no whole files",
+                ));
+            }
         })
     }
 
@@ -359,6 +366,13 @@ impl<'a> Builder<'a> {
             pipelines.push(self.pipeline(of)?);
         }
         Ok(options::Branch::new(self.by(&branch.on)?, cases, pipelines))
+    }
+
+    fn call(&mut self, of: &Call) -> Result<call::Call> {
+        let computed = of.computed.as_ref().map(|by| self.by(by)).transpose()?;
+        let options = of.options.iter().map(|(name, by)| Ok((Arc::clone(name), self.by(by)?)));
+        let options = options.collect::<Result<_>>()?;
+        Ok(call::Call::new(Arc::clone(&of.service), of.parameters.clone(), computed, options, of.begins))
     }
 
     fn selection(&mut self, of: &Selection) -> Result<algorithm::Selection> {

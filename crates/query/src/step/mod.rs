@@ -7,6 +7,7 @@ pub mod branch;
 pub mod build;
 pub mod bulk;
 pub mod by;
+pub mod call;
 pub mod chance;
 pub mod dedup;
 pub mod element;

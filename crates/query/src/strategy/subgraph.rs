@@ -155,6 +155,8 @@ impl<'v> Tests<'v> {
                 | Operator::Child { .. }
                 | Operator::Repeat(_)
                 | Operator::ShortestPaths(_)
+                | Operator::Io(_)
+                | Operator::Call(_)
                 | Operator::Drop => tested = false,
             }
             let is_scan = matches!(operator, Operator::Vertices(_) | Operator::Edges(_));

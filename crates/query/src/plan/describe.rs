@@ -1,6 +1,6 @@
 //! Describing: what an operator does, in a line that reads like the traversal it came from.
 
-use crate::plan::function::{Function, Pop, Selected};
+use crate::plan::function::{Function, MapShape, Pop, Selected};
 use crate::plan::merge::{Merged, NewProperty};
 use crate::plan::operator::{
     Ask, By, Chooser, EdgeEnd, Expand, ExpandTo, Group, GroupValue, Operator, Plan, Reducer, Scan, Sorting,
@@ -348,7 +348,11 @@ impl Names<'_> {
                 Scalar::Sample(count) => format!("sample({count}) of a collection"),
             },
             Function::ElementMap { shape, by } => {
-                let name = if shape.lists { "valueMap" } else { "elementMap" };
+                let name = match shape {
+                    MapShape { properties: true, .. } => "propertyMap",
+                    MapShape { lists: true, .. } => "valueMap",
+                    _ => "elementMap",
+                };
                 format!("{name}({}){}", list(&shape.keys), self.bys(by))
             }
         }

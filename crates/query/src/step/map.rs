@@ -473,7 +473,10 @@ fn element_map(
     let lists = shape.lists && matches!(item, Item::Vertex(_));
     for properties in found.chunk_by(|one, next| one.key == next.key) {
         let key = Item::from(&*catalogue.key_name(properties[0].key));
-        let mut values = properties.iter().map(|property| Item::Value(property.value.clone()));
+        let mut values = properties.iter().map(|property| match shape.properties {
+            true => Item::Property(Arc::new(property.clone())),
+            false => Item::Value(property.value.clone()),
+        });
         // A map with one value of each key has the last of several, as TinkerPop's.
         let value = if lists { Some(Item::List(values.collect())) } else { values.next_back() };
         let Some(value) = value else { continue };
@@ -485,7 +488,7 @@ fn element_map(
             map.insert(key, value);
         }
     }
-    if let Item::Vertex(vertex) = item {
+    if let (Item::Vertex(vertex), false) = (item, shape.properties) {
         for (key, value) in cx.computed.clone().of(*vertex, &shape.keys) {
             let value = if lists { Item::List([value].into()) } else { value };
             let value = match by.first_mut() {

@@ -285,6 +285,11 @@ pub enum Operator {
     Io(Io),
 }
 
+impl Operator {
+    /// `dedup()`: each once, by what it is.
+    pub const EACH_ONCE: Self = Self::Dedup { slots: Vec::new(), by: Vec::new() };
+}
+
 /// Elements of the graph.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Scan {

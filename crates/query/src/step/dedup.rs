@@ -107,6 +107,9 @@ impl Dedup {
         let bare = self.slots.is_empty() && self.by.is_empty();
         if let Some(vertices) = batch.current.vertices().filter(|_| bare) {
             let rows = vertices.iter().zip(&batch.origin);
+            if !self.vertices.many.is_empty() && batch.origin.last() == Some(&0) {
+                return Ok(vertices.iter().map(|vertex| self.vertices.mark(*vertex)).collect());
+            }
             return Ok(rows.map(|(vertex, origin)| self.vertices.insert(*origin, *vertex)).collect());
         }
         let keys = self.keys(batch, cx)?;

@@ -20,16 +20,3 @@ pub struct Call {
     /// Whether it begins the query: there is no row then.
     pub begins: bool,
 }
-
-impl Call {
-    /// What it asks of a row.
-    #[must_use]
-    pub fn asks(&self) -> Vec<&By> {
-        self.computed.iter().chain(self.options.iter().map(|(_, by)| by)).collect()
-    }
-
-    /// The same, to be changed.
-    pub(super) fn asks_mut(&mut self) -> impl Iterator<Item = &mut By> {
-        self.computed.iter_mut().chain(self.options.iter_mut().map(|(_, by)| by))
-    }
-}

@@ -77,7 +77,7 @@ impl Operator {
     /// Calls `change` with each `by()` of this operator, and of no other within it.
     pub fn modulators(&mut self, change: &mut impl FnMut(&mut By)) {
         match self {
-            Self::Map(Function::SelectNamed { by, .. }) => by.iter_mut().for_each(|by| change(by)),
+            Self::Map(Function::SelectNamed { by, .. }) => by.iter_mut().for_each(change),
             // What says something else than by() is no modulator: the ends of an edge, an argument of concat().
             Self::Map(Function::Scalar(Scalar::Concat(_) | Scalar::List(..) | Scalar::DateDifference(_))) => {
             }

@@ -107,6 +107,24 @@ fn what_is_written_is_committed_as_a_whole() {
 }
 
 #[test]
+fn a_query_writes_and_reads_files() {
+    let folder = Folder::with_social();
+    assert_eq!(query(&folder, &["g.io('out.json').write()"]).succeeded().out, "");
+    assert_eq!(folder.read("out.json").lines().count(), 3);
+    query(&folder, &["g.io('out.json').write()"]).failed(2, &["out.json"]);
+    // Everybody in it is there already: nobody is added.
+    query(&folder, &["g.io('out.json').read()"]).failed(2, &["out.json"]);
+    assert_eq!(query(&folder, &["g.V().count()"]).succeeded().out, "3\n");
+    query(&folder, &["g.V().drop()"]).succeeded();
+    query(&folder, &["g.io('out.json').read()"]).succeeded();
+    assert_eq!(
+        query(&folder, &["g.V().values('name').order().fold()"]).succeeded().out,
+        "[\"Ada\", \"Charles\", \"Mary\"]\n"
+    );
+    query(&folder, &["g.io('none.json').read()"]).failed(3, &["none.json"]);
+}
+
+#[test]
 fn a_plan_names_its_index_and_a_profile_what_was_done() {
     let folder = Folder::with_social();
     let text = "g.V().has('Person', 'id', '1').out('KNOWS').values('name')";

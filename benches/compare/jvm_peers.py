@@ -54,8 +54,8 @@ OPENED = ["--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/j
           "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.lang=ALL-UNNAMED"]
 TITLES = {"tinkergraph": "TinkerGraph", "neo4j": "Neo4j", "janusgraph": "JanusGraph"}
 ENGINES = {"tinkergraph": "TinkerGraphEngine", "neo4j": "Neo4jEngine", "janusgraph": "JanusGraphEngine"}
-#: Which of our databases stands beside whom when it is written to, and how many edges go one a transaction. JanusGraph is
-#: only asked, by `query_peers.py`.
+#: Which of our databases stands beside whom when it is written to, and how many edges go one a transaction.
+#: JanusGraph is only asked, by `query_peers.py`.
 OURS = {"tinkergraph": "memory", "neo4j": "sync"}
 SINGLES = {"tinkergraph": 200_000, "neo4j": 5_000}
 #: Edges that a timed load has at most: of the whole graph Neo4j's commits would take minutes.
@@ -168,6 +168,11 @@ def asked(child, **request):
     return reply
 
 
+def settings_of(pair):
+    """What each of them says of its version, and of what was set."""
+    return {name: json.dumps(asked(child, run="settings")["settings"]) for name, child in pair.items()}
+
+
 class Figures:
     """What is shown and kept of one part: a row of the table and an entry for each figure."""
 
@@ -217,7 +222,7 @@ def load(contest, figures):
 
     each_takes = [[bytes_an_edge(child)] for child in pair.values()]
     done = contest.in_turn({name: partial(whole, child) for name, child in pair.items()})
-    settings = {name: json.dumps(asked(child, run="settings")["settings"]) for name, child in pair.items()}
+    settings = settings_of(pair)
     ours, theirs = ({key: [each[key] for each in replies] for key in replies[0]} for replies in done.values())
     commits = "synced" if kind == "sync" else "in memory"
     for key, batch, count in (("batches", f"{BATCH:,} a transaction", edges), ("single", "one a transaction", singles)):

@@ -115,8 +115,8 @@ NOTES = [
     "seconds of one question, text to answer; one thread each; ours from Python, with a snapshot, parsed and planned anew",
     "TinkerGraph and JanusGraph run the same text by TinkerPop's own parser; Neo4j and Ladybug get Cypher that counts "
     "rows at one vertex, and keep its plan",
-    "JanusGraph is on BerkeleyDB's Java edition, a transaction a question, its caches as they are by default: pages are "
-    "in memory, and what a transaction has read is forgotten at its end",
+    "JanusGraph is on BerkeleyDB's Java edition, a transaction a question, its caches as they are by default: pages "
+    "are in memory, and what a transaction has read is forgotten at its end",
     "Cypher has no question where its walks are others: both ways it sees a loop once, Gremlin twice",
 ]
 
@@ -149,7 +149,9 @@ class Contest(jvm_peers.Contest):
 
 def measure(contest, figures, questions):
     """All questions, in turn."""
+    print(f"{contest.edges:,} edges, loaded by us and by {TITLES[contest.peer]}", file=sys.stderr, flush=True)
     pair = {"ours": contest.loaded(contest.ours("memory", 1)), "theirs": contest.loaded(contest.theirs())}
+    settings = jvm_peers.settings_of(pair)
     starts = contest.starts()
     for question in questions:
         texts = {"ours": question.gremlin, "theirs": asked_of(contest.peer, question)}
@@ -168,7 +170,7 @@ def measure(contest, figures, questions):
         ours, theirs = ({reply["said"] for reply in replies} for replies in done.values())
         if ours != theirs or len(ours) != 1:
             sys.exit(f"answers differ: {question.title}: {ours} is ours, {theirs} {TITLES[contest.peer]}'s")
-        figures.add(question.name, question.title, *done.values())
+        figures.add(question.name, question.title, *done.values(), settings=settings)
 
 
 def main():
@@ -208,6 +210,8 @@ def main():
                   f"{chosen.rounds} rounds after {chosen.warmups}, ms\n")
             head = ["", "ours", f"{TITLES[peer]}'s", "ours / theirs"]
             print(markdown(head, [row[:4] for row in figures.rows]), flush=True)
+            for whose, said in figures.entries[0]["settings"].items():
+                print(f"{whose}: {said}")
             if chosen.results:
                 results.add(chosen.results, figures.section, figures.entries, NOTES)
 

@@ -12,23 +12,26 @@ import org.janusgraph.core.JanusGraphFactory;
 import org.janusgraph.core.JanusGraphTransaction;
 import org.janusgraph.core.Multiplicity;
 import org.janusgraph.core.schema.JanusGraphManagement;
+import org.janusgraph.diskstorage.berkeleyje.BerkeleyJEStoreManager;
+import org.janusgraph.diskstorage.configuration.Configuration;
+import org.janusgraph.graphdb.configuration.GraphDatabaseConfiguration;
 import org.janusgraph.graphdb.configuration.JanusGraphConstants;
 import org.janusgraph.graphdb.database.StandardJanusGraph;
 import org.janusgraph.graphdb.idmanagement.IDManager;
 
 /**
- * JanusGraph on Berkeley DB's Java edition: embedded, on disk, transactional.
+ * JanusGraph on BerkeleyDB's Java edition: embedded, on disk, transactional.
  *
- * <p>Loaded as its page on bulk loading advises: the schema is there before, transactions are for batch loading, ids come in
- * large blocks. All else is at its defaults. A vertex is named by its number ({@code graph.set-vertex-id}), so that it is
- * found by its key, without an index.
+ * <p>Loaded as its page on bulk loading advises: the schema is there before, transactions are for batch loading, ids come
+ * in large blocks. A vertex brings its id ({@code graph.set-vertex-id}) and is found by it as by a key: an index on a
+ * property of that number would only lead there. All else is at its defaults.
  */
 final class JanusGraphEngine extends TinkerPopEngine {
-    /** What others here call Vertex and EDGE: these words are its own. */
+    /** What others here call Vertex and EDGE: JanusGraph keeps these words for itself. */
     private static final String VERTEX = "Node";
     private static final String EDGE = "LINK";
     private static final int VERTICES_A_TRANSACTION = 50_000;
-    /** How many edges get their ids at once: more than the graphs here have. */
+    /** How many edges and properties get their ids at once. */
     private static final int IDS_A_BLOCK = 10_000_000;
 
     private final StoreFolder folder;
@@ -43,11 +46,16 @@ final class JanusGraphEngine extends TinkerPopEngine {
 
     @Override
     public Map<String, String> settings() {
+        Configuration options = graph.getConfiguration().getConfiguration();
         return Map.of(
                 "version", JanusGraphConstants.VERSION + " on BerkeleyDB JE, TinkerPop " + Gremlin.version(),
                 "ids", "graph.set-vertex-id: the vertices' numbers",
                 "loading", "transactions for batch loading, ids.block-size " + IDS_A_BLOCK,
-                "caches", "defaults: cache.db-cache off, cache.tx-cache-size 20,000, BerkeleyDB's 65 % of the heap",
+                "cache.db-cache", options.get(GraphDatabaseConfiguration.DB_CACHE) + ", the default",
+                "cache.tx-cache-size", options.get(GraphDatabaseConfiguration.TX_CACHE_SIZE) + " vertices, the default",
+                "storage.berkeleyje.cache-percentage",
+                        options.get(BerkeleyJEStoreManager.JVM_CACHE) + " % of the heap, the default",
+                "transactions", "one a question",
                 "bytes", "BerkeleyDB's files");
     }
 
@@ -83,7 +91,10 @@ final class JanusGraphEngine extends TinkerPopEngine {
         this.ids = graph.getIDManager();
     }
 
-    /** As {@code storage.batch-loading} makes all of them; but with that it refuses its own, over BerkeleyDB. */
+    /**
+     * A transaction that checks and locks nothing. {@code storage.batch-loading} would make all of them so, but over
+     * BerkeleyDB JanusGraph then refuses its own ("does not support non-transactional for multi threaded tx").
+     */
     private JanusGraphTransaction loading() {
         return graph.buildTransaction().enableBatchLoading().start();
     }

@@ -189,6 +189,8 @@ def main():
     parser.add_argument("--results", type=Path, help="put the figures into this results.json of `make bench`")
     chosen = parser.parse_args()
     chosen.jvm = chosen.jvm.resolve()
+    # Nobody of a JVM may be there: this is where the others work, too.
+    chosen.jvm.mkdir(parents=True, exist_ok=True)
 
     print(f"{Evergraph(chosen.program).version()}, heap {chosen.heap} of a JVM, {' '.join(jvm_peers.JAVA)}\n{machine()}")
     scale = 10 if chosen.quick else chosen.scale

@@ -24,7 +24,7 @@ import org.janusgraph.graphdb.idmanagement.IDManager;
  *
  * <p>Loaded as its page on bulk loading advises: the schema is there before, transactions are for batch loading, ids come
  * in large blocks. A vertex brings its id ({@code graph.set-vertex-id}) and is found by it as by a key: an index on a
- * property of that number would only lead there. All else is at its defaults.
+ * property of that number would only lead there. One thread reads, as with the others here; all else is at its defaults.
  */
 final class JanusGraphEngine extends TinkerPopEngine {
     /** What others here call Vertex and EDGE: JanusGraph keeps these words for itself. */
@@ -51,6 +51,7 @@ final class JanusGraphEngine extends TinkerPopEngine {
                 "version", JanusGraphConstants.VERSION + " on BerkeleyDB JE, TinkerPop " + Gremlin.version(),
                 "ids", "graph.set-vertex-id: the vertices' numbers",
                 "loading", "transactions for batch loading, ids.block-size " + IDS_A_BLOCK,
+                "threads", "1: storage.parallel-backend-ops off",
                 "cache.db-cache", options.get(GraphDatabaseConfiguration.DB_CACHE) + ", the default",
                 "cache.tx-cache-size", options.get(GraphDatabaseConfiguration.TX_CACHE_SIZE) + " vertices, the default",
                 "storage.berkeleyje.cache-percentage",
@@ -87,6 +88,7 @@ final class JanusGraphEngine extends TinkerPopEngine {
                 .set("schema.default", "none")
                 .set("graph.set-vertex-id", true)
                 .set("ids.block-size", IDS_A_BLOCK)
+                .set("storage.parallel-backend-ops", false)
                 .open();
         this.ids = graph.getIDManager();
     }

@@ -22,9 +22,10 @@ import org.janusgraph.graphdb.idmanagement.IDManager;
 /**
  * JanusGraph on BerkeleyDB's Java edition: embedded, on disk, transactional.
  *
- * <p>Loaded as its page on bulk loading advises: the schema is there before, transactions are for batch loading, ids come
- * in large blocks. A vertex brings its id ({@code graph.set-vertex-id}) and is found by it as by a key: an index on a
- * property of that number would only lead there. One thread reads, as with the others here; all else is at its defaults.
+ * <p>Loaded as its page on bulk loading advises: the schema is there before, transactions are for batch loading, ids
+ * come in large blocks. A vertex brings its id ({@code graph.set-vertex-id}) and is found by it as by a key: an index on
+ * a property of that number would only lead there. One thread reads, as with the others here. All else is at its
+ * defaults.
  */
 final class JanusGraphEngine extends TinkerPopEngine {
     /** What others here call Vertex and EDGE: JanusGraph keeps these words for itself. */

@@ -4,7 +4,7 @@
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
 #   COMPARE_FLAGS     passed to the scripts of `make compare` and `make bench-python`: --quick for small graphs, in a minute;
 #                     and to that of `make bench-jvm`: --peers neo4j, --only load,read, ...; of `make bench-queries`:
-#                     --peers tinkergraph, --graph NAME=PATH for a graph of files (a list of edges, a folder of LDBC's)
+#                     --peers tinkergraph,janusgraph, --graph NAME=PATH for a graph of files (a list of edges, a folder of LDBC's)
 #   ENGINES_FLAGS     passed to the harness of `make bench`: --scale 20, --rounds 9, --only live,writes, ...
 #                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
 #                     in live, reads, in-place, static and queries; with --files-only for that graph alone;
@@ -197,23 +197,27 @@ bench-python: compare-package ## The Python package beside networkx, networkit, 
 
 # Never part of CI. Whoever has no Java hears it before anything is built.
 JVM_SCRIPT := jvm_peers.py
+JVM_PEERS := tinkergraph neo4j
+PEERS_POM = mvn --batch-mode --quiet --file benches/compare/jvm/pom.xml "-Dbuilt=$(abspath $(BUILT))/jvm"
 bench-jvm: ## Measure beside TinkerGraph and Neo4j, embedded in a JVM (20 minutes); needs Java 17 and Maven
 	$(Q)missing=; \
 	for program in java javac mvn; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	if test -n "$$missing"; then \
-	    echo "   skipped: TinkerGraph and Neo4j need a JDK (17 or newer) and Maven; not found:$$missing" >&2; \
+	    echo "   skipped: what stands beside us in a JVM needs a JDK (17 or newer) and Maven; not found:$$missing" >&2; \
 	else \
 	    $(MAKE) --no-print-directory jvm-peers; \
 	fi
 
-bench-queries: ## Measure queries beside TinkerGraph, Neo4j and Ladybug, embedded (five minutes); needs Java 17 and Maven
-	$(Q)$(MAKE) --no-print-directory bench-jvm JVM_SCRIPT=query_peers.py
+bench-queries: ## Measure queries beside TinkerGraph, JanusGraph, Neo4j and Ladybug (ten minutes); needs Java 17 and Maven
+	$(Q)$(MAKE) --no-print-directory bench-jvm JVM_SCRIPT=query_peers.py JVM_PEERS="$(JVM_PEERS) janusgraph"
 
+# Who can't be fetched is skipped, and the script says so again; who is fetched and doesn't compile is an error.
 jvm-peers: compare-package
-	@echo "== TinkerGraph and Neo4j (the first time downloads 150 MB)"
-	$(Q)for peer in tinkergraph neo4j; do \
-	    mvn --batch-mode --quiet --file benches/compare/jvm/pom.xml --activate-profiles $$peer \
-	        "-Dbuilt=$(abspath $(BUILT))/jvm" compile || exit 1; \
+	@echo "== $(JVM_PEERS), by Maven (the first time downloads up to 200 MB)"
+	$(Q)for peer in $(JVM_PEERS); do \
+	    $(PEERS_POM) --activate-profiles $$peer dependency:resolve || { \
+	        echo "   skipped: Maven couldn't fetch $$peer: see above" >&2; continue; }; \
+	    $(PEERS_POM) --activate-profiles $$peer compile || exit 1; \
 	done
 	$(Q)"$(BUILT)/compare/bin/python" "benches/compare/$(JVM_SCRIPT)" "$(BUILT)/release/evergraph" "$(BUILT)/jvm" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)

@@ -49,12 +49,13 @@ KERNELS = {each.name: replace(each, tolerance=1e-9) for each in COMPARISONS if e
 #: Neo4j's manual: the same initial and maximal heap; its neo4j.conf: this collector, pages touched at the start.
 #: TinkerPop's documentation advises nothing: the same for it.
 JAVA = ["-XX:+UseG1GC", "-XX:+AlwaysPreTouch"]
-#: What both need to look into the JVM's own memory, as Neo4j's start script has it.
+#: What they need to look into the JVM's own memory, as Neo4j's start script has it.
 OPENED = ["--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.io=ALL-UNNAMED",
           "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.lang=ALL-UNNAMED"]
-TITLES = {"tinkergraph": "TinkerGraph", "neo4j": "Neo4j"}
-ENGINES = {"tinkergraph": "TinkerGraphEngine", "neo4j": "Neo4jEngine"}
+TITLES = {"tinkergraph": "TinkerGraph", "neo4j": "Neo4j", "janusgraph": "JanusGraph"}
+ENGINES = {"tinkergraph": "TinkerGraphEngine", "neo4j": "Neo4jEngine", "janusgraph": "JanusGraphEngine"}
 #: Which of our databases stands beside whom when it is written to, and how many edges go one a transaction.
+#: JanusGraph is only asked, by `query_peers.py`.
 OURS = {"tinkergraph": "memory", "neo4j": "sync"}
 SINGLES = {"tinkergraph": 200_000, "neo4j": 5_000}
 #: Edges that a timed load has at most: of the whole graph Neo4j's commits would take minutes.
@@ -150,12 +151,26 @@ class Contest:
             sys.exit(f"answers differ: {run} of {self.peer}: {note}")
 
 
+def built(chosen):
+    """Those of the chosen peers that are there; of others it says that they are skipped."""
+    for peer in chosen.peers.split(","):
+        if peer not in ENGINES or (chosen.jvm / peer / "lib").exists():
+            yield peer
+        else:
+            print(f"\n{TITLES[peer]} is skipped: Maven built nothing of it in {chosen.jvm / peer}", flush=True)
+
+
 def asked(child, **request):
     """The reply to one request; the script ends with what went wrong."""
     reply = child.ask(request)
     if "error" in reply:
         sys.exit(f"{' '.join(child.command[-3:])}: {request}: {reply['error']}")
     return reply
+
+
+def settings_of(pair):
+    """What each of them says of its version, and of what was set."""
+    return {name: json.dumps(asked(child, run="settings")["settings"]) for name, child in pair.items()}
 
 
 class Figures:
@@ -207,7 +222,7 @@ def load(contest, figures):
 
     each_takes = [[bytes_an_edge(child)] for child in pair.values()]
     done = contest.in_turn({name: partial(whole, child) for name, child in pair.items()})
-    settings = {name: json.dumps(asked(child, run="settings")["settings"]) for name, child in pair.items()}
+    settings = settings_of(pair)
     ours, theirs = ({key: [each[key] for each in replies] for key in replies[0]} for replies in done.values())
     commits = "synced" if kind == "sync" else "in memory"
     for key, batch, count in (("batches", f"{BATCH:,} a transaction", edges), ("single", "one a transaction", singles)):
@@ -280,7 +295,7 @@ def main():
     parser.add_argument("--warmups", type=int, default=2, help="rounds before, which don't [2]")
     parser.add_argument("--quick", action="store_true", help="scale 14, to see whether it works")
     parser.add_argument("--only", default=",".join(PARTS), help="these parts, with commas between")
-    parser.add_argument("--peers", default=",".join(ENGINES), help="beside these")
+    parser.add_argument("--peers", default=",".join(OURS), help="beside these, commas between [%(default)s]")
     parser.add_argument("--heap", default="4g", help="of each JVM [4g]")
     parser.add_argument("--seconds-max", type=int, default=300, help="the longest that a request may take [300]")
     parser.add_argument("--results", type=Path, help="put the figures into this results.json of `make bench`")
@@ -289,7 +304,7 @@ def main():
 
     java = subprocess.run(["java", "-version"], check=True, capture_output=True, text=True).stderr.splitlines()[0]
     print(f"{Evergraph(chosen.program).version()}, {java}, heap {chosen.heap}, {' '.join(JAVA)}\n{machine()}")
-    for peer in chosen.peers.split(","):
+    for peer in built(chosen):
         for part in chosen.only.split(","):
             scale = (14 if chosen.quick else chosen.scale) - SMALLER.get(part, 0)
             figures = Figures(part, peer, TITLES[peer])

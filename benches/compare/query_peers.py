@@ -1,15 +1,16 @@
-"""Queries beside TinkerGraph, Neo4j and Ladybug, all embedded: the same graph, the same questions, in turn.
+"""Queries beside TinkerGraph, JanusGraph, Neo4j and Ladybug, embedded: the same graph, the same questions, in turn.
 
 What: on an R-MAT graph of `evergraph generate`, or on a graph of files (`--graph NAME=PATH`),
 
-    walks       how many walks of 1 to 4 hops begin at a vertex; by both() too, beside TinkerGraph
+    walks       how many walks of 1 to 4 hops begin at a vertex; by both() too, beside those who know Gremlin
     reached     how many vertices a walk of exactly so many hops reaches
     friends     whom the most of a vertex' neighbours know that it doesn't
     scans       walks of two hops in all; vertices of many edges; a property filtered, summed, grouped, the largest
 
-TinkerGraph gets the text that we get, by TinkerPop's own parser of the language (`GremlinLangScriptEngine`); Neo4j and
-Ladybug get Cypher, written so that rows at one vertex are counted there: what a knowing user would write, as their
-planners don't do it by themselves. Their plans are kept by the text; ours are made anew each time.
+TinkerGraph and JanusGraph get the text that we get, by TinkerPop's own parser of the language
+(`GremlinLangScriptEngine`); Neo4j and Ladybug get Cypher, written so that rows at one vertex are counted there: what a
+knowing user would write, as their planners don't do it by themselves. Their plans are kept by the text; ours are made
+anew each time. JanusGraph is on BerkeleyDB, a transaction a question, its caches as they are by default.
 
 Each lives in a process that stays and gets requests in turn; ours is the Python package (`evergraph_worker.py`),
 Ladybug's too (`ladybug_worker.py`), the others are Java programs (`jvm/`). One thread each. A request asks from several
@@ -42,6 +43,8 @@ HOPS = (1, 2, 3, 4)
 STARTS = 10
 #: How Cypher calls the vertex that a question begins at.
 BEGINS = {"neo4j": "MATCH (a0:Vertex) WHERE id(a0) = $start", "ladybug": "MATCH (a0:Vertex) WHERE a0.id = $start"}
+#: Who gets our text, and what is called otherwise there: *vertex* is a word of JanusGraph's own.
+GREMLIN = {"tinkergraph": {}, "janusgraph": {"'Vertex'": "'Node'"}}
 #: How many of a vertex' edges leave it.
 DEGREE = {"neo4j": "COUNT { (v)-[:EDGE]->() }", "ladybug": "COUNT { MATCH (v)-[:EDGE]->(:Vertex) }"}
 
@@ -110,16 +113,21 @@ SCANS = [
 FROM_A_VERTEX = [ask(hops, step) for step in ("out", "both") for ask in (walks, reached) for hops in HOPS]
 NOTES = [
     "seconds of one question, text to answer; one thread each; ours from Python, with a snapshot, parsed and planned anew",
-    "TinkerGraph runs the same text by TinkerPop's own parser; Neo4j and Ladybug get Cypher that counts rows at one vertex, "
-    "and keep its plan",
+    "TinkerGraph and JanusGraph run the same text by TinkerPop's own parser; Neo4j and Ladybug get Cypher that counts "
+    "rows at one vertex, and keep its plan",
+    "JanusGraph is on BerkeleyDB's Java edition, a transaction a question, its caches as they are by default: pages "
+    "are in memory, and what a transaction has read is forgotten at its end",
     "Cypher has no question where its walks are others: both ways it sees a loop once, Gremlin twice",
 ]
 
 
 def asked_of(peer, question):
     """The text that this peer gets, if there is one for it."""
-    if peer == "tinkergraph":
-        return question.gremlin
+    if peer in GREMLIN:
+        text = question.gremlin
+        for ours, theirs in GREMLIN[peer].items():
+            text = text.replace(ours, theirs)
+        return text
     if question.cypher is None or peer in question.wrong:
         return None
     return question.cypher.replace("{begins}", BEGINS[peer]).replace("{degree}", DEGREE[peer])
@@ -141,7 +149,9 @@ class Contest(jvm_peers.Contest):
 
 def measure(contest, figures, questions):
     """All questions, in turn."""
+    print(f"{contest.edges:,} edges, loaded by us and by {TITLES[contest.peer]}", file=sys.stderr, flush=True)
     pair = {"ours": contest.loaded(contest.ours("memory", 1)), "theirs": contest.loaded(contest.theirs())}
+    settings = jvm_peers.settings_of(pair)
     starts = contest.starts()
     for question in questions:
         texts = {"ours": question.gremlin, "theirs": asked_of(contest.peer, question)}
@@ -160,11 +170,11 @@ def measure(contest, figures, questions):
         ours, theirs = ({reply["said"] for reply in replies} for replies in done.values())
         if ours != theirs or len(ours) != 1:
             sys.exit(f"answers differ: {question.title}: {ours} is ours, {theirs} {TITLES[contest.peer]}'s")
-        figures.add(question.name, question.title, *done.values())
+        figures.add(question.name, question.title, *done.values(), settings=settings)
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Evergraph's queries beside TinkerGraph, Neo4j and Ladybug, embedded")
+    parser = argparse.ArgumentParser(description=f"Evergraph's queries beside {', '.join(TITLES.values())}, embedded")
     parser.add_argument("program", type=Path, help="the built program evergraph, which makes the graph")
     parser.add_argument("jvm", type=Path, help="where Maven built jvm/: a folder a peer")
     parser.add_argument("--scale", type=int, default=12, help="2^N vertices with 16 edges each [12]")
@@ -173,12 +183,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count [5]")
     parser.add_argument("--warmups", type=int, default=2, help="rounds before, which don't [2]")
     parser.add_argument("--quick", action="store_true", help="scale 10, to see whether it works")
-    parser.add_argument("--peers", default=",".join(TITLES), help="beside these")
+    parser.add_argument("--peers", default=",".join(TITLES), help="beside these, commas between [%(default)s]")
     parser.add_argument("--heap", default="4g", help="of each JVM [4g]")
     parser.add_argument("--seconds-max", type=int, default=300, help="the longest that a request may take [300]")
     parser.add_argument("--results", type=Path, help="put the figures into this results.json of `make bench`")
     chosen = parser.parse_args()
     chosen.jvm = chosen.jvm.resolve()
+    # Nobody of a JVM may be there: this is where the others work, too.
+    chosen.jvm.mkdir(parents=True, exist_ok=True)
 
     print(f"{Evergraph(chosen.program).version()}, heap {chosen.heap} of a JVM, {' '.join(jvm_peers.JAVA)}\n{machine()}")
     scale = 10 if chosen.quick else chosen.scale
@@ -186,7 +198,7 @@ def main():
     for name, path in named:
         # On a graph of files the questions from a vertex alone.
         questions = FROM_A_VERTEX if path else [*FROM_A_VERTEX, FRIENDS, DEGREES, *SCANS]
-        for peer in chosen.peers.split(","):
+        for peer in jvm_peers.built(chosen):
             figures = jvm_peers.Figures(f"queries on {name}", peer, TITLES[peer])
             with ExitStack() as children:
                 folder = Path(children.enter_context(tempfile.TemporaryDirectory(dir=chosen.jvm)))
@@ -200,6 +212,8 @@ def main():
                   f"{chosen.rounds} rounds after {chosen.warmups}, ms\n")
             head = ["", "ours", f"{TITLES[peer]}'s", "ours / theirs"]
             print(markdown(head, [row[:4] for row in figures.rows]), flush=True)
+            for whose, said in figures.entries[0]["settings"].items():
+                print(f"{whose}: {said}")
             if chosen.results:
                 results.add(chosen.results, figures.section, figures.entries, NOTES)
 

@@ -1,13 +1,10 @@
 package evergraph.peers;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
-import java.util.stream.Stream;
 import org.neo4j.configuration.GraphDatabaseSettings;
 import org.neo4j.dbms.api.DatabaseManagementService;
 import org.neo4j.dbms.api.DatabaseManagementServiceBuilder;
@@ -35,13 +32,13 @@ final class Neo4jEngine implements Engine {
     /** More than the store of 2^20 vertices and 16 million edges: "store size plus growth", as its manual advises. */
     private static final long PAGE_CACHE_BYTES = ByteUnit.gibiBytes(1);
 
-    private final Path folder;
+    private final StoreFolder folder;
     private DatabaseManagementService service;
     private GraphDatabaseService database;
     private int vertices;
 
     Neo4jEngine(Path folder) {
-        this.folder = folder.resolve("neo4j");
+        this.folder = new StoreFolder(folder.resolve("neo4j"));
     }
 
     @Override
@@ -56,7 +53,7 @@ final class Neo4jEngine implements Engine {
     @Override
     public void create(int vertices) throws IOException {
         close();
-        delete();
+        folder.delete();
         open();
         this.vertices = vertices;
         for (int from = 0; from < vertices; from += VERTICES_A_TRANSACTION) {
@@ -74,7 +71,7 @@ final class Neo4jEngine implements Engine {
     }
 
     private void open() {
-        this.service = new DatabaseManagementServiceBuilder(folder)
+        this.service = new DatabaseManagementServiceBuilder(folder.path())
                 .setConfig(GraphDatabaseSettings.pagecache_memory, PAGE_CACHE_BYTES)
                 .build();
         this.database = service.database(GraphDatabaseSettings.DEFAULT_DATABASE_NAME);
@@ -154,10 +151,7 @@ final class Neo4jEngine implements Engine {
     @Override
     public long bytes() throws IOException {
         close();
-        long sum;
-        try (Stream<Path> files = Files.walk(folder.resolve("data/databases/neo4j"))) {
-            sum = files.filter(Files::isRegularFile).mapToLong(file -> file.toFile().length()).sum();
-        }
+        long sum = folder.bytes("data/databases/neo4j");
         open();
         return sum;
     }
@@ -167,16 +161,6 @@ final class Neo4jEngine implements Engine {
         if (service != null) {
             service.shutdown();
             service = null;
-        }
-    }
-
-    private void delete() throws IOException {
-        if (Files.exists(folder)) {
-            try (Stream<Path> files = Files.walk(folder)) {
-                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(file);
-                }
-            }
         }
     }
 }

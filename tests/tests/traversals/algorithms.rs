@@ -49,6 +49,18 @@ fn what_is_computed_is_read_by_its_key() {
 }
 
 #[test]
+fn what_is_computed_is_kept_by_who_writes_it() {
+    let db = modern();
+    let keep = "g.V().pageRank().with(PageRank.propertyName, 'r').property('rank', __.values('r'))";
+    gremlin(&db, keep, 3).unwrap();
+    assert_eq!(
+        answers(&db, "g.V().order().by('rank', desc).limit(2).values('name').order()"),
+        ["lop", "ripple"]
+    );
+    assert_eq!(answers(&db, "g.V().has('r').count()"), ["0"]);
+}
+
+#[test]
 fn traversers_go_on_as_they_came_and_say_where_rank_begins() {
     check(
         "g.V().out('created').as('a').pageRank().with(PageRank.times, 0).with(PageRank.propertyName, 'r').

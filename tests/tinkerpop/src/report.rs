@@ -132,7 +132,7 @@ for a property that isn't there.
 `pageRank()`, `peerPressure()`, `connectedComponent()` and `shortestPath()` need no graph computer: they run on what the
 query sees, own writes and `SubgraphStrategy` included, with the kernels that `evergraph run` has. The first three compute
 something of every vertex, which later steps read by its key: `g.V().pageRank().order().by('gremlin.pageRankVertexProgram.pageRank', desc)`.
-Nothing is written to the graph. Their options are TinkerPop's: `with(PageRank.edges, __.outE('knows'))`, `PageRank.times`,
+Nothing is written to the graph, unless a step does: `.property('rank', __.values('r'))`. Their options are TinkerPop's: `with(PageRank.edges, __.outE('knows'))`, `PageRank.times`,
 `PageRank.propertyName`, `ShortestPath.target`, `ShortestPath.distance` ... What differs: they stand in the query itself, not in a
 traversal within; a component is named by its least id, over edges whichever way they point; of equal votes the least id
 counts; a computed value is read by `values`, `has`, `by` and in maps, while `properties()` gives what the graph has; distances

@@ -32,6 +32,7 @@ pub mod eigenvector;
 pub mod flow_rings;
 mod frontier;
 mod gather;
+mod given;
 pub mod k_hop;
 pub mod kcore;
 pub mod labels;

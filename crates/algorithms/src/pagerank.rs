@@ -32,6 +32,7 @@
 
 use crate::control::Control;
 use crate::gather::sum_of;
+use crate::given;
 use crate::parts::Parts;
 use crate::scope::Scope;
 use evergraph_graph::error::{Error, Result};
@@ -127,7 +128,7 @@ pub fn pagerank<T: Topology>(
         return Ok(ranks);
     }
     if let Some(start) = &parameters.start {
-        check_start(start, topology)?;
+        given::check(start, "first score", topology)?;
     }
     control.report(PHASE, 0.0);
     let parts = Parts::of(topology);
@@ -142,21 +143,6 @@ pub fn pagerank<T: Topology>(
     control.report(PHASE, 1.0);
     ranks.scores = round.scores;
     Ok(ranks)
-}
-
-/// Whether `start` has a score for each id, and a sensible one for each vertex.
-fn check_start<T: Topology>(start: &[f64], topology: &T) -> Result<()> {
-    if start.len() != topology.bound() as usize {
-        let (found, bound) = (start.len(), topology.bound());
-        return Err(Error::invalid(format!("{found} first scores for vertex ids below {bound}")));
-    }
-    let mut scores = topology.vertices().iter().map(|vertex| (vertex, start[vertex as usize]));
-    match scores.find(|(_, score)| !(*score >= 0.0 && score.is_finite())) {
-        Some((vertex, score)) => Err(Error::invalid(format!(
-            "the first score of vertex {vertex} is {score}, but must be finite and not negative"
-        ))),
-        None => Ok(()),
-    }
 }
 
 const PHASE: &str = "pagerank";
@@ -444,7 +430,7 @@ mod tests {
             assert!(error.starts_with("the first score of vertex 0 is"), "{error}");
         }
         let error = check(PageRankParameters { start: Some(vec![1.0; 2]), ..default() });
-        assert_eq!(error, "2 first scores for vertex ids below 1");
+        assert_eq!(error, "2 times a first score for vertex ids below 1");
     }
 
     #[test]

@@ -18,8 +18,9 @@
 //! id whose text comes first. Beside [`cdlp`](crate::cdlp), edges count one way and a vertex has a vote itself.
 
 use crate::control::Control;
+use crate::given;
 use crate::parts::Parts;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{Topology, Visit};
 
@@ -77,18 +78,7 @@ pub fn peer_pressure<T: Topology>(
     control.check()?;
     let (bound, vertices) = (topology.bound(), topology.vertices());
     if let Some(strengths) = &parameters.strengths {
-        if strengths.len() != bound as usize {
-            let found = strengths.len();
-            return Err(Error::invalid(format!("{found} strengths for vertex ids below {bound}")));
-        }
-        let mut all = vertices.iter().map(|vertex| (vertex, strengths[vertex as usize]));
-        if let Some((vertex, strength)) =
-            all.find(|(_, strength)| !(*strength >= 0.0 && strength.is_finite()))
-        {
-            return Err(Error::invalid(format!(
-                "the strength of vertex {vertex} is {strength}, but must be finite and not negative"
-            )));
-        }
+        given::check(strengths, "strength", topology)?;
     }
     let _state = control.reserve("clusters of peers", bound, 2 * size_of::<u32>())?;
     control.report(PHASE, 0.0);
@@ -257,7 +247,7 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Invalid);
             error.to_string()
         };
-        assert_eq!(check(vec![]), "0 strengths for vertex ids below 1");
+        assert_eq!(check(vec![]), "0 times a strength for vertex ids below 1");
         assert!(check(vec![f64::NAN]).starts_with("the strength of vertex 0 is NaN"));
     }
 

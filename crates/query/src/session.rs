@@ -29,9 +29,7 @@ pub fn run<'a>(
     charge: Charge<'a>,
     services: &Services,
 ) -> Result<Results<'a>> {
-    let mut context = Context::new(graph, charge);
-    context.services = services.clone();
-    begin(plan, Builder::new(plan), context)
+    begin(plan, Builder::new(plan), calling(services, graph, charge))
 }
 
 /// The same, with steps that measure what they do: see [`Results::profile`].
@@ -46,11 +44,16 @@ pub fn run_measured<'a>(
     charge: Charge<'a>,
     services: &Services,
 ) -> Result<Results<'a>> {
-    let mut context = Context::new(graph, charge);
-    context.services = services.clone();
+    let mut context = calling(services, graph, charge);
     let (profile, lines) = Explanation::with_places(plan, Some(&context.catalogue()));
     context.profile = profile;
     begin(plan, Builder::new(plan).measuring(lines), context)
+}
+
+fn calling<'a>(services: &Services, graph: Graph<'a>, charge: Charge<'a>) -> Context<'a> {
+    let mut context = Context::new(graph, charge);
+    context.services = services.clone();
+    context
 }
 
 fn begin<'a>(plan: &Plan, mut builder: Builder<'_>, mut context: Context<'a>) -> Result<Results<'a>> {

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The parser knows calls and literals, not steps. What a step may be given stands in one table
-//! ([`gremlin::signature`]), which checks calls wherever they come from ([`gremlin::bytecode`] is the other source), and which completion and
-//! documentation read as well.
+//! ([`gremlin::signature`]), which checks calls wherever they come from, text or [`gremlin::bytecode`],
+//! and which completion and documentation read as well.
 //!
 //! ```
 //! use evergraph_query::gremlin::bindings::Bindings;

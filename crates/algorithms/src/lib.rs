@@ -41,6 +41,7 @@ mod local_moving;
 pub mod louvain;
 pub mod pagerank;
 mod parts;
+pub mod peer_pressure;
 mod reached;
 pub mod scc;
 pub mod scope;

@@ -7,7 +7,8 @@
 //!                                 + sum over u without edges of score(u) / n )
 //! ```
 //!
-//! from 1/n each, so that the scores sum to 1 in every round. A parallel edge counts as often as it
+//! from 1/n each, so that the scores sum to 1 in every round. Whoever begins with other scores, whose sum is s,
+//! has (1 - d) s / n in place of (1 - d) / n, and scores that sum to s. A parallel edge counts as often as it
 //! is there. On undirected graphs (direction `Both`) each edge is walked both ways, a self loop
 //! counts twice on either side of the fraction.
 //!
@@ -50,12 +51,15 @@ pub struct PageRankParameters {
     pub tolerance: Option<f64>,
     /// Along which edges rank flows: `Out` from source to target, `In` against them, `Both` ways.
     pub direction: Direction,
+    /// The first score of each vertex id below the topology's bound, not negative; `None` for 1/n each. Those out
+    /// of scope are not looked at.
+    pub start: Option<Vec<f64>>,
 }
 
 impl Default for PageRankParameters {
-    /// Damping 0.85, 20 rounds, from source to target.
+    /// Damping 0.85, 20 rounds, from source to target, all vertices alike to begin with.
     fn default() -> Self {
-        Self { damping: 0.85, iterations: 20, tolerance: None, direction: Direction::Out }
+        Self { damping: 0.85, iterations: 20, tolerance: None, direction: Direction::Out, start: None }
     }
 }
 
@@ -76,7 +80,8 @@ impl PageRankParameters {
 /// The scores, and how they were reached.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PageRank {
-    /// A score for each vertex id below the topology's bound; they sum to 1. Zero out of scope.
+    /// A score for each vertex id below the topology's bound; they sum to what they began with, 1 if nothing is said.
+    /// Zero out of scope.
     pub scores: Vec<f64>,
     /// Rounds that were run.
     pub iterations: u32,
@@ -105,8 +110,8 @@ pub fn run<V: Freeze>(
 /// PageRank on `topology`, which must hold both sides.
 ///
 /// # Errors
-/// `invalid` for a parameter out of range or a side that wasn't frozen; `limit` if 32 bytes a
-/// vertex don't fit into the budget; `cancelled`; what reading may meet.
+/// `invalid` for a parameter out of range, first scores that aren't one for each id, or a side that wasn't
+/// frozen; `limit` if 32 bytes a vertex don't fit into the budget; `cancelled`; what reading may meet.
 pub fn pagerank<T: Topology>(
     topology: &T,
     parameters: &PageRankParameters,
@@ -121,6 +126,9 @@ pub fn pagerank<T: Topology>(
         ranks.scores = vec![0.0; bound as usize];
         return Ok(ranks);
     }
+    if let Some(start) = &parameters.start {
+        check_start(start, topology)?;
+    }
     control.report(PHASE, 0.0);
     let parts = Parts::of(topology);
     let mut round = Round::start(topology, parameters, &parts, control)?;
@@ -134,6 +142,21 @@ pub fn pagerank<T: Topology>(
     control.report(PHASE, 1.0);
     ranks.scores = round.scores;
     Ok(ranks)
+}
+
+/// Whether `start` has a score for each id, and a sensible one for each vertex.
+fn check_start<T: Topology>(start: &[f64], topology: &T) -> Result<()> {
+    if start.len() != topology.bound() as usize {
+        let (found, bound) = (start.len(), topology.bound());
+        return Err(Error::invalid(format!("{found} first scores for vertex ids below {bound}")));
+    }
+    let mut scores = topology.vertices().iter().map(|vertex| (vertex, start[vertex as usize]));
+    match scores.find(|(_, score)| !(*score >= 0.0 && score.is_finite())) {
+        Some((vertex, score)) => Err(Error::invalid(format!(
+            "the first score of vertex {vertex} is {score}, but must be finite and not negative"
+        ))),
+        None => Ok(()),
+    }
 }
 
 const PHASE: &str = "pagerank";
@@ -152,10 +175,12 @@ struct Round {
     inverse_degrees: Vec<f64>,
     /// The scores of the vertices without edges, summed.
     dangling: f64,
+    /// All scores, summed: the same in every round.
+    total: f64,
 }
 
 impl Round {
-    /// Everybody has the same score.
+    /// Everybody has the score that the parameters say, or the same.
     fn start<T: Topology>(
         topology: &T,
         parameters: &PageRankParameters,
@@ -164,13 +189,18 @@ impl Round {
     ) -> Result<Self> {
         let bound = topology.bound() as usize;
         let vertices = topology.vertices();
-        let start = 1.0 / vertices.len() as f64;
+        let same = 1.0 / vertices.len() as f64;
+        let start = |vertex: u32| parameters.start.as_ref().map_or(same, |start| start[vertex as usize]);
         let mut round = Self {
             scores: vec![0.0; bound],
             contributions: vec![0.0; bound],
             next: vec![0.0; bound],
             inverse_degrees: vec![OUT_OF_SCOPE; bound],
             dangling: 0.0,
+            total: match &parameters.start {
+                Some(_) => vertices.iter().map(start).sum(),
+                None => 1.0,
+            },
         };
         let slices = zip3(
             parts.split(&mut round.scores),
@@ -183,13 +213,13 @@ impl Round {
             let mut dangling = 0.0;
             for vertex in vertices.range(range.clone()) {
                 let at = (vertex - range.start) as usize;
-                scores[at] = start;
+                scores[at] = start(vertex);
                 if degrees[at] == 0 {
                     inverse_degrees[at] = 0.0;
-                    dangling += start;
+                    dangling += scores[at];
                 } else {
                     inverse_degrees[at] = 1.0 / f64::from(degrees[at]);
-                    contributions[at] = start * inverse_degrees[at];
+                    contributions[at] = scores[at] * inverse_degrees[at];
                 }
             }
             Ok(dangling)
@@ -207,7 +237,8 @@ impl Round {
         control: &Control<'_>,
     ) -> Result<f64> {
         let damping = parameters.damping;
-        let base = (1.0 - damping + damping * self.dangling) / topology.vertices().len() as f64;
+        let base =
+            ((1.0 - damping) * self.total + damping * self.dangling) / topology.vertices().len() as f64;
         let (contributions, inverse_degrees) = (&self.contributions[..], &self.inverse_degrees[..]);
         let slices: Vec<_> =
             parts.split(&mut self.scores).into_iter().zip(parts.split(&mut self.next)).collect();
@@ -295,14 +326,16 @@ mod tests {
             }
         }
         let mut scores = vec![0.0; bound];
-        graph.vertices.iter().for_each(|vertex| scores[vertex as usize] = 1.0 / n);
+        let first = |vertex: u32| parameters.start.as_ref().map_or(1.0 / n, |start| start[vertex as usize]);
+        graph.vertices.iter().for_each(|vertex| scores[vertex as usize] = first(vertex));
+        let total: f64 = scores.iter().sum();
         for _ in 0..parameters.iterations {
             let walked =
                 |target: usize| (0..bound).map(|source| scores[source] * matrix[source][target]).sum::<f64>();
             let mut next = vec![0.0; bound];
             for vertex in graph.vertices.iter() {
                 next[vertex as usize] =
-                    (1.0 - parameters.damping) / n + parameters.damping * walked(vertex as usize);
+                    (1.0 - parameters.damping) * total / n + parameters.damping * walked(vertex as usize);
             }
             scores = next;
         }
@@ -329,8 +362,12 @@ mod tests {
         #[test]
         fn scores_are_those_of_a_power_iteration(
             graph in any_graph(), direction in any_direction(), iterations in 0_u32..12, damping in 0.0..=1.0,
+            salt in 1_u32..,
         ) {
-            let parameters = PageRankParameters { damping, iterations, direction, tolerance: None };
+            let parameters = PageRankParameters { damping, iterations, direction, ..Default::default() };
+            assert_close(&scores(&graph, &parameters), &power_iteration(&graph, &parameters));
+            let first = (0..graph.vertices.bound()).map(|id| f64::from(id.wrapping_mul(salt) >> 29));
+            let parameters = PageRankParameters { start: Some(first.collect()), ..parameters };
             assert_close(&scores(&graph, &parameters), &power_iteration(&graph, &parameters));
         }
     }
@@ -402,6 +439,12 @@ mod tests {
         for tolerance in [-1.0, f64::NAN, f64::INFINITY].map(Some) {
             assert!(check(PageRankParameters { tolerance, ..default() }).starts_with("tolerance is"));
         }
+        for score in [-1.0, f64::NAN, f64::INFINITY] {
+            let error = check(PageRankParameters { start: Some(vec![score]), ..default() });
+            assert!(error.starts_with("the first score of vertex 0 is"), "{error}");
+        }
+        let error = check(PageRankParameters { start: Some(vec![1.0; 2]), ..default() });
+        assert_eq!(error, "2 first scores for vertex ids below 1");
     }
 
     #[test]

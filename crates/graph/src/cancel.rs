@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Asks running work to stop. Clones are one flag; one that nobody keeps never asks.
 ///
@@ -11,6 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct CancelFlag {
     /// Relaxed: it publishes nothing but itself, and only ever becomes true.
     cancelled: Arc<AtomicBool>,
+    /// When it asks by itself.
+    deadline: Option<Instant>,
 }
 
 impl CancelFlag {
@@ -19,11 +22,18 @@ impl CancelFlag {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked to stop.
+    /// The same flag, which also asks to stop once `deadline` is over. Others that share it don't hear of that.
+    #[must_use]
+    pub fn until(&self, deadline: Instant) -> Self {
+        Self { cancelled: Arc::clone(&self.cancelled), deadline: Some(deadline) }
+    }
+
+    /// Whether somebody asked to stop, or time is over. Cost: a look at the clock, if there is a deadline.
     #[must_use]
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+            || self.deadline.is_some_and(|deadline| Instant::now() > deadline)
     }
 
     /// Goes on unless somebody asked to stop.
@@ -44,6 +54,7 @@ fn cancelled() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn all_clones_hear_of_it() {
@@ -52,5 +63,16 @@ mod tests {
         assert!(other.check().is_ok());
         flag.cancel();
         assert_eq!(other.check().unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn a_deadline_asks_for_whoever_has_it() {
+        let flag = CancelFlag::default();
+        let late = flag.until(Instant::now());
+        let early = flag.until(Instant::now() + Duration::from_secs(3600));
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(late.is_cancelled() && !early.is_cancelled() && !flag.is_cancelled());
+        flag.cancel();
+        assert!(early.is_cancelled());
     }
 }

@@ -149,6 +149,7 @@ impl Algorithm {
                 iterations: given.take("iterations")?,
                 tolerance: given.take("tolerance")?,
                 direction: given.direction()?,
+                start: None,
             }),
             "betweenness" => Self::Betweenness(BetweennessParameters {
                 sources: given.sources()?,

@@ -32,6 +32,7 @@ pub mod explain;
 pub mod gremlin;
 pub mod plan;
 pub mod rule;
+pub mod service;
 pub mod session;
 pub mod step;
 pub mod strategy;

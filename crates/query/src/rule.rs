@@ -33,9 +33,8 @@ struct Rule {
     bulks: bool,
 }
 
-/// The rules for traversals, in the order that they are applied in.
-const RULES: [Rule; 6] = [
-    Rule { apply: scan::apply, keeps_paths: true, bulks: false },
+/// The rules for traversals, after `scan`, in the order that they are applied in.
+const RULES: [Rule; 5] = [
     Rule { apply: |operators| top::apply(operators), keeps_paths: true, bulks: false },
     Rule { apply: unroll::apply, keeps_paths: true, bulks: false },
     Rule { apply: hop::apply, keeps_paths: false, bulks: false },
@@ -47,6 +46,8 @@ const RULES: [Rule; 6] = [
 #[must_use]
 pub fn improve(mut plan: Plan) -> Plan {
     slots::apply(&mut plan);
+    let computed = plan.root.computed();
+    plan.root.visit(&mut |traversal: &mut Traversal| scan::apply(&mut traversal.operators, &computed));
     let reads_paths = plan.reads_paths;
     // Rows with sacks are one only where a barrier says how their sacks are.
     let bulks = plan.bulks && plan.sack.is_none();

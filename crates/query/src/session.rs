@@ -7,6 +7,7 @@ use crate::execute::limits::Charge;
 use crate::execute::pipeline::Pipeline;
 use crate::explain::Explanation;
 use crate::plan::operator::Plan;
+use crate::service::Services;
 use crate::step::build::Builder;
 use crate::step::side_effect::SideEffect;
 use crate::value::item::Item;
@@ -18,12 +19,19 @@ pub struct Results<'a> {
     context: Context<'a>,
 }
 
-/// Begins to run `plan` on `graph`. Nothing is read before the first result is fetched.
+/// Begins to run `plan` on `graph`; `call()` may call `services`. Nothing is read before the first result is fetched.
 ///
 /// # Errors
 /// `invalid` for a plan that can't be run.
-pub fn run<'a>(plan: &Plan, graph: Graph<'a>, charge: Charge<'a>) -> Result<Results<'a>> {
-    begin(plan, Builder::new(plan), Context::new(graph, charge))
+pub fn run<'a>(
+    plan: &Plan,
+    graph: Graph<'a>,
+    charge: Charge<'a>,
+    services: &Services,
+) -> Result<Results<'a>> {
+    let mut context = Context::new(graph, charge);
+    context.services = services.clone();
+    begin(plan, Builder::new(plan), context)
 }
 
 /// The same, with steps that measure what they do: see [`Results::profile`].
@@ -32,8 +40,14 @@ pub fn run<'a>(plan: &Plan, graph: Graph<'a>, charge: Charge<'a>) -> Result<Resu
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_measured<'a>(plan: &Plan, graph: Graph<'a>, charge: Charge<'a>) -> Result<Results<'a>> {
+pub fn run_measured<'a>(
+    plan: &Plan,
+    graph: Graph<'a>,
+    charge: Charge<'a>,
+    services: &Services,
+) -> Result<Results<'a>> {
     let mut context = Context::new(graph, charge);
+    context.services = services.clone();
     let (profile, lines) = Explanation::with_places(plan, Some(&context.catalogue()));
     context.profile = profile;
     begin(plan, Builder::new(plan).measuring(lines), context)

@@ -203,7 +203,8 @@ mod tests {
         let by = || By::Child(of());
         let sorted = || vec![(by(), Sorting::Ascending)];
         let scalar = |scalar| Operator::Map(Function::Scalar(scalar));
-        let shape = MapShape { visible: of(), keys: Vec::new(), lists: true, tokens: Vec::new() };
+        let shape =
+            MapShape { visible: of(), keys: Vec::new(), lists: true, properties: false, tokens: Vec::new() };
         let formula = Formula::read("_ + 1").unwrap();
         let group = |key, value| Operator::Group(Group { key, value, into: None });
         let some = Expand::new(Direction::Out, Some(Vec::new()), ExpandTo::Neighbors);

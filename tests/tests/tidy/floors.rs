@@ -15,7 +15,8 @@ pub type Floors = &'static [&'static [&'static str]];
 /// Our crates, by floor.
 pub const CRATES: Floors = &[
     &["evergraph-graph"],
-    &["evergraph-storage", "evergraph-algorithms", "evergraph-formats", "evergraph-query"],
+    &["evergraph-storage", "evergraph-algorithms", "evergraph-formats"],
+    &["evergraph-query"],
     &["evergraph"],
     &["evergraph-measure"],
     &["evergraph-server", "evergraph-python"],

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod algorithms;
 mod bounded;
 mod branches;
 mod by_value;
@@ -15,6 +16,7 @@ mod modern;
 mod patterns;
 mod rules;
 mod scalar;
+mod services;
 mod several;
 mod source;
 mod strategies;

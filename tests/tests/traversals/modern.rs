@@ -44,6 +44,9 @@ fn walks_over_edges() {
 fn filters() {
     check("g.V().has('age', between(27, 32)).values('name')", &["marko", "vadas"]);
     check("g.V().hasNot('age').values('name')", &["lop", "ripple"]);
+    check("g.V().has('name', 'lop').propertyMap()", &["{lang: [p[java]], name: [p[lop]]}"]);
+    check("g.V().has('name', 'lop').propertyMap('lang').select('lang').unfold().key()", &["lang"]);
+    check("g.E().has('weight', 0.5).propertyMap('weight')", &["{weight: p[0.5]}"]);
     check("g.V().has('person', 'age', inside(27, 35)).values('name')", &["josh", "marko"]);
     check("g.V().has('name', within('lop', 'peter')).values('name')", &["lop", "peter"]);
     check("g.V().values('age').is(gte(32))", &["32", "35"]);

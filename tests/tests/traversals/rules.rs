@@ -11,6 +11,7 @@ use evergraph::query::gremlin::compile::{as_written, compile};
 use evergraph::query::gremlin::parser::ParseLimits;
 use evergraph::query::gremlin::read::read;
 use evergraph::query::plan::operator::Plan;
+use evergraph::query::service::Services;
 use evergraph::query::session::run;
 use evergraph::{Database, ErrorKind};
 use proptest::prelude::*;
@@ -125,7 +126,9 @@ fn answers(
     let limits = QueryLimits { batch_rows, threads, memory_bytes: 8 << 20, ..QueryLimits::default() };
     let snapshot = db.snapshot();
     let charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
-    match run(plan, Graph::Read(&snapshot), charge).and_then(|results| results.collect()) {
+    match run(plan, Graph::Read(&snapshot), charge, &Services::default())
+        .and_then(|results| results.collect())
+    {
         Ok(items) => {
             let mut found: Vec<String> = items.iter().map(shown).collect();
             found.sort();

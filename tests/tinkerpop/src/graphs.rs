@@ -14,6 +14,7 @@ use evergraph_formats::graphson::stream::{StreamOptions, VertexStream};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use tempfile::TempDir;
 
 /// Why what was read from a file can lie within a list or a map.
 const NOT_DEEP: &str = "values of a file are less deep than may be";
@@ -75,6 +76,8 @@ pub struct Loaded {
 pub struct Graphs {
     vertices: HashMap<Given, Vec<(Vertex, Vec<Edge>)>>,
     shared: HashMap<Given, Loaded>,
+    /// Where the files are that `io()` reads.
+    files: TempDir,
 }
 
 impl Graphs {
@@ -83,7 +86,14 @@ impl Graphs {
     /// # Errors
     /// If the jar lacks one, or it can't be read or loaded.
     pub fn read(jar: &Path) -> Result<Self, String> {
-        let mut graphs = Self { vertices: HashMap::new(), shared: HashMap::new() };
+        let files = tempfile::tempdir().map_err(|error| format!("a folder for files: {error}"))?;
+        for (name, bytes) in
+            [("json", jar::graph(jar, "tinkerpop-modern")?), ("xml", jar::graphml(jar, "tinkerpop-modern")?)]
+        {
+            let path = files.path().join(format!("tinkerpop-modern.{name}"));
+            std::fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        let mut graphs = Self { vertices: HashMap::new(), shared: HashMap::new(), files };
         for given in [Given::Empty, Given::Modern, Given::Classic, Given::Crew, Given::Grateful, Given::Sink]
         {
             let mut vertices = Vec::new();
@@ -99,6 +109,12 @@ impl Graphs {
             graphs.shared.insert(given, loaded);
         }
         Ok(graphs)
+    }
+
+    /// `text`, in which `data` is the folder where files are.
+    #[must_use]
+    pub fn with_files(&self, text: &str) -> String {
+        text.replace("\"data/", &format!("\"{}/", self.files.path().display()))
     }
 
     /// The graph that all readers share.

@@ -12,7 +12,7 @@ use zip::ZipArchive;
 pub const RELEASE: &str = "3.8.1";
 
 const FEATURES: &str = "org/apache/tinkerpop/gremlin/test/features/";
-const GRAPHS: &str = "org/apache/tinkerpop/gremlin/structure/io/graphson/";
+const GRAPHS: &str = "org/apache/tinkerpop/gremlin/structure/io/";
 
 /// A feature's file.
 pub struct FeatureFile {
@@ -76,8 +76,19 @@ pub fn features(jar: &Path) -> Result<Vec<FeatureFile>, String> {
 /// # Errors
 /// If the jar has no such graph.
 pub fn graph(jar: &Path, name: &str) -> Result<Vec<u8>, String> {
-    let path = format!("{GRAPHS}{name}-v3.json");
-    entry(&mut open(jar)?, &path).map_err(|error| format!("{}: {path}: {error}", jar.display()))
+    file(jar, &format!("{GRAPHS}graphson/{name}-v3.json"))
+}
+
+/// The bytes of a graph in GraphML.
+///
+/// # Errors
+/// If the jar has no such graph.
+pub fn graphml(jar: &Path, name: &str) -> Result<Vec<u8>, String> {
+    file(jar, &format!("{GRAPHS}graphml/{name}.xml"))
+}
+
+fn file(jar: &Path, path: &str) -> Result<Vec<u8>, String> {
+    entry(&mut open(jar)?, path).map_err(|error| format!("{}: {path}: {error}", jar.display()))
 }
 
 fn open(jar: &Path) -> Result<ZipArchive<File>, String> {

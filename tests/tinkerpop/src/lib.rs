@@ -23,4 +23,5 @@ pub mod parameter;
 pub mod ratchet;
 pub mod report;
 pub mod run;
+pub mod services;
 pub mod world;

@@ -126,6 +126,27 @@ Two transactions that `mergeV` the same vertex at once: at the level *serializab
 again it finds what the other added. At the level *snapshot*, which is the default, neither sees the other's vertex, and both
 add one, unless a unique index is on one of the properties: then the second fails. `mergeE` is alike. A null in a map stands
 for a property that isn't there.
+
+## Algorithms
+
+`pageRank()`, `peerPressure()`, `connectedComponent()` and `shortestPath()` need no graph computer: they run on what the
+query sees, own writes and `SubgraphStrategy` included, with the kernels that `evergraph run` has. The first three compute
+something of every vertex, which later steps read by its key: `g.V().pageRank().order().by('gremlin.pageRankVertexProgram.pageRank', desc)`.
+Nothing is written to the graph. Their options are TinkerPop's: `with(PageRank.edges, __.outE('knows'))`, `PageRank.times`,
+`PageRank.propertyName`, `ShortestPath.target`, `ShortestPath.distance` ... What differs: they stand in the query itself, not in a
+traversal within; a component is named by its least id, over edges whichever way they point; of equal votes the least id
+counts; a computed value is read by `values`, `has`, `by` and in maps, while `properties()` gives what the graph has; distances
+aren't negative. For one number of a large graph, such as a single shortest path, `evergraph::algorithms::shortest_path` reads less: a
+query gathers all edges first.
+
+## Services and files
+
+`call('name')` calls a service of the application: in Rust, what implements `evergraph::query::service::Service` and is given to the
+query with `.services(...)`. `g.call()` lists them. There are none but those.
+
+`g.io('graph.json').read()` imports a file of GraphSON or GraphML, `.write()` exports one, as `evergraph import` and `evergraph export`
+do; it is all that the query does. In a program only where `.files(true)` says so: a text from outside should not name
+files of the machine. Gryo, which is Java's own, isn't read.
 ";
 
 /// The page `docs/gremlin.md`: sums, a table by step, and all that fail, with the reason.

@@ -7,6 +7,7 @@ use crate::names::Names;
 use crate::notation::{self, Notation};
 use crate::outcome::Outcome;
 use crate::parameter;
+use crate::services::services;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::{Database, Error, GraphView};
@@ -265,7 +266,9 @@ impl<'g> World<'g> {
             timeout: self.limits.timeout,
             memory_bytes: 256 << 20,
         };
-        let query = database.gremlin(text).bindings(bindings).limits(limits);
+        let text = self.graphs.with_files(text);
+        let query = database.gremlin(&text).bindings(bindings).limits(limits);
+        let query = query.services(&services()).files(true);
         if !next {
             return query.items().map(Found::List);
         }

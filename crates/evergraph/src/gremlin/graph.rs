@@ -1,6 +1,7 @@
 //! What a query runs on: a moment, a transaction, or the database, which decides by the query.
 
 use crate::database::Database;
+use crate::gremlin::io;
 use crate::gremlin::query::Limits;
 use crate::gremlin::results::Results;
 use evergraph_graph::budget::Budget;
@@ -15,10 +16,12 @@ use evergraph_query::execute::context::Graph;
 use evergraph_query::execute::limits::Charge;
 use evergraph_query::explain::Explanation;
 use evergraph_query::plan::operator::Plan;
+use evergraph_query::service::Services;
 use evergraph_query::session;
 use evergraph_query::value::item::{Item, Owner, Property};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// One moment, to be read.
 pub struct Reading<'g> {
@@ -43,6 +46,9 @@ pub struct Task {
     pub(crate) plan: Plan,
     pub(crate) limits: Limits,
     pub(crate) cancel: CancelFlag,
+    pub(crate) services: Services,
+    /// Whether it may read and write files.
+    pub(crate) files: bool,
 }
 
 /// What a query can run on.
@@ -73,12 +79,18 @@ pub trait Streams<'g>: RunsOn {
 }
 
 impl Task {
+    /// What asks it to stop: whoever runs it, or the end of its time from now on.
+    pub(crate) fn until(&self) -> CancelFlag {
+        let deadline = Instant::now().checked_add(self.limits.timeout);
+        deadline.map_or_else(|| self.cancel.clone(), |deadline| self.cancel.until(deadline))
+    }
+
     fn charge<'g>(&self, budget: &'g dyn Budget) -> Charge<'g> {
         Charge::new(self.limits, self.cancel.clone(), budget)
     }
 
     fn begin<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<session::Results<'g>> {
-        session::run(&self.plan, graph, self.charge(budget))
+        session::run(&self.plan, graph, self.charge(budget), &self.services)
     }
 
     fn items<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget, most: usize) -> Result<Vec<Item>> {
@@ -94,7 +106,7 @@ impl Task {
     }
 
     fn profile<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<Explanation> {
-        let mut running = session::run_measured(&self.plan, graph, self.charge(budget))?;
+        let mut running = session::run_measured(&self.plan, graph, self.charge(budget), &self.services)?;
         while running.next_batch()?.is_some() {}
         Ok(running.profile().clone())
     }
@@ -187,6 +199,9 @@ impl<'g> Deciding<'g> {
 
 impl RunsOn for Deciding<'_> {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
+        if let Some(io) = task.plan.io() {
+            return io::run(io, task, self.database).map(|()| Vec::new());
+        }
         if !task.plan.writes {
             let snapshot = self.database.snapshot();
             return task.items(Graph::Read(&snapshot), snapshot.budget(), most);

@@ -86,7 +86,7 @@ fn whole<T>(
     let mut reader = Reader { levels: Levels::new(limits.depth_max) };
     let found = read(&mut reader, &mut json);
     let found = found.and_then(|found| Ok(json.finish().map(|()| found)?));
-    found.map_err(|Wrong(error)| error.into())
+    found.map_err(|Wrong(error)| error.told())
 }
 
 /// What is wrong, whoever found it.

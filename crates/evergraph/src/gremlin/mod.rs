@@ -95,5 +95,6 @@ pub mod argument;
 pub mod explain;
 pub mod graph;
 pub mod graphson;
+mod io;
 pub mod query;
 pub mod results;

@@ -13,6 +13,7 @@ use evergraph_query::gremlin::compile::compile;
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::read::read;
 use evergraph_query::plan::operator::Plan;
+use evergraph_query::service::Services;
 use evergraph_query::value::item::Item;
 use std::time::Duration;
 
@@ -50,6 +51,8 @@ pub struct Query<'q, G> {
     wrong: Option<Error>,
     limits: Limits,
     cancel: CancelFlag,
+    services: Services,
+    files: bool,
 }
 
 impl<'q, G> Query<'q, G> {
@@ -61,6 +64,8 @@ impl<'q, G> Query<'q, G> {
             wrong: None,
             limits: Limits::default(),
             cancel: CancelFlag::default(),
+            services: Services::default(),
+            files: false,
         }
     }
 
@@ -105,6 +110,18 @@ impl<'q, G> Query<'q, G> {
         Self { cancel: cancel.clone(), ..self }
     }
 
+    /// What `call()` may call; nothing, if nothing is said.
+    pub fn services(self, services: &Services) -> Self {
+        Self { services: services.clone(), ..self }
+    }
+
+    /// Whether it may read and write files: `g.io('people.json').read()` imports, `.write()` exports. It may not, unless
+    /// this says so: a text from outside should not name files of this machine. Only on the database, and all of what
+    /// the query does.
+    pub fn files(self, files: bool) -> Self {
+        Self { files, ..self }
+    }
+
     /// What would be done: the plan, as data. Nothing runs.
     ///
     /// # Errors
@@ -129,7 +146,16 @@ impl<'q, G> Query<'q, G> {
                 compile(bytecode.query()).map_err(|error| bytecode.placed(error))?
             }
         };
-        Ok((self.graph, Task { plan, limits: self.limits, cancel: self.cancel }))
+        Ok((
+            self.graph,
+            Task {
+                plan,
+                limits: self.limits,
+                cancel: self.cancel,
+                services: self.services,
+                files: self.files,
+            },
+        ))
     }
 }
 

@@ -1,9 +1,11 @@
 //! What all steps of a running query share.
 
 use crate::batch::path::PathArena;
+use crate::execute::computed::Computed;
 use crate::execute::limits::Charge;
 use crate::explain::Explanation;
 use crate::plan::operator::{Name, Sack};
+use crate::service::Services;
 use crate::step::side_effect::SideEffects;
 use crate::write::Writer;
 use evergraph_graph::catalogue::Catalogue;
@@ -28,6 +30,10 @@ pub struct Context<'a> {
     pub paths: PathArena,
     /// What `aggregate('x')` and the like gather, by number of the plan.
     pub side_effects: SideEffects,
+    /// What algorithms computed of vertices, by key.
+    pub computed: Computed,
+    /// What `call()` can call.
+    pub services: Services,
     /// What each step did, a line each, if somebody wants to know.
     pub profile: Explanation,
     /// What the slots of the frame are called, by number.
@@ -49,6 +55,8 @@ impl<'a> Context<'a> {
             charge,
             paths: PathArena::default(),
             side_effects: SideEffects::default(),
+            computed: Computed::default(),
+            services: Services::default(),
             profile: Explanation::default(),
             slots: Vec::new(),
             sack: None,

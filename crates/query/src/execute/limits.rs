@@ -88,6 +88,15 @@ impl<'a> Charge<'a> {
         Err(Error::new(ErrorKind::Limit, text))
     }
 
+    /// What asks long work within a step to stop: the caller, or the end of the time.
+    #[must_use]
+    pub fn cancel(&self) -> CancelFlag {
+        match self.started.checked_add(self.limits.timeout) {
+            Some(deadline) => self.cancel.until(deadline),
+            None => self.cancel.clone(),
+        }
+    }
+
     /// Counts `bytes` that a step is about to hold.
     ///
     /// # Errors
@@ -167,5 +176,7 @@ mod tests {
         late.shorten(Duration::MAX);
         std::thread::sleep(Duration::from_millis(2));
         assert!(late.check().unwrap_err().to_string().contains("timeout of 0 s"));
+        assert!(late.cancel().is_cancelled() && charge.cancel().is_cancelled());
+        assert!(!Charge::new(limits, CancelFlag::default(), &Unlimited).cancel().is_cancelled());
     }
 }

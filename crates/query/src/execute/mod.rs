@@ -1,6 +1,7 @@
 //! Execution: who runs the steps of a plan, within which limits.
 
 pub mod child;
+pub mod computed;
 pub mod context;
 pub mod limits;
 pub mod pipeline;

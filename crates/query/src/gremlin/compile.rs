@@ -11,10 +11,13 @@
 //! - `argument`: what arguments mean: items, names, predicates, what `by()` says
 //! - a file a family of steps
 
+mod algorithm;
 mod argument;
 mod branch;
+mod call;
 mod condition;
 mod gather;
+mod io;
 mod map;
 mod merge;
 mod pattern;
@@ -93,6 +96,8 @@ struct Compiler {
     beginning: bool,
     reads_paths: bool,
     writes: bool,
+    /// How many traversals the one that is compiled stands in, itself counted.
+    depth: usize,
 }
 
 /// The calls that are left of a traversal.
@@ -169,15 +174,22 @@ impl Compiler {
     }
 
     fn traversal(&mut self, calls: &[Call]) -> Compiled<Traversal> {
-        if let Some(operators) = self.connected(calls)? {
-            return Ok(Traversal { operators });
-        }
+        self.depth += 1;
+        let operators = match self.connected(calls)? {
+            Some(operators) => operators,
+            None => self.operators(calls)?,
+        };
+        self.depth -= 1;
+        Ok(Traversal { operators })
+    }
+
+    fn operators(&mut self, calls: &[Call]) -> Compiled<Vec<Operator>> {
         let mut operators = Vec::new();
         let mut calls = Calls { calls, at: 0 };
         while let Some(call) = calls.next() {
             self.step(call, &mut calls, &mut operators)?;
         }
-        Ok(Traversal { operators })
+        Ok(operators)
     }
 
     /// The operators of `call` and its modulators.
@@ -189,6 +201,9 @@ impl Compiler {
             || self.condition(call, calls, operators)?
             || self.map(call, calls, operators)?
             || self.gather(call, calls, operators)?
+            || self.algorithm(call, calls, operators)?
+            || self.call(call, calls, operators)?
+            || self.io(call, calls, operators)?
             || self.branch(call, calls, operators)?
             || self.scalar(call, calls, operators)?
             || self.write(call, calls, operators)?;

@@ -1,6 +1,6 @@
 //! Describing: what an operator does, in a line that reads like the traversal it came from.
 
-use crate::plan::function::{Function, Pop, Selected};
+use crate::plan::function::{Function, MapShape, Pop, Selected};
 use crate::plan::merge::{Merged, NewProperty};
 use crate::plan::operator::{
     Ask, By, Chooser, EdgeEnd, Expand, ExpandTo, Group, GroupValue, Operator, Plan, Reducer, Scan, Sorting,
@@ -107,6 +107,7 @@ impl Operator {
             }
             Self::SetProperties(properties) => format!("set{}", names.written(properties)),
             Self::Drop => "drop()".to_owned(),
+            Self::Io(io) => format!("io({}).{}()", io.path, if io.to_file { "write" } else { "read" }),
             Self::Merge(merge) => match merge.kind {
                 Merged::Vertices => "mergeV()".to_owned(),
                 Merged::Edges => "mergeE()".to_owned(),
@@ -116,6 +117,17 @@ impl Operator {
             Self::SetSack { by, .. } => format!("sack() with {}", names.by(by)),
             Self::Barrier { normalises } => {
                 if *normalises { "barrier(normSack)" } else { "barrier()" }.to_owned()
+            }
+            Self::Call(call) => format!("call({})", call.service),
+            Self::Analysis(analysis) => {
+                let first = if analysis.from_traversers { " from where traversers are" } else { "" };
+                format!("{}() as {}{first}", analysis.program.name(), analysis.property)
+            }
+            Self::ShortestPaths(paths) => {
+                let distance =
+                    paths.distance.as_ref().map_or_else(String::new, |by| format!(" by {}", names.by(by)));
+                let max = paths.distance_max.map_or_else(String::new, |max| format!(" of at most {max}"));
+                format!("shortestPath(){distance}{max}")
             }
             Self::Match(matched) => {
                 format!("match() of {}", list(matched.answer.iter().map(|slot| names.slot(*slot))))
@@ -336,7 +348,11 @@ impl Names<'_> {
                 Scalar::Sample(count) => format!("sample({count}) of a collection"),
             },
             Function::ElementMap { shape, by } => {
-                let name = if shape.lists { "valueMap" } else { "elementMap" };
+                let name = match shape {
+                    MapShape { properties: true, .. } => "propertyMap",
+                    MapShape { lists: true, .. } => "valueMap",
+                    _ => "elementMap",
+                };
                 format!("{name}({}){}", list(&shape.keys), self.bys(by))
             }
         }

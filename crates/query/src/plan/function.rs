@@ -128,6 +128,8 @@ pub struct MapShape {
     pub keys: Vec<Name>,
     /// Whether each value is in a list of its own.
     pub lists: bool,
+    /// Whether the properties themselves are wanted, not their values.
+    pub properties: bool,
     /// The parts of the element that are in it, if it has them.
     pub tokens: Vec<Token>,
 }

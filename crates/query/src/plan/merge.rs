@@ -37,14 +37,6 @@ pub struct NewProperty {
     pub properties: Vec<(By, By)>,
 }
 
-impl NewProperty {
-    /// All that it asks.
-    pub fn asks(&self) -> impl Iterator<Item = &By> {
-        let own = self.properties.iter().flat_map(|(key, value)| [key, value]);
-        [&self.key, &self.value].into_iter().chain(own)
-    }
-}
-
 impl From<(By, By)> for NewProperty {
     fn from((key, value): (By, By)) -> Self {
         Self { key, value, cardinality: None, properties: Vec::new() }

@@ -3,8 +3,11 @@
 //! A plan holds names, numbers and items, never an id of a store, a pointer or a closure: it is explained, cached by
 //! the text it came from, and could be sent to where the data is.
 
+pub mod algorithm;
+pub mod call;
 pub mod describe;
 pub mod function;
+pub mod io;
 mod liveness;
 pub mod merge;
 pub mod operator;

@@ -1,6 +1,9 @@
 //! Operators: what a plan is made of.
 
+use crate::plan::algorithm::{Analysis, ShortestPaths};
+use crate::plan::call::Call;
 use crate::plan::function::{Function, PathPart};
+use crate::plan::io::Io;
 use crate::plan::merge::{Merge, NewProperty};
 use crate::plan::pattern::Match;
 use crate::plan::predicate::{Predicate, Quantifier};
@@ -248,6 +251,12 @@ pub enum Operator {
     Repeat(Box<Repeat>),
     /// All ways to fulfil patterns.
     Match(Match),
+    /// What a service of the application finds for each.
+    Call(Box<Call>),
+    /// Computes something of every vertex, and lets all go on.
+    Analysis(Box<Analysis>),
+    /// All shortest paths from each.
+    ShortestPaths(Box<ShortestPaths>),
     /// Adds a vertex for each.
     AddVertex {
         /// Its label.
@@ -272,6 +281,13 @@ pub enum Operator {
     Merge(Box<Merge>),
     /// Deletes each.
     Drop,
+    /// Reads a file into the graph, or writes the graph to one.
+    Io(Io),
+}
+
+impl Operator {
+    /// `dedup()`: each once, by what it is.
+    pub const EACH_ONCE: Self = Self::Dedup { slots: Vec::new(), by: Vec::new() };
 }
 
 /// Elements of the graph.

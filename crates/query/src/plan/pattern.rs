@@ -65,22 +65,6 @@ impl Pattern {
             Self::Any(all) => all.iter().flatten().for_each(|pattern| pattern.makes(slots)),
         }
     }
-
-    /// Adds the traversals of the pattern.
-    pub fn ways<'p>(&'p self, all: &mut Vec<&'p Traversal>) {
-        match self {
-            Self::Path(path) => all.push(&path.of),
-            Self::Any(of) => of.iter().flatten().for_each(|pattern| pattern.ways(all)),
-        }
-    }
-
-    /// Calls `visitor` with each traversal of the pattern.
-    pub fn traversals(&mut self, visitor: &mut impl FnMut(&mut Traversal)) {
-        match self {
-            Self::Path(path) => visitor(&mut path.of),
-            Self::Any(all) => all.iter_mut().flatten().for_each(|pattern| pattern.traversals(visitor)),
-        }
-    }
 }
 
 /// Whether all `patterns` can be asked, one after the other, where the slots `bound` are something.

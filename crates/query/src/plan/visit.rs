@@ -1,13 +1,17 @@
 //! Visiting all traversals within a plan.
 
 use crate::plan::function::Function;
-use crate::plan::merge::{MergeMap, NewProperty};
-use crate::plan::operator::{Ask, By, Case, Chooser, Group, GroupValue, Operator, Traversal};
+use crate::plan::io::Io;
+use crate::plan::operator::{By, Group, Operator, Traversal};
 use crate::plan::scalar::Scalar;
 
 impl Traversal {
     /// Calls `visitor` with each traversal within this one, the innermost first, and with this one at last.
     pub fn visit(&mut self, visitor: &mut impl FnMut(&mut Traversal)) {
+        self.visit_all(visitor);
+    }
+
+    fn visit_all(&mut self, visitor: &mut dyn FnMut(&mut Traversal)) {
         for operator in &mut self.operators {
             operator.visit(visitor);
         }
@@ -50,205 +54,45 @@ impl Operator {
                     | Self::SetProperties(_)
                     | Self::Merge(_)
                     | Self::Drop
+                    | Self::Io(Io { to_file: false, .. })
             )
         })
     }
 
     /// Whether `is` is true of it, or of an operator in a traversal in it.
-    fn has(&self, is: impl Fn(&Self) -> bool) -> bool {
-        let mut has = is(self);
-        if !has {
-            self.clone().visit(&mut |traversal| has |= traversal.operators.iter().any(&is));
-        }
-        has
+    fn has(&self, is: impl Fn(&Self) -> bool + Copy) -> bool {
+        let within = |of: &Traversal| of.operators.iter().any(|operator| operator.has(is));
+        is(self) || self.parts().into_iter().any(|(_, of)| within(of))
     }
 
-    fn visit(&mut self, visitor: &mut impl FnMut(&mut Traversal)) {
-        let mut all_by = |all: &mut Vec<By>| all.iter_mut().for_each(|by| by.visit(visitor));
-        match self {
-            Self::Where { of, .. }
-            | Self::Optional(of)
-            | Self::Local(of)
-            | Self::Parallel(of)
-            | Self::SideEffect(of)
-            | Self::Child { of, .. } => of.visit(visitor),
-            Self::Any(all) | Self::Union(all) | Self::Coalesce(all) => {
-                all.iter_mut().for_each(|of| of.visit(visitor));
-            }
-            Self::Expand(expand) => {
-                let asked = [&mut expand.edges, &mut expand.vertices];
-                asked.into_iter().filter(|of| !of.operators.is_empty()).for_each(|of| of.visit(visitor));
-            }
-            Self::WhereBy { by, .. }
-            | Self::Dedup { by, .. }
-            | Self::SimplePath { by, .. }
-            | Self::Tree { by, .. } => all_by(by),
-            Self::Sample { by, .. } => by.iter_mut().for_each(|by| by.visit(visitor)),
-            Self::Aggregate { by, .. } | Self::SetSack { by, .. } => by.visit(visitor),
-            Self::Order(by) | Self::Top(by, _) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
-            Self::Map(function) => match function {
-                Function::Select { by, .. } | Function::Path { by, .. } | Function::Project { by, .. } => {
-                    all_by(by)
-                }
-                Function::ElementMap { shape, by } => {
-                    all_by(by);
-                    if !shape.visible.operators.is_empty() {
-                        shape.visible.visit(visitor);
-                    }
-                }
-                Function::Scalar(scalar) => match scalar {
-                    Scalar::Concat(by) | Scalar::Format(_, by) | Scalar::Math { by, .. } => all_by(by),
-                    Scalar::List(_, _, by) | Scalar::DateDifference(by) => by.visit(visitor),
-                    Scalar::Each(_) | Scalar::Sample(_) => {}
-                },
-                Function::SelectNamed { key, by, .. } => {
-                    key.visit(visitor);
-                    by.iter_mut().for_each(|by| by.visit(visitor));
-                }
-                Function::LocalOrder(by) => by.iter_mut().for_each(|(by, _)| by.visit(visitor)),
-                Function::Constant(_)
-                | Function::Id
-                | Function::Label
-                | Function::Key
-                | Function::Value
-                | Function::Element
-                | Function::Sack
-                | Function::Loops(_)
-                | Function::Local(_)
-                | Function::Column { .. }
-                | Function::LocalRange { .. }
-                | Function::LocalTail(_)
-                | Function::LocalDedup => {}
-            },
-            Self::Group(group) => {
-                group.key.visit(visitor);
-                match &mut group.value {
-                    GroupValue::List(by) => by.visit(visitor),
-                    GroupValue::Traversal(of) => of.visit(visitor),
-                    GroupValue::Count => {}
-                }
-            }
-            Self::Choose(choose) => {
-                match &mut choose.on {
-                    Chooser::Exists(of) => of.visit(visitor),
-                    Chooser::By(by) => by.visit(visitor),
-                }
-                choose.options.iter_mut().for_each(|(_, of)| of.visit(visitor));
-                choose.none.iter_mut().chain(&mut choose.unproductive).for_each(|of| of.visit(visitor));
-            }
-            Self::Branch(branch) => {
-                branch.on.visit(visitor);
-                for (case, of) in &mut branch.options {
-                    if let Case::Gives(asked) = case {
-                        asked.visit(visitor);
-                    }
-                    of.visit(visitor);
-                }
-            }
-            Self::Repeat(repeat) => {
-                repeat.body.visit(visitor);
-                for (ask, _) in repeat.until.iter_mut().chain(&mut repeat.emit) {
-                    if let Ask::Exists(of) = ask {
-                        of.visit(visitor);
-                    }
-                }
-            }
-            Self::Match(matched) => {
-                let mut of = |of: &mut Traversal| of.visit(visitor);
-                matched.patterns.iter_mut().for_each(|pattern| pattern.traversals(&mut of));
-            }
-            Self::AddVertex { label, properties } => {
-                label.visit(visitor);
-                visit_properties(properties, visitor);
-            }
-            Self::AddEdge { edge_type, from, to, properties } => {
-                [edge_type, from, to].into_iter().for_each(|by| by.visit(visitor));
-                visit_properties(properties, visitor);
-            }
-            Self::SetProperties(properties) => visit_properties(properties, visitor),
-            Self::Merge(merge) => {
-                let options = [&mut merge.on_create, &mut merge.on_match].into_iter().chain(&mut merge.ends);
-                for map in [&mut merge.map].into_iter().chain(options.flatten()) {
-                    if let MergeMap::Of(by) = map {
-                        by.visit(visitor);
-                    }
-                }
-            }
-            Self::Vertices(_)
-            | Self::Edges(_)
-            | Self::Inject { .. }
-            | Self::EdgeEnds(_)
-            | Self::Bulk
-            | Self::Properties { .. }
-            | Self::Unfold
-            | Self::Filter(_)
-            | Self::As(_)
-            | Self::Range { .. }
-            | Self::Tail(_)
-            | Self::Coin(_)
-            | Self::Fail(_)
-            | Self::Reduce(_)
-            | Self::Cap(_)
-            | Self::Subgraph(_)
-            | Self::Barrier { .. }
-            | Self::Drop => {}
+    fn visit(&mut self, visitor: &mut dyn FnMut(&mut Traversal)) {
+        for asked in self.asks_mut().into_iter().filter_map(By::child_mut) {
+            asked.visit_all(visitor);
+        }
+        for (_, of) in self.ways_mut() {
+            of.visit_all(visitor);
         }
     }
-}
 
-impl Operator {
     /// Calls `change` with each `by()` of this operator, and of no other within it.
     pub fn modulators(&mut self, change: &mut impl FnMut(&mut By)) {
         match self {
-            Self::WhereBy { by, .. }
-            | Self::Dedup { by, .. }
-            | Self::SimplePath { by, .. }
-            | Self::Tree { by, .. } => {
-                by.iter_mut().for_each(change);
-            }
-            Self::Sample { by, .. } | Self::Map(Function::SelectNamed { by, .. }) => {
-                by.iter_mut().for_each(change)
-            }
-            Self::Aggregate { by, .. } | Self::SetSack { by, .. } => change(by),
-            Self::Order(by) | Self::Top(by, _) | Self::Map(Function::LocalOrder(by)) => {
-                by.iter_mut().for_each(|(by, _)| change(by));
-            }
-            Self::Group(group) => {
-                change(&mut group.key);
-                if let GroupValue::List(by) = &mut group.value {
-                    change(by);
-                }
-            }
-            Self::Map(
-                Function::Select { by, .. }
-                | Function::Path { by, .. }
-                | Function::Project { by, .. }
-                | Function::ElementMap { by, .. }
-                | Function::Scalar(Scalar::Format(_, by) | Scalar::Math { by, .. }),
-            ) => by.iter_mut().for_each(change),
+            Self::Map(Function::SelectNamed { by, .. }) => by.iter_mut().for_each(change),
             // What says something else than by() is no modulator: the ends of an edge, an argument of concat().
+            Self::Map(Function::Scalar(Scalar::Concat(_) | Scalar::List(..) | Scalar::DateDifference(_))) => {
+            }
+            Self::WhereBy { .. }
+            | Self::Dedup { .. }
+            | Self::SimplePath { .. }
+            | Self::Tree { .. }
+            | Self::Sample { .. }
+            | Self::Aggregate { .. }
+            | Self::SetSack { .. }
+            | Self::Order(_)
+            | Self::Top(..)
+            | Self::Group(_)
+            | Self::Map(_) => self.asks_mut().into_iter().for_each(change),
             _ => {}
-        }
-    }
-}
-
-impl By {
-    fn visit(&mut self, visitor: &mut impl FnMut(&mut Traversal)) {
-        match self {
-            Self::Child(of) => of.visit(visitor),
-            Self::OrNull(by) => by.visit(visitor),
-            Self::Itself | Self::Item(_) | Self::Key(_) | Self::Token(_) | Self::Slot(_) => {}
-        }
-    }
-}
-
-fn visit_properties(properties: &mut [NewProperty], visitor: &mut impl FnMut(&mut Traversal)) {
-    for property in properties {
-        property.key.visit(visitor);
-        property.value.visit(visitor);
-        for (key, value) in &mut property.properties {
-            key.visit(visitor);
-            value.visit(visitor);
         }
     }
 }

@@ -2,15 +2,24 @@
 //!
 //! A merge holds rows back until all are there. So it stands only where a barrier further on waits for all of them anyway,
 //! and where nothing between could tell one row that stands for three from three rows.
+//!
+//! Where a `dedup()` follows, how many walks lead to a vertex is nothing that anybody learns: each vertex goes on once, as soon
+//! as it is met, in place of a merge.
 
 use crate::plan::function::Function;
-use crate::plan::operator::{ExpandTo, Operator};
+use crate::plan::operator::{ExpandTo, Operator, Test};
+use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {
     for at in (1..operators.len()).rev() {
         let is_hop = matches!(operators[at], Operator::Expand(_));
-        if is_hop && follows_a_hop(&operators[..at]) && is_awaited(&operators[at..]) {
+        if !is_hop || !follows_a_hop(&operators[..at]) {
+            continue;
+        }
+        if is_once(&operators[at..]) {
+            operators.insert(at, Operator::EACH_ONCE);
+        } else if is_awaited(&operators[at..]) {
             operators.insert(at, Operator::Bulk);
         }
     }
@@ -20,6 +29,26 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
 pub(super) fn is_awaited(operators: &[Operator]) -> bool {
     let first = operators.iter().find(|operator| !is_blind(operator));
     matches!(first, Some(Operator::Reduce(_) | Operator::Group(_) | Operator::Order(_) | Operator::Top(..)))
+}
+
+/// Whether only a set is made of everything that passes here, whatever else comes of it later.
+fn is_once(operators: &[Operator]) -> bool {
+    // Nothing that asks where a row has been before: of two rows at a vertex one would pass, and the other not.
+    let passes = |operator: &&Operator| match operator {
+        Operator::Expand(_) => operator.parts().is_empty(),
+        Operator::Filter(tests) => tests.iter().all(is_of_the_item),
+        Operator::EdgeEnds(_) | Operator::Bulk => true,
+        _ => false,
+    };
+    operators.iter().find(|operator| !passes(operator)) == Some(&Operator::EACH_ONCE)
+}
+
+/// Whether a test asks for nothing but the item.
+fn is_of_the_item(test: &Test) -> bool {
+    let mut slots = Vec::new();
+    test.predicate().into_iter().for_each(|predicate| predicate.slots(&mut slots));
+    let gathered = test.predicate().is_some_and(Predicate::reads_side_effects);
+    !matches!(test, Test::Slot(..)) && slots.is_empty() && !gathered
 }
 
 /// Whether several walks may lead to the same vertex here: the last thing that moved was a hop.
@@ -69,6 +98,10 @@ mod tests {
         Operator::Reduce(Reducer::Count)
     }
 
+    fn limit() -> Operator {
+        Operator::Range { skip: 0, limit: 3 }
+    }
+
     #[test]
     fn hops_that_a_barrier_waits_for_are_merged_between() {
         let mut operators = vec![Operator::Vertices(Scan::default()), hop(), hop(), hop(), count()];
@@ -88,8 +121,25 @@ mod tests {
     }
 
     #[test]
+    fn walks_that_end_in_a_set_go_on_from_each_vertex_once() {
+        let once = || Operator::EACH_ONCE;
+        let mut operators = vec![hop(), hop(), hop(), once(), limit()];
+        apply(&mut operators);
+        assert_eq!(operators, [hop(), once(), hop(), once(), hop(), once(), limit()]);
+    }
+
+    #[test]
+    fn rows_that_a_later_test_tells_apart_stay_apart() {
+        let test = Operator::Filter(vec![Test::Slot(0, Predicate::Within(Vec::new()))]);
+        let mut operators = vec![hop(), hop(), test, Operator::EACH_ONCE, limit()];
+        let before = operators.clone();
+        apply(&mut operators);
+        assert_eq!(operators, before);
+    }
+
+    #[test]
     fn a_limit_is_not_kept_waiting() {
-        let mut operators = vec![hop(), hop(), Operator::Range { skip: 0, limit: 3 }, count()];
+        let mut operators = vec![hop(), hop(), limit(), count()];
         let before = operators.clone();
         apply(&mut operators);
         assert_eq!(operators, before);

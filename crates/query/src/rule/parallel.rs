@@ -1,10 +1,11 @@
 //! Parallel: `V().has('age').out().count()` counts on every thread what it finds, and adds up the counts.
 //!
 //! Only in the traversal itself, not in children, and only of steps that do with a row what they would do with it alone:
-//! then rows may go to any thread. Partial results are joined by the barrier that made them; counts by their sum.
+//! then rows may go to any thread. Partial results are joined by the barrier that made them; counts by their sum. A `dedup()`
+//! is such a barrier: what each thread met once is made once again.
 
 use crate::plan::function::Function;
-use crate::plan::operator::{Operator, Reducer, Traversal};
+use crate::plan::operator::{ExpandTo, Operator, Reducer, Traversal};
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {
     // From the end: places before are not moved by what is put behind them.
@@ -12,7 +13,11 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
     while let Some(end) = next.checked_sub(1) {
         next = end;
         let Some(whole) = joined(&operators[end]) else { continue };
-        if whole == Operator::Bulk && !forgets_order(&operators[end..]) {
+        if keeps_rows(&whole) && !forgets_order(&operators[end..]) {
+            continue;
+        }
+        // Which of several rows goes on must make no difference.
+        if whole == Operator::EACH_ONCE && operators[..end].iter().any(has_past) {
             continue;
         }
         let first = end - operators[..end].iter().rev().take_while(|operator| is_alone(operator)).count();
@@ -26,24 +31,39 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
     }
 }
 
+/// Whether rows differ by more than where they are, from here on.
+fn has_past(operator: &Operator) -> bool {
+    match operator {
+        Operator::As(_) | Operator::Match(_) => true,
+        Operator::Expand(expand) => matches!(expand.to, ExpandTo::Edges(Some(_))),
+        _ => false,
+    }
+}
+
 /// What puts partial results of a barrier together.
 fn joined(barrier: &Operator) -> Option<Operator> {
     match barrier {
         Operator::Reduce(Reducer::Count | Reducer::SumOfCounts) => {
             Some(Operator::Reduce(Reducer::SumOfCounts))
         }
-        Operator::Reduce(Reducer::Min | Reducer::Max) | Operator::Bulk => Some(barrier.clone()),
+        Operator::Reduce(Reducer::Min | Reducer::Max) => Some(barrier.clone()),
+        rows if keeps_rows(rows) => Some(barrier.clone()),
         _ => None,
     }
+}
+
+/// Whether rows come out of it as they came, but fewer.
+fn keeps_rows(barrier: &Operator) -> bool {
+    matches!(barrier, Operator::Bulk) || *barrier == Operator::EACH_ONCE
 }
 
 /// Whether what comes of all these doesn't depend on the order in which rows come: threads keep none.
 fn forgets_order(operators: &[Operator]) -> bool {
     let passes = |operator: &&Operator| {
-        is_alone(operator) || matches!(operator, Operator::Bulk | Operator::Parallel(_))
+        is_alone(operator) || keeps_rows(operator) || matches!(operator, Operator::Parallel(_))
     };
     let barrier = operators.iter().find(|operator| !passes(operator));
-    barrier.is_some_and(|barrier| *barrier != Operator::Bulk && joined(barrier).is_some())
+    barrier.is_some_and(|barrier| joined(barrier).is_some())
 }
 
 /// Whether it does with each row what it would do with it alone.
@@ -70,7 +90,7 @@ fn is_heavy(operator: &Operator) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::operator::{Expand, ExpandTo, Scan, Test};
+    use crate::plan::operator::{Expand, Scan, Test};
     use evergraph_graph::id::Direction;
 
     fn hop(to: ExpandTo) -> Operator {
@@ -100,6 +120,20 @@ mod tests {
                 Operator::Reduce(Reducer::SumOfCounts)
             ]
         );
+    }
+
+    #[test]
+    fn a_set_is_made_in_parts_unless_rows_have_a_past() {
+        let once = Operator::EACH_ONCE;
+        let walk = || vec![hop(ExpandTo::Neighbors), once.clone()];
+        let mut operators = [walk(), vec![Operator::Reduce(Reducer::Count)]].concat();
+        apply(&mut operators);
+        let part = Operator::Parallel(Traversal { operators: walk() });
+        assert_eq!(operators, [part, once.clone(), Operator::Reduce(Reducer::Count)]);
+        let mut operators = [vec![Operator::As(0)], walk(), vec![Operator::Reduce(Reducer::Count)]].concat();
+        let before = operators.clone();
+        apply(&mut operators);
+        assert_eq!(operators, before);
     }
 
     #[test]

@@ -1,8 +1,14 @@
 //! Filters into scans: `V().hasLabel('a').has('k', 1)` reads the vertices of a label, or asks an index.
+//!
+//! What an algorithm computes is in no index: filters that ask for it stay where they are.
 
-use crate::plan::operator::Operator;
+use crate::plan::operator::{Name, Operator, Test};
 
-pub(super) fn apply(operators: &mut Vec<Operator>) {
+pub(super) fn apply(operators: &mut Vec<Operator>, computed: &[Name]) {
+    let asks = |test: &Test| match test {
+        Test::Has(key) | Test::HasNot(key) | Test::Property(key, _) => computed.contains(key),
+        _ => false,
+    };
     let mut at = 0;
     while at + 1 < operators.len() {
         let next = match (&mut operators[at], at + 1) {
@@ -12,10 +18,10 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
                 continue;
             }
         };
-        let Operator::Filter(_) = &operators[next] else {
+        if !matches!(&operators[next], Operator::Filter(tests) if !tests.iter().any(asks)) {
             at += 1;
             continue;
-        };
+        }
         let Operator::Filter(tests) = operators.remove(next) else { continue };
         if let Operator::Vertices(scan) | Operator::Edges(scan) = &mut operators[at] {
             scan.tests.extend(tests);
@@ -33,8 +39,17 @@ mod tests {
         let has = |key: &str| Operator::Filter(vec![Test::Has(key.into())]);
         let mut operators =
             vec![Operator::Vertices(Scan::default()), has("a"), has("b"), Operator::Unfold, has("c")];
-        apply(&mut operators);
+        apply(&mut operators, &[]);
         let tests = ["a", "b"].map(|key| Test::Has(key.into())).to_vec();
         assert_eq!(operators, [Operator::Vertices(Scan { ids: None, tests }), Operator::Unfold, has("c")]);
+    }
+
+    #[test]
+    fn a_filter_on_what_is_computed_stays() {
+        let scan = || Operator::Vertices(Scan::default());
+        let mut operators = vec![scan(), Operator::Filter(vec![Test::HasNot("rank".into())])];
+        let before = operators.clone();
+        apply(&mut operators, &["rank".into()]);
+        assert_eq!(operators, before);
     }
 }

@@ -7,18 +7,21 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::Profiled;
 use crate::explain::place;
+use crate::plan::algorithm::{Selection, ShortestPaths};
+use crate::plan::call::Call;
 use crate::plan::function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
 use crate::plan::pattern::{Match, Pattern};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
+use crate::step::algorithm::shortest_path;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
-    barrier, bound, branch, bulk, chance, dedup, expand, filter, group, merge, options, order, parallel,
-    pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unfold, write,
+    algorithm, barrier, bound, branch, bulk, call, chance, dedup, expand, filter, group, merge, options,
+    order, parallel, pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unfold, write,
 };
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
@@ -233,6 +236,16 @@ impl<'a> Builder<'a> {
             Operator::SetSack { how, by } => (Box::new(sack::SetSack::new(*how, self.by(by)?)), false),
             Operator::Barrier { normalises } => (Box::new(sack::Barrier::new(*normalises)), false),
             Operator::Match(matched) => (Box::new(self.matched(matched)?), true),
+            Operator::Call(call) => (Box::new(self.call(call)?), true),
+            Operator::Analysis(of) => {
+                let selection = self.selection(&of.selection)?;
+                let property = Arc::clone(&of.property);
+                (
+                    Box::new(algorithm::Analysis::new(of.program, selection, property, of.from_traversers)),
+                    false,
+                )
+            }
+            Operator::ShortestPaths(paths) => (Box::new(self.shortest_paths(paths)?), true),
             Operator::AddVertex { label, properties } => {
                 (Box::new(write::AddVertex::new(self.by(label)?, self.properties(properties)?)), true)
             }
@@ -245,6 +258,11 @@ impl<'a> Builder<'a> {
             }
             Operator::Merge(merge) => (Box::new(self.merge(merge)?), true),
             Operator::Drop => (Box::new(write::Drop), false),
+            Operator::Io(_) => {
+                return Err(Error::invalid(
+                    "io() is for the database itself: a snapshot or a transaction reads and writes no whole files",
+                ));
+            }
         })
     }
 
@@ -348,6 +366,28 @@ impl<'a> Builder<'a> {
             pipelines.push(self.pipeline(of)?);
         }
         Ok(options::Branch::new(self.by(&branch.on)?, cases, pipelines))
+    }
+
+    fn call(&mut self, of: &Call) -> Result<call::Call> {
+        let computed = of.computed.as_ref().map(|by| self.by(by)).transpose()?;
+        let options = of.options.iter().map(|(name, by)| Ok((Arc::clone(name), self.by(by)?)));
+        let options = options.collect::<Result<_>>()?;
+        Ok(call::Call::new(Arc::clone(&of.service), of.parameters.clone(), computed, options, of.begins))
+    }
+
+    fn selection(&mut self, of: &Selection) -> Result<algorithm::Selection> {
+        Ok(algorithm::Selection::new(self.pipeline(&of.vertices)?, self.child(&of.edges)?))
+    }
+
+    fn shortest_paths(&mut self, paths: &ShortestPaths) -> Result<shortest_path::ShortestPaths> {
+        let target = &paths.target;
+        let chosen = shortest_path::Chosen {
+            target: (!target.operators.is_empty()).then(|| self.child(target)).transpose()?,
+            distance: paths.distance.as_ref().map(|by| self.by(by)).transpose()?,
+            distance_max: paths.distance_max,
+            includes_edges: paths.includes_edges,
+        };
+        Ok(shortest_path::ShortestPaths::new(self.selection(&paths.selection)?, chosen))
     }
 
     fn matched(&mut self, matched: &Match) -> Result<pattern::Match> {

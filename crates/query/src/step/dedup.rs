@@ -1,6 +1,7 @@
 //! `dedup()`: each once, by what it is or what counts of it.
 
 use crate::batch::Batch;
+use crate::batch::column::{Column, Data};
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::step::by::Projection;
@@ -8,12 +9,15 @@ use crate::value::item::Item;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 use foldhash::fast::RandomState;
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Bytes that an entry of a set of items takes beside what the item owns, about.
 const ENTRY_BYTES: usize = 2 * size_of::<(u32, Item)>();
-/// As many vertices of one origin as a hash table keeps; more are bits.
-const FEW: usize = 1024;
+/// Fewer vertices than this are kept in a hash table, whatever their numbers.
+const FEW: usize = 64;
+/// Bits are used once they would take at most so many bytes for each vertex that was met.
+const BYTES_PER_VERTEX: usize = 1024;
 
 /// Each once an origin.
 pub struct Dedup {
@@ -32,23 +36,35 @@ struct SeenVertices {
     few: HashSet<(u32, VertexId), RandomState>,
     /// Those of the origin 0, by number: most dedups are of vertices, in the main traversal.
     many: Vec<u64>,
+    /// The highest number of a vertex of origin 0 that is in `few`.
+    highest: u32,
 }
 
 impl SeenVertices {
     /// Whether `vertex` is met for the first time.
     fn insert(&mut self, origin: u32, vertex: VertexId) -> bool {
-        if origin > 0 || self.many.is_empty() {
-            let new = self.few.insert((origin, vertex));
-            if origin == 0 && self.few.len() > FEW {
-                let first: Vec<VertexId> =
-                    self.few.extract_if(|(origin, _)| *origin == 0).map(|(_, vertex)| vertex).collect();
-                for vertex in first {
-                    self.mark(vertex);
-                }
-            }
-            return new;
+        if origin == 0 && !self.many.is_empty() {
+            return self.mark(vertex);
         }
-        self.mark(vertex)
+        let new = self.few.insert((origin, vertex));
+        if origin == 0 && new {
+            self.highest = self.highest.max(vertex.0);
+            let bytes = self.highest as usize / 8;
+            if self.few.len() >= FEW && bytes / BYTES_PER_VERTEX <= self.few.len() {
+                self.spread();
+            }
+        }
+        new
+    }
+
+    /// From the hash table to bits.
+    fn spread(&mut self) {
+        self.many.resize(self.highest as usize / 64 + 1, 0);
+        let first: Vec<VertexId> =
+            self.few.extract_if(|(origin, _)| *origin == 0).map(|(_, vertex)| vertex).collect();
+        for vertex in first {
+            self.mark(vertex);
+        }
     }
 
     fn mark(&mut self, vertex: VertexId) -> bool {
@@ -91,7 +107,7 @@ impl Dedup {
         let mut columns = Vec::with_capacity(self.slots.len());
         for (at, slot) in self.slots.iter().enumerate() {
             let column = batch.slots.get(*slot).cloned().flatten();
-            let column = column.unwrap_or_else(|| crate::batch::column::Column::nothing(batch.len()));
+            let column = column.unwrap_or_else(|| Column::nothing(batch.len()));
             let turns = self.by.len().max(1);
             columns.push(match self.by.get_mut(at % turns) {
                 None => (0..batch.len()).map(|row| column.get(row)).collect::<Vec<_>>(),
@@ -105,7 +121,8 @@ impl Dedup {
     /// Which rows are the first of their kind.
     fn keep(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<bool>> {
         let bare = self.slots.is_empty() && self.by.is_empty();
-        if let Some(vertices) = batch.current.vertices().filter(|_| bare) {
+        let vertices = if bare { at_vertices(&batch.current) } else { None };
+        if let Some(vertices) = vertices {
             let rows = vertices.iter().zip(&batch.origin);
             return Ok(rows.map(|(vertex, origin)| self.vertices.insert(*origin, *vertex)).collect());
         }
@@ -131,6 +148,14 @@ impl Dedup {
     }
 }
 
+/// The vertices that all rows are at, not copied if they lie there in order.
+fn at_vertices(column: &Column) -> Option<Cow<'_, [VertexId]>> {
+    match column.parts() {
+        (Data::Vertices(vertices), None) => Some(Cow::Borrowed(vertices)),
+        _ => column.vertices().map(Cow::Owned),
+    }
+}
+
 impl Step for Dedup {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(mut batch) = input.take() else { return Ok(None) };
@@ -152,4 +177,33 @@ impl Step for Dedup {
     }
 
     fn again(&mut self, _origins: u32) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Some numbers are close together, some far apart: both forms are met, and the way from one to the other.
+        #[test]
+        fn each_vertex_of_an_origin_is_new_once(
+            all in prop::collection::vec((0_u32..3, prop_oneof![0_u32..300, 1_000_000_u32..1_000_100]), 0..600),
+        ) {
+            let (mut seen, mut known) = (SeenVertices::default(), std::collections::BTreeSet::new());
+            for (origin, vertex) in all {
+                prop_assert_eq!(seen.insert(origin, VertexId(vertex)), known.insert((origin, vertex)));
+            }
+        }
+    }
+
+    #[test]
+    fn bits_are_for_numbers_that_lie_close_together() {
+        let mut near = SeenVertices::default();
+        (0..100).for_each(|vertex| assert!(near.insert(0, VertexId(vertex))));
+        assert!(near.few.is_empty() && near.many.len() == 2);
+        let mut far = SeenVertices::default();
+        (0..100).for_each(|vertex| assert!(far.insert(0, VertexId(vertex << 25))));
+        assert!(far.many.is_empty() && far.few.len() == 100);
+    }
 }

@@ -80,6 +80,9 @@ pub fn labels(column: &Column, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
 pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>, Column)> {
     let id = cx.catalogue().key(key);
     if let Some(vertices) = column.vertices() {
+        if let Some(computed) = cx.computed.column(key, &vertices) {
+            return Ok(computed);
+        }
         let Some(id) = id else { return Ok((Vec::new(), Column::of_items(Vec::new()))) };
         let mut stored = Stored::new(declared(&vertices, id, cx)?);
         cx.view().vertex_properties(&vertices, id, &mut stored)?;
@@ -97,7 +100,7 @@ pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>,
     }
     let (mut rows, mut found) = (Vec::new(), Vec::new());
     for (row, item) in (0_u32..).zip(column.items()) {
-        if let (Item::Vertex(_), Some(_)) = (&item, id) {
+        if matches!(item, Item::Vertex(_)) && (id.is_some() || cx.computed.has(key)) {
             let (_, values) = self::values(&Column::of_items(vec![item]), key, cx)?;
             found.extend(values.items());
         } else if let Some(value) = value(&item, key, id, cx)? {

@@ -20,6 +20,8 @@ pub struct Expansion {
     /// The rows of the input that is being expanded: looked up once, though it is expanded in pieces.
     of: Option<Asked>,
     found: NeighborBatch,
+    /// How many were found last time.
+    last: usize,
     /// Which edges count, and which vertices at their ends.
     edges: Option<Child>,
     vertices: Option<Child>,
@@ -35,7 +37,7 @@ impl Expansion {
     /// What `expand` says, over those edges and to those vertices alone of which a traversal gives something.
     #[must_use]
     pub fn new(expand: Expand, edges: Option<Child>, vertices: Option<Child>) -> Self {
-        Self { expand, of: None, found: NeighborBatch::default(), edges, vertices }
+        Self { expand, of: None, found: NeighborBatch::default(), last: 0, edges, vertices }
     }
 
     /// Leaves out what was found on the way from `batch` over edges, or to vertices, that don't count.
@@ -111,6 +113,10 @@ impl Step for Expansion {
         self.found.clear();
         if !asked.cursor.done {
             let (types, limit) = (asked.types.as_deref(), cx.charge.batch_rows());
+            // What was found last time went on with its memory.
+            let wanted = limit.min(self.last + self.last / 2);
+            self.found.neighbors.reserve(wanted);
+            self.found.edges.reserve(wanted);
             let direction = self.expand.direction;
             cx.view().neighbors(
                 &asked.vertices,
@@ -125,6 +131,7 @@ impl Step for Expansion {
             let from = batch.clone();
             self.narrow(&from, cx)?;
         }
+        self.last = self.found.len();
         let rows = Rows::Some(self.found.rows.as_slice().into());
         let (batch, asked) = if asked.cursor.done {
             (input.take().unwrap_or_else(Batch::empty), asked)

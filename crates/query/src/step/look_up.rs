@@ -63,75 +63,47 @@ pub trait IndexOwner: Copy {
     ) -> Result<(Vec<Self::Item>, bool)>;
 }
 
-impl IndexOwner for LabelId {
-    type Item = VertexId;
+macro_rules! index_owner {
+    ($owner:ident of $item:ident: $all:ident, $named:ident, $look_up:ident, $range:ident) => {
+        impl IndexOwner for $owner {
+            type Item = $item;
 
-    fn all(catalogue: &Catalogue) -> Vec<Self> {
-        catalogue.labels().map(|(label, _)| label).collect()
-    }
+            fn all(catalogue: &Catalogue) -> Vec<Self> {
+                catalogue.$all().map(|(owner, _)| owner).collect()
+            }
 
-    fn owner(self) -> Owner {
-        Owner::Label(self)
-    }
+            fn owner(self) -> Owner {
+                Owner::$named(self)
+            }
 
-    fn look_up(
-        self,
-        view: &dyn GraphView,
-        key: KeyId,
-        values: &[Value],
-        cursor: &mut MatchCursor<VertexId>,
-        matches: &mut Matches<VertexId>,
-    ) -> Result<()> {
-        view.look_up_vertices(self, key, values, cursor, BATCH, matches)
-    }
+            fn look_up(
+                self,
+                view: &dyn GraphView,
+                key: KeyId,
+                values: &[Value],
+                cursor: &mut MatchCursor<$item>,
+                matches: &mut Matches<$item>,
+            ) -> Result<()> {
+                view.$look_up(self, key, values, cursor, BATCH, matches)
+            }
 
-    fn range(
-        self,
-        view: &dyn GraphView,
-        key: KeyId,
-        range: &ValueRange,
-        limit: usize,
-    ) -> Result<(Vec<VertexId>, bool)> {
-        let (mut cursor, mut ranked) = (RangeCursor::default(), Ranked::default());
-        view.range_vertices(self, key, range, &mut cursor, limit, &mut ranked)?;
-        Ok((ranked.items, cursor.done))
-    }
+            fn range(
+                self,
+                view: &dyn GraphView,
+                key: KeyId,
+                range: &ValueRange,
+                limit: usize,
+            ) -> Result<(Vec<$item>, bool)> {
+                let (mut cursor, mut ranked) = (RangeCursor::default(), Ranked::default());
+                view.$range(self, key, range, &mut cursor, limit, &mut ranked)?;
+                Ok((ranked.items, cursor.done))
+            }
+        }
+    };
 }
 
-impl IndexOwner for TypeId {
-    type Item = EdgeId;
-
-    fn all(catalogue: &Catalogue) -> Vec<Self> {
-        catalogue.edge_types().map(|(edge_type, _)| edge_type).collect()
-    }
-
-    fn owner(self) -> Owner {
-        Owner::EdgeType(self)
-    }
-
-    fn look_up(
-        self,
-        view: &dyn GraphView,
-        key: KeyId,
-        values: &[Value],
-        cursor: &mut MatchCursor<EdgeId>,
-        matches: &mut Matches<EdgeId>,
-    ) -> Result<()> {
-        view.look_up_edges(self, key, values, cursor, BATCH, matches)
-    }
-
-    fn range(
-        self,
-        view: &dyn GraphView,
-        key: KeyId,
-        range: &ValueRange,
-        limit: usize,
-    ) -> Result<(Vec<EdgeId>, bool)> {
-        let (mut cursor, mut ranked) = (RangeCursor::default(), Ranked::default());
-        view.range_edges(self, key, range, &mut cursor, limit, &mut ranked)?;
-        Ok((ranked.items, cursor.done))
-    }
-}
+index_owner!(LabelId of VertexId: labels, Label, look_up_vertices, range_vertices);
+index_owner!(TypeId of EdgeId: edge_types, EdgeType, look_up_edges, range_edges);
 
 /// The indexes that answer a scan, a label or an edge type each.
 #[derive(Clone, PartialEq, Debug)]

@@ -473,7 +473,10 @@ fn element_map(
     let lists = shape.lists && matches!(item, Item::Vertex(_));
     for properties in found.chunk_by(|one, next| one.key == next.key) {
         let key = Item::from(&*catalogue.key_name(properties[0].key));
-        let mut values = properties.iter().map(|property| Item::Value(property.value.clone()));
+        let mut values = properties.iter().map(|property| match shape.properties {
+            true => Item::Property(Arc::new(property.clone())),
+            false => Item::Value(property.value.clone()),
+        });
         // A map with one value of each key has the last of several, as TinkerPop's.
         let value = if lists { Some(Item::List(values.collect())) } else { values.next_back() };
         let Some(value) = value else { continue };
@@ -483,6 +486,16 @@ fn element_map(
         };
         if let Some(value) = value {
             map.insert(key, value);
+        }
+    }
+    if let (Item::Vertex(vertex), false) = (item, shape.properties) {
+        for (key, value) in cx.computed.clone().of(*vertex, &shape.keys) {
+            let value = if lists { Item::List([value].into()) } else { value };
+            let value = match by.first_mut() {
+                None => Some(value),
+                Some(by) => by.of(&Batch::new(Column::of_items(vec![value]), vec![0]), cx)?.pop().flatten(),
+            };
+            value.into_iter().for_each(|value| map.insert(Item::from(&**key), value));
         }
     }
     Ok(Item::Map(Arc::new(map)))

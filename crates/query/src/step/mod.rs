@@ -1,11 +1,13 @@
 //! Steps: what does the operators of a plan, a family a module.
 
+pub mod algorithm;
 pub mod barrier;
 pub mod bound;
 pub mod branch;
 pub mod build;
 pub mod bulk;
 pub mod by;
+pub mod call;
 pub mod chance;
 pub mod dedup;
 pub mod element;

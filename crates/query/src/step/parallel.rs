@@ -106,11 +106,12 @@ impl Parallel {
             Ok((found, context.profile))
         };
         let done = Mutex::new(Vec::with_capacity(threads));
-        let (view, charge, profile) = (cx.view(), &cx.charge, &cx.profile);
+        let (view, charge, profile, computed) = (cx.view(), &cx.charge, &cx.profile, &cx.computed);
         rayon::scope(|scope| {
             for worker in &mut self.workers[..self.used] {
                 let mut context = Context::new(Graph::Read(view), charge.clone());
                 context.profile = profile.unmeasured();
+                context.computed = computed.clone();
                 let (work, done) = (&work, &done);
                 scope.spawn(move |_| {
                     let found = work(worker, context);

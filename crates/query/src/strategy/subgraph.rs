@@ -134,6 +134,7 @@ impl<'v> Tests<'v> {
                 | Operator::SetSack { .. }
                 | Operator::Barrier { .. }
                 | Operator::Bulk
+                | Operator::Analysis(_)
                 | Operator::SetProperties(_) => {}
                 // No elements, or those of a traversal within, or such as were met before.
                 Operator::Inject { .. }
@@ -153,6 +154,9 @@ impl<'v> Tests<'v> {
                 | Operator::Parallel(_)
                 | Operator::Child { .. }
                 | Operator::Repeat(_)
+                | Operator::ShortestPaths(_)
+                | Operator::Io(_)
+                | Operator::Call(_)
                 | Operator::Drop => tested = false,
             }
             let is_scan = matches!(operator, Operator::Vertices(_) | Operator::Edges(_));

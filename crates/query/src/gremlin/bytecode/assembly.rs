@@ -59,11 +59,11 @@ impl ReadError {
         self.places.push(place);
         self
     }
-}
 
-impl From<ReadError> for TextError {
-    fn from(error: ReadError) -> Self {
-        placed(error.error, &error.places)
+    /// The error with its places, for whoever asked for the reading.
+    #[must_use]
+    pub fn told(self) -> TextError {
+        placed(self.error, &self.places)
     }
 }
 

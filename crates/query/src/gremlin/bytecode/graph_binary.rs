@@ -113,10 +113,12 @@ impl<'a> Reader<'a> {
     /// If something else comes next, or it isn't sound.
     pub fn read_bytecode(&mut self) -> Result<Bytecode, TextError> {
         let start = self.bytes.clone();
-        match self.read_header()? {
-            Some(BYTECODE) => Ok(self.read_instructions()?),
-            _ => Err(malformed(start.error("bytecode expected")).into()),
-        }
+        let read = match self.read_header() {
+            Ok(Some(BYTECODE)) => self.read_instructions(),
+            Ok(_) => Err(malformed(start.error("bytecode expected"))),
+            Err(error) => Err(error),
+        };
+        read.map_err(ReadError::told)
     }
 
     /// Reads a value that may be an argument.
@@ -124,7 +126,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If something else comes next, or it isn't sound.
     pub fn read_argument(&mut self) -> Result<Argument, TextError> {
-        Ok(self.read_value(Around::Anything)?)
+        self.read_value(Around::Anything).map_err(ReadError::told)
     }
 
     /// Fails unless everything is read.
@@ -135,8 +137,8 @@ impl<'a> Reader<'a> {
         if self.bytes.is_empty() {
             return Ok(());
         }
-        Err(malformed(self.bytes.error(format!("the end expected, {} bytes left", self.bytes.remaining())))
-            .into())
+        let error = self.bytes.error(format!("the end expected, {} bytes left", self.bytes.remaining()));
+        Err(malformed(error).told())
     }
 
     fn read_instructions(&mut self) -> Result<Bytecode, ReadError> {

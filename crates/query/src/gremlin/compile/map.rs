@@ -96,9 +96,6 @@ impl Compiler {
     }
 
     fn element_map(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Function> {
-        if &*call.name == "propertyMap" {
-            return Err(super::not_yet(call));
-        }
         let (tokens, rest) = match call.arguments.split_first() {
             Some((first, rest)) if first.kind.as_str().is_none() => {
                 let all = matches!(&first.kind, ArgumentKind::Scalar(value) if value.as_bool() == Some(true));
@@ -111,6 +108,7 @@ impl Compiler {
         let mut shape = MapShape {
             keys: names(rest)?,
             lists: !is_element_map,
+            properties: &*call.name == "propertyMap",
             tokens: if all { ALL.to_vec() } else { Vec::new() },
             visible: Traversal::default(),
         };

@@ -86,9 +86,9 @@ impl AskingArguments {
 }
 
 impl Asking {
-    /// `query` with the variables and limits that were asked for.
+    /// `query` with the variables and limits that were asked for. Who types it may read and write files anyway.
     pub fn of<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
-        query.bindings(self.bindings.clone()).limits(self.limits).cancel(&self.cancel)
+        query.bindings(self.bindings.clone()).limits(self.limits).cancel(&self.cancel).files(true)
     }
 
     /// The plan of a query on the database; if `profile`, the query runs, and it is told what each step did.
@@ -110,8 +110,9 @@ impl Asking {
         text: &str,
         output: &mut Output<impl Write>,
     ) -> std::result::Result<bool, Failure> {
-        let writes = self.of(database.gremlin(text)).plan()?.writes;
-        if writes {
+        let plan = self.of(database.gremlin(text)).plan()?;
+        let writes = plan.writes;
+        if writes || plan.io().is_some() {
             let items = self.of(database.gremlin(text)).transaction(self.isolation).items()?;
             print(items.into_iter().map(Ok), &database.snapshot(), output)?;
         } else {

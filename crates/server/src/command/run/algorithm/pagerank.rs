@@ -45,6 +45,7 @@ impl Run for PageRankArguments {
             iterations: self.iterations,
             tolerance: self.tolerance,
             direction: self.direction.direction(),
+            start: None,
         };
         let topology = setting.freeze(Direction::Both, None)?;
         let ranks = pagerank(&topology, &parameters, &setting.control)?;

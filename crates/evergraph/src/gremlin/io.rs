@@ -1,0 +1,48 @@
+//! `g.io('people.json').read()`: a query that imports or exports.
+
+use crate::database::Database;
+use crate::export::options::{ExportFormat, ExportOptions};
+use crate::gremlin::graph::Task;
+use crate::import::options::{ImportOptions, InputFile, Role};
+use evergraph_graph::error::{Error, Result};
+use evergraph_query::plan::io::{Format, Io};
+use std::path::Path;
+
+/// Reads the file into `database`, or writes that to the file: all at once, or nothing.
+pub(super) fn run(io: &Io, task: &Task, database: &Database) -> Result<()> {
+    if !task.files {
+        let does = if io.to_file { "writes" } else { "reads" };
+        return Err(Error::invalid(format!(
+            "this query {does} the file {}, and queries may only where the program that runs them allows it: \
+             see Query::files, or import and export without a query",
+            io.path
+        )));
+    }
+    let path = Path::new(&*io.path);
+    let format = io.format.map_or_else(|| ExportFormat::of_path(path), |format| Some(format_of(format)));
+    let format = format.filter(|format| matches!(format, ExportFormat::GraphMl | ExportFormat::GraphSon));
+    let format = format.ok_or_else(|| {
+        Error::invalid(format!(
+            "the name {} doesn't say whether this is GraphSON (.json) or GraphML (.xml): say it with \
+             with(IO.reader, IO.graphson), or IO.writer",
+            io.path
+        ))
+    })?;
+    if io.to_file {
+        let mut options = ExportOptions::new(format, path);
+        options.cancel = task.until();
+        return database.export(&options, &|_| ()).map(drop);
+    }
+    let role = if format == ExportFormat::GraphMl { Role::GraphMl } else { Role::GraphSon };
+    let mut options = ImportOptions::new([InputFile::new(path).role(role)]);
+    options.cancel = task.until();
+    options.memory = Some(task.limits.memory_bytes);
+    database.import(&options, &|_| ()).map(drop)
+}
+
+fn format_of(format: Format) -> ExportFormat {
+    match format {
+        Format::GraphMl => ExportFormat::GraphMl,
+        Format::GraphSon => ExportFormat::GraphSon,
+    }
+}

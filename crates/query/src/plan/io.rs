@@ -1,0 +1,34 @@
+//! `g.io('people.json').read()`: a whole file into the graph, or the whole graph into a file.
+
+use crate::plan::operator::{Operator, Plan};
+
+/// A file that a query reads or writes. It is all that the query does, and the database does it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Io {
+    /// Where it is.
+    pub path: Box<str>,
+    /// What is in it; what its name says if nothing is said.
+    pub format: Option<Format>,
+    /// Whether the graph is written to it; it is read into the graph if not.
+    pub to_file: bool,
+}
+
+/// What is in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// GraphML.
+    GraphMl,
+    /// GraphSON.
+    GraphSon,
+}
+
+impl Plan {
+    /// The file that it reads or writes, if it does.
+    #[must_use]
+    pub fn io(&self) -> Option<&Io> {
+        match self.root.operators.as_slice() {
+            [Operator::Io(io)] => Some(io),
+            _ => None,
+        }
+    }
+}

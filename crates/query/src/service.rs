@@ -1,0 +1,129 @@
+//! Services: what `call('name')` calls, code of the application within its queries.
+//!
+//! ```
+//! use evergraph_graph::error::Result;
+//! use evergraph_graph::id::Direction;
+//! use evergraph_graph::view::GraphView;
+//! use evergraph_query::service::{Kind, Request, Service, Services};
+//! use evergraph_query::value::item::Item;
+//!
+//! /// How many edges each vertex has: `g.V().call('degree')`.
+//! struct Degree;
+//!
+//! impl Service for Degree {
+//!     fn summary(&self) -> &str {
+//!         "How many edges a vertex has."
+//!     }
+//!
+//!     fn kinds(&self) -> &[Kind] {
+//!         &[Kind::Streaming]
+//!     }
+//!
+//!     fn call(&self, graph: &dyn GraphView, requests: &[Request], found: &mut Vec<(u32, Item)>) -> Result<()> {
+//!         for (row, request) in (0..).zip(requests) {
+//!             let mut degrees = Vec::new();
+//!             let vertices: Vec<_> = request.input.iter().filter_map(Item::as_vertex).collect();
+//!             graph.degrees(&vertices, None, Direction::Both, &mut degrees)?;
+//!             found.extend(degrees.into_iter().map(|degree| (row, Item::from(degree as i64))));
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let services = Services::default().with("degree", Degree);
+//! assert_eq!(services.names().collect::<Vec<_>>(), ["degree"]);
+//! ```
+//!
+//! Source: the service registry of TinkerPop 3.6 and its `call()` step. Differs: a service is asked for a batch of rows
+//! at once, and reads the graph only.
+
+use crate::value::item::Item;
+use crate::value::map::ItemMap;
+use evergraph_graph::error::Result;
+use evergraph_graph::view::GraphView;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where in a query a service can be called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// At its beginning: `g.call('search')`. There is no input.
+    Start,
+    /// Behind a step, for each row.
+    Streaming,
+}
+
+impl Kind {
+    /// What it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "Start",
+            Self::Streaming => "Streaming",
+        }
+    }
+}
+
+/// What a service is asked by one row.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// What the row is at; nothing at the beginning of a query.
+    pub input: Option<Item>,
+    /// What `call()` and the `with()` behind it say, by name.
+    pub parameters: ItemMap,
+}
+
+/// Code of the application that a query can call.
+///
+/// Concurrency: several queries may call it at once.
+pub trait Service: Send + Sync {
+    /// What it does, in one line.
+    fn summary(&self) -> &str;
+
+    /// Where it can be called.
+    fn kinds(&self) -> &[Kind];
+
+    /// What it can be told, by name, a line each.
+    fn parameters(&self) -> &[(&str, &str)] {
+        &[]
+    }
+
+    /// Appends what comes of `requests` to `found`, with the number of the request; the numbers ascend.
+    ///
+    /// # Errors
+    /// What it meets; `invalid` for a parameter that makes no sense, which the text names.
+    fn call(&self, graph: &dyn GraphView, requests: &[Request], found: &mut Vec<(u32, Item)>) -> Result<()>;
+}
+
+/// Services by name. Copies share them.
+#[derive(Clone, Default)]
+pub struct Services {
+    by_name: Arc<BTreeMap<Box<str>, Arc<dyn Service>>>,
+}
+
+impl Services {
+    /// These and `service`, which takes the place of one of the same name.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<Box<str>>, service: impl Service + 'static) -> Self {
+        Arc::make_mut(&mut self.by_name).insert(name.into(), Arc::new(service));
+        self
+    }
+
+    /// The service called `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&dyn Service> {
+        self.by_name.get(name).map(|service| &**service)
+    }
+
+    /// All names, in alphabetical order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(|name| &**name)
+    }
+}
+
+impl fmt::Debug for Services {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.names()).finish()
+    }
+}

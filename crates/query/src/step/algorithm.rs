@@ -1,0 +1,152 @@
+//! `pageRank()`, `peerPressure()`, `connectedComponent()`: kernels of `evergraph-algorithms` within a query.
+//!
+//! ```text
+//! traversers wait ──┐
+//! V() ── edges ─────┴─> CSR ── kernel ──> values by vertex, by key   (execute::computed)
+//!                                         the traversers go on
+//! ```
+//!
+//! The part of the graph is read as the query sees it, own writes and strategies included, into a CSR. Source:
+//! TinkerPop's `VertexProgram`s of these names. Differs: they need no graph computer, and a component goes over edges
+//! whichever way they point.
+
+mod selection;
+pub mod shortest_path;
+
+pub use selection::Selection;
+
+use crate::batch::Batch;
+use crate::execute::computed::Values;
+use crate::execute::context::Context;
+use crate::execute::pipeline::Step;
+use crate::plan::algorithm::Program;
+use crate::plan::operator::Name;
+use crate::step::algorithm::selection::Selected;
+use crate::step::bound::ROW_BYTES;
+use crate::value::item::Item;
+use evergraph_algorithms::control::Control;
+use evergraph_algorithms::csr::StaticCsr;
+use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
+use evergraph_algorithms::peer_pressure::{PeerPressureParameters, peer_pressure};
+use evergraph_algorithms::wcc::{WccParameters, wcc};
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::Direction;
+use std::collections::VecDeque;
+
+/// Scores of PageRank that change by less than this in all end its rounds, as in TinkerPop.
+const CHANGE_MIN: f64 = 1e-5;
+
+/// Computes something of every vertex once all rows are there.
+pub struct Analysis {
+    program: Program,
+    selection: Selection,
+    property: Name,
+    /// Whether vertices begin with as much as there are traversers at them.
+    from_traversers: bool,
+    waiting: VecDeque<Batch>,
+    done: bool,
+}
+
+impl Analysis {
+    /// `program` on `selection`; later steps ask for what it computes by `property`.
+    #[must_use]
+    pub fn new(program: Program, selection: Selection, property: Name, from_traversers: bool) -> Self {
+        Self { program, selection, property, from_traversers, waiting: VecDeque::new(), done: false }
+    }
+
+    /// How many traversers are at each vertex below `bound`.
+    fn traversers(&self, bound: u32) -> Result<Vec<f64>> {
+        let mut counts = vec![0.0; bound as usize];
+        for batch in &self.waiting {
+            for (row, item) in batch.current.items().enumerate() {
+                let vertex = item.as_vertex().ok_or_else(|| not_a_vertex(self.program.name(), &item))?;
+                if let Some(count) = counts.get_mut(vertex.0 as usize) {
+                    *count += batch.bulk(row) as f64;
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    fn run(&mut self, cx: &mut Context<'_>) -> Result<()> {
+        let selected = self.selection.read(self.program.name(), false, cx)?;
+        let bound = selected.vertices.bound();
+        let first = if self.from_traversers { Some(self.traversers(bound)?) } else { None };
+        let values = kernel(cx, bound, |control| compute(self.program, &selected, first, control))?;
+        selected.free(cx);
+        // Kept to the end of the query.
+        cx.charge.hold(bound as usize * size_of::<f64>())?;
+        cx.computed.set(self.property.clone(), values);
+        Ok(())
+    }
+}
+
+fn compute(
+    program: Program,
+    selected: &Selected,
+    first: Option<Vec<f64>>,
+    control: &Control<'_>,
+) -> Result<Values> {
+    let vertices = &selected.vertices;
+    let csr = |direction| StaticCsr::new(vertices.clone(), &selected.pairs, None, direction);
+    Ok(match program {
+        Program::PageRank { damping, times } => {
+            let tolerance = Some(CHANGE_MIN / vertices.len().max(1) as f64);
+            let direction = Direction::Out;
+            let parameters =
+                PageRankParameters { damping, iterations: times, tolerance, direction, start: first };
+            Values::Scores(vertices.clone(), pagerank(&csr(Direction::Both)?, &parameters, control)?.scores)
+        }
+        Program::PeerPressure { times } => {
+            let direction = Direction::Out;
+            let parameters = PeerPressureParameters { iterations: times, direction, strengths: first };
+            Values::Clusters(peer_pressure(&csr(Direction::In)?, &parameters, control)?)
+        }
+        Program::ConnectedComponent => {
+            Values::Components(wcc(&csr(Direction::Out)?, &WccParameters::default(), control)?.labels)
+        }
+    })
+}
+
+impl Step for Analysis {
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let Some(batch) = input.take() {
+            cx.charge.hold(batch.len() * ROW_BYTES)?;
+            self.waiting.push_back(batch);
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if !std::mem::replace(&mut self.done, true) && !self.waiting.is_empty() {
+            self.run(cx)?;
+        }
+        let batch = self.waiting.pop_front();
+        cx.charge.free(batch.as_ref().map_or(0, Batch::len) * ROW_BYTES);
+        Ok(batch)
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        self.waiting.clear();
+        self.done = false;
+    }
+}
+
+/// What a kernel holds a vertex, its answer included, at most.
+const STATE_BYTES: usize = 48;
+
+/// What `run` computes of vertices below `bound`, within the limits of the query: memory, time, the wish to stop.
+fn kernel<A>(cx: &mut Context<'_>, bound: u32, run: impl FnOnce(&Control<'_>) -> Result<A>) -> Result<A> {
+    let bytes = bound as usize * STATE_BYTES;
+    cx.charge.hold(bytes)?;
+    let control = Control::default().with_cancel(&cx.charge.cancel());
+    let computed = run(&control);
+    cx.charge.free(bytes);
+    // If its time is over, the query says so in its own words.
+    cx.charge.check()?;
+    computed
+}
+
+fn not_a_vertex(step: &str, item: &Item) -> Error {
+    Error::invalid(format!("{step}() starts from vertices, and met {}", item.kind()))
+}

@@ -47,7 +47,7 @@ class Database:
     def snapshot(self) -> Snapshot: ...
     def query(
         self,
-        text: str,
+        said: str | bytes,
         variables: dict[str, Any],
         timeout: float | None,
         memory_limit: int | None,
@@ -92,7 +92,7 @@ class _Reader:
     def degree(self, number: int, types: list[str], side: str) -> int: ...
     def query(
         self,
-        text: str,
+        said: str | bytes,
         variables: dict[str, Any],
         timeout: float | None,
         memory_limit: int | None,

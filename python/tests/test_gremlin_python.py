@@ -6,6 +6,7 @@ import datetime
 import decimal
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import People
 from gremlin_python import statics
@@ -35,7 +36,6 @@ from gremlin_python.structure.graph import Edge, Path, Property, Vertex, VertexP
 
 import evergraph as eg
 from evergraph.gremlin import Connection, traversal
-from evergraph.gremlin.translation import Translation
 
 
 @pytest.fixture
@@ -150,8 +150,7 @@ def test_modulators_scopes_and_sacks(g: GraphTraversalSource) -> None:
     sums = g.with_sack(1).V().sack(Operator.sum_).by("born").barrier(Barrier.norm_sack).count().next()
     assert sums == 3
     assert g.with_side_effect("x", ["a"]).V().values("name").aggregate("x").cap("x").unfold().count().next() == 4
-    text = Translation(g.V().fold(0, Operator.sum_).bytecode)
-    assert (text.text, text.variables) == ("g.V().fold(v0, Operator.sum)", {"v0": 0})
+    assert g.V().values("born").fold(0, Operator.sum_).next() == 1815 + 1791 + 1780
 
 
 def test_writes_are_committed_traversal_by_traversal(circle: People, g: GraphTraversalSource) -> None:
@@ -267,13 +266,62 @@ def test_values_keep_their_types(g: GraphTraversalSource) -> None:
     assert g.inject({"a", "b"}).next() == {"a", "b"}
 
 
-def test_what_no_text_can_say_is_refused(g: GraphTraversalSource) -> None:
+def test_values_that_gremlinpython_has_no_form_for_are_written_too(
+    circle: People, g: GraphTraversalSource
+) -> None:
+    year, span = eg.Duration(months=12), datetime.timedelta(days=3, seconds=5, microseconds=7)
+    given = [datetime.date(2024, 2, 29), span, year, b"\x00\xff", -(2**63), 2**63, frozenset({1}), (1, (2,))]
+    assert g.inject(*given).to_list() == [*given[:-2], {1}, [1, [2]]]
+    naive = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901)
+    assert g.inject(naive).next() == naive.replace(tzinfo=datetime.timezone.utc)
+    narrow = [
+        np.int8(-1),
+        np.int16(2),
+        np.int32(3),
+        np.uint64(4),
+        np.float32(0.5),
+        np.float64(0.1),
+        np.bool_(True),
+    ]
+    assert g.inject(*narrow).to_list() == [-1, 2, 3, 4, 0.5, 0.1, True]
+    for number, of in [
+        (np.int8(1), GType.BYTE),
+        (np.int16(1), GType.SHORT),
+        (np.int32(1), GType.INT),
+        (1, GType.LONG),
+    ]:
+        assert g.inject(number).is_(P.type_of(of)).has_next(), of
+    for equal in [[], ["Ada"], ["Ada", "Mary"]]:
+        assert g.inject(equal).is_(P.eq(equal)).next() == equal
+    text = "x" * (2 << 20)
+    g.V(circle.ada).property("note", text).iterate()
+    assert g.V().has("note", text).count().next() == 1
+
+
+def test_what_no_query_can_say_is_refused(g: GraphTraversalSource) -> None:
     with pytest.raises(eg.InvalidError, match="lambda"):
         g.V().map(lambda: ("it.get()", "gremlin-groovy")).to_list()
     with pytest.raises(eg.InvalidError, match="can't be an argument"):
         g.V().where(__.is_(P.eq(VertexProperty(1, "a", 2, None)))).to_list()
-    with pytest.raises(eg.InvalidError, match="variable `v0`"):
-        g.inject(object()).to_list()
+    with pytest.raises(eg.InvalidError, match="can't be an argument: no value is of <class 'object'>"):
+        g.inject([{"a": object()}]).to_list()
+    with pytest.raises(eg.InvalidError, match="a path can't be an argument"):
+        g.inject(g.V().path().next()).to_list()
+    with pytest.raises(eg.InvalidError, match="NaN"):
+        g.inject(decimal.Decimal("NaN")).to_list()
+    with pytest.raises(eg.InvalidError, match="days or months and seconds"):
+        g.inject(eg.Duration(days=1, seconds=1)).to_list()
+
+
+def test_an_error_names_the_step(g: GraphTraversalSource) -> None:
+    with pytest.raises(
+        eg.InvalidError, match=r"^step 2 \(`where`\), argument 1, step 1 \(`limit`\), argument 1: `limit`"
+    ):
+        g.V().where(__.limit("a")).to_list()
+    with pytest.raises(
+        eg.InvalidError, match=r"^source instruction 1 \(`withStrategies`\), argument 1: .*partitionKey"
+    ):
+        g.with_strategies(PartitionStrategy()).V().to_list()
 
 
 def test_hostile_values_stay_values(circle: People, g: GraphTraversalSource) -> None:

@@ -3,7 +3,7 @@
 use crate::export::options::{ExportOptions, ExportProgress, Exported};
 use crate::export::run::export;
 use crate::gremlin::graph::Deciding;
-use crate::gremlin::query::Query;
+use crate::gremlin::query::{Query, Said};
 use crate::import::known::Known;
 use crate::import::options::{ImportOptions, Imported};
 use crate::import::read::read_beside;
@@ -275,6 +275,11 @@ impl Database {
     /// query is through and begun again after a conflict. See [`crate::gremlin`].
     pub fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, Deciding<'q>> {
         Query::new(Deciding::new(self), text)
+    }
+
+    /// The same, said as text or as bytecode.
+    pub fn ask<'q>(&'q self, said: impl Into<Said<'q>>) -> Query<'q, Deciding<'q>> {
+        Query::new(Deciding::new(self), said)
     }
 
     /// Builds an index while others read and write, naming label or type and key if they are new; whether

@@ -4,7 +4,7 @@
 //! questions in the words of the schema.
 
 use crate::gremlin::graph::Reading;
-use crate::gremlin::query::Query;
+use crate::gremlin::query::{Query, Said};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -99,6 +99,14 @@ pub trait ReadByName: GraphView {
         Self: Freeze + Sized,
     {
         Query::new(Reading::new(self, self.budget()), text)
+    }
+
+    /// The same, said as text or as bytecode.
+    fn ask<'q>(&'q self, said: impl Into<Said<'q>>) -> Query<'q, Reading<'q>>
+    where
+        Self: Freeze + Sized,
+    {
+        Query::new(Reading::new(self, self.budget()), said)
     }
 
     /// The vertex of `label` whose unique `key` is `value`.

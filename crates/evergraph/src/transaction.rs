@@ -1,7 +1,7 @@
 //! Transactions by name: add, put, set, delete, in the words of the schema.
 
 use crate::gremlin::graph::Writing;
-use crate::gremlin::query::Query;
+use crate::gremlin::query::{Query, Said};
 use crate::read::ReadByName;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
@@ -32,6 +32,11 @@ impl Transaction {
     /// fails may have written a part of what it was to: roll back then.
     pub fn gremlin<'q>(&'q mut self, text: &'q str) -> Query<'q, Writing<'q>> {
         Query::new(Writing::new(&mut self.0, &*self.1), text)
+    }
+
+    /// The same, said as text or as bytecode.
+    pub fn ask<'q>(&'q mut self, said: impl Into<Said<'q>>) -> Query<'q, Writing<'q>> {
+        Query::new(Writing::new(&mut self.0, &*self.1), said)
     }
 
     /// The transaction by number: a [`GraphView`](evergraph_graph::view::GraphView) and a

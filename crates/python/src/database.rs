@@ -4,7 +4,7 @@ use crate::bulk;
 use crate::error::{OrRaise, exception, invalid, raised};
 use crate::handle::{Held, Open, Setting};
 use crate::import;
-use crate::query::{Asked, Making, Results};
+use crate::query::{Asked, Making, Results, Said};
 use crate::snapshot::{Snapshot, Taken};
 use crate::transaction::Transaction;
 use crate::work::{self, fraction};
@@ -247,7 +247,7 @@ impl Database {
     fn query(
         &self,
         py: Python<'_>,
-        text: String,
+        said: Said,
         variables: &Bound<'_, PyDict>,
         timeout: Option<f64>,
         memory_limit: Option<u64>,
@@ -255,13 +255,13 @@ impl Database {
     ) -> PyResult<Results> {
         let open = self.open(py)?;
         let catalogue = open.database().store().catalogue();
-        let asked = Asked::new(text, variables, timeout, memory_limit, &catalogue)?.making(making);
-        let plan = asked.on(open.database().gremlin(&asked.text)).plan().or_raise(py)?;
+        let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
+        let plan = asked.on(open.database().ask(asked.said())).plan().or_raise(py)?;
         if !plan.writes {
             return Results::reading(py, py.detach(|| Taken::new(open)), asked, None);
         }
         let items = work::run(py, None, |watch| {
-            asked.on(open.database().gremlin(&asked.text)).cancel(&watch.cancel).items()
+            asked.on(open.database().ask(asked.said())).cancel(&watch.cancel).items()
         })?;
         // It is committed: what others did since is seen, too.
         let elements = py.detach(|| {

@@ -19,11 +19,15 @@ use crate::work;
 use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
-use evergraph::gremlin::query::{Limits, Query};
+use evergraph::gremlin::query::{self, Limits, Query};
 use evergraph::gremlin::results;
 use evergraph::query::gremlin::bindings::Bindings;
+use evergraph::query::gremlin::bytecode::Bytecode;
+use evergraph::query::gremlin::bytecode::graph_binary::parse;
+use evergraph::query::gremlin::parser::ParseLimits;
 use evergraph::{Error, ErrorKind, GraphView, Item, ReadByName};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
 use self_cell::self_cell;
 use std::sync::{Arc, Mutex, TryLockError};
@@ -33,22 +37,37 @@ use std::time::Duration;
 #[derive(FromPyObject)]
 pub struct Making(Py<PyAny>, bool);
 
+/// What a query says: a text, or bytecode as GraphBinary.
+#[derive(FromPyObject)]
+pub enum Said {
+    /// Gremlin as text.
+    Text(String),
+    /// The instructions that gremlinpython wrote.
+    Bytes(PyBackedBytes),
+}
+
 /// A query as Python asks it.
 pub struct Asked {
-    /// The text.
-    pub text: String,
+    said: Read,
     bindings: Bindings,
     limits: Limits,
     making: Option<Making>,
 }
 
+/// What a query says, once bytes are calls.
+enum Read {
+    Text(String),
+    Bytecode(Bytecode),
+}
+
 impl Asked {
-    /// The query `text`; what is `None` is as it is by default.
+    /// The query that says `said`; what is `None` is as it is by default.
     ///
     /// # Errors
-    /// `InvalidError` for what no variable can be, and for a time that there isn't.
+    /// `InvalidError` for what no variable can be, for a time that there isn't, and for bytes that are no bytecode;
+    /// `LimitError` for those that pass a limit.
     pub fn new(
-        text: String,
+        said: Said,
         variables: &Bound<'_, PyDict>,
         timeout: Option<f64>,
         memory_limit: Option<u64>,
@@ -63,7 +82,24 @@ impl Asked {
         if let Some(bytes) = memory_limit {
             limits.memory_bytes = bytes;
         }
-        Ok(Self { text, bindings: argument::bindings(variables, catalogue)?, limits, making: None })
+        let said = match said {
+            Said::Text(text) => Read::Text(text),
+            Said::Bytes(bytes) => {
+                // These bytes aren't a stranger's, and large values lie in them, which a text has as variables.
+                let limits = ParseLimits { text_bytes_max: usize::MAX, ..ParseLimits::default() };
+                let bytecode = parse(&bytes, &limits).map_err(Error::from);
+                Read::Bytecode(bytecode.or_raise(variables.py())?)
+            }
+        };
+        Ok(Self { said, bindings: argument::bindings(variables, catalogue)?, limits, making: None })
+    }
+
+    /// What it says.
+    pub fn said(&self) -> query::Said<'_> {
+        match &self.said {
+            Read::Text(text) => query::Said::Text(text),
+            Read::Bytecode(bytecode) => query::Said::Bytecode(bytecode),
+        }
     }
 
     /// The same, whose elements are made by somebody.
@@ -160,7 +196,7 @@ impl Results {
         let maker = asked.making.as_ref().map(|Making(maker, _)| maker.clone_ref(py));
         let begun = py.detach(|| {
             Streaming::try_new(Reading { taken, asked }, |reading| {
-                let query = reading.taken.snapshot().gremlin(&reading.asked.text);
+                let query = reading.taken.snapshot().ask(reading.asked.said());
                 reading.asked.on(query).cancel(&cancel).iter()
             })
         });

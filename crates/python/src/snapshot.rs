@@ -6,7 +6,7 @@ use crate::csr::{CsrPiece, Lists};
 use crate::error::{OrRaise, exception};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
-use crate::query::{Asked, Making, Results};
+use crate::query::{Asked, Making, Results, Said};
 use crate::read::{self, ItemName};
 use crate::tables;
 use crate::work;
@@ -365,7 +365,7 @@ impl Snapshot {
     /// A query that only reads; its results end with this snapshot.
     fn query(
         slf: &Bound<'_, Self>,
-        text: String,
+        said: Said,
         variables: &Bound<'_, PyDict>,
         timeout: Option<f64>,
         memory_limit: Option<u64>,
@@ -374,7 +374,7 @@ impl Snapshot {
         let py = slf.py();
         let taken = slf.get().share(py)?;
         let catalogue = taken.snapshot.catalogue();
-        let asked = Asked::new(text, variables, timeout, memory_limit, &catalogue)?.making(making);
+        let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
         Results::reading(py, taken, asked, Some(slf.clone().unbind()))
     }
 
@@ -382,8 +382,8 @@ impl Snapshot {
     fn explain(&self, py: Python<'_>, text: String, variables: &Bound<'_, PyDict>) -> PyResult<String> {
         let taken = self.share(py)?;
         let catalogue = taken.snapshot.catalogue();
-        let asked = Asked::new(text, variables, None, None, &catalogue)?;
-        let plan = asked.on(taken.snapshot.gremlin(&asked.text)).plan().or_raise(py)?;
+        let asked = Asked::new(Said::Text(text), variables, None, None, &catalogue)?;
+        let plan = asked.on(taken.snapshot.ask(asked.said())).plan().or_raise(py)?;
         Ok(Explanation::of(&plan, Some(&catalogue)).to_string())
     }
 

@@ -4,7 +4,7 @@ use crate::bulk;
 use crate::error::{OrRaise, exception, invalid};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, direction, edge_tuple, vertex};
-use crate::query::{Asked, Making, Results};
+use crate::query::{Asked, Making, Results, Said};
 use crate::read::{self, Item, ItemName};
 use crate::value::{fitted, from_python};
 use crate::work;
@@ -354,7 +354,7 @@ impl Transaction {
     fn query(
         &self,
         py: Python<'_>,
-        text: String,
+        said: Said,
         variables: &Bound<'_, PyDict>,
         timeout: Option<f64>,
         memory_limit: Option<u64>,
@@ -362,9 +362,9 @@ impl Transaction {
     ) -> PyResult<Results> {
         self.with(py, |transaction| {
             let catalogue = transaction.by_id_ref().catalogue();
-            let asked = Asked::new(text, variables, timeout, memory_limit, &catalogue)?.making(making);
+            let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
             let (items, elements) = work::run(py, None, |watch| {
-                let items = asked.on(transaction.gremlin(&asked.text)).cancel(&watch.cancel).items()?;
+                let items = asked.on(transaction.ask(asked.said())).cancel(&watch.cancel).items()?;
                 let elements = asked.elements(&items, |text, bindings| {
                     transaction.gremlin(text).bindings(bindings).cancel(&watch.cancel).items()
                 })?;

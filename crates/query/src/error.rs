@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Calls know the bytes that they were read from, not lines and columns: those are counted once
-//! there is an error to show. Calls that never were text (bytecode) give errors without a place.
+//! there is an error to show. An error of bytecode, which has none, names the instruction in its message.
 
 use std::error::Error as StdError;
 use std::fmt;

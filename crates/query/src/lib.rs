@@ -1,4 +1,4 @@
-//! Queries: Gremlin as text becomes calls, calls become a plan, and a plan runs in batches.
+//! Queries: Gremlin as text or bytecode becomes calls, calls become a plan, and a plan runs in batches.
 //!
 //! ```text
 //! text ──lexer, parser──> calls ──signatures──> checked calls ──compile──> plan ──build──> steps ──driver──> batches
@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The parser knows calls and literals, not steps. What a step may be given stands in one table
-//! ([`gremlin::signature`]), which checks calls wherever they come from, and which completion and
-//! documentation read as well.
+//! ([`gremlin::signature`]), which checks calls wherever they come from, text or [`gremlin::bytecode`],
+//! and which completion and documentation read as well.
 //!
 //! ```
 //! use evergraph_query::gremlin::bindings::Bindings;

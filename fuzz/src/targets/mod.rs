@@ -4,6 +4,8 @@ use crate::target::Target;
 
 pub mod body;
 pub mod body_file;
+pub mod bytecode;
+pub mod bytecode_graphson;
 pub mod cells;
 pub mod column;
 pub mod csv;
@@ -23,9 +25,11 @@ pub mod salvage;
 pub mod value_text;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 19] = [
+pub const ALL: [(&str, Target); 21] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
+    ("bytecode", bytecode::TARGET),
+    ("bytecode_graphson", bytecode_graphson::TARGET),
     ("cells", cells::TARGET),
     ("csv", csv::TARGET),
     ("edge_list", edge_list::TARGET),

@@ -13,10 +13,12 @@ from gremlin_python.process.traversal import Bytecode, Traverser
 from evergraph.database import Database
 from evergraph.errors import ClosedError, InvalidError
 from evergraph.gremlin.elements import MAKER
-from evergraph.gremlin.translation import Translation
+from evergraph.gremlin.options import Options
+from evergraph.gremlin.written import written
 from evergraph.query import Results
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
+from evergraph.values import EdgeId
 
 __all__ = ["Connection", "traversal"]
 
@@ -28,9 +30,9 @@ class Connection(RemoteConnection):
     own, committed when it returns. ``g.tx().begin()`` gives a source whose traversals share one transaction. On a
     ``Snapshot`` or in a ``Transaction``, traversals run there.
 
-    Traversals become texts with variables, and run as those: all of ``query``'s limits and errors hold. Elements
-    come back as gremlinpython's ``Vertex`` and ``Edge``, with their properties; an edge's id is an ``EdgeId``.
-    Where results are read from a snapshot they are made while they are fetched.
+    Traversals are written as bytes, as for a server, and read as texts are: all of ``query``'s limits hold, and an
+    error names the step. Elements come back as gremlinpython's ``Vertex`` and ``Edge``, with their properties; an
+    edge's id is an ``EdgeId``. Where results are read from a snapshot they are made while they are fetched.
 
     Parameters
     ----------
@@ -81,12 +83,18 @@ class Connection(RemoteConnection):
         """Run a traversal."""
         if self._closed:
             raise ClosedError("this connection was closed")
-        asked = Translation(bytecode)
+        asked = Options(bytecode)
         timeout = self._limits[0] if asked.timeout is None else asked.timeout
         properties = self._properties if asked.properties is None else asked.properties
         making = (MAKER, properties)
-        native = self._graph._native.query(asked.text, asked.variables, timeout, self._limits[1], making)
+        said = written(asked.bytecode, self._edge_id)
+        native = self._graph._native.query(said, {}, timeout, self._limits[1], making)
         return RemoteTraversal(traversers(Results(native)))
+
+    def _edge_id(self, edge: EdgeId) -> str:
+        """The id by which queries name an edge."""
+        found: str = Results(self._graph._native.query("g.inject(edge)", {"edge": edge}, None, None, None)).one()
+        return found
 
     def submit_async(self, bytecode: Bytecode) -> Future[RemoteTraversal]:
         """Run a traversal at once: what is awaited is there."""

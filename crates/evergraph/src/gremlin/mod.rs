@@ -1,4 +1,4 @@
-//! Gremlin: queries as text, on a snapshot, in a transaction, or on the database.
+//! Gremlin: queries as text or bytecode, on a snapshot, in a transaction, or on the database.
 //!
 //! ```text
 //! snapshot.gremlin(text)   one moment, read                     ┐
@@ -62,9 +62,30 @@
 //! # Ok::<(), evergraph::Error>(())
 //! ```
 //!
-//! - [`query`]: the text with its variables and limits, and what may be asked of it
+//! Drivers write bytecode. It is the same query as its text, and its errors name the instruction:
+//!
+//! ```
+//! use evergraph::gremlin::graphson;
+//! use evergraph::query::gremlin::parser::ParseLimits;
+//!
+//! let db = evergraph::Database::in_memory()?;
+//! let json = br#"{"@type": "g:Bytecode", "@value": {"step": [["inject", "a", "b"], ["count"]]}}"#;
+//! let bytecode = graphson::parse(json, &ParseLimits::default())?;
+//! assert_eq!(bytecode.query().to_string(), "g.inject(\"a\", \"b\").count()");
+//! assert_eq!(db.ask(&bytecode).one::<i64>()?, 2);
+//!
+//! let json = br#"{"@type": "g:Bytecode", "@value": {"step": [["V"], ["limit", "a"]]}}"#;
+//! let error = db.ask(&graphson::parse(json, &ParseLimits::default())?).run().unwrap_err();
+//! let said = "step 2 (`limit`), argument 1: `limit` takes (integer) or (Scope, integer), and this is a string";
+//! assert_eq!(error.to_string(), said);
+//! # Ok::<(), evergraph::Error>(())
+//! ```
+//!
+//! - [`query`]: the text or the bytecode with its variables and limits, and what may be asked of it
 //! - [`explain`]: what it would do, and what each of its steps did
 //! - [`graph`]: what it runs on
+//! - [`graphson`]: bytecode as JSON; as GraphBinary it is read by
+//!   [`graph_binary`](evergraph_query::gremlin::bytecode::graph_binary)
 //! - [`results`]: results one by one
 //! - [`argument`]: what a variable may be
 //! - [`answer`]: what a result may become
@@ -73,6 +94,7 @@ pub mod answer;
 pub mod argument;
 pub mod explain;
 pub mod graph;
+pub mod graphson;
 mod io;
 pub mod query;
 pub mod results;

@@ -1,4 +1,4 @@
-//! A query: its text, its variables, its limits, and what may be asked of it.
+//! A query: its text or bytecode, its variables, its limits, and what may be asked of it.
 
 use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;
@@ -7,8 +7,8 @@ use crate::gremlin::results::Results;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::transaction::TransactionOptions;
-use evergraph_query::error::TextError;
 use evergraph_query::gremlin::bindings::Bindings;
+use evergraph_query::gremlin::bytecode::Bytecode;
 use evergraph_query::gremlin::compile::compile;
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::read::read;
@@ -20,11 +20,32 @@ use std::time::Duration;
 /// How long a query may take, and how much memory: a minute and a gibibyte.
 pub type Limits = evergraph_query::execute::limits::QueryLimits;
 
+/// What a query says.
+#[derive(Clone, Copy, Debug)]
+pub enum Said<'q> {
+    /// Gremlin as text.
+    Text(&'q str),
+    /// The instructions that a driver wrote.
+    Bytecode(&'q Bytecode),
+}
+
+impl<'q> From<&'q str> for Said<'q> {
+    fn from(text: &'q str) -> Self {
+        Said::Text(text)
+    }
+}
+
+impl<'q> From<&'q Bytecode> for Said<'q> {
+    fn from(bytecode: &'q Bytecode) -> Self {
+        Said::Bytecode(bytecode)
+    }
+}
+
 /// A query on `G` that is about to run: nothing is read, and no error told, before something is asked of it.
 #[must_use = "a query runs when something is asked of it: `run()`, `values()`, `iter()`"]
 pub struct Query<'q, G> {
     graph: G,
-    text: &'q str,
+    said: Said<'q>,
     bindings: Bindings,
     /// The first variable that couldn't be one.
     wrong: Option<Error>,
@@ -35,10 +56,10 @@ pub struct Query<'q, G> {
 }
 
 impl<'q, G> Query<'q, G> {
-    pub(crate) fn new(graph: G, text: &'q str) -> Self {
+    pub(crate) fn new(graph: G, said: impl Into<Said<'q>>) -> Self {
         Self {
             graph,
-            text,
+            said: said.into(),
             bindings: Bindings::new(),
             wrong: None,
             limits: Limits::default(),
@@ -104,7 +125,7 @@ impl<'q, G> Query<'q, G> {
     /// What would be done: the plan, as data. Nothing runs.
     ///
     /// # Errors
-    /// `invalid` or `limit` for the text, with its place; see [`crate::gremlin`].
+    /// `invalid` or `limit` for the text or the bytecode, with the place; see [`crate::gremlin`].
     pub fn plan(self) -> Result<Plan> {
         Ok(self.prepare()?.1.plan)
     }
@@ -113,10 +134,18 @@ impl<'q, G> Query<'q, G> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
-        let text = self.text;
-        let query = read(text, &ParseLimits::default(), &self.bindings);
-        let plan = query.and_then(|query| compile(&query).map_err(|error| error.within(text)));
-        let plan = plan.map_err(|error| shown(error, text))?;
+        let plan = match self.said {
+            Said::Text(text) => {
+                let query = read(text, &ParseLimits::default(), &self.bindings);
+                let plan = query.and_then(|query| compile(&query).map_err(|error| error.within(text)));
+                plan.map_err(|error| Error::new(error.kind, error.shown_in(text)).because(error))?
+            }
+            Said::Bytecode(bytecode) => {
+                let mut bytecode = bytecode.clone();
+                bytecode.check()?;
+                compile(bytecode.query()).map_err(|error| bytecode.placed(error))?
+            }
+        };
         Ok((
             self.graph,
             Task {
@@ -217,8 +246,4 @@ impl Query<'_, Deciding<'_>> {
         self.graph.options = options.into();
         self
     }
-}
-
-fn shown(error: TextError, text: &str) -> Error {
-    Error::new(error.kind, error.shown_in(text)).because(error)
 }

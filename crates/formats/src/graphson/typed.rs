@@ -16,10 +16,10 @@ pub const VALUE: &str = "@value";
 ///
 /// # Errors
 /// What `read` returns, and if type or value is missing, or something stands beside them.
-pub fn read_typed<'a, T>(
+pub fn read_typed<'a, T, E: From<JsonError>>(
     reader: &mut JsonReader<'a>,
-    read: impl FnOnce(&str, &mut JsonReader<'a>) -> Result<T, JsonError>,
-) -> Result<Option<T>, JsonError> {
+    read: impl FnOnce(&str, &mut JsonReader<'a>) -> Result<T, E>,
+) -> Result<Option<T>, E> {
     if reader.peek()? != Kind::Object {
         return Ok(None);
     }
@@ -41,7 +41,7 @@ pub fn read_typed<'a, T>(
         _ => return Ok(None),
     };
     if let Some(key) = ahead.next_key()? {
-        return Err(ahead.error(format!("`{key}` stands beside {TYPE} and {VALUE}")));
+        return Err(ahead.error(format!("`{key}` stands beside {TYPE} and {VALUE}")).into());
     }
     *reader = ahead;
     Ok(Some(result))

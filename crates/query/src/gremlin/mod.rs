@@ -7,6 +7,7 @@
 //!
 //! - [`read`]: all of it at once
 //! - [`lexer`], [`parser`], [`literal`]: text to calls; they know no step
+//! - [`bytecode`]: what drivers send instead of text, to the same calls
 //! - [`call`], [`token`]: what calls and their arguments are; [`print`](mod@print) writes them as text again
 //! - [`signature`]: what each method may be given, one table
 //! - [`check`], [`bindings`]: calls against the table, names of tokens and variables resolved
@@ -15,6 +16,7 @@
 //! may, and identifiers are those of Unicode.
 
 pub mod bindings;
+pub mod bytecode;
 pub mod call;
 pub mod check;
 pub mod compile;

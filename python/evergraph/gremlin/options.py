@@ -1,0 +1,63 @@
+"""What the options of a source say that isn't of the language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gremlin_python.process.strategies import OptionsStrategy
+from gremlin_python.process.traversal import Bytecode
+
+from evergraph.errors import InvalidError
+
+__all__ = ["Options"]
+
+#: What a driver tells its server, and has no meaning within a process.
+OF_A_SERVER = {"batchSize", "requestId", "userAgent"}
+
+
+class Options:
+    """A traversal without its options, and what they say.
+
+    Attributes
+    ----------
+    bytecode : gremlin_python.process.traversal.Bytecode
+        The traversal.
+    timeout : float or None
+        Seconds, if the source says so: ``with_("evaluationTimeout", milliseconds)``.
+    properties : bool or None
+        Whether elements come with properties, if the source says so: ``with_("materializeProperties", ...)``.
+    """
+
+    def __init__(self, bytecode: Bytecode) -> None:
+        """Take them.
+
+        Raises
+        ------
+        InvalidError
+            For an option that there isn't.
+        """
+        self.timeout: float | None = None
+        self.properties: bool | None = None
+        self.bytecode = Bytecode()
+        sources = [each for each in bytecode.source_instructions if not self._is_options(each)]
+        self.bytecode.source_instructions = sources
+        self.bytecode.step_instructions = bytecode.step_instructions
+
+    def _is_options(self, instruction: list[Any]) -> bool:
+        """Take what options say, and leave it out."""
+        if instruction[0] != "withStrategies" or len(instruction) != 2:
+            return False
+        strategy = instruction[1]
+        if not isinstance(strategy, OptionsStrategy):
+            return False
+        options = dict(strategy.configuration)
+        for name in ("evaluationTimeout", "scriptEvaluationTimeout"):
+            if name in options:
+                # Gremlin's servers take 0 for no limit.
+                self.timeout = options.pop(name) / 1000 or float("inf")
+        if "materializeProperties" in options:
+            self.properties = options.pop("materializeProperties") != "tokens"
+        unknown = options.keys() - OF_A_SERVER
+        if unknown:
+            raise InvalidError(f"with_({min(unknown)!r}, ...): there is no such option of a source")
+        return True

@@ -10,7 +10,7 @@ use std::thread::available_parallelism;
 
 /// All cases, and the graphs that they are about; `None` where nobody has the jar.
 fn given() -> Option<(Vec<Case>, Arc<Graphs>)> {
-    let jar = jar::or_skip().expect("what is missing can be said")?;
+    let jar = jar::or_skip().unwrap_or_else(|why| panic!("{why}"))?;
     let graphs = Graphs::read(&jar).expect("the jar has its graphs");
     Some((run::cases(&jar).expect("all features are read"), Arc::new(graphs)))
 }

@@ -8,7 +8,7 @@ use evergraph_tinkerpop::{jar, run};
 
 /// All cases; `None` where nobody has the jar.
 fn cases() -> Option<Vec<run::Case>> {
-    let jar = jar::or_skip().expect("what is missing can be said")?;
+    let jar = jar::or_skip().unwrap_or_else(|why| panic!("{why}"))?;
     Some(run::cases(&jar).expect("all features are read"))
 }
 

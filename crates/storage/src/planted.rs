@@ -6,7 +6,7 @@
 //! tests/planted     which test catches it; `make planted-bugs` demands that it does
 //! ```
 //!
-//! With the feature `planted`, which nothing turns on by itself, the environment variable
+//! With the feature `planted`, which storage's tests turn on and nothing else, the environment variable
 //! `EVERGRAPH_PLANTED` names the one bug that the process has. Without the feature `planted()` is a
 //! constant, and the branches are no code.
 //!

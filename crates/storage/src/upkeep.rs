@@ -91,14 +91,11 @@ impl Upkeep {
         self.state.lock().clone()
     }
 
-    /// Asks [`Upkeep::look_after`] to return, and a checkpoint of its own to stop; whether nobody had asked.
-    pub fn close(&self) -> bool {
-        if self.closing.swap(true, Ordering::AcqRel) {
-            return false;
-        }
+    /// Asks [`Upkeep::look_after`] to return, and a checkpoint of its own to stop.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Release);
         let _awake = self.wake.0.lock();
         self.wake.1.notify_all();
-        true
     }
 
     /// Makes a checkpoint now. `progress` may stop it.

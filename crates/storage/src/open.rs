@@ -393,6 +393,8 @@ impl OpenStore {
     /// Waits for the checkpoints, loads, backups and checks of other threads, ends the background threads and
     /// syncs the log; commits are refused from here on. Again: nothing, but whoever calls it meanwhile waits too.
     ///
+    /// Cost: a sync or two; a checkpoint if many short runs have left more than 16 log files.
+    ///
     /// # Errors
     /// What the log says when it is synced for the last time; `invalid` if it is called from inside a
     /// checkpoint, load, backup or check, for instance by its `progress`: nothing was done then.
@@ -405,6 +407,7 @@ impl OpenStore {
         // A checkpoint in the background ends early; what somebody asked for runs to its end.
         self.upkeep.close();
         self.operations.wait();
+        self.upkeep.fold_log_files();
         // Who has not committed yet will not: nothing is acknowledged after the log's last sync.
         let closed = || "the database is closed".to_owned();
         self.store.timeline().latch().poisoned.get_or_insert_with(closed);

@@ -2,14 +2,19 @@
 //! belongs to the next who opens the database.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::load::{Load, VertexBlock, VertexTable};
+use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::value::Value;
+use evergraph_storage::io::directory::Directory as _;
 use evergraph_storage::io::memory::MemoryDirectory;
-use evergraph_storage::open::OpenStore;
+use evergraph_storage::log::options::Durability;
+use evergraph_storage::open::{OpenOptions, OpenStore};
 
 use crate::backup::{graph, open, small};
 
@@ -92,6 +97,32 @@ fn closing_waits_for_a_backup_of_another_thread() {
         });
         made.map(drop)
     });
+}
+
+/// A run that is over before the checkpoint thread looks for the first time leaves its part of the log to the
+/// next one: without a checkpoint at closing the log would grow for ever.
+#[test]
+fn many_short_runs_leave_few_log_files_and_bytes() {
+    let directory = MemoryDirectory::new("db");
+    let options = OpenOptions { durability: Durability::None, ..OpenOptions::default() };
+    let logs = || directory.list().unwrap().iter().filter(|name| name.starts_with("log-")).count();
+    let (mut most, mut fewest_since) = (0, usize::MAX);
+    for number in 0..60 {
+        let open = OpenStore::open(Arc::new(directory.clone()), &options).unwrap();
+        let added = open.store().transact(|tx| {
+            let (label, key) = (tx.label("V")?, tx.key("text")?);
+            tx.add_vertex(label, &[(key, Value::from("x".repeat(700_000)))])
+        });
+        added.unwrap();
+        open.close().unwrap();
+        most = most.max(logs());
+        if number > 30 {
+            fewest_since = fewest_since.min(logs());
+        }
+    }
+    assert!((10..=17).contains(&most), "{most} log files");
+    assert!(fewest_since < 10, "a checkpoint folded them: {fewest_since}");
+    assert_eq!(graph(&open(&directory).unwrap()).vertices.len(), 60);
 }
 
 #[test]

@@ -366,14 +366,11 @@ impl Database {
             progress(&ImportProgress::Building(now));
             cancel.check()
         };
-        let mut writing = || {
-            let made = self.open.checkpoint(&mut |now| {
-                progress(&ImportProgress::Writing(now));
-                if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            made.map(drop)
+        let mut writing = |now| {
+            progress(&ImportProgress::Writing(now));
+            if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        self.store().load_within(memory_bytes, load, &mut building, &mut writing)
+        self.open.load_within(memory_bytes, load, &mut building, &mut writing)
     }
 
     /// Imports files into this database. Edges may name vertices that are in it by the unique key of
@@ -488,10 +485,12 @@ impl Database {
         into_new(target.as_ref(), |target| salvage(&damaged, target, progress))
     }
 
-    /// Syncs the log and ends background work; commits are refused from here on, in all clones.
+    /// Waits for the checkpoints, loads, backups and checks of other threads, syncs the log and ends background
+    /// work; commits are refused from here on, in all clones.
     ///
     /// # Errors
-    /// What the log says when it is synced for the last time.
+    /// What the log says when it is synced for the last time; `invalid` from inside a checkpoint, load, backup
+    /// or check of this database, for instance in its progress.
     pub fn close(&self) -> Result<()> {
         self.open.close()
     }

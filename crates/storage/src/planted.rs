@@ -83,6 +83,8 @@ bugs! {
     HalfFrame = "half-frame";
     /// A bad frame counts as a torn end, whatever later frames say of what was synced.
     SyncedThroughIgnored = "synced-through-ignored";
+    /// A recovered log goes on in its newest file, whatever a crash left behind its end.
+    TornEndOverwritten = "torn-end-overwritten";
     /// The last file isn't synced before a recovered log goes on.
     RecoveredNotSynced = "recovered-not-synced";
 

@@ -40,7 +40,7 @@ pub const MODULES: Floors = &[
     &["transaction", "snapshot"],
     &["store", "indexing"],
     &["bulk", "checkpoint"],
-    &["unfinished"],
+    &["unfinished", "operations"],
     &["backup", "salvage", "upkeep"],
     &["open"],
 ];

@@ -157,7 +157,8 @@ pub trait Transaction: GraphView {
     /// `invalid` for a value of the wrong type or a unique key that a live vertex has; `limit`.
     fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId>;
 
-    /// Deletes a vertex with all its edges.
+    /// Deletes a vertex with all its edges. The commit is refused if any of them, or a property of it or of one
+    /// of them, was written meanwhile.
     ///
     /// # Errors
     /// `not_found` if it isn't there.

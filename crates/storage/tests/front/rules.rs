@@ -238,6 +238,29 @@ on_both_engines! {
         transaction.commit().unwrap();
     }
 
+    /// A delete of a vertex won over a property set meanwhile on an edge that ended there: on one that
+    /// started there it was a conflict already.
+    fn a_vertex_is_not_deleted_over_a_property_set_meanwhile_on_an_edge_of_either_side<E: TestEngine>() {
+        let (store, _, knows, key, [ada, bob]) = people::<E>();
+        let edges = store.transact(|transaction| {
+            Ok([transaction.add_edge(ada, knows, bob, &[])?, transaction.add_edge(bob, knows, ada, &[])?])
+        });
+        let edges = edges.unwrap();
+        for edge in edges {
+            let (mut sets, mut deletes) = (store.begin(), store.begin());
+            sets.set_edge_property(edge, key, Some(Value::from("x"))).unwrap();
+            deletes.delete_vertex(ada).unwrap();
+            sets.commit().unwrap();
+            let error = deletes.commit().unwrap_err();
+            assert!(error.is_conflict(), "{error}");
+        }
+        let (mut sets, mut deletes) = (store.begin(), store.begin());
+        sets.set_edge_property(edges[1], key, Some(Value::from("z"))).unwrap();
+        deletes.delete_vertex(ada).unwrap();
+        deletes.commit().unwrap();
+        assert!(sets.commit().unwrap_err().is_conflict(), "the other way round");
+    }
+
     fn a_simple_type_takes_one_edge_and_two_transactions_conflict<E: TestEngine>() {
         let (store, _, _, _, [ada, bob]) = people::<E>();
         let likes = store.transact(|transaction| transaction.declare_simple_type("LIKES")).unwrap();

@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::transaction::Transaction;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::VertexId;
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::Load;
 use evergraph_graph::transaction::{Committed, TransactionOptions};
@@ -261,6 +262,49 @@ impl Database {
         self.retrying(options, |mut transaction| {
             let value = body(&mut transaction)?;
             Ok((value, transaction.commit()?))
+        })
+    }
+
+    /// Deletes a vertex with all its edges in as many transactions as it takes; how many edges. For a vertex that
+    /// has more than one transaction may change, a million, or than others should wait for.
+    ///
+    /// Others see the vertex with what is left of its edges meanwhile, and may add some, which go as well. If it fails
+    /// half-way the vertex is there, with the edges that were not reached; deleting it again goes on.
+    ///
+    /// ```
+    /// use evergraph::Database;
+    ///
+    /// let db = Database::in_memory()?;
+    /// let hub = db.transact(|tx| {
+    ///     let hub = tx.add_vertex("Account", &[])?;
+    ///     let other = tx.add_vertex("Account", &[])?;
+    ///     tx.add_edge(hub, "TRANSFER", other, &[])?;
+    ///     Ok(hub)
+    /// })?;
+    /// assert_eq!(db.delete_vertex_in_parts(hub)?, 1);
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `not_found` if the vertex isn't there; as [`Database::transact`].
+    pub fn delete_vertex_in_parts(&self, vertex: VertexId) -> Result<u64> {
+        self.delete_vertex_in_parts_with(vertex, &|_| {}, &CancelFlag::default())
+    }
+
+    /// As [`Database::delete_vertex_in_parts`], telling after each part how many edges are deleted; `cancel` ends it
+    /// between two.
+    ///
+    /// # Errors
+    /// As [`Database::delete_vertex_in_parts`]; `cancelled`.
+    pub fn delete_vertex_in_parts_with(
+        &self,
+        vertex: VertexId,
+        progress: &dyn Fn(u64),
+        cancel: &CancelFlag,
+    ) -> Result<u64> {
+        self.store().delete_vertex_in_parts(vertex, &mut |deleted| {
+            progress(deleted);
+            cancel.check()
         })
     }
 

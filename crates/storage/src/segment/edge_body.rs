@@ -193,6 +193,17 @@ impl EdgeBody {
         range.start + from..range.start + from + count
     }
 
+    /// Where the edges of a row behind `key` lie, whether that is there or not. Cost: as [`EdgeBody::parallel`].
+    #[must_use]
+    pub fn range_after(&self, key: RecordKey) -> Range<usize> {
+        let parallel = self.parallel(key.row(), key.neighbor());
+        let passed = match self.discriminators.get(parallel.clone()) {
+            Some(discriminators) => discriminators.partition_point(|found| *found <= key.discriminator()),
+            None => parallel.len(),
+        };
+        parallel.start + passed..self.range(key.row()).end
+    }
+
     /// Where an edge lies.
     #[must_use]
     pub fn find(&self, key: RecordKey) -> Option<usize> {

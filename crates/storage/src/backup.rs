@@ -108,6 +108,7 @@ pub fn backup(
     })?;
     tell(progress, BackupProgress { bytes_done: now.bytes_total, ..now })?;
     manifest.need = through;
+    manifest.has_end_file = true;
     unfinished.finish(&manifest)?;
     Ok(BackedUp {
         through,

@@ -16,9 +16,10 @@ impl From<LogError> for Error {
         let kind = match &error {
             LogError::Io(error) => kind_of_io(error),
             LogError::Full { .. } | LogError::TooLarge { .. } => ErrorKind::Limit,
-            LogError::Corrupt { .. } | LogError::Missing { .. } | LogError::EndsBefore { .. } => {
-                ErrorKind::Corrupt
-            }
+            LogError::Corrupt { .. }
+            | LogError::Missing { .. }
+            | LogError::Lost { .. }
+            | LogError::EndsBefore { .. } => ErrorKind::Corrupt,
             LogError::UnsupportedVersion { .. } => ErrorKind::Invalid,
             LogError::Poisoned { .. }
             | LogError::OutcomeUnknown { .. }

@@ -23,8 +23,9 @@ use crate::engine::Engine;
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
 use crate::io::random::Random;
+use crate::log::end_file::{self, KnownEnd};
 use crate::log::options::{Durability, LogOptions};
-use crate::log::recovery::{self, Recovered, Replay as LogReplay};
+use crate::log::recovery::{self, Recovered};
 use crate::log::writer::Log;
 use crate::memory::engine::MemoryEngine;
 use crate::memory::merger::Rounds;
@@ -444,7 +445,7 @@ fn refuse_strangers(directory: &dyn Directory, create: bool) -> Result<()> {
     if is_unfinished(directory)? {
         return Err(unfinished(directory));
     }
-    let ours = [LOCK_NAME, manifest::NEW_FILE_NAME];
+    let ours = [LOCK_NAME, manifest::NEW_FILE_NAME, end_file::FILE_NAME, end_file::NEW_FILE_NAME];
     let names = directory.list()?;
     if let Some(left) = names.iter().find(|name| name.starts_with("bodies-") || name.starts_with("log-")) {
         return Err(Error::new(
@@ -482,7 +483,8 @@ fn read_or_create(directory: &dyn Directory, create: bool) -> Result<(Manifest, 
         return Ok((manifest, false));
     }
     manifest::remove_if_there(directory, manifest::NEW_FILE_NAME)?;
-    let manifest = Manifest::empty(MemoryEngine::NAME);
+    end_file::create(directory, KnownEnd::default())?;
+    let manifest = Manifest { has_end_file: true, ..Manifest::empty(MemoryEngine::NAME) };
     manifest.write(directory, || Ok(()))?;
     Ok((manifest, true))
 }
@@ -525,7 +527,7 @@ fn replay_log(
     manifest: &Manifest,
     replay: &mut Replay<'_, MemoryEngine>,
 ) -> Result<Recovered> {
-    let wanted = LogReplay { after_ts: manifest.covered_through.0, need_ts: manifest.need.0 };
+    let wanted = manifest.wanted_log();
     recovery::recover(directory, wanted, |ts, payload| replay.payload(Timestamp(ts), payload))
 }
 

@@ -83,6 +83,10 @@ bugs! {
     HalfFrame = "half-frame";
     /// A bad frame counts as a torn end, whatever later frames say of what was synced.
     SyncedThroughIgnored = "synced-through-ignored";
+    /// What `log_end` says of the log is not compared with its files.
+    EndFileIgnored = "end-file-ignored";
+    /// `log_end` says where the log ends before that is synced.
+    EndBeforeSync = "end-before-sync";
     /// A recovered log goes on in its newest file, whatever a crash left behind its end.
     TornEndOverwritten = "torn-end-overwritten";
     /// The last file isn't synced before a recovered log goes on.

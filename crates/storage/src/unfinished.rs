@@ -15,6 +15,7 @@ use crate::checkpoint::body_file;
 use crate::checkpoint::manifest::{self, Manifest, remove_if_there};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::error::IoError;
+use crate::log::end_file;
 use crate::log::file;
 
 /// The lock file in a database's directory: one process writes a database.
@@ -116,6 +117,7 @@ fn is_content(name: &str) -> bool {
     name == manifest::NEW_FILE_NAME
         || body_file::file_number(name).is_some()
         || file::file_number(name).is_some()
+        || [end_file::FILE_NAME, end_file::NEW_FILE_NAME].contains(&name)
 }
 
 fn refuse_taken(directory: &dyn Directory) -> Result<()> {

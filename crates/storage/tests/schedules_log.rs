@@ -67,11 +67,15 @@ impl Front {
     /// What is on the disk now is a prefix of the commits and reaches to `need_ts`.
     fn check_disk(&self, need_ts: u64) {
         let mut found = 0_u64;
-        recover(&self.disk.power_cut(), Replay { after_ts: 0, need_ts }, |ts, payload| {
-            found += 1;
-            assert_eq!((ts, payload), (found, &found.to_le_bytes()[..]));
-            Ok::<_, LogError>(())
-        })
+        recover(
+            &self.disk.power_cut(),
+            Replay { after_ts: 0, need_ts, ..Replay::default() },
+            |ts, payload| {
+                found += 1;
+                assert_eq!((ts, payload), (found, &found.to_le_bytes()[..]));
+                Ok::<_, LogError>(())
+            },
+        )
         .unwrap();
     }
 

@@ -19,7 +19,7 @@ use crate::checkpoint::body_form::StableForm;
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::manifest::{Manifest, SegmentId};
 use crate::io::directory::Directory;
-use crate::log::recovery::{Replay, recover};
+use crate::log::recovery::recover;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::Stored;
 use crate::segment::vertex_body::VertexBody;
@@ -207,8 +207,7 @@ fn check_log(
     report: &mut Report,
     progress: &mut CheckProgress<'_>,
 ) -> Result<()> {
-    let replay = Replay { after_ts: manifest.covered_through.0, need_ts: manifest.need.0 };
-    let read = recover(directory, replay, |ts, bytes| {
+    let read = recover(directory, manifest.wanted_log(), |ts, bytes| {
         tell(progress, "commits in the log", ts, ts.max(manifest.need.0))?;
         report.bytes_count += bytes.len() as u64;
         report.commits_count += 1;

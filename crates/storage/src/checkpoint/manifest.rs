@@ -12,7 +12,7 @@
 //!     48     4   their crc         CRC32C
 //!     52    12   zero
 //!     64         required features count, names     without them the database can't be read rightly
-//!                optional features count, names     may be ignored
+//!                optional features count, names     may be ignored; `log_end`: there is a file of that name
 //!     ..         write unit, covered_through (C), need, next file
 //!                catalogue         count, then schema changes as in the log
 //!                groups            count, then id, label, rows given out; ids ascending
@@ -33,7 +33,7 @@
 use std::io::ErrorKind;
 
 use crc32c::{crc32c, crc32c_append};
-use evergraph_graph::bytes::{Decoded, Reader, put_varint};
+use evergraph_graph::bytes::{Decoded, Reader, put_bytes, put_varint};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, LabelId, TypeId};
 use evergraph_graph::mutation::Mutation;
@@ -43,6 +43,7 @@ use crate::checkpoint::body_form::StableForm;
 use crate::checkpoint::error::CheckpointError;
 use crate::io::directory::Directory;
 use crate::io::error::IoError;
+use crate::log::recovery::Replay;
 use crate::memory::group::EdgeSubject;
 use crate::planted::{Bug, planted};
 use crate::segment::version::Stored;
@@ -58,6 +59,8 @@ const MAGIC: [u8; 8] = *b"EVGRGRPH";
 const FORMAT: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const ENGINE_BYTES: usize = 16;
+/// The optional feature of a database with a `log_end`.
+const END_FILE_FEATURE: &str = "log_end";
 /// A manifest is read into memory whole; a million segments take some 20 MB.
 const BYTES_MAX: u64 = 4 << 30;
 
@@ -133,6 +136,8 @@ pub struct Manifest {
     pub groups: Vec<StoredGroup>,
     /// Where the body of each segment lies, ascending.
     pub segments: Vec<(SegmentId, Stored)>,
+    /// Whether there is a `log_end`: a feature that versions which don't know it may ignore.
+    pub has_end_file: bool,
 }
 
 impl Manifest {
@@ -147,7 +152,15 @@ impl Manifest {
             catalogue: Catalogue::default(),
             groups: Vec::new(),
             segments: Vec::new(),
+            has_end_file: false,
         }
+    }
+
+    /// Which part of the log belongs to these bodies.
+    #[must_use]
+    pub fn wanted_log(&self) -> Replay {
+        let (after_ts, need_ts) = (self.covered_through.0, self.need.0);
+        Replay { after_ts, need_ts, has_end_file: self.has_end_file }
     }
 
     /// The stable form.
@@ -159,7 +172,10 @@ impl Manifest {
         self.check().map_err(unsound)?;
         let mut features = Vec::new();
         put_varint(&mut features, 0);
-        put_varint(&mut features, 0);
+        put_varint(&mut features, u64::from(self.has_end_file));
+        if self.has_end_file {
+            put_bytes(&mut features, END_FILE_FEATURE.as_bytes());
+        }
         let body = self.encode_body();
         let mut bytes = vec![0; HEADER_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -236,6 +252,7 @@ impl Manifest {
         };
         let mut features = Reader::new(&bytes[HEADER_BYTES..features_end]);
         let required = take_names(&mut features).map_err(|error| decoded(HEADER_BYTES, error))?;
+        let optional = take_names(&mut features).map_err(|error| decoded(HEADER_BYTES, error))?;
         if header.engine != engine {
             return Err(CheckpointError::UnknownEngine { file: file(), engine: header.engine });
         }
@@ -250,8 +267,9 @@ impl Manifest {
             return Err(corrupt(8, format!("format {FORMAT} expected, found {}", header.format)));
         }
         let body = &bytes[features_end..];
-        let manifest = Self::decode_body(header.engine, &mut Reader::new(body))
+        let mut manifest = Self::decode_body(header.engine, &mut Reader::new(body))
             .map_err(|error| decoded(features_end, error))?;
+        manifest.has_end_file = optional.iter().any(|name| name == END_FILE_FEATURE);
         manifest.check().map_err(|problem| corrupt(features_end, problem))?;
         Ok(manifest)
     }
@@ -290,7 +308,8 @@ impl Manifest {
         if !reader.is_empty() {
             return Err(reader.error(format!("the end expected, found {} more bytes", reader.remaining())));
         }
-        Ok(Self { engine, covered_through, need, next_file, catalogue, groups, segments })
+        let has_end_file = false;
+        Ok(Self { engine, covered_through, need, next_file, catalogue, groups, segments, has_end_file })
     }
 
     /// Whether the parts fit together. Checked before a manifest is written and after it is read.
@@ -500,6 +519,15 @@ mod tests {
         sample().write(&directory, || Ok(())).unwrap();
         assert_eq!(Manifest::read(&directory.power_cut(), "memory").unwrap(), sample());
         assert_eq!(directory.list().unwrap(), [FILE_NAME]);
+    }
+
+    #[test]
+    fn that_there_is_an_end_file_is_an_optional_feature() {
+        let with = Manifest { has_end_file: true, ..sample() };
+        let bytes = with.encode().unwrap();
+        assert_eq!(bytes[HEADER_BYTES..HEADER_BYTES + 10], *b"\x00\x01\x07log_end");
+        assert_eq!(read(&bytes).unwrap(), with);
+        assert_eq!(read(&sample().encode().unwrap()).unwrap(), sample());
     }
 
     #[test]

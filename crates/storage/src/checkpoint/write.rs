@@ -282,6 +282,7 @@ impl Run<'_> {
         if planted(Bug::PruneBeforeManifest) {
             log.prune(self.through.0)?;
         }
+        log.make_end_file()?;
         let manifest = Manifest {
             engine: MemoryEngine::NAME.to_owned(),
             covered_through: self.through,
@@ -290,6 +291,7 @@ impl Run<'_> {
             catalogue: Catalogue::clone(&catalogue),
             groups,
             segments: std::mem::take(&mut self.stored),
+            has_end_file: true,
         };
         manifest.write(&*self.checkpointer.directory, || {
             // Once more: a store that takes no commits any more, because it was closed or something failed,

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::io::directory::{Directory, File};
+use crate::log::end_file::{self, KnownEnd};
 use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, UsedFile, file_name};
 use crate::log::frame::{FrameSeed, finish_batch, payload_crc, push_frame};
@@ -43,7 +44,9 @@ impl PinnedLog {
     /// # Errors
     /// As [`recover`](crate::log::recovery::recover).
     pub fn open(directory: &dyn Directory, after_ts: u64) -> Result<Self, LogError> {
-        let files = find_chain(directory, Replay { after_ts, need_ts: 0 })?.wanted;
+        // What `log_end` says may be newer than the list of files, since the log is open.
+        let replay = Replay { after_ts, ..Replay::default() };
+        let files = find_chain(directory, replay, KnownEnd::default())?.wanted;
         Ok(Self { directory: directory.location().to_owned(), files, after_ts })
     }
 
@@ -115,7 +118,8 @@ pub struct CopiedLog {
 ///
 /// Nobody reads it before a manifest is beside it, which is written after everything was synced; so the
 /// order of writes that a living log keeps doesn't matter.
-pub struct NewLog {
+pub struct NewLog<'a> {
+    directory: &'a dyn Directory,
     file: Arc<dyn File>,
     salt: u64,
     /// Frames that wait to be written.
@@ -125,17 +129,19 @@ pub struct NewLog {
     /// The commit that the first one follows.
     predecessor_ts: Option<u64>,
     commits_count: u64,
+    end: LogEnd,
 }
 
-impl NewLog {
+impl<'a> NewLog<'a> {
     /// Begins a log in a directory without one.
     ///
     /// # Errors
     /// What the system says.
-    pub fn create(directory: &dyn Directory, salt: u64) -> Result<Self, LogError> {
+    pub fn create(directory: &'a dyn Directory, salt: u64) -> Result<Self, LogError> {
         let file = directory.create(&file_name(NUMBER))?;
         let (batch, offset) = (Vec::new(), FIRST_BATCH_OFFSET);
-        Ok(Self { file, salt, batch, offset, predecessor_ts: None, commits_count: 0 })
+        let end = LogEnd::default();
+        Ok(Self { directory, file, salt, batch, offset, predecessor_ts: None, commits_count: 0, end })
     }
 
     fn push(&mut self, ts: u64, prev_ts: u64, payload: &[u8]) -> Result<(), LogError> {
@@ -147,7 +153,9 @@ impl NewLog {
 
     fn write(&mut self) -> Result<(), LogError> {
         if !self.batch.is_empty() {
-            finish_batch(&mut self.batch, FrameSeed::new(self.salt), self.offset - FIRST_BATCH_OFFSET);
+            let seed = FrameSeed::new(self.salt);
+            let (end, last_crc) = finish_batch(&mut self.batch, seed, self.offset - FIRST_BATCH_OFFSET);
+            self.end = LogEnd { number: NUMBER, cut: self.offset + end as u64, last_crc, ..self.end };
             self.file.write_at(&self.batch, self.offset)?;
             self.offset += self.batch.len() as u64;
             self.batch.clear();
@@ -155,8 +163,8 @@ impl NewLog {
         Ok(())
     }
 
-    /// Ends the log with commit `through_ts`, its last one, or that it goes on from; syncs the file, not
-    /// its name.
+    /// Ends the log with commit `through_ts`, its last one, or that it goes on from, and makes the file that
+    /// says so; syncs the files.
     ///
     /// # Errors
     /// What the system says.
@@ -174,6 +182,8 @@ impl NewLog {
         };
         self.file.write_at(&header.encode(), 0)?;
         self.file.sync_data()?;
+        let end = LogEnd { last_ts: through_ts, ..self.end };
+        end_file::create(self.directory, KnownEnd { newest: NUMBER, end })?;
         Ok(CopiedLog { commits_count: self.commits_count, bytes: self.offset })
     }
 }

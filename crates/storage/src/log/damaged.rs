@@ -17,9 +17,11 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use crate::io::directory::Directory;
+use crate::log::end_file::{self, KnownEnd};
 use crate::log::error::LogError;
 use crate::log::file::{UsedFile, file_name, file_number, open_damaged};
 use crate::log::frame::FrameFault;
+use crate::log::recovery::Replay;
 use crate::log::scan::{Scan, Step};
 
 /// What was read of a damaged log.
@@ -75,9 +77,8 @@ enum Found {
     Unreadable(u64, String),
 }
 
-/// Reads the log in `directory` as far as it can be read and visits every commit after `after_ts` that is
-/// taken, in order. A commit that `visit` refuses, with a reason, is missing. `need_ts` is a commit that
-/// was synced for certain. The directory is not changed.
+/// Reads the log in `directory` as far as it can be read and visits every commit that is `wanted` and taken, in
+/// order. A commit that `visit` refuses, with a reason, is missing. The directory is not changed.
 ///
 /// Cost: one pass over the log files; memory for 1 MiB and the longest frame.
 ///
@@ -85,14 +86,24 @@ enum Found {
 /// What the system says, but for reads that fail, which are damage; [`LogError::UnsupportedVersion`].
 pub fn read_damaged(
     directory: &dyn Directory,
-    after_ts: u64,
-    need_ts: u64,
+    wanted: Replay,
     visit: &mut Visit<'_>,
 ) -> Result<DamagedLog, LogError> {
-    let mut files = Vec::new();
+    let mut faults = Vec::new();
+    let known = read_known_end(directory, wanted.has_end_file, &mut faults)?;
+    let (after_ts, need_ts) = (wanted.after_ts, wanted.need_ts.max(known.end.last_ts));
+    let (mut files, mut newest) = (Vec::new(), 0);
     for number in directory.list()?.iter().filter_map(|name| file_number(name)) {
         match open_damaged(directory, number) {
-            Ok(Some((used, is_cut))) => files.push(Found::Used(used, is_cut)),
+            Ok(Some((used, is_cut))) => {
+                newest = number;
+                files.push(Found::Used(used, is_cut));
+            }
+            // What `log_end` names was in use, and held what nobody knows.
+            Ok(None) if number == known.newest => {
+                files.push(Found::Unreadable(number, "there is no header, and nothing behind it".to_owned()));
+                newest = number;
+            }
             Ok(None) => {}
             Err(LogError::Corrupt { offset, expected, found, .. }) => {
                 files.push(Found::Unreadable(
@@ -106,12 +117,20 @@ pub fn read_damaged(
             Err(error) => return Err(error),
         }
     }
+    if newest < known.newest {
+        files.push(Found::Unreadable(known.newest, "the file is missing".to_owned()));
+    }
     // Everything newer than what is known lies in the newest file that goes back to it, and behind.
     let begin = files.iter().rposition(
         |found| matches!(found, Found::Used(used, _) if used.header.predecessor.last_ts <= after_ts),
     );
     let mut walk = Walk {
-        log: DamagedLog { through_ts: after_ts, reaches_back: begin.is_some(), ..DamagedLog::default() },
+        log: DamagedLog {
+            through_ts: after_ts,
+            reaches_back: begin.is_some(),
+            faults,
+            ..DamagedLog::default()
+        },
         after_ts,
         hole: false,
         visit,
@@ -154,6 +173,22 @@ pub fn read_damaged(
     Ok(walk.log)
 }
 
+/// What `log_end` says; if it can't be read, or is missing, that is a fault by which no commit is lost.
+fn read_known_end(
+    directory: &dyn Directory,
+    is_promised: bool,
+    faults: &mut Vec<LogFault>,
+) -> Result<KnownEnd, LogError> {
+    let problem = match end_file::read(directory, is_promised) {
+        Err(error @ (LogError::Corrupt { .. } | LogError::Lost { .. })) => error.to_string(),
+        Err(LogError::Io(error)) if is_damage(&error) => error.to_string(),
+        known => return known,
+    };
+    let file = directory.path(end_file::FILE_NAME);
+    faults.push(LogFault { file, offset: 0, length: None, problem, missing: None });
+    Ok(KnownEnd::default())
+}
+
 /// Whether a failed operation tells of damage rather than of rights or limits.
 fn is_damage(error: &crate::io::error::IoError) -> bool {
     !matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::OutOfMemory)
@@ -194,7 +229,9 @@ impl Walk<'_, '_> {
         self.hole = true;
         let missing = Some(self.missing(Some(before_ts)));
         // If something unreadable lies before, that is why; else a file is not there.
-        if let Some(fault) = self.log.faults.last_mut().filter(|fault| fault.missing.is_none()) {
+        let is_open =
+            |fault: &&mut LogFault| fault.missing.is_none() && !fault.file.ends_with(end_file::FILE_NAME);
+        if let Some(fault) = self.log.faults.last_mut().filter(is_open) {
             fault.missing = missing;
             return;
         }
@@ -346,7 +383,7 @@ mod tests {
             taken.push(ts);
             Ok(())
         };
-        let log = read_damaged(directory, 0, 0, &mut visit).unwrap();
+        let log = read_damaged(directory, Replay::default(), &mut visit).unwrap();
         (log, taken)
     }
 

@@ -84,6 +84,17 @@ pub enum LogError {
         /// The last commit before the successor.
         through_ts: u64,
     },
+    /// A file that was in use is not there.
+    #[error(
+        "{} is missing: {witness}; put it back from where it went, restore a backup, or salvage what is left",
+        missing.display()
+    )]
+    Lost {
+        /// The file that is not there.
+        missing: PathBuf,
+        /// Who says that it was in use.
+        witness: String,
+    },
     /// The log ends before a commit that is known to have been synced.
     #[error("the log in {} ends with commit {last_ts} ({end}), but commit {need_ts} was synced", directory.display())]
     EndsBefore {

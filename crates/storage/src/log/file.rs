@@ -21,8 +21,10 @@
 //!    and later syncs have no metadata to write (copy-on-write file systems keep neither promise).
 //! 2. *Linked*: the predecessor is synced, then the header written and synced. So a header says
 //!    that its predecessor is whole up to the cut: anything bad before it is corruption.
-//! 3. *Used*: batches. So a bad header before an untouched first batch has lost nothing, and one
-//!    before a written batch is corruption.
+//! 3. *Named*: `log_end` says that the file is in use (see [`end_file`](crate::log::end_file)). So a bad header
+//!    in a file that is named there is corruption, whatever else is in it.
+//! 4. *Used*: batches. So a bad header has lost nothing if nothing but zeros follows it to the end of the file,
+//!    and is corruption otherwise.
 //!
 //! Numbers are never given twice, and may have holes.
 
@@ -207,10 +209,10 @@ fn page_crc(page: &[u8]) -> u32 {
     crc32c_append(crc32c_append(crc32c(&page[..12]), &[0; 4]), &page[16..])
 }
 
-/// Opens log file `number` to read; `None` if it was never taken into use.
+/// Opens log file `number` to read; `None` if nothing in it says that it was ever taken into use.
 ///
 /// # Errors
-/// [`LogError::Corrupt`] if the header is bad although batches follow, or contradicts the file's
+/// [`LogError::Corrupt`] if the header is bad although something follows, or contradicts the file's
 /// name or length; [`LogError::UnsupportedVersion`]; and what the system says.
 pub fn open_used(directory: &dyn Directory, number: u64) -> Result<Option<UsedFile>, LogError> {
     let Some(used) = open_header(directory, number)? else { return Ok(None) };
@@ -242,33 +244,27 @@ pub fn open_damaged(directory: &dyn Directory, number: u64) -> Result<Option<(Us
     Ok(Some((used, is_cut)))
 }
 
-/// Opens a log file and reads its header; its length isn't compared.
+/// Opens a log file and reads its header; its length isn't compared. `None` if it has no header and nothing but
+/// zeros behind the page of one.
 fn open_header(directory: &dyn Directory, number: u64) -> Result<Option<UsedFile>, LogError> {
     let file = directory.open(&file_name(number), OpenMode::Read)?;
-    let length = file.len()?;
-    // A file that is shorter was not even prepared (a crash came first), or was cut later.
-    let mut pages = vec![0; 2 * PAGE_BYTES];
-    let readable = length.min(pages.len() as u64) as usize;
-    file.read_at(&mut pages[..readable], 0)?;
-    let (page, first_batch) = pages.split_at(PAGE_BYTES);
     let corrupt = |offset, expected: String, found: String| LogError::Corrupt {
         file: file.path().to_owned(),
         offset,
         expected,
         found,
     };
-
-    let (found_crc, crc) = (u32_at(page, 12), page_crc(page));
-    if page[0..8] != MAGIC || found_crc != crc {
-        if first_batch.iter().all(|&byte| byte == 0) {
-            return Ok(None);
+    let mut page = read_header_page(&*file)?;
+    if let Some(fault) = header_fault(&page) {
+        let Some(offset) = first_written(&*file)? else { return Ok(None) };
+        // Once more: if the log is open, the file may have been taken into use since.
+        page = read_header_page(&*file)?;
+        if header_fault(&page).is_some() {
+            let found = format!("{fault}, and something that was written at byte {offset}");
+            return Err(corrupt(0, "the header of a log file".to_owned(), found));
         }
-        let found = match page[0..8] == MAGIC {
-            true => format!("crc {found_crc:#010x} instead of {crc:#010x}"),
-            false => format!("{:02x?}", &page[0..8]),
-        };
-        return Err(corrupt(0, "the header of a log file".to_owned(), found));
     }
+    let page = &page[..];
     let version = u32_at(page, 8);
     if version != FORMAT_VERSION {
         let file = file.path().to_owned();
@@ -293,6 +289,39 @@ fn open_header(directory: &dyn Directory, number: u64) -> Result<Option<UsedFile
         return Err(corrupt(16, format!("log file {number}"), format!("log file {}", header.number)));
     }
     Ok(Some(UsedFile { file, header }))
+}
+
+/// The page in which a header lies. A file that is shorter was not even prepared (a crash came first), or was
+/// cut later: zeros stand for what is missing.
+fn read_header_page(file: &dyn File) -> Result<Vec<u8>, LogError> {
+    let mut page = vec![0; PAGE_BYTES];
+    let readable = file.len()?.min(PAGE_BYTES as u64) as usize;
+    file.read_at(&mut page[..readable], 0)?;
+    Ok(page)
+}
+
+/// What is there in place of a header, if none is.
+fn header_fault(page: &[u8]) -> Option<String> {
+    let (found, crc) = (u32_at(page, 12), page_crc(page));
+    if page[0..8] != MAGIC {
+        return Some(format!("{:02x?}", &page[0..8]));
+    }
+    (found != crc).then(|| format!("crc {found:#010x} instead of {crc:#010x}"))
+}
+
+/// The first byte behind the header's page that isn't zero. Cost: reads the file up to there.
+fn first_written(file: &dyn File) -> Result<Option<u64>, LogError> {
+    let (length, mut offset) = (file.len()?, FIRST_BATCH_OFFSET);
+    let mut window = vec![0; ZEROS.len()];
+    while offset < length {
+        let part = (length - offset).min(window.len() as u64) as usize;
+        file.read_at(&mut window[..part], offset)?;
+        if let Some(at) = window[..part].iter().position(|&byte| byte != 0) {
+            return Ok(Some(offset + at as u64));
+        }
+        offset += part as u64;
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! # Concurrency
-//! Locks, outermost first: `turn`, `buffer`; `allocator`, `buffer`; `files` is a leaf. Only
-//! `allocator` is held across a write or sync, and only who has no space waits for it. `append`
+//! Locks, outermost first: `turn`, `buffer`; `allocator`, `buffer`; `files` is a leaf, the end file's is another.
+//! Only `allocator` and that one are held across a write or sync, and only who has no space, or makes the end
+//! file of an old database, waits for them. `append`
 //! takes `buffer` alone, under the caller's latch.
 //!
 //! One leader: the [`LogWriter`] is taken out of `turn`, and put back when the durable timestamp
@@ -29,6 +30,7 @@ use crate::io::error::{IoError, Operation};
 use crate::io::random::Random;
 use crate::log::background::Bell;
 use crate::log::buffer::Buffer;
+use crate::log::end_file::EndFile;
 use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, file_name, prepare};
 use crate::log::frame::FRAME_HEADER_BYTES;
@@ -61,6 +63,7 @@ pub(crate) struct Shared {
     /// Whether reservations are refused. Release by `Log::close`, Acquire by `Log::reserve`.
     pub(crate) closed: AtomicBool,
     allocator: Mutex<Allocator>,
+    pub(crate) end_file: Arc<EndFile>,
     pub(crate) files: Mutex<Files>,
     pub(crate) preparer: Bell,
     pub(crate) timer: Bell,
@@ -137,12 +140,14 @@ impl Shared {
         directory: Arc<dyn Directory>,
         recovered: Recovered,
         unfilled: Option<(Arc<dyn File>, UnfilledFile)>,
+        end_file: EndFile,
         options: LogOptions,
         random: Box<dyn Random>,
     ) -> Self {
         let frame_bytes = recovered.payload_bytes + recovered.frames_count * FRAME_HEADER_BYTES as u64;
         let Recovered { last_ts, end, position, mut files, next_number, .. } = recovered;
-        let mut writer = LogWriter::new(end, position);
+        let end_file = Arc::new(end_file);
+        let mut writer = LogWriter::new(end, position, Arc::clone(&end_file));
         let mut buffer = Buffer::new(last_ts, frame_bytes);
         let mut active_bytes = 0;
         if let Some((file, UnfilledFile { salt, file_bytes, offset })) = unfilled {
@@ -175,6 +180,7 @@ impl Shared {
                 next_file_bytes: options.first_file_bytes,
                 random,
             }),
+            end_file,
             files: Mutex::new(Files { retired: files.into(), active_bytes }),
             preparer: Bell::new(),
             timer: Bell::new(),
@@ -225,6 +231,8 @@ impl Shared {
         let number = allocator.next_number;
         let salt = allocator.random.next_u64();
         allocator.next_number += 1;
+        // Here, where a full disk refuses a commit before it begins.
+        self.end_file.make()?;
         let prepared = prepare(&*self.directory, number, salt, file_bytes)?;
         allocator.next_file_bytes = (allocator.next_file_bytes * 2).min(self.options.log_file_bytes);
         let replaced = self.buffer.lock().install_next(prepared);
@@ -301,6 +309,29 @@ impl Shared {
             // Some leader takes the seal with its batch; none has to, if a commit came first.
             if self.buffer.lock().is_empty() {
                 return Ok(());
+            }
+            let ts = turn.batch_ts;
+            self.lead_or_wait(turn, ts, true)?;
+        }
+    }
+
+    /// Has `log_end` say where the log ends, if all of it is synced. For closing, when nobody appends any more.
+    pub(crate) fn store_end(&self) -> Result<(), LogError> {
+        self.check_poison()?;
+        loop {
+            let mut turn = self.turn.lock();
+            if let Some(writer) = turn.writer.take() {
+                drop(turn);
+                let unwinding = PoisonOnUnwind { shared: self };
+                let stored = writer.store_end();
+                std::mem::forget(unwinding);
+                let mut turn = self.turn.lock();
+                turn.writer = Some(writer);
+                // Who meant to lead meanwhile looks again.
+                let waiting = std::mem::take(&mut turn.waiting);
+                drop(turn);
+                waiting.iter().flatten().for_each(|waiter| waiter.wake());
+                return stored;
             }
             let ts = turn.batch_ts;
             self.lead_or_wait(turn, ts, true)?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! finish headers (salt, synced_through) -> one write -> one sync -> the new durable timestamp
-//! going over:  sync the old file -> header of the new one -> sync it -> then the batch
+//! going over:  sync the old file -> header of the new one -> sync it -> name it in log_end -> the batch
 //! ```
 //!
 //! The old file is synced before the new one's header names it, in every mode: a power cut then
@@ -16,6 +16,8 @@ use std::sync::Arc;
 use crate::io::directory::File;
 use crate::io::error::IoError;
 use crate::log::buffer::Batch;
+use crate::log::end_file::{EndFile, KnownEnd};
+use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, PreparedFile};
 use crate::log::frame::{FrameSeed, finish_batch};
 use crate::planted::{Bug, planted};
@@ -31,6 +33,7 @@ pub struct LogWriter {
     synced_ts: u64,
     /// The buffer of the batch before, to be filled again.
     spare: Vec<u8>,
+    end_file: Arc<EndFile>,
 }
 
 #[derive(Debug)]
@@ -72,7 +75,7 @@ pub struct Written {
 impl LogWriter {
     /// Continues behind a log that ends at `end`, log position `position`, all of it synced.
     #[must_use]
-    pub fn new(end: LogEnd, position: u64) -> Self {
+    pub fn new(end: LogEnd, position: u64, end_file: Arc<EndFile>) -> Self {
         Self {
             active: None,
             end,
@@ -80,6 +83,7 @@ impl LogWriter {
             synced_position: position,
             synced_ts: end.last_ts,
             spare: Vec::new(),
+            end_file,
         }
     }
 
@@ -103,7 +107,7 @@ impl LogWriter {
 
     /// Writes a batch, and syncs it (and all before it) if `sync`.
     ///
-    /// Cost: one write and at most one sync; two syncs and a page more when going over.
+    /// Cost: one write and at most one sync; three syncs and two pages more when going over.
     ///
     /// # Errors
     /// What the system says. The end of the log is unknown then: nobody may write again.
@@ -114,6 +118,7 @@ impl LogWriter {
             self.go_over_to(next, &mut written)?;
         }
         if !bytes.is_empty() {
+            self.name_active()?;
             let active = self.active.as_mut().expect("a first batch brings its file");
             let (end, last_crc) = finish_batch(&mut bytes, active.seed, self.synced_position);
             let after = active.offset + bytes.len() as u64;
@@ -121,6 +126,9 @@ impl LogWriter {
             active.file.write_at(&bytes, active.offset)?;
             self.end = LogEnd { number: active.number, cut: active.offset + end as u64, last_ts, last_crc };
             active.offset = after;
+            if planted(Bug::EndBeforeSync) {
+                self.end_file.store(KnownEnd { newest: active.number, end: self.end })?;
+            }
             self.position += bytes.len() as u64;
             written.batch_bytes = bytes.len() as u64;
         }
@@ -130,6 +138,30 @@ impl LogWriter {
         written.durable_ts = self.synced_ts;
         self.spare = bytes;
         Ok(written)
+    }
+
+    /// Has `log_end` name the active file, before it holds a batch that nobody else knows of.
+    fn name_active(&self) -> Result<(), IoError> {
+        let number = self.active.as_ref().map_or(0, |active| active.number);
+        match self.end_file.known().newest < number {
+            true => self.end_file.store(KnownEnd { newest: number, ..self.end_file.known() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Has `log_end` say where the log ends, all of which was synced.
+    ///
+    /// # Errors
+    /// What the system says. The log itself is as before.
+    pub fn store_end(&self) -> Result<(), LogError> {
+        debug_assert_eq!(self.synced_position, self.position, "an end that was synced");
+        let newest = self.active.as_ref().map_or(self.end.number, |active| active.number);
+        let known = KnownEnd { newest: newest.max(self.end_file.known().newest), end: self.end };
+        if known != self.end_file.known() {
+            self.end_file.make()?;
+            self.end_file.store(known)?;
+        }
+        Ok(())
     }
 
     fn sync(&mut self, written: &mut Written) -> Result<(), IoError> {
@@ -162,6 +194,7 @@ impl LogWriter {
         next.file.write_at(&header.encode(), 0)?;
         next.file.sync_data()?;
         written.syncs += 1;
+        self.end_file.store(KnownEnd { newest: next.number, end: self.end })?;
         written.opened_bytes = next.file_bytes;
         let opened = ActiveFile {
             file: next.file,

@@ -8,6 +8,7 @@
 //!
 //! - [`frame`]: one commit's bytes; a *batch* is what one leader writes, padded to whole pages
 //! - [`file`](mod@file): a log file's header, its link to its predecessor, its preallocation
+//! - [`end_file`]: where the log ends at least, written outside of its files
 //! - [`buffer`]: frames that wait for a leader, and the space promised to them
 //! - [`leader`]: writes one batch, and goes over to the next file
 //! - [`group_commit`]: one sync for many, hand-over between leaders, poison
@@ -24,6 +25,7 @@ pub mod background;
 pub mod buffer;
 pub mod copy;
 pub mod damaged;
+pub mod end_file;
 pub mod error;
 pub mod file;
 pub mod frame;

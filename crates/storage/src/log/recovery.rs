@@ -4,10 +4,13 @@
 //! newest used file --predecessor--> file --predecessor--> ... until after_ts is reached
 //! then forwards: every file but the newest is whole up to the cut that its successor names;
 //! in the newest, a bad frame at x is
-//!     corruption   if a later batch of this file says that x was synced,
+//!     corruption   if a later batch of this file or `log_end` says that x was synced,
 //!                  or a commit through need_ts was not read yet
 //!     a torn end   otherwise: nothing from x on was ever acknowledged
 //! ```
+//!
+//! The newest file may not be older than the one that `log_end` names. A file without a header is unused
+//! if all of it says so and `log_end` doesn't name it.
 //!
 //! Whoever continues the log goes on in the newest file if nothing but zeros lies behind its last
 //! batch: they were durable before the file was taken into use, so what is overwritten never held
@@ -22,11 +25,13 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use crate::io::directory::Directory;
+use crate::log::end_file::{self, KnownEnd};
 use crate::log::error::LogError;
 use crate::log::file::{LogEnd, UsedFile, file_name, file_number, open_used};
 use crate::log::frame::{FrameFault, FrameHeader, PAGE_BYTES};
 use crate::log::leader::RetiredFile;
 use crate::log::scan::{Scan, Step, scan_chain};
+use crate::planted::{Bug, planted};
 
 /// Which part of the log is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +40,8 @@ pub struct Replay {
     pub after_ts: u64,
     /// A commit that was synced for certain: a log that ends before it is corrupt.
     pub need_ts: u64,
+    /// Whether the manifest says that there is a `log_end`: it is missed then.
+    pub has_end_file: bool,
 }
 
 /// What the log held, and where it continues.
@@ -87,14 +94,19 @@ pub struct TornEnd {
 /// frame. The directory is not changed.
 ///
 /// # Errors
-/// Those of `visit`, unchanged; [`LogError::Corrupt`], [`LogError::Missing`],
+/// Those of `visit`, unchanged; [`LogError::Corrupt`], [`LogError::Missing`], [`LogError::Lost`],
 /// [`LogError::EndsBefore`], [`LogError::UnsupportedVersion`]; and what the system says.
 pub fn recover<E: From<LogError>>(
     directory: &dyn Directory,
     replay: Replay,
     mut visit: impl FnMut(u64, &[u8]) -> Result<(), E>,
 ) -> Result<Recovered, E> {
-    let Chain { older, wanted, unused, next_number } = find_chain(directory, replay)?;
+    let mut known = end_file::read(directory, replay.has_end_file)?;
+    if planted(Bug::EndFileIgnored) {
+        known = KnownEnd::default();
+    }
+    let replay = Replay { need_ts: replay.need_ts.max(known.end.last_ts), ..replay };
+    let Chain { older, wanted, unused, next_number } = find_chain(directory, replay, known)?;
     let mut recovered = Recovered {
         last_ts: 0,
         frames_count: 0,
@@ -109,7 +121,7 @@ pub fn recover<E: From<LogError>>(
     };
     let mut stop = format!("no log file is in {}", directory.location().display());
     for mut scan in scan_chain(wanted) {
-        stop = recovered.read(&mut scan, replay, &mut visit)?;
+        stop = recovered.read(&mut scan, replay, known, &mut visit)?;
         let (header, end) = (scan.header(), scan.end());
         let (number, file_bytes) = (header.number, header.file_bytes);
         recovered.files.push(RetiredFile { number, last_ts: end.last_ts, file_bytes });
@@ -134,6 +146,7 @@ impl Recovered {
         &mut self,
         scan: &mut Scan,
         replay: Replay,
+        known: KnownEnd,
         visit: &mut impl FnMut(u64, &[u8]) -> Result<(), E>,
     ) -> Result<String, E> {
         let (offset, fault) = loop {
@@ -146,7 +159,7 @@ impl Recovered {
                 Step::Bad(offset, fault) => break (offset, fault),
             }
         };
-        if scan.has_cut() || scan.was_synced(offset)? {
+        if scan.has_cut() || known.is_beyond(scan.end()) || scan.was_synced(offset)? {
             return Err(scan.corrupt(offset, fault).into());
         }
         if scan.is_written(offset)? {
@@ -182,8 +195,13 @@ pub(crate) struct Chain {
     next_number: u64,
 }
 
-/// Follows the predecessors from the newest file back to where nothing older is wanted.
-pub(crate) fn find_chain(directory: &dyn Directory, replay: Replay) -> Result<Chain, LogError> {
+/// Follows the predecessors from the newest file back to where nothing older is wanted. The newest is not older
+/// than the one that is `known` to be in use.
+pub(crate) fn find_chain(
+    directory: &dyn Directory,
+    replay: Replay,
+    known: KnownEnd,
+) -> Result<Chain, LogError> {
     let mut used = BTreeMap::new();
     let mut chain = Chain { older: Vec::new(), wanted: Vec::new(), unused: Vec::new(), next_number: 1 };
     for number in directory.list()?.iter().filter_map(|name| file_number(name)) {
@@ -198,6 +216,9 @@ pub(crate) fn find_chain(directory: &dyn Directory, replay: Replay) -> Result<Ch
             Err(LogError::Io(error)) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
+    }
+    if used.last_key_value().map_or(0, |(newest, _)| *newest) < known.newest {
+        return Err(lost_newest(directory, known.newest, chain.unused.contains(&known.newest)));
     }
     let mut next = used.pop_last().map(|(_, newest)| newest);
     while let Some(found) = next.take() {
@@ -224,4 +245,15 @@ pub(crate) fn find_chain(directory: &dyn Directory, replay: Replay) -> Result<Ch
         .map(|(number, old)| RetiredFile { number, last_ts, file_bytes: old.header.file_bytes })
         .collect();
     Ok(chain)
+}
+
+/// The error of the newest log file in use, which is gone, or looks as if it had never been used.
+fn lost_newest(directory: &dyn Directory, number: u64, is_there: bool) -> LogError {
+    let file = directory.path(&file_name(number));
+    let witness = format!("{} says that it was taken into use", end_file::FILE_NAME);
+    if is_there {
+        let found = format!("none, and nothing but zeros behind it, while {witness}");
+        return LogError::Corrupt { file, offset: 0, expected: "the header of a log file".to_owned(), found };
+    }
+    LogError::Lost { missing: file, witness }
 }

@@ -14,6 +14,7 @@ use crate::io::directory::{Directory, OpenMode};
 use crate::io::environment::Background;
 use crate::io::random::Random;
 use crate::log::background::{prepare_ahead, step_timer, sync_and_seal};
+use crate::log::end_file::EndFile;
 use crate::log::error::LogError;
 use crate::log::file::file_name;
 use crate::log::frame::{PAYLOAD_BYTES_MAX, payload_crc};
@@ -88,10 +89,12 @@ impl Log {
             }
             unfilled = recovered.unfilled.map(|room| (newest, room));
         }
+        let end_file = EndFile::open(Arc::clone(&directory))?;
         for number in &recovered.unused {
             directory.remove(&file_name(*number))?;
         }
-        let shared = Arc::new(Shared::new(directory, recovered, unfilled, options.rounded(), random));
+        let shared =
+            Arc::new(Shared::new(directory, recovered, unfilled, end_file, options.rounded(), random));
         let log = Self { shared: shared.clone(), threads: Mutex::default(), woken_at: Mutex::default() };
         if shared.options.background == Background::Stepped {
             return Ok(log);
@@ -215,6 +218,15 @@ impl Log {
         step_timer(&self.shared, &mut self.woken_at.lock());
     }
 
+    /// Makes the file that says where the log ends, if it isn't there. A manifest that promises it is written
+    /// afterwards.
+    ///
+    /// # Errors
+    /// [`LogError::Full`], and what the system says.
+    pub fn make_end_file(&self) -> Result<(), LogError> {
+        self.shared.end_file.make()
+    }
+
     /// Removes log files without frames newer than `through_ts`, never the newest. Returns
     /// the bytes that became free.
     ///
@@ -286,8 +298,8 @@ impl Log {
         statistics
     }
 
-    /// Syncs everything in any mode, seals the last batch, ends the threads and removes the
-    /// prepared file. Later calls do nothing, and reservations are refused from now on.
+    /// Syncs everything in any mode, seals the last batch, has `log_end` say where the log ends, ends the threads
+    /// and removes the prepared file. Later calls do nothing, and reservations are refused from now on.
     ///
     /// # Errors
     /// [`LogError::OutcomeUnknown`] or [`LogError::Poisoned`] if a write or sync failed, now or
@@ -302,7 +314,12 @@ impl Log {
             // A thread that panicked while it led has poisoned the log, which comes out below.
             let _ = thread.join();
         }
-        let sealed = shared.sync_all().and_then(|()| shared.seal());
+        let sealed = shared.sync_all().and_then(|()| {
+            let sealed = shared.seal();
+            // Without room for the seal as well: it needs none.
+            let stored = shared.store_end();
+            sealed.and(stored)
+        });
         let prepared = shared.buffer.lock().remove_next_if_free();
         if let Some(prepared) = prepared {
             shared.directory.remove(&file_name(prepared.number))?;

@@ -110,6 +110,7 @@ impl<'a> NewDatabase<'a> {
             catalogue,
             groups,
             segments: self.segments,
+            has_end_file: true,
             ..Manifest::empty(MemoryEngine::NAME)
         })?;
         Ok(bytes)

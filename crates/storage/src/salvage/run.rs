@@ -162,7 +162,7 @@ fn read_log(
 ) -> Result<DamagedLog> {
     let need = manifest.need.0;
     let mut stopped = Ok(());
-    let log = read_damaged(directory, manifest.covered_through.0, need, &mut |ts, payload| {
+    let log = read_damaged(directory, manifest.wanted_log(), &mut |ts, payload| {
         if stopped.is_ok() {
             stopped = tell(progress, "commits in the log", ts, ts.max(need));
         }

@@ -19,6 +19,7 @@ use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::log::end_file;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
@@ -26,8 +27,13 @@ use evergraph_storage::timeline::clock::{Readable, Timeline};
 use crate::support::{Database, Graph, LABEL};
 
 /// In the database's directory, and in `tests/golden`.
-const FILES: [(&str, &str); 2] =
-    [("manifest", "manifest-1.golden"), ("bodies-0000000000000001", "bodies-1.golden")];
+const FILES: [(&str, &str); 3] = [
+    ("manifest", "manifest-1-log_end.golden"),
+    ("bodies-0000000000000001", "bodies-1.golden"),
+    ("log_end", "log_end-1.golden"),
+];
+/// The manifest from before there was a `log_end`.
+const FEATURELESS: &str = "manifest-1.golden";
 
 fn properties(list: &[(u16, Value)]) -> Properties {
     list.iter().map(|(key, value)| (KeyId(*key), Some(value.clone()))).collect()
@@ -111,14 +117,27 @@ fn format_version_1_is_written_as_it_was_and_read() {
         assert!(bytes == expected, "{stored} differs from byte {first:?} on");
     }
 
-    let directory = MemoryDirectory::new("golden");
-    for (name, stored) in FILES {
-        directory.write_all_new(name, &std::fs::read(golden(stored)).unwrap()).unwrap();
-    }
     let manifest = Manifest::read(&directory, MemoryEngine::NAME).unwrap();
+    let featureless = Manifest { has_end_file: false, ..manifest }.encode().unwrap();
+    assert!(featureless == std::fs::read(golden(FEATURELESS)).unwrap(), "{FEATURELESS} differs");
+
+    let [(_, with_feature), bodies, end_file] = FILES;
+    for (manifest, others) in [(with_feature, &[bodies, end_file][..]), (FEATURELESS, &[bodies])] {
+        let directory = MemoryDirectory::new("golden");
+        for (name, stored) in [("manifest", manifest)].iter().chain(others) {
+            directory.write_all_new(name, &std::fs::read(golden(stored)).unwrap()).unwrap();
+        }
+        reads_back(&directory, &database);
+    }
+}
+
+fn reads_back(directory: &MemoryDirectory, database: &Database) {
+    let manifest = Manifest::read(directory, MemoryEngine::NAME).unwrap();
+    let known = end_file::read(directory, manifest.has_end_file).unwrap();
+    assert_eq!(known.newest > 0, manifest.has_end_file);
     assert_eq!((manifest.covered_through, manifest.need), (Timestamp(4), Timestamp(4)));
     assert_eq!(manifest.catalogue, *database.catalogue());
     let engine = MemoryEngine::new(Arc::new(Timeline::new(manifest.need, Readable::Published)));
-    load(&directory, &manifest, Background::Threads, |group| engine.attach(Arc::new(group))).unwrap();
+    load(directory, &manifest, Background::Threads, |group| engine.attach(Arc::new(group))).unwrap();
     assert_eq!(Graph::of(&engine.view(&(), manifest.need)), database.model());
 }

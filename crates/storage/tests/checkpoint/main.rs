@@ -7,6 +7,7 @@ mod backup;
 mod check;
 mod closing;
 mod crash;
+mod damage;
 mod files;
 mod golden;
 mod histories;

@@ -25,7 +25,7 @@ use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::frame::payload_crc;
 use evergraph_storage::log::options::{Durability, LogOptions};
-use evergraph_storage::log::recovery::{Replay, recover};
+use evergraph_storage::log::recovery::recover;
 use evergraph_storage::log::writer::Log;
 use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::sync::Mutex;
@@ -262,7 +262,7 @@ impl Database {
             groups: manifest.groups.iter().map(|group| (group.id.0, *group)).collect(),
             graphs: BTreeMap::new(),
         };
-        let replay = Replay { after_ts: manifest.covered_through.0, need_ts: manifest.need.0 };
+        let replay = manifest.wanted_log();
         let ids = manifest.groups.iter();
         let ids = ids.map(|group| GroupState { group: group.id, label: group.label, rows: group.rows });
         let ids = VertexIds::import(&ids.collect::<Vec<_>>());

@@ -62,7 +62,7 @@ fn every_crash_point(durability: Durability, changes: impl Iterator<Item = u64>,
         for seed in 0..images {
             let context = format!("{durability:?}, {changes} changes, image {seed}");
             let image = if seed == 0 { directory.power_cut() } else { crash(&directory, seed) };
-            let replay = Replay { after_ts: 0, need_ts: durable };
+            let replay = Replay { after_ts: 0, need_ts: durable, ..Replay::default() };
             let (recovered, found) =
                 read(&image, replay).unwrap_or_else(|error| panic!("{context}: {error}"));
             assert_eq!(found, (1..=recovered.last_ts).collect::<Vec<_>>(), "{context}: a prefix, in order");
@@ -73,7 +73,7 @@ fn every_crash_point(durability: Durability, changes: impl Iterator<Item = u64>,
             let again = run_until_the_disk_stops(&image, durability, 1 + (changes + seed * 7) % 40);
             let image = crash(&image, !seed);
             let last_ts = again.unwrap_or(recovered.last_ts).max(recovered.last_ts);
-            let replay = Replay { after_ts: 0, need_ts: last_ts };
+            let replay = Replay { after_ts: 0, need_ts: last_ts, ..Replay::default() };
             let (twice, found) =
                 read(&image, replay).unwrap_or_else(|error| panic!("{context}, twice: {error}"));
             assert_eq!(found, (1..=twice.last_ts).collect::<Vec<_>>(), "{context}, twice");

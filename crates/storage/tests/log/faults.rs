@@ -3,14 +3,13 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::options::{Durability, LogOptions};
 
-use crate::support::{append, commit, open, small_files, stepped, timestamps};
+use crate::support::{append, commit, log_files, open, small_files, stepped, timestamps};
 
 fn failing() -> (MemoryDirectory, FailingDirectory) {
     let memory = MemoryDirectory::new("db");
@@ -120,6 +119,6 @@ fn a_file_that_cannot_be_made_refuses_with_the_systems_words() {
     directory.plan(Fault::new(Operation::SyncDirectory, "", ErrorKind::PermissionDenied));
     let error = commit(&log, 1).unwrap_err();
     assert!(matches!(&error, LogError::Io(cause) if cause.kind() == ErrorKind::PermissionDenied), "{error}");
-    assert_eq!(directory.list().unwrap(), [""; 0]);
+    assert_eq!(log_files(&directory), [""; 0]);
     commit(&log, 1).unwrap();
 }

@@ -65,7 +65,8 @@ fn each_of_many_clients_is_durable_when_told_so() {
             for _ in 0..40 {
                 let need_ts = acknowledged.load(Ordering::SeqCst);
                 let image = directory.power_cut();
-                let (recovered, found) = read(&image, Replay { after_ts: 0, need_ts }).unwrap();
+                let (recovered, found) =
+                    read(&image, Replay { after_ts: 0, need_ts, ..Replay::default() }).unwrap();
                 assert_eq!(found, (1..=recovered.last_ts).collect::<Vec<_>>());
             }
         });
@@ -99,7 +100,7 @@ fn every_waiting_client_learns_of_a_failed_sync() {
         });
         let need_ts = acknowledged.load(Ordering::SeqCst);
         assert_eq!(front.log.durable(), need_ts);
-        read(&memory.power_cut(), Replay { after_ts: 0, need_ts }).unwrap();
+        read(&memory.power_cut(), Replay { after_ts: 0, need_ts, ..Replay::default() }).unwrap();
     }
 }
 

@@ -70,6 +70,11 @@ pub fn timestamps(directory: &dyn Directory) -> Vec<u64> {
     read(directory, Replay::default()).unwrap().1
 }
 
+/// The names of the log files, oldest first.
+pub fn log_files(directory: &dyn Directory) -> Vec<String> {
+    directory.list().unwrap().into_iter().filter(|name| name.starts_with("log-")).collect()
+}
+
 /// A directory of which a test keeps a handle.
 pub trait CloneDirectory {
     fn shared(&self) -> Arc<dyn Directory>;

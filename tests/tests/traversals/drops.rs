@@ -63,7 +63,7 @@ fn a_part_of_a_vertex_edges_is_dropped_without_reading_the_others() {
     let part = "g.V().hasLabel('hub').bothE().limit(2500).drop()";
     for left in [3500, 1000, 0] {
         let profiled = db.gremlin(part).profile().unwrap();
-        let read = profiled.steps.iter().map(|step| step.rows).max().unwrap();
+        let read = profiled.lines.iter().map(|line| line.measured.unwrap().rows).max().unwrap();
         assert!(read <= 3072, "{read} edges were read: two batches and a half would do");
         assert_eq!(answers(&db, "g.E().count()"), [left.to_string()]);
     }

@@ -10,7 +10,7 @@
 //! Versions share parts, so that a merge costs what it took however long a writer has been open. Joining keeps
 //! parts few: each record is copied as often as a part can grow fourfold.
 //!
-//! Source: the logarithmic method of Bentley and Saxe (J. Algorithms 1(4), 1980).
+//! Source: Bentley, Saxe, "Decomposable Searching Problems I" (Journal of Algorithms 1(4), 1980).
 
 use crate::segment::record::{RecordKey, RecordRef};
 use crate::segment::run::Run;

@@ -14,6 +14,7 @@ mod merge;
 mod meta_properties;
 mod modern;
 mod patterns;
+mod row_order;
 mod rules;
 mod scalar;
 mod services;

@@ -383,7 +383,7 @@ impl Path {
             }
             None => made,
         };
-        let mut found = if self.keeps_past { past(rows, made)? } else { follow(rows, made, cx)? };
+        let mut found = if self.keeps_past { rows.adopt(made)? } else { follow(rows, made, cx)? };
         if let Some(to) = self.to.filter(|_| !self.closes) {
             bind(&mut found, to, names, cx)?;
         }
@@ -425,16 +425,6 @@ impl Path {
         }
         Ok(found.filter(&keep))
     }
-}
-
-/// What a child made of `rows`, with what it met.
-fn past(rows: &Batch, mut made: Batch) -> Result<Batch> {
-    if rows.bulk.is_some() {
-        let bulks: Vec<u64> = made.origin.iter().map(|row| rows.bulk(*row as usize)).collect();
-        made.multiply_bulk(bulks.into_iter())?;
-    }
-    made.origin.iter_mut().for_each(|row| *row = rows.origin[*row as usize]);
-    Ok(made)
 }
 
 /// What a child made of `rows`, with their own past.

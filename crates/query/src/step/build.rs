@@ -199,7 +199,7 @@ impl<'a> Builder<'a> {
             Operator::Filter(tests) => (Box::new(filter::Filter(tests.clone())), false),
             Operator::Where { of, gives } => (Box::new(filter::Where::new(self.child(of)?, *gives)), false),
             Operator::WhereBy { left, predicate, by } => {
-                (Box::new(filter::WhereBy::new(*left, predicate.clone(), self.all_by(by)?)), false)
+                (Box::new(filter::WhereBy::new(*left, predicate, self.all_by(by)?)), false)
             }
             Operator::Any(all) => (Box::new(filter::Any(self.children(all)?)), false),
             Operator::SimplePath { simple, part, by } => {

@@ -14,6 +14,7 @@ mod indexed_types;
 mod merge;
 mod meta_properties;
 mod modern;
+mod number_widths;
 mod patterns;
 mod predicates;
 mod row_order;

@@ -19,6 +19,7 @@ use crate::plan::operator::{Expand, ExpandTo, Name, Operator};
 use crate::plan::pattern::PathPattern;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
+use crate::value::same::ByValue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, TypeId, VertexId};
 use std::sync::Arc;
@@ -376,8 +377,10 @@ impl Path {
         let Some(made) = self.child.next(cx)? else { return Ok(None) };
         let made = match self.to.filter(|_| self.closes) {
             Some(to) => {
-                let is_end =
-                    |(row, origin): (usize, &u32)| rows.slot(to, *origin as usize) == made.current.get(row);
+                let is_end = |(row, origin): (usize, &u32)| {
+                    let end = rows.slot(to, *origin as usize).zip(made.current.get(row));
+                    end.is_some_and(|(end, found)| ByValue::are_one(&end, &found))
+                };
                 let ends: Vec<bool> = made.origin.iter().enumerate().map(is_end).collect();
                 made.filter(&ends)
             }

@@ -4,7 +4,7 @@
 //! handle      Transaction: checks each write, buffers it, reads it back through a reader
 //!   edge_batch        many edges put at once
 //!   writes            one coalesced write an item
-//!   schema_writes     names and types used first; names, widening
+//!   schema_writes     names and types used first; names, fitting numbers
 //!   reads, look_ups  what a serialisable one has read
 //!   taken_ids         vertex ids, given back by a rollback
 //!   discriminators    names of parallel edges
@@ -20,6 +20,7 @@ pub mod deadline;
 pub mod describe;
 pub mod discriminators;
 pub mod edge_batch;
+pub mod fitting;
 pub mod front;
 pub mod handle;
 pub mod latch;
@@ -32,5 +33,4 @@ pub mod resolve;
 pub mod retry;
 pub mod schema_writes;
 pub mod taken_ids;
-pub mod widening;
 pub mod writes;

@@ -9,6 +9,7 @@ use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
 use crate::step::chance::Chance;
 use crate::value::combine::Combine;
 use crate::value::item::{self, Item};
+use crate::value::list;
 use crate::value::number::Arithmetic;
 use crate::value::types::ItemType;
 use std::sync::Arc;
@@ -29,15 +30,7 @@ pub(super) fn item(argument: &Argument) -> Compiled<Item> {
         ArgumentKind::Null => Item::Null,
         ArgumentKind::Scalar(value) => Item::Value(value.clone()),
         ArgumentKind::List(arguments) => Item::List(all(arguments)?.into()),
-        ArgumentKind::Set(arguments) => {
-            let mut once: Vec<Item> = Vec::new();
-            for item in all(arguments)? {
-                if !once.contains(&item) {
-                    once.push(item);
-                }
-            }
-            Item::Set(once.into())
-        }
+        ArgumentKind::Set(arguments) => list::once(all(arguments)?.into_iter()),
         ArgumentKind::Map(entries) => {
             let entry = |(key, value): &(Argument, Argument)| Ok((item(key)?, item(value)?));
             Item::Map(Arc::new(entries.iter().map(entry).collect::<Compiled<_>>()?))

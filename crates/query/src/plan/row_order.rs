@@ -36,15 +36,27 @@ impl RowOrder {
 
 /// The order of rows before each of `operators`, if that before the first is `first` and what follows the last reads an
 /// order where `first` says so.
+///
+/// Cost: one visit to every operator.
 #[must_use]
 pub fn before_each(operators: &[Operator], first: RowOrder) -> Vec<RowOrder> {
+    let mut read = Vec::with_capacity(operators.len());
+    let mut read_behind = first.read;
+    for operator in operators.iter().rev() {
+        read.push(read_behind);
+        read_behind = match fate_at(operator) {
+            Fate::Read => true,
+            Fate::Forgotten => false,
+            Fate::Kept => read_behind,
+        };
+    }
     let mut promised = first.promised;
-    let before = |(at, operator): (usize, &Operator)| {
-        let before = RowOrder { promised, read: first.read && !is_forgotten(&operators[at + 1..]) };
+    let before = |(operator, read): (&Operator, bool)| {
+        let before = RowOrder { promised, read };
         promised = is_promised_behind(operator, promised);
         before
     };
-    operators.iter().enumerate().map(before).collect()
+    operators.iter().zip(read.into_iter().rev()).map(before).collect()
 }
 
 /// Whether rows behind `operators` come in a promised order, those before the first coming in none.
@@ -67,27 +79,29 @@ fn is_promised_behind(operator: &Operator, promised: bool) -> bool {
     }
 }
 
-/// Whether what comes of `operators` is the same in whatever order rows come.
-fn is_forgotten(operators: &[Operator]) -> bool {
-    let passes = |operator: &&Operator| {
-        matches!(
-            operator,
-            Operator::Expand(_)
-                | Operator::EdgeEnds(_)
-                | Operator::Filter(_)
-                | Operator::Where { .. }
-                | Operator::Properties { .. }
-                | Operator::Unfold
-                | Operator::As(_)
-                | Operator::Bulk
-        )
-    };
-    match operators.iter().find(|operator| !passes(operator)) {
-        Some(Operator::Reduce(reducer)) => !reducer.reads_order(),
+/// What becomes of an order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// What comes depends on it.
+    Read,
+    /// What comes is the same, and comes in the same order, in whatever order rows come.
+    Forgotten,
+    /// What comes is the same, in the order of the rows.
+    Kept,
+}
+
+/// What becomes of the order of the rows that come to `operator`.
+fn fate_at(operator: &Operator) -> Fate {
+    match operator {
+        Operator::Bulk => Fate::Kept,
+        Operator::Reduce(reducer) if !reducer.reads_order() => Fate::Forgotten,
+        Operator::Group(group) if group.forgets_order() => Fate::Forgotten,
         // Threads keep no order: rules put them only where nobody reads one.
-        Some(Operator::Parallel(_)) => true,
-        Some(Operator::Group(group)) => group.forgets_order(),
-        _ => false,
+        Operator::Parallel(_) => Fate::Forgotten,
+        other => match other.pace() {
+            Pace::Alone | Pace::AloneAtEnd if !other.gathers() && !other.writes() => Fate::Kept,
+            _ => Fate::Read,
+        },
     }
 }
 
@@ -98,7 +112,9 @@ impl Group {
         match &self.value {
             GroupValue::Count => true,
             GroupValue::List(_) => false,
-            GroupValue::Traversal(of) => is_forgotten(&of.operators),
+            GroupValue::Traversal(of) => {
+                of.operators.iter().map(fate_at).find(|fate| *fate != Fate::Kept) == Some(Fate::Forgotten)
+            }
         }
     }
 }
@@ -278,11 +294,28 @@ mod tests {
             ("g.V().order().union(out(), in()).groupCount().by('n')", false),
             ("g.V().order().union(out(), in()).group().by('n')", true),
             ("g.V().order().count().union(identity(), identity())", false),
+            (
+                "g.V().order().union(out(), in()).choose(out(), in(), both()).values('n').math('_ + 1').sum()",
+                false,
+            ),
+            ("g.V().order().union(out(), in()).choose(out(), limit(1), both()).values('n').sum()", true),
+            ("g.V().order().union(out(), in()).addE('x').to(V().limit(1)).count()", true),
             ("g.V().fold().unfold().union(out(), in())", true),
             ("g.inject(2, 1).union(identity(), identity())", true),
         ] {
             assert_eq!(is_kept(text), kept, "{text}");
         }
+    }
+
+    #[test]
+    fn an_order_is_read_within_a_branch_whatever_follows() {
+        let root = root("g.V().order().union(choose(out(), in(), both()).limit(1)).count()");
+        let union = root.operators.iter().find_map(|operator| match operator {
+            Operator::Union(all) => Some(&all[0].operators),
+            _ => None,
+        });
+        let around = RowOrder { promised: true, read: false };
+        assert!(before_each(union.unwrap(), around)[0].is_kept());
     }
 
     #[test]

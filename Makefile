@@ -31,13 +31,12 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 SHARE := $(if $(PREFIX),$(PREFIX)/share,$(or $(XDG_DATA_HOME),$(HOME)/.local/share))
-# A workspace of its own that builds into ours: what both need is compiled once.
-BENCHES_AT := --manifest-path benches/Cargo.toml --target-dir "$(BUILT)"
 ENGINES := $(BUILT)/release/evergraph-benches
 SCHEDULES := $(wildcard crates/storage/tests/schedules_*.rs)
-# What `make test` runs under shuttle and loom has the feature too, and no bug: one build does for both.
-PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-storage \
-    --features planted --test planted --
+# All of one workspace, so that every command chooses the same features and what one compiled serves the next; the
+# engines beside us are the one thing that `make bench-smoke` adds.
+WORKSPACE := --workspace --exclude evergraph-benches
+PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) --workspace --test planted --
 
 ifdef V
 Q :=
@@ -58,7 +57,8 @@ PACKAGE := $(abspath $(BUILT))/python-package
 SITE := $(abspath $(BUILT))/docs
 PACKAGE_PYG := $(abspath $(BUILT))/python-pyg
 PYTHON_PACKAGE := CARGO_TARGET_DIR="$(abspath $(BUILT))" CARGO_FLAGS="$(CARGO_FLAGS)" tools/python-package
-NATIVE_AT := --manifest-path crates/python/Cargo.toml --target-dir "$(BUILT)"
+# The native module is checked and built without a Python: it speaks the stable interface.
+NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
@@ -78,14 +78,14 @@ demo: build ## See Evergraph at work (builds it first)
 
 test: toolchain python python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
-	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace 2>&1 | $(SUMMARY)
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(WORKSPACE) 2>&1 | $(SUMMARY)
 ifneq ($(SCHEDULES),)
 	@echo "== thread schedules, explored by shuttle (in a build of its own)"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) \
-	    -p evergraph-storage --features planted --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
+	    -p evergraph-storage --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
 	@echo "== orders of memory, explored by loom"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg loom" $(CARGO) test $(CARGO_FLAGS) \
-	    -p evergraph-storage --features planted --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
+	    -p evergraph-storage --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
 	@echo "== planted bugs, of which each makes a test fail"
 	$(Q)$(PLANTED) --quiet
 endif
@@ -130,18 +130,14 @@ check: toolchain linters python-package ## Check format, lints, documentation an
 	@echo "== format"
 	$(Q)$(CARGO) fmt --all --check
 	$(Q)$(CARGO) fmt --manifest-path fuzz/libfuzzer/Cargo.toml --check
-	$(Q)$(CARGO) fmt --manifest-path benches/Cargo.toml --check
-	$(Q)$(CARGO) fmt --manifest-path crates/python/Cargo.toml --check
 	@echo "== lints"
-	$(Q)$(CARGO) clippy $(CARGO_FLAGS) $(QUIET) --workspace --all-targets -- -D warnings
-	$(Q)$(CARGO) clippy $(CARGO_FLAGS) $(QUIET) $(NATIVE_AT) --all-targets -- -D warnings
+	$(Q)$(NATIVE) $(CARGO) clippy $(CARGO_FLAGS) $(QUIET) --workspace --all-targets -- -D warnings
 	$(Q)$(PYTHON_PACKAGE) check "$(PACKAGE)"
 	$(Q)$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/libfuzzer/Cargo.toml >/dev/null
-	$(Q)$(CARGO) metadata --locked --format-version 1 --manifest-path benches/Cargo.toml >/dev/null
 	@echo "== documentation"
-	$(Q)RUSTDOCFLAGS="$(RUSTDOCFLAGS) -D warnings" $(CARGO) doc $(CARGO_FLAGS) $(QUIET) --workspace --no-deps
+	$(Q)$(NATIVE) RUSTDOCFLAGS="$(RUSTDOCFLAGS) -D warnings" $(CARGO) doc $(CARGO_FLAGS) $(QUIET) --workspace --no-deps
 	@echo "== tidy"
-	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) -p evergraph-tests --test tidy 2>&1 | $(SUMMARY)
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace --test tidy 2>&1 | $(SUMMARY)
 	@echo "All checks passed."
 
 crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES=n; from SEED=n
@@ -168,12 +164,12 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 	$(Q)LIBCLANG_PATH="$(or $(LIBCLANG_PATH),$(shell "$(BUILT)/compare/bin/python" -c \
 	    'import clang, pathlib; print(pathlib.Path(clang.__path__[0]) / "native")' 2>/dev/null))" \
 	    BINDGEN_EXTRA_CLANG_ARGS="$(BINDGEN_EXTRA_CLANG_ARGS) -isystem $(shell $${CC:-cc} -print-file-name=include)" \
-	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --release --features rocksdb $(BENCHES_AT)
+	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --release -p evergraph-benches --features rocksdb
 	$(Q)$(if $(GAPBS_DIR),GAPBS_DIR="$(GAPBS_DIR)") "$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
 
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
 	@echo "== the harness of \`make bench\`, on a small graph"
-	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(BENCHES_AT) 2>&1 | $(SUMMARY)
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace --bin evergraph-benches --test smoke 2>&1 | $(SUMMARY)
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench
@@ -249,7 +245,7 @@ docs: toolchain python-package ## Build the site of the documentation into targe
 	@echo "  python3 -m http.server --directory $(BUILT)/site"
 
 install: toolchain ## Install the program, its manual and completions; PREFIX=DIR puts all into DIR
-	$(Q)$(CARGO) install $(QUIET) --locked --path crates/server $(if $(PREFIX),--root "$(PREFIX)")
+	$(Q)$(CARGO) install $(QUIET) --locked --profile dist --path crates/server $(if $(PREFIX),--root "$(PREFIX)")
 	$(Q)set -e; \
 	program="$(or $(PREFIX),$(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)/bin/evergraph"; \
 	complete() { mkdir -p "$(SHARE)/$$2"; "$$program" completions "$$1" --no-config --no-json > "$(SHARE)/$$2/$$3"; }; \

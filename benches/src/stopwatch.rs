@@ -13,11 +13,11 @@
 //! have no wall time to compare with: those are measured likewise and never repeated. Nor is a live run on
 //! fresh edges, where the merges that disturb it are what is measured.
 
+use cpu_time::ProcessTime;
 use evergraph_graph::error::Result;
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::ops::Add;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Wall and CPU time may differ by this part of the wall time before a run is repeated.
 const GAP_MAX: f64 = 0.1;
@@ -59,29 +59,23 @@ impl Add for Spent {
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     began: Instant,
-    cpu: Duration,
+    cpu: ProcessTime,
 }
 
 impl Stopwatch {
     /// Begins to measure. Cost, as that of the end: a system call.
     #[must_use]
     pub fn start() -> Self {
-        Self { cpu: process_time(), began: Instant::now() }
+        Self { cpu: ProcessTime::now(), began: Instant::now() }
     }
 
     /// What was spent since the start.
     #[must_use]
     pub fn stop(self) -> Spent {
         let wall = self.began.elapsed();
-        let cpu = process_time().saturating_sub(self.cpu);
+        let cpu = self.cpu.elapsed();
         Spent { wall: wall.as_secs_f64(), cpu: cpu.as_secs_f64() }
     }
-}
-
-/// Processor time of all threads of this process so far.
-fn process_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::try_from(time).expect("a process has spent no negative time")
 }
 
 /// Does `run` again while `gap` says that it was disturbed, and gives the least disturbed one with the number
@@ -107,6 +101,7 @@ mod tests {
     use super::*;
     use std::hint::black_box;
     use std::thread;
+    use std::time::Duration;
 
     #[test]
     fn a_sleep_takes_no_processor_and_a_loop_takes_one() {

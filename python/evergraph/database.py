@@ -346,6 +346,31 @@ class Database(Loading, Handle):
         with shown(progress) as told:
             return self._native.create_index(name, of_edges(of), key, ordered, unique, told)
 
+    def delete_vertex_in_parts(self, vertex: int, *, progress: Progress = None) -> int:
+        """Delete a vertex with all its edges in as many transactions as it takes.
+
+        For a vertex that has more than a million edges, which are too many for one transaction. Others
+        see it with what is left of its edges meanwhile, and may add some, which go as well. If it is stopped
+        half-way the vertex is there, with the edges that were not reached; deleting it again goes on.
+
+        Returns
+        -------
+        int
+            How many edges went with it.
+
+        Raises
+        ------
+        NotFoundError
+            If it isn't there.
+
+        Examples
+        --------
+        >>> db.delete_vertex_in_parts(ada)
+        2
+        """
+        with shown(progress) as told:
+            return self._native.delete_vertex_in_parts(int(vertex), told)
+
     def drop_index(
         self,
         name: str,

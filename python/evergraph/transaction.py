@@ -200,8 +200,33 @@ class Transaction(Reader, Block):
         ------
         NotFoundError
             If it isn't there.
+        LimitError
+            If it has more than a million edges: see `Database.delete_vertex_in_parts`.
         """
         self._native.delete(int(vertex))
+
+    def delete_edges_of(self, vertex: int, limit: int) -> int:
+        """Delete at most `limit` edges that start or end at a vertex, of all types.
+
+        Returns
+        -------
+        int
+            How many; fewer than `limit` were all.
+
+        Raises
+        ------
+        NotFoundError
+            If the vertex isn't there.
+        LimitError
+            If so many don't fit into one transaction; none of them is deleted then.
+
+        Examples
+        --------
+        >>> with db.begin() as tx:
+        ...     tx.delete_edges_of(ada, 1)
+        1
+        """
+        return self._native.delete_edges_of(int(vertex), limit)
 
     def delete_edge(self, edge: EdgeId) -> None:
         """Delete an edge.

@@ -36,6 +36,23 @@ def test_of_two_that_write_one_property_the_first_wins_and_the_other_may_try_aga
     assert db.snapshot().get(ada, "born") == 1
 
 
+def test_a_vertex_is_deleted_in_parts(circle: People) -> None:
+    db, ada, *_ = circle
+    with db.begin() as tx:
+        others = [tx.add_vertex("Person") for _ in range(5)]
+        for other in others:
+            tx.add_edge(ada, "KNOWS", other)
+    edges = db.snapshot().query("g.V(x).bothE().count()", x=ada).one()
+    with db.begin() as tx:
+        assert tx.delete_edges_of(ada, 2) == 2
+    assert db.delete_vertex_in_parts(ada) == edges - 2
+    with pytest.raises(eg.NotFoundError):
+        db.delete_vertex_in_parts(ada)
+    with pytest.raises(eg.NotFoundError), db.begin() as tx:
+        tx.delete_edges_of(ada, 2)
+    assert db.snapshot().get(others[0], "name") is None
+
+
 def test_transact_runs_its_body_again_until_it_commits(circle: People) -> None:
     db, ada, *_ = circle
     calls = []

@@ -126,15 +126,25 @@ impl GraphView for Walkable {
                 break;
             };
             let list = self.list(*vertex, types, direction);
-            let part = list.iter().skip(cursor.offset as usize).take(room);
+            let passed = cursor.after.map_or(0, |(side, after)| {
+                let mut places = (0..list.len()).filter(|at| list[*at].1 == after);
+                // A self loop of both directions is there twice.
+                let place = if side == Direction::Out { places.next() } else { places.next_back() };
+                1 + place.expect("nothing is deleted here")
+            });
+            let part = list[passed..].iter().take(room);
             part.clone().for_each(|(neighbor, edge)| {
                 batch.rows.push(cursor.row as u32);
                 batch.neighbors.push(*neighbor);
                 batch.edges.push(*edge);
             });
             room -= part.len();
-            cursor.offset += part.len() as u64;
-            if cursor.offset == list.len() as u64 {
+            let passed = passed + part.len();
+            cursor.after = passed.checked_sub(1).map(|last| {
+                let is_second = list[..last].iter().any(|(_, edge)| *edge == list[last].1);
+                (if is_second { Direction::In } else { Direction::Out }, list[last].1)
+            });
+            if passed == list.len() {
                 *cursor = NeighborCursor { row: cursor.row + 1, ..NeighborCursor::default() };
             }
         }

@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::transaction::Transaction;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::VertexId;
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::Load;
 use evergraph_graph::transaction::{Committed, TransactionOptions};
@@ -264,6 +265,49 @@ impl Database {
         })
     }
 
+    /// Deletes a vertex with all its edges in as many transactions as it takes; how many edges. For a vertex that
+    /// has more than one transaction may change, a million, or than others should wait for.
+    ///
+    /// Others see the vertex with what is left of its edges meanwhile, and may add some, which go as well. If it fails
+    /// half-way the vertex is there, with the edges that were not reached; deleting it again goes on.
+    ///
+    /// ```
+    /// use evergraph::Database;
+    ///
+    /// let db = Database::in_memory()?;
+    /// let hub = db.transact(|tx| {
+    ///     let hub = tx.add_vertex("Account", &[])?;
+    ///     let other = tx.add_vertex("Account", &[])?;
+    ///     tx.add_edge(hub, "TRANSFER", other, &[])?;
+    ///     Ok(hub)
+    /// })?;
+    /// assert_eq!(db.delete_vertex_in_parts(hub)?, 1);
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `not_found` if the vertex isn't there; as [`Database::transact`].
+    pub fn delete_vertex_in_parts(&self, vertex: VertexId) -> Result<u64> {
+        self.delete_vertex_in_parts_with(vertex, &|_| {}, &CancelFlag::default())
+    }
+
+    /// As [`Database::delete_vertex_in_parts`], telling after each part how many edges are deleted; `cancel` ends it
+    /// between two.
+    ///
+    /// # Errors
+    /// As [`Database::delete_vertex_in_parts`]; `cancelled`.
+    pub fn delete_vertex_in_parts_with(
+        &self,
+        vertex: VertexId,
+        progress: &dyn Fn(u64),
+        cancel: &CancelFlag,
+    ) -> Result<u64> {
+        self.store().delete_vertex_in_parts(vertex, &mut |deleted| {
+            progress(deleted);
+            cancel.check()
+        })
+    }
+
     /// A snapshot of the newest commit that is readable: with durability `sync`, the newest that a
     /// power cut would leave.
     #[must_use]
@@ -366,14 +410,11 @@ impl Database {
             progress(&ImportProgress::Building(now));
             cancel.check()
         };
-        let mut writing = || {
-            let made = self.open.checkpoint(&mut |now| {
-                progress(&ImportProgress::Writing(now));
-                if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            made.map(drop)
+        let mut writing = |now| {
+            progress(&ImportProgress::Writing(now));
+            if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        self.store().load_within(memory_bytes, load, &mut building, &mut writing)
+        self.open.load_within(memory_bytes, load, &mut building, &mut writing)
     }
 
     /// Imports files into this database. Edges may name vertices that are in it by the unique key of
@@ -488,10 +529,12 @@ impl Database {
         into_new(target.as_ref(), |target| salvage(&damaged, target, progress))
     }
 
-    /// Syncs the log and ends background work; commits are refused from here on, in all clones.
+    /// Waits for the checkpoints, loads, backups and checks of other threads, syncs the log and ends background
+    /// work; commits are refused from here on, in all clones.
     ///
     /// # Errors
-    /// What the log says when it is synced for the last time.
+    /// What the log says when it is synced for the last time; `invalid` from inside a checkpoint, load, backup
+    /// or check of this database, for instance in its progress.
     pub fn close(&self) -> Result<()> {
         self.open.close()
     }

@@ -123,9 +123,19 @@ impl Transaction {
     /// Deletes a vertex with all its edges.
     ///
     /// # Errors
-    /// `not_found` if it isn't there.
+    /// `not_found` if it isn't there, `limit` if it has more than a million edges, or more than fit into
+    /// `transaction_bytes_max`: see [`Database::delete_vertex_in_parts`](crate::Database::delete_vertex_in_parts).
     pub fn delete_vertex(&mut self, vertex: VertexId) -> Result<()> {
         self.0.delete_vertex(vertex)
+    }
+
+    /// Deletes at most `limit` edges that start or end at a vertex, of all types; how many. Fewer than `limit` were
+    /// all.
+    ///
+    /// # Errors
+    /// `not_found` if the vertex isn't there, `limit` if so many don't fit into one transaction.
+    pub fn delete_edges_of(&mut self, vertex: VertexId, limit: usize) -> Result<usize> {
+        self.0.delete_edges_of(vertex, limit)
     }
 
     /// Sets a property of a vertex; what was known of its value before ([`Transaction::declare_meta_properties`]) goes.

@@ -5,12 +5,16 @@
 //! transactions, with their ids; applying an identical change again does nothing.
 //!
 //! Ids are handed out before commit and never taken back, so the tables may have holes.
+//!
+//! A clone shares its tables with the original until one of the two is changed, and most of them after that:
+//! a transaction that introduces one name of 65,535 pays for a few hundred.
 
 use crate::error::{Error, Result};
 use crate::id::{KeyId, LabelId, TypeId};
 use crate::index::{IndexDefinition, IndexId, IndexKind};
+use crate::shared_map::SharedMap;
+use crate::shared_table::SharedTable;
 use crate::value::ValueType;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What has properties: the vertices of a label or the edges of a type.
@@ -96,39 +100,24 @@ pub enum SchemaChange {
     },
 }
 
-/// The names of a graph.
+/// The names of a graph. Cheap to clone.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Catalogue {
-    labels: Vec<Option<Arc<str>>>,
-    edge_types: Vec<Option<EdgeType>>,
-    keys: Vec<Option<Arc<str>>>,
-    label_ids: HashMap<Arc<str>, LabelId>,
-    edge_type_ids: HashMap<Arc<str>, TypeId>,
-    key_ids: HashMap<Arc<str>, KeyId>,
+    labels: SharedTable<Arc<str>>,
+    edge_types: SharedTable<EdgeType>,
+    keys: SharedTable<Arc<str>>,
+    label_ids: SharedMap<Arc<str>, LabelId>,
+    edge_type_ids: SharedMap<Arc<str>, TypeId>,
+    key_ids: SharedMap<Arc<str>, KeyId>,
     /// By the key whose values have properties.
-    meta_keys: BTreeMap<KeyId, KeyId>,
+    meta_keys: SharedMap<KeyId, KeyId>,
     /// The same by the key that holds these.
-    keys_of_meta: BTreeMap<KeyId, KeyId>,
-    properties: BTreeMap<(Owner, KeyId), ValueType>,
+    keys_of_meta: SharedMap<KeyId, KeyId>,
+    properties: SharedMap<(Owner, KeyId), ValueType>,
     /// Whether each index is unique.
-    indexes: BTreeMap<IndexId, bool>,
-    newest_first: BTreeMap<TypeId, KeyId>,
-    joins: BTreeSet<(TypeId, LabelId, LabelId)>,
-}
-
-fn slot<T: Clone>(table: &mut Vec<Option<T>>, id: u16) -> &mut Option<T> {
-    if table.len() <= usize::from(id) {
-        table.resize(usize::from(id) + 1, None);
-    }
-    &mut table[usize::from(id)]
-}
-
-fn has<T>(table: &[Option<T>], id: u16) -> bool {
-    table.get(usize::from(id)).is_some_and(Option::is_some)
-}
-
-fn entries<T>(table: &[Option<T>]) -> impl Iterator<Item = (u16, &T)> {
-    table.iter().enumerate().filter_map(|(id, entry)| Some((id as u16, entry.as_ref()?)))
+    indexes: SharedMap<IndexId, bool>,
+    newest_first: SharedMap<TypeId, KeyId>,
+    joins: SharedMap<(TypeId, LabelId, LabelId), ()>,
 }
 
 impl Catalogue {
@@ -153,7 +142,7 @@ impl Catalogue {
     /// The name of a label; its number in angle brackets if it has none here.
     #[must_use]
     pub fn label_name(&self, id: LabelId) -> Arc<str> {
-        let name = self.labels.get(usize::from(id.0)).cloned().flatten();
+        let name = self.labels.get(id.0).cloned();
         name.unwrap_or_else(|| format!("<label {}>", id.0).into())
     }
 
@@ -163,7 +152,7 @@ impl Catalogue {
         if let Some(of) = self.keys_of_meta.get(&id) {
             return format!("<properties of {}>", self.key_name(*of)).into();
         }
-        let name = self.keys.get(usize::from(id.0)).cloned().flatten();
+        let name = self.keys.get(id.0).cloned();
         name.unwrap_or_else(|| format!("<key {}>", id.0).into())
     }
 
@@ -177,13 +166,13 @@ impl Catalogue {
     /// Whether a label has this number.
     #[must_use]
     pub fn has_label(&self, id: LabelId) -> bool {
-        self.labels.get(usize::from(id.0)).is_some_and(Option::is_some)
+        self.labels.has(id.0)
     }
 
     /// Whether a property key has this number, with a name or as [`Catalogue::meta_key`].
     #[must_use]
     pub fn has_key(&self, id: KeyId) -> bool {
-        has(&self.keys, id.0) || self.is_meta_key(id)
+        self.keys.has(id.0) || self.is_meta_key(id)
     }
 
     /// The key that holds the meta-properties of `key` at vertices of `label`, if the schema asks for them: a list of
@@ -211,29 +200,29 @@ impl Catalogue {
     /// What is known of an edge type.
     #[must_use]
     pub fn edge_type_definition(&self, id: TypeId) -> Option<&EdgeType> {
-        self.edge_types.get(usize::from(id.0))?.as_ref()
+        self.edge_types.get(id.0)
     }
 
     /// How many labels, edge types and keys have names. They are never taken back, so equal counts of two
-    /// states of one catalogue mean the same names. Cost: one pass.
+    /// states of one catalogue mean the same names.
     #[must_use]
     pub fn names_count(&self) -> usize {
-        self.labels().count() + self.edge_types().count() + self.keys().count()
+        self.labels.count() + self.edge_types.count() + self.keys.count()
     }
 
     /// All labels, by number.
     pub fn labels(&self) -> impl Iterator<Item = (LabelId, &Arc<str>)> {
-        entries(&self.labels).map(|(id, name)| (LabelId(id), name))
+        self.labels.iter().map(|(id, name)| (LabelId(id), name))
     }
 
     /// All edge types, by number.
     pub fn edge_types(&self) -> impl Iterator<Item = (TypeId, &EdgeType)> {
-        entries(&self.edge_types).map(|(id, definition)| (TypeId(id), definition))
+        self.edge_types.iter().map(|(id, definition)| (TypeId(id), definition))
     }
 
     /// All property keys that have names, by number.
     pub fn keys(&self) -> impl Iterator<Item = (KeyId, &Arc<str>)> {
-        entries(&self.keys).map(|(id, name)| (KeyId(id), name))
+        self.keys.iter().map(|(id, name)| (KeyId(id), name))
     }
 
     /// The declared or learned type of a property.
@@ -314,13 +303,13 @@ impl Catalogue {
     /// The pairs of labels that edges of `edge_type` were ever seen to join.
     pub fn joins(&self, edge_type: TypeId) -> impl Iterator<Item = (LabelId, LabelId)> {
         let range = (edge_type, LabelId(0), LabelId(0))..=(edge_type, LabelId(u16::MAX), LabelId(u16::MAX));
-        self.joins.range(range).map(|(_, source, target)| (*source, *target))
+        self.joins.range(range).map(|((_, source, target), ())| (*source, *target))
     }
 
     /// Whether edges of `edge_type` were seen from `source` to `target` before.
     #[must_use]
     pub fn has_join(&self, edge_type: TypeId, source: LabelId, target: LabelId) -> bool {
-        self.joins.contains(&(edge_type, source, target))
+        self.joins.contains_key(&(edge_type, source, target))
     }
 
     /// Whether `change` would change anything.
@@ -335,11 +324,11 @@ impl Catalogue {
         match change {
             SchemaChange::AddLabel { id, name } => match self.label(name) {
                 Some(known) if known != *id => Err(differs("label", name)),
-                None if has(&self.labels, id.0) => Err(differs("label", &self.label_name(*id))),
+                None if self.labels.has(id.0) => Err(differs("label", &self.label_name(*id))),
                 known => Ok(known.is_none()),
             },
             SchemaChange::AddEdgeType { id, name, simple } => match self.edge_type(name) {
-                None if has(&self.edge_types, id.0) => Err(differs("edge type", &self.edge_type_name(*id))),
+                None if self.edge_types.has(id.0) => Err(differs("edge type", &self.edge_type_name(*id))),
                 None => Ok(true),
                 Some(known) => {
                     let same = self.edge_type_definition(known).is_some_and(|kind| kind.simple == *simple);
@@ -402,15 +391,15 @@ impl Catalogue {
     pub fn apply(&mut self, change: &SchemaChange) {
         match change {
             SchemaChange::AddLabel { id, name } => {
-                *slot(&mut self.labels, id.0) = Some(name.clone());
+                self.labels.set(id.0, name.clone());
                 self.label_ids.insert(name.clone(), *id);
             }
             SchemaChange::AddEdgeType { id, name, simple } => {
-                *slot(&mut self.edge_types, id.0) = Some(EdgeType { name: name.clone(), simple: *simple });
+                self.edge_types.set(id.0, EdgeType { name: name.clone(), simple: *simple });
                 self.edge_type_ids.insert(name.clone(), *id);
             }
             SchemaChange::AddKey { id, name } => {
-                *slot(&mut self.keys, id.0) = Some(name.clone());
+                self.keys.set(id.0, name.clone());
                 self.key_ids.insert(name.clone(), *id);
             }
             SchemaChange::AddMetaKey { id, of } => {
@@ -430,7 +419,7 @@ impl Catalogue {
                 self.newest_first.insert(*edge_type, *key);
             }
             SchemaChange::Join { edge_type, source, target } => {
-                self.joins.insert((*edge_type, *source, *target));
+                self.joins.insert((*edge_type, *source, *target), ());
             }
         }
     }
@@ -453,7 +442,7 @@ impl Catalogue {
         let orders = self.newest_first.iter();
         let orders = orders
             .map(|(edge_type, key)| SchemaChange::OrderNewestFirst { edge_type: *edge_type, key: *key });
-        let joins = self.joins.iter().map(|(edge_type, source, target)| SchemaChange::Join {
+        let joins = self.joins.iter().map(|((edge_type, source, target), ())| SchemaChange::Join {
             edge_type: *edge_type,
             source: *source,
             target: *target,
@@ -570,6 +559,47 @@ mod tests {
         let parallel = SchemaChange::AddEdgeType { id: TypeId(2), name: "KNOWS".into(), simple: false };
         assert!(catalogue.replay(&parallel).unwrap_err().is_conflict());
         assert_eq!(catalogue, before);
+    }
+
+    /// With full tables each commit that introduced something copied the whole catalogue, twice if another one came
+    /// between: 29 ms for two commits that add a key each.
+    #[test]
+    fn what_is_new_in_a_clone_costs_a_small_part_of_the_names() {
+        const NAMES: u16 = 40_000;
+        let mut catalogue = Catalogue::default();
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for number in 0..NAMES {
+            let name = |what: &str| Arc::from(format!("{what} {number}"));
+            let [label, edge_type, key] = ["label", "type", "key"].map(name);
+            names.extend([Arc::clone(&label), Arc::clone(&edge_type), Arc::clone(&key)]);
+            catalogue.apply(&SchemaChange::AddLabel { id: LabelId(number), name: label });
+            catalogue.apply(&SchemaChange::AddEdgeType {
+                id: TypeId(number),
+                name: edge_type,
+                simple: false,
+            });
+            catalogue.apply(&SchemaChange::AddKey { id: KeyId(number), name: key });
+        }
+        let holders = || names.iter().map(Arc::strong_count).sum::<usize>();
+        let before = holders();
+        let (label, edge_type, key) = (LabelId(NAMES), TypeId(NAMES), KeyId(NAMES));
+        for change in [
+            SchemaChange::AddLabel { id: label, name: "label".into() },
+            SchemaChange::AddEdgeType { id: edge_type, name: "type".into(), simple: true },
+            SchemaChange::AddKey { id: key, name: "key".into() },
+            SchemaChange::DefineProperty {
+                owner: Owner::Label(LabelId(1)),
+                key: KeyId(1),
+                value_type: ValueType::I8,
+            },
+            SchemaChange::Join { edge_type: TypeId(1), source: LabelId(1), target: LabelId(1) },
+        ] {
+            let mut clone = catalogue.clone();
+            clone.apply(&change);
+            let copied = holders() - before;
+            assert!(copied < 2000, "{copied} names copied for {change:?}");
+            assert!(!clone.would_change(&change).unwrap() && catalogue.would_change(&change).unwrap());
+        }
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub mod mutation;
 pub mod newest;
 pub mod packed_column;
 pub mod properties;
+pub mod shared_map;
+pub mod shared_table;
 pub mod timestamp;
 pub mod topology;
 pub mod transaction;

@@ -157,10 +157,12 @@ pub trait Transaction: GraphView {
     /// `invalid` for a value of the wrong type or a unique key that a live vertex has; `limit`.
     fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId>;
 
-    /// Deletes a vertex with all its edges.
+    /// Deletes a vertex with all its edges. The commit is refused if any of them, or a property of it or of one
+    /// of them, was written meanwhile.
     ///
     /// # Errors
-    /// `not_found` if it isn't there.
+    /// `not_found` if it isn't there, `limit` if it has more edges than one transaction may change: see
+    /// [`Transaction::delete_edges_of`].
     fn delete_vertex(&mut self, vertex: VertexId) -> Result<()>;
 
     /// Sets (`Some`) or removes (`None`) a property of a vertex, and removes its meta-properties.
@@ -208,6 +210,14 @@ pub trait Transaction: GraphView {
     /// # Errors
     /// `not_found` if it isn't there.
     fn delete_edge(&mut self, edge: EdgeId) -> Result<()>;
+
+    /// Deletes at most `limit` edges that start or end at a vertex, of all types; how many. Fewer than `limit` were
+    /// all. A vertex with more edges than one transaction may change is deleted in several, its edges a part at a
+    /// time. Cost: that of what is deleted, however many edges there are.
+    ///
+    /// # Errors
+    /// `not_found` if the vertex isn't there, `limit` if so many don't fit: none of them is deleted then.
+    fn delete_edges_of(&mut self, vertex: VertexId, limit: usize) -> Result<usize>;
 
     /// Sets (`Some`) or removes (`None`) a property of an edge.
     ///

@@ -47,12 +47,14 @@ impl VertexSet {
 
     /// One more than the highest vertex that could be in the set.
     #[must_use]
+    #[inline]
     pub fn bound(&self) -> u32 {
         self.bound
     }
 
     /// How many vertices are in the set.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> u64 {
         self.count
     }
@@ -65,6 +67,7 @@ impl VertexSet {
 
     /// Whether every vertex below the bound is in the set.
     #[must_use]
+    #[inline]
     pub fn is_full(&self) -> bool {
         self.count == u64::from(self.bound)
     }
@@ -90,11 +93,13 @@ impl VertexSet {
     }
 
     /// The vertices in the set, ascending.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.range(0..self.bound)
     }
 
     /// The vertices of the set in `range`, ascending.
+    #[inline]
     pub fn range(&self, range: std::ops::Range<u32>) -> impl Iterator<Item = u32> + '_ {
         let end = range.end.min(self.bound);
         let start = range.start.min(end);
@@ -121,6 +126,7 @@ impl VertexSet {
 
     /// The bits, 64 vertices a word, lowest first.
     #[must_use]
+    #[inline]
     pub fn words(&self) -> &[u64] {
         &self.words
     }

@@ -33,19 +33,22 @@ pub struct VertexCursor {
 pub struct EdgeCursor {
     /// The lowest source not yet done with.
     pub source: u32,
-    /// Its edges already handed out.
-    pub offset: u64,
+    /// The last of its edges handed out.
+    pub after: Option<EdgeId>,
     /// Whether the scan is over.
     pub done: bool,
 }
 
 /// Where an expansion of rows goes on; the default is before the first neighbour of row 0.
+///
+/// It names the edge where it stands, so that a transaction may delete what it was handed, or add edges, and go on:
+/// each edge that was there from the beginning is handed out once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NeighborCursor {
     /// The row being expanded.
     pub row: usize,
-    /// Its neighbours already handed out.
-    pub offset: u64,
+    /// The last edge of it handed out, and on which side of the vertex.
+    pub after: Option<(Direction, EdgeId)>,
     /// Whether every row is expanded.
     pub done: bool,
 }
@@ -125,7 +128,8 @@ pub trait GraphView: Send + Sync {
     ) -> Result<()>;
 
     /// Appends up to `limit` edges of `types` (`None`: all) in the order of their ids: by source, type,
-    /// target, discriminator; moves `cursor`. Cost, unless a view knows better: a look at each vertex.
+    /// target, discriminator; moves `cursor`. Own writes between two calls neither hide an edge nor give one twice.
+    /// Cost, unless a view knows better: a look at each vertex.
     ///
     /// # Errors
     /// What reading may meet.
@@ -144,15 +148,17 @@ pub trait GraphView: Send + Sync {
             self.scan_vertices(None, &mut next, SOURCES, &mut sources)?;
             // The source that the cursor stopped in may be gone by an own write.
             let same = sources.first().is_some_and(|source| source.0 == cursor.source);
-            let offset = if same { cursor.offset } else { 0 };
-            let mut within = NeighborCursor { row: 0, offset, done: false };
+            let after = cursor.after.filter(|_| same).map(|edge| (Direction::Out, edge));
+            let mut within = NeighborCursor { row: 0, after, done: false };
             batch.clear();
             let room = end - edges.len();
             self.neighbors(&sources, types, Direction::Out, &mut within, room, &mut batch)?;
             edges.append(&mut batch.edges);
             match sources.get(within.row) {
-                Some(source) => (cursor.source, cursor.offset) = (source.0, within.offset),
-                None => *cursor = EdgeCursor { source: next.next, offset: 0, done: next.done },
+                Some(source) => {
+                    (cursor.source, cursor.after) = (source.0, within.after.map(|(_, edge)| edge));
+                }
+                None => *cursor = EdgeCursor { source: next.next, after: None, done: next.done },
             }
         }
         Ok(())

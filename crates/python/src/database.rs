@@ -8,10 +8,11 @@ use crate::query::{Asked, Making, Results, Said};
 use crate::snapshot::{Snapshot, Taken};
 use crate::transaction::Transaction;
 use crate::work::{self, fraction};
+use evergraph::graph::count::Count;
 use evergraph::graph::index::IndexState;
 use evergraph::{
     Durability, Error, ErrorKind, IndexKind, IndexOptions, Isolation, Options, OwnerName, ReadByName as _,
-    TransactionOptions,
+    TransactionOptions, VertexId,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -294,6 +295,19 @@ impl Database {
                 watch.tell("index", part, || format!("{} entries", now.entries));
             };
             open.database().create_index_with(&options, &told, &watch.cancel)
+        })
+    }
+
+    fn delete_vertex_in_parts(
+        &self,
+        py: Python<'_>,
+        vertex: u32,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let open = self.open(py)?;
+        work::run(py, progress, |watch| {
+            let told = |deleted| watch.tell("delete", None, || format!("{} edges", Count(deleted)));
+            open.database().delete_vertex_in_parts_with(VertexId(vertex), &told, &watch.cancel)
         })
     }
 

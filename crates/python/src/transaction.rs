@@ -12,7 +12,7 @@ use evergraph::graph::catalogue::Owner;
 use evergraph::graph::id::{KeyId, LabelId};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
-use evergraph::{GraphView, ReadByName, TransactionOptions, Value};
+use evergraph::{GraphView, ReadByName, TransactionOptions, Value, VertexId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, TryLockError};
@@ -206,6 +206,10 @@ impl Transaction {
             Item::Vertex(vertex) => transaction.delete_vertex(vertex).or_raise(py),
             Item::Edge(edge) => transaction.delete_edge(edge).or_raise(py),
         })
+    }
+
+    fn delete_edges_of(&self, py: Python<'_>, vertex: u32, limit: usize) -> PyResult<usize> {
+        self.with(py, |transaction| transaction.delete_edges_of(VertexId(vertex), limit).or_raise(py))
     }
 
     fn declare_property(

@@ -232,25 +232,24 @@ pub trait View: Send + Sync {
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()>;
 
-    /// Appends at most `limit` pairs of [`View::neighbors`], from the one after the first `skip` on: how
-    /// a batch resumes inside a hub. An engine that finds its place without reading what comes before
-    /// it overrides this.
+    /// Appends at most `limit` pairs of [`View::neighbors`], those behind `after`: how a batch resumes inside
+    /// a hub. An engine that finds its place without reading what comes before it overrides this.
     ///
     /// # Errors
     /// What reading may meet.
-    fn neighbors_from(
+    fn neighbors_after(
         &self,
         vertex: VertexId,
         edge_type: TypeId,
         side: Direction,
-        skip: u64,
+        after: Option<(VertexId, u16)>,
         limit: usize,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()> {
         let start = list.len();
         self.neighbors(vertex, edge_type, side, list)?;
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(list.len() - start);
-        list.drain(start..start + skip);
+        let passed = list[start..].partition_point(|entry| after.is_some_and(|after| *entry <= after));
+        list.drain(start..start + passed);
         list.truncate(start.saturating_add(limit));
         Ok(())
     }

@@ -14,6 +14,7 @@ pub mod log;
 pub mod memory;
 pub mod memory_budget;
 pub mod open;
+pub mod operations;
 pub mod planted;
 pub mod salvage;
 pub mod segment;

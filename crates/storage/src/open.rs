@@ -13,6 +13,7 @@
 //! In a simulated [`Environment`] there are no threads: [`OpenStore::step`] does what they do in one round.
 
 use crate::backup::{BackedUp, BackupProgress, backup};
+use crate::bulk::load::{LoadProgress, Loaded};
 use crate::checkpoint::check::{CheckProgress, Report, check_files};
 use crate::checkpoint::check_graph::{check_graph, check_index};
 use crate::checkpoint::manifest::{self, Manifest};
@@ -27,6 +28,7 @@ use crate::log::recovery::{self, Recovered, Replay as LogReplay};
 use crate::log::writer::Log;
 use crate::memory::engine::MemoryEngine;
 use crate::memory::merger::Rounds;
+use crate::operations::Operations;
 use crate::salvage::run::{self, Salvaged};
 use crate::snapshot::session::Session;
 use crate::store::{Parts, Store, StoreOptions};
@@ -41,6 +43,7 @@ use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::index::IndexDefinition;
+use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Isolation;
 use std::ops::ControlFlow;
@@ -138,6 +141,9 @@ pub enum BackgroundStep {
 ///
 /// Closing, or dropping, ends the threads and syncs the log. Clones of the store that live longer
 /// read on; their commits are refused.
+///
+/// Concurrency: any thread calls any method. Closing waits for the checkpoints, loads, backups and checks
+/// of other threads, since they work on files that belong to the next who opens the database.
 pub struct OpenStore {
     store: Store<MemoryEngine>,
     directory: Arc<dyn Directory>,
@@ -147,7 +153,9 @@ pub struct OpenStore {
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Where merging is, of a store that is stepped.
     stepped: Option<Mutex<Rounds>>,
-    /// Given back when the database is closed.
+    /// Checkpoints, loads, backups and checks, for which closing waits.
+    operations: Operations,
+    /// Given back when the database is closed. Locked while it is being closed.
     lock: Mutex<Option<LockGuard>>,
 }
 
@@ -243,6 +251,7 @@ impl OpenStore {
             recovery,
             threads: Mutex::default(),
             stepped,
+            operations: Operations::default(),
             lock: Mutex::new(Some(lock)),
         };
         if background == Background::Stepped {
@@ -315,9 +324,29 @@ impl OpenStore {
     /// Makes a checkpoint now, while others go on writing. `progress` may stop it.
     ///
     /// # Errors
-    /// `cancelled`; `limit` on a full disk, `io`: the checkpoint before stays valid.
+    /// `cancelled`; `limit` on a full disk, `io`: the checkpoint before stays valid. `invalid` if the database
+    /// is closed.
     pub fn checkpoint(&self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Checkpointed> {
+        let _operation = self.operations.begin()?;
         Ok(self.upkeep.checkpoint(progress)?)
+    }
+
+    /// Adds a whole graph as one commit, and makes it durable by a checkpoint: see [`Store::load_within`].
+    /// `building` is told how far its lists are and may fail, `writing` how far the checkpoint is and may stop
+    /// it.
+    ///
+    /// # Errors
+    /// As [`Store::load_within`] and [`OpenStore::checkpoint`].
+    pub fn load_within(
+        &self,
+        memory_bytes: u64,
+        load: &Load,
+        building: &mut dyn FnMut(LoadProgress) -> Result<()>,
+        writing: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Loaded> {
+        let _operation = self.operations.begin()?;
+        let make_durable = &mut || Ok(self.upkeep.checkpoint(writing).map(drop)?);
+        self.store.load_within(memory_bytes, load, building, make_durable)
     }
 
     /// Copies everything committed so far into `target`, an empty directory, while others go on: the copy
@@ -326,13 +355,14 @@ impl OpenStore {
     /// Cost: each file read and written once, its checksums compared.
     ///
     /// # Errors
-    /// `invalid` if `target` is taken; `corrupt` if a file isn't what was written; `limit` on a full disk,
-    /// `io`, `cancelled`. Nothing is left in `target` then.
+    /// `invalid` if `target` is taken, or the database closed; `corrupt` if a file isn't what was written;
+    /// `limit` on a full disk, `io`, `cancelled`. Nothing is left in `target` then.
     pub fn backup(
         &self,
         target: &dyn Directory,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackedUp> {
+        let _operation = self.operations.begin()?;
         let (checkpointer, salt) = (self.upkeep.checkpointer(), random(&self.environment)?.next_u64());
         backup(&self.store, &*self.directory, checkpointer, target, salt, progress)
     }
@@ -341,8 +371,9 @@ impl OpenStore {
     /// indexes against a scan. Others go on writing.
     ///
     /// # Errors
-    /// `cancelled`; what reading may meet.
+    /// `cancelled`; `invalid` if the database is closed; what reading may meet.
     pub fn check(&self, progress: &mut CheckProgress<'_>) -> Result<Report> {
+        let _operation = self.operations.begin()?;
         let front = self.store().front();
         let session = Session::begin(front, Access::Read);
         let catalogue = self.store().catalogue();
@@ -359,14 +390,24 @@ impl OpenStore {
         Ok(report)
     }
 
-    /// Ends the threads and syncs the log; commits are refused from here on. Again: nothing.
+    /// Waits for the checkpoints, loads, backups and checks of other threads, ends the background threads and
+    /// syncs the log; commits are refused from here on. Again: nothing, but whoever calls it meanwhile waits too.
+    ///
+    /// Cost: a sync or two; a checkpoint if many short runs have left more than 16 log files.
     ///
     /// # Errors
-    /// What the log says when it is synced for the last time.
+    /// What the log says when it is synced for the last time; `invalid` if it is called from inside a
+    /// checkpoint, load, backup or check, for instance by its `progress`: nothing was done then.
     pub fn close(&self) -> Result<()> {
-        if !self.upkeep.close() {
+        self.operations.refuse_more()?;
+        let mut lock = self.lock.lock();
+        if lock.is_none() {
             return Ok(());
         }
+        // A checkpoint in the background ends early; what somebody asked for runs to its end.
+        self.upkeep.close();
+        self.operations.wait();
+        self.upkeep.fold_log_files();
         // Who has not committed yet will not: nothing is acknowledged after the log's last sync.
         let closed = || "the database is closed".to_owned();
         self.store.timeline().latch().poisoned.get_or_insert_with(closed);
@@ -377,7 +418,7 @@ impl OpenStore {
         }
         let closed = self.store.log().close();
         // Nothing writes any more: another process, or this one, may open it.
-        drop(self.lock.lock().take());
+        drop(lock.take());
         Ok(closed?)
     }
 }
@@ -442,7 +483,7 @@ fn read_or_create(directory: &dyn Directory, create: bool) -> Result<(Manifest, 
     }
     manifest::remove_if_there(directory, manifest::NEW_FILE_NAME)?;
     let manifest = Manifest::empty(MemoryEngine::NAME);
-    manifest.write(directory, || {})?;
+    manifest.write(directory, || Ok(()))?;
     Ok((manifest, true))
 }
 

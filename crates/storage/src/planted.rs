@@ -6,7 +6,7 @@
 //! tests/planted     which test catches it; `make planted-bugs` demands that it does
 //! ```
 //!
-//! With the feature `planted`, which nothing turns on by itself, the environment variable
+//! With the feature `planted`, which storage's tests turn on and nothing else, the environment variable
 //! `EVERGRAPH_PLANTED` names the one bug that the process has. Without the feature `planted()` is a
 //! constant, and the branches are no code.
 //!
@@ -83,6 +83,8 @@ bugs! {
     HalfFrame = "half-frame";
     /// A bad frame counts as a torn end, whatever later frames say of what was synced.
     SyncedThroughIgnored = "synced-through-ignored";
+    /// A recovered log goes on in its newest file, whatever a crash left behind its end.
+    TornEndOverwritten = "torn-end-overwritten";
     /// The last file isn't synced before a recovered log goes on.
     RecoveredNotSynced = "recovered-not-synced";
 

@@ -27,7 +27,8 @@ use crate::transaction::names::Names;
 use crate::transaction::retry::Retry;
 use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::{Isolation, Transaction as _, TransactionOptions};
 use std::sync::Arc;
@@ -206,6 +207,43 @@ impl<E: Engine> Store<E> {
             transaction.commit()?;
             Ok(value)
         })
+    }
+
+    /// Deletes a vertex with all its edges in as many transactions as it takes, at most 100,000 edges each; how many
+    /// edges. `progress` is told how many are deleted after each, and may end it.
+    ///
+    /// Others see the vertex with what is left of its edges meanwhile, and may add some, which go as well. If it
+    /// ends early the vertex is there, and so are the edges that were not reached; deleting it again goes on.
+    ///
+    /// # Errors
+    /// `not_found` if the vertex isn't there; what `progress` says; as [`Store::transact`].
+    pub fn delete_vertex_in_parts(
+        &self,
+        vertex: VertexId,
+        progress: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<u64> {
+        let mut deleted = 0;
+        loop {
+            let part = self.transact(|transaction| {
+                let limit = transaction.part_of_edges();
+                let count = transaction.delete_edges_of(vertex, limit)?;
+                let is_last = count < limit;
+                if is_last {
+                    transaction.delete_vertex(vertex)?;
+                }
+                Ok((count as u64, is_last))
+            });
+            let (count, is_last) = match part {
+                // Somebody else deleted what was left of it.
+                Err(error) if deleted > 0 && error.kind() == ErrorKind::NotFound => return Ok(deleted),
+                part => part?,
+            };
+            deleted += count;
+            if is_last {
+                return Ok(deleted);
+            }
+            progress(deleted)?;
+        }
     }
 
     /// Calls `attempt` with a transaction, which it commits or drops, until it doesn't fail with `conflict`,

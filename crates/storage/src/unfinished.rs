@@ -60,7 +60,7 @@ impl<'a> Unfinished<'a> {
     pub fn finish(mut self, manifest: &Manifest) -> Result<()> {
         // Names before what needs them.
         self.directory.sync_directory()?;
-        manifest.write(self.directory, || {})?;
+        manifest.write(self.directory, || Ok(()))?;
         self.finished = true;
         // A database by now: what remains of the beginning is removed by whoever opens it, if not here.
         if remove_if_there(self.directory, UNFINISHED_NAME).is_ok() {

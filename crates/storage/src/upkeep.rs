@@ -1,7 +1,8 @@
 //! Upkeep: checkpoints when they are due, or asked for, and indexes tidied, while a database is open.
 //!
 //! ```text
-//! due     commits in the log beyond a limit in bytes, or the log itself on disk
+//! due     commits in the log beyond a limit in bytes, or the log itself on disk, in bytes or files
+//! closing many small log files of a run that was too short for the thread
 //! failed  tried again after some 10 seconds; `stats` says why
 //! ```
 
@@ -22,6 +23,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const LOOKS_AFTER_FAILURE: u32 = 50;
 /// Log on disk at which a checkpoint is due even if its payload is small.
 const LOG_DISK_BYTES_MAX: u64 = 1 << 30;
+/// More log files than these, which together are larger than so many bytes, make a checkpoint due: they are
+/// the small ones of many openings.
+const LOG_FILES_MAX: u64 = 16;
+const LOG_FILES_BYTES_MIN: u64 = 16 << 20;
 
 /// What the checkpoint thread did, for `stats`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -91,14 +96,11 @@ impl Upkeep {
         self.state.lock().clone()
     }
 
-    /// Asks [`Upkeep::look_after`] to return, and a checkpoint of its own to stop; whether nobody had asked.
-    pub fn close(&self) -> bool {
-        if self.closing.swap(true, Ordering::AcqRel) {
-            return false;
-        }
+    /// Asks [`Upkeep::look_after`] to return, and a checkpoint of its own to stop.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Release);
         let _awake = self.wake.0.lock();
         self.wake.1.notify_all();
-        true
     }
 
     /// Makes a checkpoint now. `progress` may stop it.
@@ -141,6 +143,24 @@ impl Upkeep {
         let since = log.frame_bytes().wrapping_sub(self.frames_at_checkpoint.load(Ordering::Relaxed));
         since > self.limits.checkpoint_after_bytes
             || (since > 0 && log.disk_bytes() > LOG_DISK_BYTES_MAX.max(4 * self.limits.log_file_bytes))
+            || (since > 0 && self.has_many_files())
+    }
+
+    fn has_many_files(&self) -> bool {
+        let log = self.store.log().statistics();
+        log.files_count > LOG_FILES_MAX && log.disk_bytes > LOG_FILES_BYTES_MIN
+    }
+
+    /// Before closing: makes a checkpoint if commits of this run leave many log files. A program that opens,
+    /// commits and closes within [`LOOK_EVERY`] never gets one otherwise, however often it runs.
+    ///
+    /// If it fails the checkpoint before stays valid, and closing the next time tries again.
+    pub fn fold_log_files(&self) {
+        let log = self.store.log();
+        if log.statistics().frames_count > 0 && !log.is_poisoned() && self.has_many_files() {
+            let made = self.checkpoint(&mut |_| ControlFlow::Continue(()));
+            self.state.lock().failure = made.err().map(|error| error.to_string());
+        }
     }
 
     /// Makes checkpoints when they are due and tidies indexes, until closing: the life of a thread.

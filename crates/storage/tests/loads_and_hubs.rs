@@ -72,6 +72,34 @@ fn two_updates_of_one_edge_of_a_hub_conflict() {
     );
 }
 
+/// A vertex of more than a million edges could not be deleted at all.
+#[test]
+fn a_vertex_of_more_than_a_million_edges_is_deleted_in_parts() {
+    const EDGES: u32 = 1_200_000;
+    let open = open(&MemoryDirectory::new("db"), Durability::None);
+    let store = open.store();
+    let table = VertexTable::new("V", Vec::new(), vec![VertexBlock::bare(EDGES as usize + 1)]);
+    let ends = EdgeBlock::bare((1..=EDGES).map(|other| if other % 2 == 0 { (0, other) } else { (other, 0) }));
+    let edges = EdgeTable::new("E", 0, 0, Vec::new(), vec![ends]);
+    let load = Load { vertices: vec![table], edges: vec![edges] };
+    store
+        .load(&load, &mut |_| Ok(()), &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop))
+        .unwrap();
+    let refused = store.transact(|tx| tx.delete_vertex(VertexId(0))).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Limit);
+    assert!(refused.to_string().contains("V v0 has 1,200,000 edges"), "{refused}");
+    let mut parts = 0;
+    let mut progress = |_| {
+        parts += 1;
+        Ok(())
+    };
+    assert_eq!(store.delete_vertex_in_parts(VertexId(0), &mut progress).unwrap(), u64::from(EDGES));
+    assert_eq!(parts, 12);
+    let statistics = store.snapshot().statistics().unwrap();
+    assert_eq!(statistics.vertices[0].1, u64::from(EDGES));
+    assert!(statistics.edges.iter().all(|(_, count)| *count == 0));
+}
+
 #[test]
 fn a_deleted_hub_leaves_no_edge_behind() {
     let open = loaded_star();

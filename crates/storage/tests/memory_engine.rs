@@ -134,11 +134,14 @@ fn check_vertex(view: &impl View, model: &Model, vertex: u32) {
             let mut list = Vec::new();
             view.neighbors(id, TypeId(t), side, &mut list).unwrap();
             assert_eq!(view.degree(id, TypeId(t), side).unwrap(), list.len() as u64);
-            for (skip, limit) in [(0, 2), (1, 1), (2, usize::MAX), (list.len(), 1)] {
+            let absent =
+                list.iter().map(|(neighbor, discriminator)| (VertexId(neighbor.0 + 1), *discriminator));
+            let places = absent.chain(list.iter().copied()).map(Some).chain([None]);
+            for (after, limit) in places.zip([1, usize::MAX, 2].into_iter().cycle()) {
                 let mut part = Vec::new();
-                view.neighbors_from(id, TypeId(t), side, skip as u64, limit, &mut part).unwrap();
-                let want: Vec<_> = list.iter().copied().skip(skip).take(limit).collect();
-                assert_eq!(part, want);
+                view.neighbors_after(id, TypeId(t), side, after, limit, &mut part).unwrap();
+                let behind = list.iter().copied().filter(|entry| after.is_none_or(|after| *entry > after));
+                assert_eq!(part, behind.take(limit).collect::<Vec<_>>());
             }
             list.iter().map(|(neighbor, discriminator)| (neighbor.0, *discriminator)).collect::<Vec<_>>()
         };

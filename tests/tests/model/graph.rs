@@ -73,10 +73,7 @@ pub enum Write {
     AddEdge(Edge),
     ReplaceEdge(Edge),
     /// Deleted itself, or because one of its ends was.
-    DeleteEdge {
-        edge: Edge,
-        with_end: bool,
-    },
+    DeleteEdge(Edge),
     SetEdge(Edge, Key),
     /// A person newly has this name.
     TakeName(u8),
@@ -89,26 +86,15 @@ pub fn clash(mine: Write, other: Write) -> bool {
         (SetVertex(vertex, key), SetVertex(set, same)) => (vertex, key) == (set, same),
         (SetVertex(vertex, _), DeleteVertex(gone)) => vertex == gone,
         (DeleteVertex(vertex), DeleteVertex(item) | SetVertex(item, _)) => vertex == item,
-        (DeleteVertex(vertex), AddEdge(edge) | DeleteEdge { edge, .. }) => edge.touches(vertex),
+        (DeleteVertex(vertex), AddEdge(edge) | DeleteEdge(edge)) => edge.touches(vertex),
         (AddEdge(edge), DeleteVertex(gone)) => edge.touches(gone),
         (
-            AddEdge(edge) | ReplaceEdge(edge) | DeleteEdge { edge, with_end: false },
-            AddEdge(same) | ReplaceEdge(same) | DeleteEdge { edge: same, .. } | SetEdge(same, _),
+            AddEdge(edge) | ReplaceEdge(edge) | DeleteEdge(edge),
+            AddEdge(same) | ReplaceEdge(same) | DeleteEdge(same) | SetEdge(same, _),
         ) => edge == same,
-        (SetEdge(edge, _), ReplaceEdge(same) | DeleteEdge { edge: same, .. }) => edge == same,
+        (SetEdge(edge, _), ReplaceEdge(same) | DeleteEdge(same)) => edge == same,
         (SetEdge(edge, key), SetEdge(same, set)) => (edge, key) == (same, set),
         (TakeName(name), TakeName(taken)) => name == taken,
-        _ => false,
-    }
-}
-
-/// Whether `mine` may be refused although it need not: it deletes a vertex of whose edges one was
-/// changed and left there, which an engine may count as a change of the vertex' edges.
-pub fn may_clash(mine: Write, other: Write) -> bool {
-    match (mine, other) {
-        (Write::DeleteVertex(vertex), Write::SetEdge(edge, _) | Write::ReplaceEdge(edge)) => {
-            edge.touches(vertex)
-        }
         _ => false,
     }
 }
@@ -167,8 +153,7 @@ impl Open {
             writes.push(Write::DeleteVertex(*vertex));
         }
         for edge in base.edges.keys().filter(|edge| !now.edges.contains_key(edge)) {
-            let with_end = edge.ends().iter().any(|end| !now.vertices.contains_key(end));
-            writes.push(Write::DeleteEdge { edge: *edge, with_end });
+            writes.push(Write::DeleteEdge(*edge));
         }
         for vertex in now.vertices.keys() {
             if !base.vertices.contains_key(vertex) {
@@ -211,7 +196,7 @@ impl Open {
                 Write::AddEdge(edge) | Write::ReplaceEdge(edge) => {
                     next.edges.insert(edge, now.edges[&edge].clone());
                 }
-                Write::DeleteEdge { edge, .. } => {
+                Write::DeleteEdge(edge) => {
                     next.edges.remove(&edge);
                 }
                 Write::SetEdge(edge, key) => {

@@ -3,7 +3,7 @@
 //! A step names what it is about, so that a program from which steps were taken away stays a program:
 //! steps about what is no longer there fall out by the preconditions.
 
-use crate::graph::{Edge, Graph, Key, Label, Open, Values, Write, clash, may_clash};
+use crate::graph::{Edge, Graph, Key, Label, Open, Values, Write, clash};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
@@ -109,13 +109,6 @@ impl Reference {
     fn conflicts(&self, open: &Open) -> bool {
         let mine = open.writes();
         self.unseen(open).any(|other| mine.iter().any(|mine| clash(*mine, *other)))
-    }
-
-    /// Whether a commit of `open` might be refused, though it need not be.
-    fn is_unclear(&self, open: &Open) -> bool {
-        let mine = open.writes();
-        self.unseen(open).any(|other| mine.iter().any(|mine| may_clash(*mine, *other)))
-            && !self.conflicts(open)
     }
 
     fn open(&self, slot: usize) -> Option<&Open> {
@@ -272,8 +265,7 @@ impl ReferenceStateMachine for Reference {
                 state.has_vertex(slot, source) && state.has_vertex(slot, target)
             }
             Step::SetEdge { slot, edge, .. } | Step::DeleteEdge { slot, edge } => state.has_edge(slot, &edge),
-            Step::Commit(slot) => state.open(slot).is_some_and(|open| !state.is_unclear(open)),
-            Step::RollBack(slot) => state.open(slot).is_some(),
+            Step::Commit(slot) | Step::RollBack(slot) => state.open(slot).is_some(),
             Step::OpenSnapshot(number) => state.is_fresh(number),
             Step::CloseSnapshot(number) => state.snapshots.contains_key(&number),
             _ => true,

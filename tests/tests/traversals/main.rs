@@ -7,6 +7,7 @@ mod bounded;
 mod branches;
 mod by_value;
 mod carried;
+mod drops;
 mod edge_ids;
 mod face;
 mod hostile;

@@ -327,16 +327,20 @@ impl Manifest {
     }
 
     /// Makes this the manifest of `directory`. `renaming` is told when the step begins after which
-    /// either manifest may be found.
+    /// either manifest may be found, and may refuse it.
     ///
     /// # Errors
-    /// [`CheckpointError::Unsound`], and what the system says. Before `renaming` the old manifest is
-    /// untouched; after it, a crash finds either.
-    pub fn write(&self, directory: &dyn Directory, renaming: impl FnOnce()) -> Result<(), CheckpointError> {
+    /// [`CheckpointError::Unsound`], what `renaming` says, and what the system says. Before `renaming` the old
+    /// manifest is untouched; after it, a crash finds either.
+    pub fn write(
+        &self,
+        directory: &dyn Directory,
+        renaming: impl FnOnce() -> Result<(), CheckpointError>,
+    ) -> Result<(), CheckpointError> {
         let bytes = self.encode()?;
         remove_if_there(directory, NEW_FILE_NAME)?;
         directory.write_all_new(NEW_FILE_NAME, &bytes)?;
-        renaming();
+        renaming()?;
         directory.rename(NEW_FILE_NAME, FILE_NAME)?;
         if !planted(Bug::RenameNotSynced) {
             directory.sync_directory()?;
@@ -491,9 +495,9 @@ mod tests {
     #[test]
     fn a_manifest_reads_back_from_the_directory_it_was_written_to() {
         let directory = MemoryDirectory::new("db");
-        Manifest::empty("memory").write(&directory, || ()).unwrap();
+        Manifest::empty("memory").write(&directory, || Ok(())).unwrap();
         directory.write_all_new(NEW_FILE_NAME, b"left by a crash").unwrap();
-        sample().write(&directory, || ()).unwrap();
+        sample().write(&directory, || Ok(())).unwrap();
         assert_eq!(Manifest::read(&directory.power_cut(), "memory").unwrap(), sample());
         assert_eq!(directory.list().unwrap(), [FILE_NAME]);
     }

@@ -291,7 +291,13 @@ impl Run<'_> {
             groups,
             segments: std::mem::take(&mut self.stored),
         };
-        manifest.write(&*self.checkpointer.directory, || *renaming = true)?;
+        manifest.write(&*self.checkpointer.directory, || {
+            // Once more: a store that takes no commits any more, because it was closed or something failed,
+            // leaves the manifest to whoever opens the database next.
+            self.check_healthy(&timeline.latch())?;
+            *renaming = true;
+            Ok(())
+        })?;
         if let Some(writer) = self.writer.take_if(|_| planted(Bug::ManifestBeforeBodies)) {
             writer.finish()?;
         }

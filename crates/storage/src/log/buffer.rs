@@ -69,6 +69,12 @@ impl Buffer {
         }
     }
 
+    /// Goes on in a file of which `room` bytes are left of the `capacity` that batches can take.
+    #[must_use]
+    pub fn going_on(self, room: u64, capacity: u64) -> Self {
+        Self { room, capacity, ..self }
+    }
+
     /// Promises space for a frame with a payload of at most `payload_bytes`, if there is space.
     pub fn try_reserve(&mut self, payload_bytes: usize) -> bool {
         let frame = FRAME_HEADER_BYTES + payload_bytes;

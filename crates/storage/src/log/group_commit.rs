@@ -24,7 +24,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::io::directory::Directory;
+use crate::io::directory::{Directory, File};
 use crate::io::error::{IoError, Operation};
 use crate::io::random::Random;
 use crate::log::background::Bell;
@@ -35,7 +35,7 @@ use crate::log::frame::FRAME_HEADER_BYTES;
 use crate::log::frame::payload_crc;
 use crate::log::leader::{LogWriter, RetiredFile, Written};
 use crate::log::options::LogOptions;
-use crate::log::recovery::Recovered;
+use crate::log::recovery::{Recovered, UnfilledFile};
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::thread::{self, Thread};
@@ -136,13 +136,23 @@ impl Shared {
     pub(crate) fn new(
         directory: Arc<dyn Directory>,
         recovered: Recovered,
+        unfilled: Option<(Arc<dyn File>, UnfilledFile)>,
         options: LogOptions,
         random: Box<dyn Random>,
     ) -> Self {
         let frame_bytes = recovered.payload_bytes + recovered.frames_count * FRAME_HEADER_BYTES as u64;
-        let Recovered { last_ts, end, position, files, next_number, .. } = recovered;
+        let Recovered { last_ts, end, position, mut files, next_number, .. } = recovered;
+        let mut writer = LogWriter::new(end, position);
+        let mut buffer = Buffer::new(last_ts, frame_bytes);
+        let mut active_bytes = 0;
+        if let Some((file, UnfilledFile { salt, file_bytes, offset })) = unfilled {
+            writer = writer.going_on_in(file, salt, file_bytes, offset);
+            buffer = buffer.going_on(file_bytes - offset, file_bytes - FIRST_BATCH_OFFSET);
+            files.pop();
+            active_bytes = file_bytes;
+        }
         let turn = Turn {
-            writer: Some(LogWriter::new(end, position)),
+            writer: Some(writer),
             batch: 0,
             batch_ts: last_ts,
             waiting: [const { Vec::new() }; 2],
@@ -154,7 +164,7 @@ impl Shared {
         };
         Self {
             directory,
-            buffer: Mutex::new(Buffer::new(last_ts, frame_bytes)),
+            buffer: Mutex::new(buffer),
             buffered_bytes: AtomicUsize::new(0),
             turn: Mutex::new(turn),
             durable: AtomicU64::new(last_ts),
@@ -165,7 +175,7 @@ impl Shared {
                 next_file_bytes: options.first_file_bytes,
                 random,
             }),
-            files: Mutex::new(Files { retired: files.into(), active_bytes: 0 }),
+            files: Mutex::new(Files { retired: files.into(), active_bytes }),
             preparer: Bell::new(),
             timer: Bell::new(),
             options,

@@ -83,6 +83,13 @@ impl LogWriter {
         }
     }
 
+    /// Goes on in the file in which the log ends, from byte `offset` on, behind which nothing was written.
+    #[must_use]
+    pub fn going_on_in(self, file: Arc<dyn File>, salt: u64, file_bytes: u64, offset: u64) -> Self {
+        let (number, seed) = (self.end.number, FrameSeed::new(salt));
+        Self { active: Some(ActiveFile { file, number, file_bytes, seed, offset }), ..self }
+    }
+
     /// The buffer of the batch before, for its capacity.
     pub fn take_spare(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.spare)

@@ -9,8 +9,10 @@
 //!     a torn end   otherwise: nothing from x on was ever acknowledged
 //! ```
 //!
-//! Whoever continues the log starts a new file that names the cut; what lies behind the cut in
-//! the old file is never read again. So recovering twice gives the same, and a crash in between
+//! Whoever continues the log goes on in the newest file if nothing but zeros lies behind its last
+//! batch: they were durable before the file was taken into use, so what is overwritten never held
+//! anything. Otherwise it starts a new file that names the cut; what lies behind the cut in the
+//! old file is never read again. So recovering twice gives the same, and a crash in between
 //! changes nothing.
 //!
 //! Tried with torn sectors of 512 bytes: see `tests/log`.
@@ -48,12 +50,25 @@ pub struct Recovered {
     pub torn: Option<TornEnd>,
     pub(crate) end: LogEnd,
     pub(crate) position: u64,
+    /// The newest file, if the log may go on in it.
+    pub(crate) unfilled: Option<UnfilledFile>,
     /// Files with content, oldest first; the last is the one that `end` lies in.
     pub(crate) files: Vec<RetiredFile>,
     /// Files that were prepared and never used.
     pub(crate) unused: Vec<u64>,
     /// Greater than any number in use.
     pub(crate) next_number: u64,
+}
+
+/// A log file with room behind its last batch, in which nothing was ever written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UnfilledFile {
+    /// Seeds the crcs of its frames.
+    pub(crate) salt: u64,
+    /// Its size in bytes.
+    pub(crate) file_bytes: u64,
+    /// Where the next batch goes, in bytes.
+    pub(crate) offset: u64,
 }
 
 /// Bytes at the end of the log that a crash left unfinished. None of them was acknowledged.
@@ -87,6 +102,7 @@ pub fn recover<E: From<LogError>>(
         torn: None,
         end: LogEnd::default(),
         position: 0,
+        unfilled: None,
         files: older,
         unused,
         next_number,
@@ -100,6 +116,8 @@ pub fn recover<E: From<LogError>>(
         recovered.last_ts = end.last_ts;
         recovered.position = header.position(end.cut.next_multiple_of(PAGE_BYTES as u64));
         recovered.end = end;
+        recovered.unfilled =
+            scan.untouched_from()?.map(|offset| UnfilledFile { salt: header.salt, file_bytes, offset });
     }
     if recovered.last_ts < replay.need_ts {
         let directory = directory.location().to_owned();

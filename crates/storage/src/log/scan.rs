@@ -241,6 +241,35 @@ impl Scan {
         Ok(None)
     }
 
+    /// Where the next batch goes, in bytes, if the log may go on in this file: the last frame that was read ends
+    /// its batch, and nothing was ever written behind it.
+    ///
+    /// Cost: reads the rest of the file.
+    ///
+    /// # Errors
+    /// What the system says when it cannot read.
+    pub fn untouched_from(&mut self) -> Result<Option<u64>, LogError> {
+        let is_whole = self.after_batch || self.end.cut == FIRST_BATCH_OFFSET;
+        let next = self.end.cut.next_multiple_of(PAGE_BYTES as u64);
+        let is_last = self.cut.is_none();
+        let is_untouched =
+            is_whole && is_last && (planted(Bug::TornEndOverwritten) || self.are_zeros(self.end.cut)?);
+        Ok(Some(next).filter(|next| is_untouched && *next < self.header.file_bytes))
+    }
+
+    /// Whether nothing but zeros lies from byte `from` to the end of the file.
+    fn are_zeros(&mut self, from: u64) -> Result<bool, LogError> {
+        let mut offset = from;
+        while offset < self.header.file_bytes {
+            let length = WINDOW_BYTES.min(self.header.file_bytes - offset);
+            if self.bytes(offset, length as usize)?.iter().any(|&byte| byte != 0) {
+                return Ok(false);
+            }
+            offset += length;
+        }
+        Ok(true)
+    }
+
     /// Whether anything but zeros lies from byte `from` to the end of its page.
     ///
     /// # Errors

@@ -64,8 +64,9 @@ pub struct LogStatistics {
 }
 
 impl Log {
-    /// Continues the log that was recovered (an empty one in a new database), in a new file as
-    /// soon as something is committed: opening writes nothing, so it works on a full disk.
+    /// Continues the log that was recovered (an empty one in a new database): in its newest file if that was
+    /// left with room in which nothing was written, else in a new one as soon as something is committed.
+    /// Opening writes nothing, so it works on a full disk.
     ///
     /// Syncs the last file, whose end may be in the system's cache only, and removes files that
     /// were prepared and never used. Starts one or two threads, unless it is stepped.
@@ -78,13 +79,19 @@ impl Log {
         options: LogOptions,
         random: Box<dyn Random>,
     ) -> Result<Self, LogError> {
-        if recovered.end.number != 0 && !planted(Bug::RecoveredNotSynced) {
-            directory.open(&file_name(recovered.end.number), OpenMode::Read)?.sync_data()?;
+        let mut unfilled = None;
+        if recovered.end.number != 0 {
+            let mode = if recovered.unfilled.is_some() { OpenMode::ReadWrite } else { OpenMode::Read };
+            let newest = directory.open(&file_name(recovered.end.number), mode)?;
+            if !planted(Bug::RecoveredNotSynced) {
+                newest.sync_data()?;
+            }
+            unfilled = recovered.unfilled.map(|room| (newest, room));
         }
         for number in &recovered.unused {
             directory.remove(&file_name(*number))?;
         }
-        let shared = Arc::new(Shared::new(directory, recovered, options.rounded(), random));
+        let shared = Arc::new(Shared::new(directory, recovered, unfilled, options.rounded(), random));
         let log = Self { shared: shared.clone(), threads: Mutex::default(), woken_at: Mutex::default() };
         if shared.options.background == Background::Stepped {
             return Ok(log);

@@ -31,6 +31,7 @@ pub(super) struct Fresh {
     covered: u64,
 }
 
+#[inline]
 fn has(bits: &GroupBits, row: u16) -> bool {
     bits[usize::from(row) / 64] >> (row % 64) & 1 == 1
 }
@@ -94,6 +95,7 @@ impl Fresh {
     }
 
     /// Whether a row's list here stands for the body's too.
+    #[inline]
     pub(super) fn replaces(&self, row: u16) -> bool {
         has(&self.replaced, row)
     }
@@ -142,6 +144,7 @@ impl Fresh {
 
     /// The edges of all rows before `row`, a multiple of 64, here and in a body that has `of_body` of them;
     /// what lists here stand for counts twice. Cost: a look.
+    #[inline]
     pub(super) fn edges_before(&self, row: u16, of_body: usize) -> usize {
         let lists = self.ranks.get(usize::from(row) / 64).map_or(self.ends.len(), |rank| usize::from(*rank));
         of_body + self.end_before(lists)

@@ -13,40 +13,30 @@ use evergraph_graph::value::Value;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-/// Calls `edge` with (neighbour, discriminator) of each edge of `row`, sorted, from the one after the
-/// first `skip` on, until it breaks. `layer` is where the row's edges are: its group's, or its hub's.
+/// Calls `edge` with (neighbour, discriminator) of each edge of `row`, sorted, of those behind `after`, until it
+/// breaks. `layer` is where the row's edges are: its group's, or its hub's.
 ///
-/// Cost: without records on top of the row, what comes before `skip` costs nothing.
+/// Cost: what comes before `after` costs two binary searches, and a look at each record of the tail.
 pub fn for_each_edge(
     layer: &Layer<EdgeBody>,
     row: u16,
     timestamp: Timestamp,
-    skip: u64,
+    after: Option<RecordKey>,
     mut edge: impl FnMut(u32, u16) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let body = &layer.body;
-    let range = body.range(row);
-    let records = layer.records(&RecordKey::whole_row(row), timestamp);
-    if records.is_empty() {
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(range.len());
-        let mut places = range.start + skip..range.end;
-        return places.try_for_each(|at| edge(body.neighbors()[at], body.discriminator(at)));
-    }
-    let mut skipped = 0;
-    let mut give = |neighbor: u32, discriminator: u16| {
-        if skipped < skip {
-            skipped += 1;
-            return ControlFlow::Continue(());
-        }
-        edge(neighbor, discriminator)
+    let (range, keys) = match after {
+        None => (body.range(row), RecordKey::whole_row(row)),
+        Some(after) => (body.range_after(after), after.rest_of_row()),
     };
+    let records = layer.records(&keys, timestamp);
     let mut at = range.start;
     for net in nets(records.into_iter()) {
         let key = (net.key.neighbor(), net.key.discriminator());
         while at < range.end {
             let here = (body.neighbors()[at], body.discriminator(at));
             match here.cmp(&key) {
-                Ordering::Less => give(here.0, here.1)?,
+                Ordering::Less => edge(here.0, here.1)?,
                 Ordering::Equal => {
                     at += 1;
                     break;
@@ -56,10 +46,10 @@ pub fn for_each_edge(
             at += 1;
         }
         if net.effect != Effect::Absent {
-            give(key.0, key.1)?;
+            edge(key.0, key.1)?;
         }
     }
-    (at..range.end).try_for_each(|at| give(body.neighbors()[at], body.discriminator(at)))
+    (at..range.end).try_for_each(|at| edge(body.neighbors()[at], body.discriminator(at)))
 }
 
 /// Appends the first `limit` edges that are `asked` for behind `after`, the newest first; false, and nothing is

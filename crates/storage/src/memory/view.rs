@@ -190,15 +190,15 @@ impl View for MemoryView<'_> {
         side: Direction,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()> {
-        self.neighbors_from(vertex, edge_type, side, 0, usize::MAX, list)
+        self.neighbors_after(vertex, edge_type, side, None, usize::MAX, list)
     }
 
-    fn neighbors_from(
+    fn neighbors_after(
         &self,
         vertex: VertexId,
         edge_type: TypeId,
         side: Direction,
-        skip: u64,
+        after: Option<(VertexId, u16)>,
         limit: usize,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()> {
@@ -210,9 +210,11 @@ impl View for MemoryView<'_> {
             list.push((VertexId(neighbor), discriminator));
             ControlFlow::Continue(())
         };
+        let after =
+            after.map(|(neighbor, discriminator)| RecordKey::edge(vertex.row(), neighbor.0, discriminator));
         // Whether the list or the limit ended it, the caller sees how many there are.
         let _ = self.edges(vertex, edge_type, side, |layer| {
-            list::for_each_edge(layer, vertex.row(), self.timestamp, skip, &mut push)
+            list::for_each_edge(layer, vertex.row(), self.timestamp, after, &mut push)
         });
         Ok(())
     }

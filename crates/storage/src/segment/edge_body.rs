@@ -47,6 +47,7 @@ pub(crate) enum Rows {
     Sparse { rows: Box<[u16]>, ends: Box<[u32]> },
 }
 
+#[inline]
 fn end_before(ends: &[u32], at: usize) -> usize {
     at.checked_sub(1).map_or(0, |before| ends[before] as usize)
 }
@@ -75,6 +76,7 @@ impl Rows {
         Self::Dense { ends: ends.by_ref().collect() }
     }
 
+    #[inline]
     fn range(&self, row: u16) -> Range<usize> {
         let row_at = usize::from(row);
         match self {
@@ -90,6 +92,7 @@ impl Rows {
     }
 
     /// Edges of all rows before `row`.
+    #[inline]
     fn edges_before(&self, row: u16) -> usize {
         match self {
             Self::Dense { ends } => end_before(ends, usize::from(row).min(ends.len())),
@@ -146,12 +149,14 @@ impl EdgeBody {
 
     /// Edges of all rows before `row`. Cost: a look, or a search in a sparse body.
     #[must_use]
+    #[inline]
     pub fn edges_before(&self, row: u16) -> usize {
         self.rows.edges_before(row)
     }
 
     /// Where the list of each row ends, if every row up to the last has an entry.
     #[must_use]
+    #[inline]
     pub fn dense_ends(&self) -> Option<&[u32]> {
         match &self.rows {
             Rows::Dense { ends } => Some(ends),
@@ -166,6 +171,7 @@ impl EdgeBody {
 
     /// The neighbours of all rows, one list after the other.
     #[must_use]
+    #[inline]
     pub fn neighbors(&self) -> &[u32] {
         &self.neighbors
     }
@@ -185,6 +191,17 @@ impl EdgeBody {
         let from = list.partition_point(|found| *found < neighbor);
         let count = list[from..].iter().take_while(|found| **found == neighbor).count();
         range.start + from..range.start + from + count
+    }
+
+    /// Where the edges of a row behind `key` lie, whether that is there or not. Cost: as [`EdgeBody::parallel`].
+    #[must_use]
+    pub fn range_after(&self, key: RecordKey) -> Range<usize> {
+        let parallel = self.parallel(key.row(), key.neighbor());
+        let passed = match self.discriminators.get(parallel.clone()) {
+            Some(discriminators) => discriminators.partition_point(|found| *found <= key.discriminator()),
+            None => parallel.len(),
+        };
+        parallel.start + passed..self.range(key.row()).end
     }
 
     /// Where an edge lies.

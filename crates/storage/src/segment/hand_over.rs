@@ -3,10 +3,10 @@
 //! ```text
 //! append          latch            tail (grown) or, when full, run + tail + new records -> run
 //! merge at B = R  off the latch    body' = body(v) + records(v) <= B
+//!                                  history' = history(v) + records(v) <= B newer than the oldest open writer
 //!                 latch, registry  n = present; if its base is not v's: give up
 //!                                  rest     = records(n) > B                never from v
 //!                                  older'   = those of n and n.older that an open snapshot needs
-//!                                  history' = merged records newer than the oldest open writer
 //! load            latch, registry  a layer from outside, newer than W; floor: whoever is older conflicts
 //! trim            latch, registry  older' likewise
 //! ```
@@ -17,6 +17,7 @@
 
 use crate::planted::{Bug, planted};
 use crate::segment::body::Body;
+use crate::segment::history::{Continued, History};
 use crate::segment::net::{Effect, Net, nets};
 use crate::segment::record::{Record, RecordRef};
 use crate::segment::run::Run;
@@ -27,10 +28,6 @@ use crate::timeline::clock::Timeline;
 use crate::timeline::registry::Registry;
 use evergraph_graph::timestamp::Timestamp;
 use std::sync::Arc;
-
-/// Records of the past that one segment keeps for conflict checks; beyond it the oldest are
-/// forgotten and writers older than those get a conflict.
-const HISTORY_LIMIT: usize = 64 * 1024;
 
 /// What a merge did.
 #[derive(Debug)]
@@ -80,8 +77,7 @@ impl<B: Body> Segment<B> {
                     Layer { run, tail: Arc::new(tail.successor()), ..version.layer.clone() }
                 }
             };
-            let next =
-                Version { layer, older: Arc::clone(&version.older), history: Arc::clone(&version.history) };
+            let next = Version { layer, older: Arc::clone(&version.older), history: version.history.clone() };
             drop(version);
             displaced.push(self.current.swap(Arc::new(next)));
         }
@@ -102,6 +98,7 @@ impl<B: Body> Segment<B> {
         if records.is_empty() || base <= start.layer.base {
             return Merged::Nothing;
         }
+        let Continued { history, forgotten } = self.history(timeline, &start.history, &records);
         let mut nets: Vec<Net> = nets(records.into_iter()).collect();
         if planted(Bug::LostDelete) {
             nets.retain(|net| net.effect != Effect::Absent);
@@ -117,16 +114,18 @@ impl<B: Body> Segment<B> {
         // Before the registry, as the base.
         let readable = timeline.readable();
         let registry = timeline.registry();
-        let (mut rest, merged) = divide(&now.layer, base);
+        let mut rest = newer(&now.layer, base);
+        let count = now.layer.record_count() - rest.len();
         if planted(Bug::StaleResidual) {
-            rest = divide(&start.layer, base).0;
+            rest = newer(&start.layer, base);
         }
         if planted(Bug::ResidualDropped) {
             rest = Run::default();
         }
         let older = needed(&registry, readable, Some((&now.layer, base)), &now.older);
-        let count = merged.len();
-        let history = self.history(&registry, &now.history, merged);
+        if let Some(forgotten) = forgotten {
+            self.floor.fetch_max(forgotten.0, Ordering::AcqRel);
+        }
         let retained = !older.is_empty();
 
         let is_hub = |record: RecordRef<'_>| new_hubs.iter().any(|hub| hub.0 == record.key.row());
@@ -140,8 +139,7 @@ impl<B: Body> Segment<B> {
                     run: Arc::new(rest.filtered(of_row)),
                     ..Layer::of_body(base, body, Arc::from([]))
                 };
-                let version =
-                    Version { layer, older: Arc::from([]), history: Arc::new(history.filtered(of_row)) };
+                let version = Version { layer, older: Arc::from([]), history: history.of_row(row) };
                 let floor = Timestamp(self.floor.load(Ordering::Acquire));
                 let segment = Arc::new(Self::of_version(version, self.changed(), floor));
                 hubs.push(Hub { row, segment });
@@ -150,7 +148,7 @@ impl<B: Body> Segment<B> {
             (run, Arc::from(hubs))
         };
         let layer = Layer { base, body, run: Arc::new(run), tail: Arc::new(Tail::none()), hubs };
-        let displaced = self.current.swap(Arc::new(Version { layer, older, history: Arc::new(history) }));
+        let displaced = self.current.swap(Arc::new(Version { layer, older, history }));
         Merged::Done { displaced, retained, merged: count }
     }
 
@@ -163,7 +161,7 @@ impl<B: Body> Segment<B> {
         debug_assert!(now.layer.record_count() == 0 && now.layer.base < layer.base);
         let (base, readable) = (layer.base, timeline.readable());
         let older = needed(&timeline.registry(), readable, Some((&now.layer, base)), &now.older);
-        let history = Arc::clone(&now.history);
+        let history = now.history.clone();
         self.changed.store(base.0, Ordering::Release);
         self.floor.fetch_max(base.0, Ordering::AcqRel);
         self.current.swap(Arc::new(Version { layer, older, history }))
@@ -183,37 +181,31 @@ impl<B: Body> Segment<B> {
         if older.len() == now.older.len() {
             return (None, remain);
         }
-        let next = Version { layer: now.layer.clone(), older, history: Arc::clone(&now.history) };
+        let next = Version { layer: now.layer.clone(), older, history: now.history.clone() };
         drop(now);
         (Some(self.current.swap(Arc::new(next))), remain)
     }
 
-    fn history(&self, registry: &Registry, before: &Run, merged: Vec<RecordRef<'_>>) -> Run {
-        let Some(oldest) = registry.oldest_writer().filter(|_| !planted(Bug::NoHistory)) else {
-            return Run::default();
+    /// The history after a merge that takes `merged`, all that is visible at its base. Off the latch: a writer that
+    /// registers later begins at the base or after it and asks about none of these, and nobody but a merge
+    /// changes the history.
+    fn history(&self, timeline: &Timeline, before: &History, merged: &[RecordRef<'_>]) -> Continued {
+        let oldest = timeline.registry().oldest_writer();
+        let Some(oldest) = oldest.filter(|_| !planted(Bug::NoHistory)) else {
+            return Continued { history: History::default(), forgotten: None };
         };
-        let forgotten = Run::default();
-        let before = if planted(Bug::LastMergesHistory) { &forgotten } else { before };
-        let newer = |record: &RecordRef<'_>| !record.visible_at(oldest);
-        let history = before.filtered(|record| newer(&record)).from_parts(merged.into_iter().filter(newer));
-        if history.len() <= HISTORY_LIMIT {
-            return history;
-        }
-        let mut stamps: Vec<u64> = history.iter().map(|record| record.stamp.timestamp().0).collect();
-        let cut = stamps.len() - HISTORY_LIMIT / 2;
-        let (_, floor, _) = stamps.select_nth_unstable(cut);
-        let floor = *floor;
-        self.floor.fetch_max(floor, Ordering::AcqRel);
-        history.filtered(|record| record.stamp.timestamp().0 > floor)
+        let asked = merged.iter().filter(|record| !record.visible_at(oldest));
+        let asked = Run::from_sorted(asked.map(|record| record.to_record()).collect());
+        let forgetful = History::default();
+        let before = if planted(Bug::LastMergesHistory) { &forgetful } else { before };
+        before.followed_by(asked, oldest)
     }
 }
 
-/// The records of a layer that are newer than `base`, as a run, and the others.
-fn divide<B>(layer: &Layer<B>, base: Timestamp) -> (Run, Vec<RecordRef<'_>>) {
+/// The records of a layer that are newer than `base`, as a run.
+fn newer<B>(layer: &Layer<B>, base: Timestamp) -> Run {
     let rest = layer.run.filtered(|record| !record.visible_at(base));
-    let rest = rest.from_parts(layer.tail.iter().filter(|record| !record.visible_at(base)));
-    let merged = layer.run.iter().chain(layer.tail.iter()).filter(|record| record.visible_at(base));
-    (rest, merged.collect())
+    rest.from_parts(layer.tail.iter().filter(|record| !record.visible_at(base)))
 }
 
 /// The layers that an open snapshot reads, or one that begins at `readable`, newest first; `displaced`

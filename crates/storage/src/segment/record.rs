@@ -55,6 +55,13 @@ impl RecordKey {
         Self::vertex(row)..=Self((row as u64) << 48 | 0xffff_ffff_ffff)
     }
 
+    /// Every key of the row behind this one.
+    #[must_use]
+    pub const fn rest_of_row(self) -> RangeInclusive<Self> {
+        // Behind the last key of a row lies the first of the next, and the range is empty.
+        Self(self.0.saturating_add(1))..=*Self::whole_row(self.row()).end()
+    }
+
     /// Every edge from `row` to `neighbor`.
     #[must_use]
     pub const fn parallel(row: u16, neighbor: u32) -> RangeInclusive<Self> {

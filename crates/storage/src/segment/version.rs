@@ -16,6 +16,7 @@
 
 use crate::engine::Newer;
 use crate::segment::body::Body;
+use crate::segment::history::History;
 use crate::segment::record::{Operation, RecordKey, RecordRef, Stamp};
 use crate::segment::run::Run;
 use crate::segment::tail::Tail;
@@ -90,7 +91,7 @@ pub struct Version<B> {
     /// Displaced layers that open snapshots need, newest first.
     pub older: Arc<[Past<B>]>,
     /// Records that merges took into the body and that an open writer may ask about.
-    pub history: Arc<Run>,
+    pub history: History,
 }
 
 impl<B> Version<B> {
@@ -260,7 +261,7 @@ impl<B: Body> Segment<B> {
             Version {
                 layer: Layer::of_body(base, body, hubs),
                 older: Arc::from([]),
-                history: Arc::default(),
+                history: History::default(),
             },
             base,
             Timestamp::ZERO,
@@ -272,14 +273,14 @@ impl<B: Body> Segment<B> {
         let before = Layer::of_body(Timestamp::ZERO, B::empty(), Arc::from([]));
         let older = Arc::from([Past { layer: before, until: base }]);
         let layer = Layer::of_body(base, body, hubs);
-        Self::of_version(Version { layer, older, history: Arc::default() }, base, Timestamp::ZERO)
+        Self::of_version(Version { layer, older, history: History::default() }, base, Timestamp::ZERO)
     }
 
     /// A segment that a bulk load takes out of another one, exact at `base`: to whoever is older, its
     /// past is unknown.
     pub fn of_load(base: Timestamp, body: B) -> Self {
         let layer = Layer::of_body(base, body, Arc::from([]));
-        Self::of_version(Version { layer, older: Arc::from([]), history: Arc::default() }, base, base)
+        Self::of_version(Version { layer, older: Arc::from([]), history: History::default() }, base, base)
     }
 
     pub(super) fn of_version(version: Version<B>, changed: Timestamp, floor: Timestamp) -> Self {
@@ -342,7 +343,7 @@ impl<B: Body> Segment<B> {
         if version.layer.base.visible_at(since) {
             return Newer::No;
         }
-        if version.history.range(keys).any(|record| hit(&record)) {
+        if version.history.range_after(keys, since).any(matches) {
             return Newer::Yes;
         }
         if since.0 < self.floor.load(Ordering::Acquire) { Newer::Forgotten } else { Newer::No }

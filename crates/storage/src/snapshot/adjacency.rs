@@ -1,7 +1,8 @@
 //! Adjacency of a reader: lists and degrees, stored edges and own writes merged, batch by batch.
 //!
-//! Order of a row's neighbours: out before in, then by type, neighbour, discriminator. A cursor counts
-//! neighbours handed out of a row; resuming passes whole lists by their degree and stops inside one.
+//! Order of a row's neighbours: out before in, then by type, neighbour, discriminator. A cursor names the
+//! edge that it stands at, so that own writes between two batches move nothing: who deletes what it was handed
+//! would pass over as many edges if it counted them.
 
 use crate::engine::View;
 use crate::snapshot::reader::{Reader, rows_from};
@@ -38,24 +39,26 @@ impl<V: View> Reader<'_, V> {
                 cursor.done = true;
                 break;
             };
-            let mut skip = cursor.offset;
+            let resumed = cursor.after;
             for side in direction.sides() {
+                if resumed.is_some_and(|(of, _)| of == Direction::In && *side == Direction::Out) {
+                    continue;
+                }
                 self.choose_types(&mut choice, *vertex, *side);
                 for edge_type in &choice.chosen {
-                    if skip > 0 {
-                        let degree = self.degree(*vertex, *edge_type, *side)?;
-                        if degree <= skip {
-                            skip -= degree;
-                            continue;
-                        }
-                    }
+                    let after = match resumed.filter(|(of, _)| of == side) {
+                        Some((_, edge)) if edge.edge_type > *edge_type => continue,
+                        Some((_, edge)) if edge.edge_type == *edge_type => Some(entry_of(edge, *side)),
+                        _ => None,
+                    };
                     list.clear();
-                    self.list(*vertex, *edge_type, *side, skip, room, &mut list)?;
-                    skip = 0;
+                    self.list(*vertex, *edge_type, *side, after, room, &mut list)?;
                     batch.rows.resize(batch.rows.len() + list.len(), cursor.row as u32);
                     batch.neighbors.extend(list.iter().map(|entry| entry.0));
                     batch.edges.extend(list.iter().map(|entry| edge_of(*vertex, *edge_type, *side, *entry)));
-                    cursor.offset += list.len() as u64;
+                    if let Some(last) = batch.edges.last().filter(|_| !list.is_empty()) {
+                        cursor.after = Some((*side, *last));
+                    }
                     room -= list.len();
                     if room == 0 {
                         return Ok(());
@@ -63,7 +66,7 @@ impl<V: View> Reader<'_, V> {
                 }
             }
             cursor.row += 1;
-            cursor.offset = 0;
+            cursor.after = None;
         }
         Ok(())
     }
@@ -85,23 +88,26 @@ impl<V: View> Reader<'_, V> {
                 cursor.done = true;
                 break;
             }
-            let mut within = NeighborCursor { row: 0, offset: cursor.offset, done: false };
+            let after = cursor.after.map(|edge| (Direction::Out, edge));
+            let mut within = NeighborCursor { row: 0, after, done: false };
             rows.clear();
             if self.has_sources(group, types) {
                 rows.extend(rows_from(&self.live(group)?, from.row()).map(|row| VertexId::new(group, row)));
                 // The vertex that the cursor stopped in may be gone by an own write.
                 if rows.first() != Some(&from) {
-                    within.offset = 0;
+                    within.after = None;
                 }
                 batch.clear();
                 self.expand(&rows, types, Direction::Out, &mut within, end - edges.len(), &mut batch)?;
                 edges.append(&mut batch.edges);
             }
             match rows.get(within.row) {
-                Some(source) => (cursor.source, cursor.offset) = (source.0, within.offset),
+                Some(source) => {
+                    (cursor.source, cursor.after) = (source.0, within.after.map(|(_, edge)| edge));
+                }
                 None => {
                     let last = group.first().0 + (GROUP_SIZE - 1);
-                    cursor.offset = 0;
+                    cursor.after = None;
                     match last.checked_add(1) {
                         Some(next) => cursor.source = next,
                         None => cursor.done = true,
@@ -187,24 +193,28 @@ impl<V: View> Reader<'_, V> {
         vertex: VertexId,
         edge_type: TypeId,
         side: Direction,
-        skip: u64,
+        after: Option<(VertexId, u16)>,
         limit: usize,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()> {
-        let entry = |edge: EdgeId| {
-            (if side == Direction::Out { edge.target } else { edge.source }, edge.discriminator)
-        };
-        let own = self.writes.edges_of(vertex, edge_type, side);
-        let mut own = own.map(|(edge, write)| (entry(edge), write)).peekable();
-        if own.peek().is_none() {
-            return self.view.neighbors_from(vertex, edge_type, side, skip, limit, list);
+        let own = self.writes.edges_after(vertex, edge_type, side, after);
+        let own: Vec<_> = own.map(|(edge, write)| (entry_of(edge, side), write)).collect();
+        if own.is_empty() {
+            return self.view.neighbors_after(vertex, edge_type, side, after, limit, list);
         }
+        // Own deletes hide as many stored edges, at most.
+        let hidden = own.iter().filter(|(_, write)| **write == EdgeWrite::Delete).count();
         let mut stored = Vec::new();
-        self.view.neighbors(vertex, edge_type, side, &mut stored)?;
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-        list.extend(merged(stored, own).skip(skip).take(limit));
+        let enough = limit.saturating_add(hidden);
+        self.view.neighbors_after(vertex, edge_type, side, after, enough, &mut stored)?;
+        list.extend(merged(stored, own.into_iter()).take(limit));
         Ok(())
     }
+}
+
+/// The other end and the discriminator of an edge in the list of a vertex on a plain side.
+fn entry_of(edge: EdgeId, side: Direction) -> (VertexId, u16) {
+    (if side == Direction::Out { edge.target } else { edge.source }, edge.discriminator)
 }
 
 fn edge_of(vertex: VertexId, edge_type: TypeId, side: Direction, entry: (VertexId, u16)) -> EdgeId {

@@ -105,17 +105,17 @@ impl<V: View> View for Watched<'_, V> {
         self.view.neighbors(vertex, edge_type, side, list)
     }
 
-    fn neighbors_from(
+    fn neighbors_after(
         &self,
         vertex: VertexId,
         edge_type: TypeId,
         side: Direction,
-        skip: u64,
+        after: Option<(VertexId, u16)>,
         limit: usize,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()> {
         self.note(|| Key::List(vertex, edge_type, side));
-        self.view.neighbors_from(vertex, edge_type, side, skip, limit, list)
+        self.view.neighbors_after(vertex, edge_type, side, after, limit, list)
     }
 
     fn newest(

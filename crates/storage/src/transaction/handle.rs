@@ -16,11 +16,11 @@ use crate::transaction::front::Front;
 use crate::transaction::reads::Reads;
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::taken_ids::TakenIds;
-use crate::transaction::writes::{VertexWrite, Writes};
+use crate::transaction::writes::{VertexWrite, WRITES_MAX, Writes};
 use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::transaction::{Committed, Isolation, NewEdge};
 use evergraph_graph::value::shortened::Shortened;
@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What one item's write takes in memory beside its properties, about.
-const ITEM_BYTES: usize = 96;
+pub(super) const ITEM_BYTES: usize = 96;
 
 /// A read-write transaction of a [`crate::store::Store`].
 ///
@@ -119,6 +119,11 @@ impl<E: Engine> Transaction<E> {
             return Err(Error::new(ErrorKind::Limit, text));
         }
         Ok(bytes)
+    }
+
+    /// Bytes that writes may still take.
+    pub(super) fn write_bytes_left(&self) -> u64 {
+        self.session.front().write_bytes_max.saturating_sub(self.written_bytes)
     }
 
     fn label_of(&self, vertex: VertexId) -> Result<LabelId> {
@@ -268,9 +273,16 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         self.label_of(vertex)?;
         let mut edges = Vec::new();
         if !matches!(self.writes.vertex(vertex), Some(VertexWrite::Insert { .. })) {
+            let mut degree = Vec::new();
+            self.reader().count(&[vertex], None, Direction::Both, &mut degree)?;
+            // A self loop counts on both sides.
+            let least = degree.first().map_or(0, |degree| degree / 2);
+            if least > WRITES_MAX as u64 {
+                self.check_room_for_edges(vertex, degree[0] as usize)?;
+            }
             self.reader().stored_edges(vertex, &mut edges)?;
         }
-        self.written_bytes += self.check_room(1 + edges.len(), 0)?;
+        self.written_bytes += self.check_room_for_edges(vertex, edges.len())?;
         self.writes.delete_vertex(vertex, &edges);
         Ok(())
     }
@@ -346,6 +358,15 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         self.written_bytes += self.check_room(1, 0)?;
         self.writes.delete_edge(edge);
         Ok(())
+    }
+
+    fn delete_edges_of(&mut self, vertex: VertexId, limit: usize) -> Result<usize> {
+        self.label_of(vertex)?;
+        // One more than fit is refused as all would be.
+        let edges = self.first_edges(vertex, limit.min(WRITES_MAX + 1))?;
+        self.written_bytes += self.check_room(edges.len(), 0)?;
+        edges.iter().for_each(|edge| self.writes.delete_edge(*edge));
+        Ok(edges.len())
     }
 
     fn set_edge_property(&mut self, edge: EdgeId, key: KeyId, value: Option<Value>) -> Result<()> {

@@ -3,6 +3,7 @@
 //! ```text
 //! handle      Transaction: checks each write, buffers it, reads it back through a reader
 //!   edge_batch        many edges put at once
+//!   edge_parts        many edges of one vertex deleted, in several transactions
 //!   writes            one coalesced write an item
 //!   schema_writes     names and types used first; names, fitting numbers
 //!   reads, look_ups  what a serialisable one has read
@@ -20,6 +21,7 @@ pub mod deadline;
 pub mod describe;
 pub mod discriminators;
 pub mod edge_batch;
+pub mod edge_parts;
 pub mod fitting;
 pub mod front;
 pub mod handle;

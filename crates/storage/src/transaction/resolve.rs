@@ -8,12 +8,11 @@
 //! add edge         both ends; the edge itself, where a taken discriminator means another name
 //! insert edge      both ends, the edge (a put where nothing was; a simple type)
 //! replace, delete  the edge: deleting an end would have deleted it
-//! delete vertex    its record, its adjacency
+//! delete vertex    its record, its adjacency, and each of its edges, which it deletes
 //! ```
 //!
-//! What was inserted here has no history, so it isn't checked; the edges of a vertex deleted here
-//! are covered by its adjacency. That does not tell of properties that were set meanwhile on such an
-//! edge: an indexed one is checked as well, since its entry must leave with the edge.
+//! What was inserted here has no history, so it isn't checked. The adjacency of a vertex tells of edges that came
+//! and went; the edges themselves are asked for properties that were set meanwhile, which lie at the source alone.
 //!
 //! What leaves and enters indexes is worked out for those of the directory, the ones included that are
 //! being built: under the latch the list must still be the same.
@@ -140,11 +139,7 @@ impl Resolved {
                     self.mutations.push(Mutation::SetEdgeProperties { edge, properties });
                 }
                 EdgeWrite::Delete => {
-                    // An end that goes has its adjacency checked. It does not tell of properties that were
-                    // set meanwhile on an edge that goes with it: setting first, then deleting, is in order.
-                    if !goes_with_an_end(writes, edge) {
-                        self.keys.push(Key::Edge(edge));
-                    }
+                    self.keys.push(Key::Edge(edge));
                     self.mutations.push(Mutation::DeleteEdge { edge });
                 }
             }
@@ -184,19 +179,11 @@ impl Resolved {
                     Set(changes) | Replace(changes) => (view.edge_property(edge, key)?, value(changes, key)),
                     Delete => (view.edge_property(edge, key)?, None),
                 };
-                if *write == Delete && goes_with_an_end(writes, edge) {
-                    self.keys.push(Key::EdgeProperty(edge, key));
-                }
                 self.edge_entries.note(index, edge, old.as_ref(), new);
             }
         }
         Ok(())
     }
-}
-
-fn goes_with_an_end(writes: &Writes, edge: EdgeId) -> bool {
-    let goes = |vertex| writes.vertex(vertex) == Some(&VertexWrite::Delete);
-    goes(edge.source) || goes(edge.target)
 }
 
 fn value(properties: &Properties, key: KeyId) -> Option<&Value> {

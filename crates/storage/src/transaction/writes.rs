@@ -22,6 +22,7 @@ use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Included};
 use std::sync::OnceLock;
 
 /// The most writes of one transaction: their keys are checked under the latch.
@@ -205,13 +206,26 @@ impl Writes {
         edge_type: TypeId,
         side: Direction,
     ) -> impl Iterator<Item = (EdgeId, &EdgeWrite)> {
+        self.edges_after(vertex, edge_type, side, None)
+    }
+
+    /// As [`Writes::edges_of`], of those behind a neighbour and discriminator.
+    pub fn edges_after(
+        &self,
+        vertex: VertexId,
+        edge_type: TypeId,
+        side: Direction,
+        after: Option<(VertexId, u16)>,
+    ) -> impl Iterator<Item = (EdgeId, &EdgeWrite)> {
         let out = (side == Direction::Out).then(|| {
-            let edge = |target, discriminator| EdgeId { source: vertex, edge_type, target, discriminator };
-            self.edges.range(edge(VertexId(0), 0)..=edge(VertexId(u32::MAX), u16::MAX))
+            let edge = |(target, discriminator)| EdgeId { source: vertex, edge_type, target, discriminator };
+            let from = after.map_or(Included(edge((VertexId(0), 0))), |after| Excluded(edge(after)));
+            self.edges.range((from, Included(edge((VertexId(u32::MAX), u16::MAX)))))
         });
         let into = (side != Direction::Out).then(|| {
-            let last = (vertex, edge_type, VertexId(u32::MAX), u16::MAX);
-            self.in_order().range((vertex, edge_type, VertexId(0), 0)..=last)
+            let edge = |(source, discriminator)| (vertex, edge_type, source, discriminator);
+            let from = after.map_or(Included(edge((VertexId(0), 0))), |after| Excluded(edge(after)));
+            self.in_order().range((from, Included(edge((VertexId(u32::MAX), u16::MAX)))))
         });
         let out = out.into_iter().flatten().map(|(edge, write)| (*edge, write));
         out.chain(into.into_iter().flatten().map(|entry| self.written(entry)))

@@ -107,7 +107,7 @@ fn state_at(history: &BTreeMap<u64, Vec<Mutation>>, through: u64) -> Graph {
 }
 
 /// A database with a checkpoint and commits after it.
-fn small(directory: &MemoryDirectory) -> OpenStore {
+pub fn small(directory: &MemoryDirectory) -> OpenStore {
     let open = open(directory).unwrap();
     let mut last = None;
     for number in 0..40 {

@@ -5,6 +5,7 @@
 mod accidents;
 mod backup;
 mod check;
+mod closing;
 mod crash;
 mod files;
 mod golden;

@@ -242,7 +242,7 @@ impl Database {
         let manifest = match Manifest::read(&*directory, MemoryEngine::NAME) {
             Err(CheckpointError::NotADatabase { .. }) => {
                 let manifest = Manifest::empty(MemoryEngine::NAME);
-                manifest.write(&*directory, || ())?;
+                manifest.write(&*directory, || Ok(()))?;
                 manifest
             }
             manifest => manifest?,

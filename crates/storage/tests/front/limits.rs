@@ -3,12 +3,14 @@
 use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty_with};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::Direction;
 use evergraph_graph::transaction::{Transaction as _, TransactionOptions};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView as _;
 use evergraph_storage::io::clock::ManualClock;
 use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::store::{Store, StoreOptions};
+use evergraph_storage::transaction::handle::Transaction;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,6 +92,72 @@ fn writes_beyond_their_bytes_are_refused_and_those_before_commit<E: TestEngine>(
     transaction.commit().unwrap();
     let property = store.snapshot().vertex_property_map(vertex).unwrap();
     assert_eq!(property, [(key, text(1000).unwrap())]);
+}
+
+/// The error said "commit in parts", and a delete had none.
+fn a_vertex_with_more_edges_than_fit_is_deleted_in_parts<E: TestEngine>() {
+    let options = StoreOptions { transaction_bytes_max: 100_000, ..StoreOptions::default() };
+    let (store, _) = with_clock::<E>(options);
+    let (hub, edge_type) = store
+        .transact(|transaction| {
+            let (label, edge_type) = (transaction.label("V")?, transaction.edge_type("E")?);
+            let hub = transaction.add_vertex(label, &[])?;
+            transaction.add_edge(hub, edge_type, hub, &[])?;
+            Ok((hub, edge_type))
+        })
+        .unwrap();
+    for _ in 0..6 {
+        let add = |transaction: &mut Transaction<E>| -> Result<()> {
+            for at in 0..150 {
+                let label = transaction.label("V")?;
+                let other = transaction.add_vertex(label, &[])?;
+                let (source, target) = if at % 2 == 0 { (hub, other) } else { (other, hub) };
+                transaction.add_edge(source, edge_type, target, &[])?;
+                transaction.add_edge(source, edge_type, target, &[])?;
+            }
+            Ok(())
+        };
+        store.transact(add).unwrap();
+    }
+    let error = store.transact(|transaction| transaction.delete_vertex(hub)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    let text = error.to_string();
+    assert!(text.starts_with("V v0 has 1,801 edges, too many for one transaction"), "{text}");
+    assert!(text.contains("delete_vertex_in_parts"), "{text}");
+    let degree = || {
+        let mut degrees = Vec::new();
+        store.snapshot().degrees(&[hub], None, Direction::Both, &mut degrees).unwrap();
+        degrees[0]
+    };
+    let mut transaction = store.begin();
+    assert_eq!(transaction.delete_edges_of(hub, usize::MAX).unwrap_err().kind(), ErrorKind::Limit);
+    assert_eq!(transaction.delete_edges_of(hub, 100).unwrap(), 100);
+    assert_eq!(transaction.delete_edges_of(hub, 2).unwrap(), 2, "it sees what is gone already");
+    transaction.commit().unwrap();
+    assert_eq!(degree(), 1699, "the self loop went first");
+    let (mut told, mut stopped) = (Vec::new(), Error::conflict("not asked"));
+    for stops in [true, false] {
+        let mut progress = |deleted| {
+            told.push(deleted);
+            if stops { Err(Error::invalid("stop")) } else { Ok(()) }
+        };
+        match store.delete_vertex_in_parts(hub, &mut progress) {
+            Ok(deleted) => assert_eq!(deleted + told[0], 1699),
+            Err(error) => stopped = error,
+        }
+    }
+    assert_eq!(stopped.kind(), ErrorKind::Invalid, "ended where it was told to");
+    assert!(told.len() >= 3 && told.iter().all(|deleted| *deleted > 300), "{told:?}");
+    let gone = store.delete_vertex_in_parts(hub, &mut |_| Ok(())).unwrap_err();
+    assert_eq!(gone.kind(), ErrorKind::NotFound);
+    assert_eq!(store.snapshot().statistics().unwrap().vertices[0].1, 900);
+    assert_eq!(degree(), 0);
+}
+
+#[test]
+fn a_vertex_is_deleted_in_parts_on_both_engines() {
+    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<MemoryEngine>();
+    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<NaiveEngine>();
 }
 
 #[test]

@@ -145,15 +145,6 @@ impl ModelTransaction {
         }
     }
 
-    /// Whether `mine` may be refused although it needn't: it deletes a vertex with edges that `other`
-    /// changed and left there.
-    pub fn may_conflict(mine: &Effects, other: &Effects) -> bool {
-        let changed = other.edges_set.iter().map(|(edge, _)| edge).chain(&other.edges_replaced);
-        changed.into_iter().any(|edge| {
-            mine.vertices_deleted.contains(&edge.source) || mine.vertices_deleted.contains(&edge.target)
-        })
-    }
-
     /// Whether `mine` must not be committed after `other`, which it didn't see.
     pub fn conflicts(&self, mine: &Effects, other: &Effects) -> bool {
         let written = |edge: &EdgeId| {
@@ -169,10 +160,7 @@ impl ModelTransaction {
         });
         let fixed = mine.edges_added.iter().any(|edge| !self.added.contains(edge) && written(edge));
         let replaced = mine.edges_replaced.iter().any(written);
-        let deleted = mine.edges_deleted.iter().any(|edge| {
-            let with_end = mine.vertices_deleted.iter().any(|vertex| at(edge, vertex));
-            !with_end && written(edge)
-        });
+        let deleted = mine.edges_deleted.iter().any(written);
         let edge_set = mine.edges_set.iter().any(|(edge, key)| {
             let gone = other.edges_deleted.contains(edge) || other.edges_replaced.contains(edge);
             gone || other.edges_set.contains(&(*edge, *key))

@@ -146,15 +146,13 @@ impl<E: TestEngine> World<E> {
         let effects = model.effects(self.names.unique());
         let unseen = &self.commits[seen..];
         let conflict = unseen.iter().any(|other| model.conflicts(&effects, other));
-        let perhaps =
-            !E::EXACT_ADJACENCY && unseen.iter().any(|other| ModelTransaction::may_conflict(&effects, other));
         match transaction.commit() {
             Ok(committed) => {
                 assert!(!conflict, "a conflict was overlooked: {effects:?}");
                 self.head = model.merge_into(&self.head, &effects, &committed.renamed);
                 self.commits.push(effects.renamed(&committed.renamed));
             }
-            Err(error) => assert!((conflict || perhaps) && error.is_conflict(), "no conflict: {error}"),
+            Err(error) => assert!(conflict && error.is_conflict(), "no conflict: {error}"),
         }
         assert_eq!(dump(&self.store.snapshot(), 7), self.head);
     }

@@ -23,9 +23,6 @@ use std::sync::Arc;
 
 /// An engine that tests run on.
 pub trait TestEngine: Engine {
-    /// Whether `Key::Adjacency` means edges added and deleted, and no other changes.
-    const EXACT_ADJACENCY: bool;
-
     /// An empty one.
     fn empty(timeline: &Arc<Timeline>) -> Self;
 
@@ -34,16 +31,12 @@ pub trait TestEngine: Engine {
 }
 
 impl TestEngine for NaiveEngine {
-    const EXACT_ADJACENCY: bool = true;
-
     fn empty(_: &Arc<Timeline>) -> Self {
         Self::default()
     }
 }
 
 impl TestEngine for MemoryEngine {
-    const EXACT_ADJACENCY: bool = false;
-
     fn empty(timeline: &Arc<Timeline>) -> Self {
         Self::new(Arc::clone(timeline))
     }

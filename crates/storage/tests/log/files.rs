@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use evergraph_storage::io::directory::Directory;
-use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::memory::{Fate, MemoryDirectory};
 use evergraph_storage::log::error::LogError;
+use evergraph_storage::log::file::file_name;
 use evergraph_storage::log::frame::{FRAME_HEADER_BYTES, payload_crc};
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::{Replay, recover};
+use evergraph_storage::log::writer::LogStatistics;
 
 use crate::support::{append, commit, open, read, small_files, stepped, timestamps};
 
@@ -134,11 +136,59 @@ fn a_small_log_stays_small_and_an_opening_writes_nothing() {
         let log = open(&directory, LogOptions::default()).unwrap();
         commit(&log, ts).unwrap();
         log.close().unwrap();
+        let before = directory.read_all(&file_name(1), 2 << 20).unwrap();
         open(&directory, LogOptions::default()).unwrap().close().unwrap();
+        assert!(directory.read_all(&file_name(1), 2 << 20).unwrap() == before);
     }
-    assert_eq!(directory.list().unwrap().len(), 3);
     let log = open(&directory, LogOptions::default()).unwrap();
-    assert_eq!(log.disk_bytes(), 3 << 20);
+    assert_eq!((log.statistics().files_count, log.disk_bytes()), (1, 1 << 20));
+    assert_eq!(timestamps(&directory.power_cut()), [1, 2, 3]);
+}
+
+/// Each opening began a log file of its own: a thousand runs that commit once left a thousand of 1 MiB.
+#[test]
+fn a_thousand_openings_that_commit_once_leave_few_log_files() {
+    for closes in [true, false] {
+        let directory = MemoryDirectory::new("db");
+        for ts in 1..=1000 {
+            let log = open(&directory, stepped(LogOptions::default())).unwrap();
+            commit(&log, ts).unwrap();
+            if closes {
+                log.close().unwrap();
+            } else {
+                // As a process that was killed does.
+                std::mem::forget(log);
+            }
+        }
+        let log = open(&directory, stepped(LogOptions::default())).unwrap();
+        let LogStatistics { files_count, disk_bytes, .. } = log.statistics();
+        assert!(files_count <= 16 && disk_bytes <= 16 << 20, "{files_count} files, {disk_bytes} bytes");
+        assert_eq!(timestamps(&directory.power_cut()), (1..=1000).collect::<Vec<_>>());
+    }
+}
+
+/// A crash can lose a batch and keep the next one. If the log went on before that one, it would pass for a
+/// commit that follows.
+#[test]
+fn a_log_with_something_behind_its_end_goes_on_in_a_new_file() {
+    let directory = MemoryDirectory::new("db");
+    let options = LogOptions { spill_bytes: 1, ..stepped(small_files(Durability::None)) };
+    let options = LogOptions { first_file_bytes: 6 * 4096, ..options };
+    let log = open(&directory, options.clone()).unwrap();
+    (1..=3).for_each(|ts| commit(&log, ts).unwrap());
+    let image = directory.crash(|_| Fate::Kept);
+    let bytes = image.read_all(&file_name(1), 1 << 20).unwrap();
+    let batches: Vec<usize> =
+        (4096..bytes.len()).step_by(4096).filter(|at| bytes[*at..].starts_with(b"EvFm")).collect();
+    assert_eq!(batches.len(), 3);
+    let file = image.open(&file_name(1), OpenMode::ReadWrite).unwrap();
+    file.write_at(&vec![0; batches[2] - batches[1]], batches[1] as u64).unwrap();
+    assert_eq!(timestamps(&image), [1]);
+    let log = open(&image, options).unwrap();
+    commit(&log, 2).unwrap();
+    log.wait_durable(2).unwrap();
+    assert_eq!(timestamps(&image.power_cut()), [1, 2]);
+    assert!(image.exists(&file_name(2)).unwrap());
 }
 
 #[test]

@@ -127,6 +127,7 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         NoChecksum => ("log", FLIPPED_BITS, &["the payload of commit"]),
         HalfFrame => ("log", POWER, &["the payload of commit"]),
         SyncedThroughIgnored => ("log", LOST_PAGE, &["`Result::unwrap_err()` on an `Ok` value"]),
+        TornEndOverwritten => ("log", BEHIND_END, &["left == right"]),
         RecoveredNotSynced => ("log", FROM_CACHE, &["left == right"]),
 
         ManifestBeforeBodies => ("checkpoint", CHECKPOINT_POWER, &["bodies-"]),
@@ -179,6 +180,7 @@ const COMMIT_LOST: &[&str] = &["was durable", "was synced", "is corrupt at byte"
 const MANY_FILES: &str = "files::a_log_goes_on_over_many_small_files_and_openings";
 const POWER_WITHOUT_SYNCS: &str = "crash::without_sync_a_power_cut_loses_an_end_and_never_the_middle";
 const FROM_CACHE: &str = "crash::what_recovery_read_from_the_cache_survives_the_next_power_cut";
+const BEHIND_END: &str = "files::a_log_with_something_behind_its_end_goes_on_in_a_new_file";
 const FAILED_SYNC: &str = "faults::a_failed_write_or_sync_poisons_and_is_never_tried_again";
 const FLIPPED_BITS: &str =
     "corruption::every_flipped_bit_before_the_seal_is_reported_and_none_gives_false_data";

@@ -1,4 +1,4 @@
-//! Harness: test programs built with the feature `planted`, and one test of them, run with a bug or without.
+//! Harness: test programs, which all have the feature `planted`, and one test of them, run with a bug or without.
 //!
 //! Programs are built where `make test` builds those of their kind: for shuttle and loom in target directories
 //! of their own. They run in a directory of their own, so that no failure leaves a file in the sources.
@@ -148,7 +148,11 @@ fn build(
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(env!("CARGO_MANIFEST_DIR"));
     command.args(["test", "--no-run", "--quiet", "--message-format", "json-render-diagnostics"]);
-    command.args(["--package", "evergraph-storage", "--features", "planted"]);
+    // With the workspace's features what `make test` built is built; the other two it builds as here.
+    match cfg {
+        None => command.arg("--workspace"),
+        Some(_) => command.args(["--package", "evergraph-storage"]),
+    };
     command.arg("--target-dir").arg(cfg.map_or(target.to_owned(), |cfg| target.join(cfg)));
     command.args(std::env::var("CARGO_FLAGS").iter().flat_map(|flags| flags.split_whitespace()));
     command.args(names.iter().flat_map(|name| ["--test", *name]));

@@ -11,7 +11,6 @@
 //! `make planted-bugs` runs all. Arguments are parts of names of bugs, to run some; with `--quiet` only what
 //! isn't as it should be gets a line.
 
-#![cfg(feature = "planted")]
 #![allow(clippy::disallowed_methods, reason = "it runs other programs, and takes their time")]
 
 mod catchers;

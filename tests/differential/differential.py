@@ -3,8 +3,8 @@
     python differential.py ORACLE [--seconds 60] [--seed N]
 
 ORACLE is the folder that Maven built (`pom.xml`). Each round makes a small graph and some traversals, asks both, and
-compares the results as a bag: their order is promised behind `order()` only. A traversal whose results differ is made
-as small as it can be, and printed with its graph; the program then ends with 1.
+compares the results: in their order where one is promised, behind `order()` and steps that keep it, elsewhere as a bag. A
+traversal whose results differ is made as small as it can be, and printed with its graph; the program then ends with 1.
 
 Where one gives an error and the other results, that differs too; two errors are alike, whatever they say. What is known
 to differ, and why, stands in `known.py`.
@@ -45,7 +45,7 @@ class Oracle:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def ask(self, graph, texts):
-        """The results of each text, sorted; or the error."""
+        """The results of each text, or the error."""
         with evergraph.open() as db:
             ids = built(db, graph)
             # An edge's id is a text, in the order in which they are asked for.
@@ -55,12 +55,12 @@ class Oracle:
         request = {"vertices": vertices, "edges": edges, "texts": [named(text, ids) for text in texts], "most": MOST}
         print(json.dumps(request), file=self.child.stdin, flush=True)
         answers = json.loads(self.child.stdout.readline())
-        return [answer["error"] or counted(answer["results"]) for answer in answers]
+        return [answer["error"] or bounded(answer["results"]) for answer in answers]
 
 
-def counted(results):
-    """Results as a bag."""
-    return TOO_MUCH if len(results) > MOST else Counter(results)
+def bounded(results):
+    """The results, unless they are too many."""
+    return TOO_MUCH if len(results) > MOST else results
 
 
 def ours(graph, texts):
@@ -88,13 +88,13 @@ def named(text, ids):
 
 
 def answer(db, text):
-    """The results of a text as a bag; or the error."""
+    """The results of a text, or the error."""
     try:
         native = db._native.query(text, {}, SECONDS, MEMORY_BYTES, (MAKER, True))
         results = []
         while len(results) <= MOST and (rows := native.fetch(1024)):
             results += [shown(row) for row in rows]
-        return counted(results)
+        return bounded(results)
     except evergraph.LimitError:
         return TOO_MUCH
     except evergraph.EvergraphError as error:
@@ -142,25 +142,26 @@ def value(thing):
     return "[" + ", ".join(sorted(map(shown, thing))) + "]" if isinstance(thing, list) else shown(thing)
 
 
-def alike(mine, theirs):
-    """Whether two answers say the same; errors do, and what one has no time for is nobody's."""
+def alike(traversal, mine, theirs):
+    """Whether two answers to a traversal say the same; errors do, and what one has no time for is nobody's."""
     if TOO_MUCH in (mine, theirs):
         return True
     if isinstance(mine, str) or isinstance(theirs, str):
         return isinstance(mine, str) and isinstance(theirs, str)
-    return mine == theirs
+    return mine == theirs if traversal.is_ordered() else Counter(mine) == Counter(theirs)
 
 
 def smallest(oracle, graph, traversal):
     """The traversal and the graph without what the difference doesn't need."""
-    def differs(graph, text):
-        return not alike(ours(graph, [text])[0], oracle.ask(graph, [text])[0])
+    def differs(graph, traversal):
+        text = traversal.text()
+        return not alike(traversal, ours(graph, [text])[0], oracle.ask(graph, [text])[0])
 
     changed = True
     while changed:
         changed = False
         for smaller in traversal.smaller():
-            if differs(graph, smaller.text()):
+            if differs(graph, smaller):
                 traversal, changed = smaller, True
                 break
         for kind in ("edges", "vertices"):
@@ -170,7 +171,7 @@ def smallest(oracle, graph, traversal):
                 if kind == "vertices" and (at + 1 < len(graph[kind]) or any(
                         at in (edge["from"], edge["to"]) for edge in graph["edges"])):
                     continue
-                if less["vertices"] and differs(less, traversal.text()):
+                if less["vertices"] and differs(less, traversal):
                     graph, changed = less, True
     return graph, traversal
 
@@ -193,7 +194,7 @@ def main():
         made, traversals = graph(chance), [Traversal.of(chance) for _ in range(TEXTS)]
         texts = [traversal.text() for traversal in traversals]
         for traversal, mine, theirs in zip(traversals, ours(made, texts), oracle.ask(made, texts), strict=True):
-            if alike(mine, theirs):
+            if alike(traversal, mine, theirs):
                 same = isinstance(mine, str) and isinstance(theirs, str)
                 sums["errors of both" if same else "too much" if TOO_MUCH in (mine, theirs) else "same"] += 1
                 continue
@@ -216,7 +217,7 @@ def main():
 
 def told(answer):
     """An answer for people."""
-    return f"error {answer}" if isinstance(answer, str) else sorted(answer.elements())
+    return f"error {answer}" if isinstance(answer, str) else answer
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 VERTEX_LABELS, EDGE_LABELS, KEYS = ("x", "y"), ("a", "b"), ("n", "m", "s")
 NUMBERS, WORDS, NAMES = ("0", "1", "2", "3", "-1"), ("red", "green", "blue", ""), ("A", "B")
 
-# In all lists `#` stands for a traversal, $k for a key, $n for a number, $w for a word, $v and $e for a label of vertices
+# In all lists `#` stands for a traversal, $k for a key, $n for a number, $l for one as wide as those of the graph, $w for a word, $v and $e for a label of vertices
 # and of edges, $p for a predicate of numbers, $c of a count, $a and $g for names
-# of steps and of side effects, @0 and @1 for the ids of vertices. What depends on the order of what comes isn't in them.
+# of steps and of side effects, @0 and @1 for the ids of vertices. What depends on the order of what comes is in the last of
+# them alone, which follow an order and keep it: their results are compared in order.
 OF_VERTICES = """
 out() in() both() out('$e') in('$e') both('$e') both('a','b') outE() inE() bothE() outE('$e') inE('$e') values('$k') values()
 values('n','s') properties() properties('$k') valueMap() valueMap('$k') label() id() has('$k') has('$k',$p)
@@ -25,7 +26,7 @@ path().by('n') path().by(label) simplePath() cyclicPath() both().both().dedup().
 as('$a').out().where(neq('$a')) as('$a').out().as('$a').select(all,'$a') as('A').out().as('B').select('A','B').by('n')
 match(__.as('A').out().as('B'),__.as('B').in('$e').as('C')).select('A','C') where(__.as('$a').out()) valueMap('n','s').select('n')
 order().by('n').by('s').by(id).limit(2) order().by('m',desc).by(id).range(1,3) aggregate('$g').by('n').cap('$g').count(local)
-property('n',$n).count() properties('$k').key() properties().hasKey('$k').value() properties('n').hasValue($p) values('n').sum()
+property('n',$l).count() properties('$k').key() properties().hasKey('$k').value() properties('n').hasValue($p) values('n').sum()
 """.split()
 OF_EDGES = """
 inV() outV() bothV() values('w') has('w',$p) hasLabel('$e') label() properties() valueMap() inV().label() otherV()
@@ -34,7 +35,7 @@ dedup().by(inV()).count() has('$e','w',$p) path().by('w') elementMap('w') where(
 """.split()
 OF_VALUES = """
 is($p) is(gt($n)) sum() min() max() mean() count() dedup() groupCount() fold().count(local) math('_+1') is(typeOf(GType.NUMBER))
-is(within($n,$n)) is(neq($n)) is(without($n)) identity() constant($n) fold().sum(local) fold().max(local) is(typeOf(GType.STRING))
+is(within($n,$n)) is(neq($n)) is(without($n)) identity() constant($l) fold().sum(local) fold().max(local) is(typeOf(GType.STRING))
 asString() length() toUpper() concat('$w') asNumber() is(eq('$w')) group().by(identity()).by(count()) fold().dedup(local).count(local)
 """.split()
 OF_ANYTHING = """
@@ -47,15 +48,28 @@ identity().as('$a') repeat(#).times(2) repeat(#).emit().times(2) project('p','q'
 dedup().by(#.count()).count() where('A',eq('B')).by(#.count()) choose(#.count()).option($n,#).option(none,#) limit(1).count() tail(1).count() skip(1).count()
 aggregate('$g').by(#.count()).cap('$g').unfold() order().by(#.count()).count() map(#.fold()).count(local) index().unfold()
 """.split()
+OF_ORDERED = """
+choose(#,#,#) choose(has('n',$p),#,#) choose(values('n')).option($n,#).option(none,#) choose(label).option('x',#).option('y',#)
+choose(hasLabel('$v'),#) coalesce(#,#) coalesce(#,constant('$w')) optional(#) union(#,#) union(identity(),#) union(#,#,constant('$w'))
+local(#) local(union(#,#)) flatMap(#) flatMap(union(#,#)) map(#) map(coalesce(#,#)) branch(label).option('x',#).option(any,#) where(#) not(#)
+or(#,#) filter(#) sideEffect(#) as('$a') dedup() skip(1) limit(3) range(1,4) tail(3) barrier() fold().unfold() union(limit(2),#)
+repeat(#).times(1) path().by(id).by(id).count(local) project('p').by(#.count()) order().by(id) match(__.as('A').identity().as('B')).select('B')
+""".split()
+#: Traversals within those: at most one result of a traverser, which TinkerGraph finds in no other order.
+ONE_OF_VERTEX = """
+values('$k') has('n',$p) hasLabel('$v') identity() constant('$w') id() label() has('s','$w') values('n').is($p) out().count()
+has('$k').values('$k') local(out('$e').count()) coalesce(values('$k'),constant('$w')) choose(has('n',$p),identity(),constant($l))
+optional(values('$k')) valueMap('$k').count(local)
+""".split()
 PREDICATES = """
 gt($n) lt($n) gte($n) lte($n) eq($n) neq($n) between($n,$n) inside($n,$n) outside($n,$n) within($n,$n) without($n)
 gt($n).and(lt($n)) lt($n).or(gt($n)) not(gt($n)) not(within($n,$n))
 """.split()
 COUNTED = ("gt(1)", "lt(2)", "gte(1)", "lte(1)", "eq(0)", "eq(1)", "neq(0)", "between(1,3)", "within(0,2)", "without(1)")
 STARTS = ["V()"] * 6 + """
-E() V(@0) V(@0,@1) V().hasLabel('$v') V().has('n',$p) V().has('$v','s','$w') E().hasLabel('$e') V().has('$v','n',$p) inject($n,$n)
+E() V(@0) V(@0,@1) V().hasLabel('$v') V().has('n',$p) V().has('$v','s','$w') E().hasLabel('$e') V().has('$v','n',$p) inject($l,$l)
 """.split()
-FILLED = {"k": KEYS, "n": NUMBERS, "w": WORDS, "v": VERTEX_LABELS, "e": EDGE_LABELS, "p": PREDICATES,
+FILLED = {"k": KEYS, "n": NUMBERS, "l": [f"{number}L" for number in NUMBERS], "w": WORDS, "v": VERTEX_LABELS, "e": EDGE_LABELS, "p": PREDICATES,
           "c": COUNTED, "a": NAMES, "g": ("G", "H")}
 #: What a traverser is at behind a step that moves it, by how the step ends; behind others where it was.
 MOVES = [
@@ -64,6 +78,8 @@ MOVES = [
     (r"\b(values|id|label|count|sum|min|max|mean|key|value|math|constant|length|asString|toUpper|concat)\([^()]*\)$", "value"),
 ]
 DEPTH_MAX, STEPS_MAX, STEPS_WITHIN_MAX = 2, 6, 3
+#: How many of the traversals are ordered, and how such a one begins: by ids, which differ.
+ORDERED, ORDERED_START, ORDERED_STEPS_MAX = 0.25, "g.V().order().by(id)", 3
 
 
 @dataclass(frozen=True)
@@ -91,6 +107,8 @@ class Traversal:
     @classmethod
     def of(cls, chance):
         """A random one."""
+        if chance.random() < ORDERED:
+            return cls(ORDERED_START, ordered_steps(chance))
         start = filled(chance.choice(STARTS), chance)
         kind = {"V": "vertex", "E": "edge", "i": "value"}[start[0]]
         return cls(f"g.{start}", steps(chance, kind, DEPTH_MAX, STEPS_MAX))
@@ -98,6 +116,10 @@ class Traversal:
     def text(self):
         """The traversal as text."""
         return ".".join([self.start, *(step.text() for step in self.steps)])
+
+    def is_ordered(self):
+        """Whether its results come in an order that is promised."""
+        return self.start == ORDERED_START
 
     def smaller(self):
         """Those with a step less, or with a smaller traversal within a step."""
@@ -127,6 +149,16 @@ def steps(chance, kind, depth, most):
         chosen.append(Step(filled(pattern, chance), within))
         kind = next((to for ends, to in MOVES if re.search(ends, pattern)), kind)
     return tuple(chosen) or (Step("identity()"),)
+
+
+def ordered_steps(chance):
+    """Some steps that keep the order of vertices; the last of them may lead to what no step after it takes."""
+    chosen = []
+    for _ in range(chance.randint(1, ORDERED_STEPS_MAX)):
+        pattern = chance.choice(OF_ORDERED)
+        ones = [Step(filled(chance.choice(ONE_OF_VERTEX), chance)) for _ in range(pattern.count("#"))]
+        chosen.append(Step(filled(pattern, chance), tuple(Traversal("__", (one,)) for one in ones)))
+    return tuple(chosen)
 
 
 def filled(pattern, chance):

@@ -188,6 +188,20 @@ impl Batch {
         Ok(())
     }
 
+    /// The rows `made` of a traversal that ran for each row of this batch alone, as rows beside these: each has the origin of
+    /// the row that it comes of, and stands for as many as both together.
+    ///
+    /// # Errors
+    /// `limit` beyond 2^64 - 1.
+    pub fn adopt(&self, mut made: Self) -> Result<Self> {
+        if self.bulk.is_some() {
+            let bulks: Vec<u64> = made.origin.iter().map(|row| self.bulk(*row as usize)).collect();
+            made.multiply_bulk(bulks.into_iter())?;
+        }
+        made.origin.iter_mut().for_each(|row| *row = self.origin[*row as usize]);
+        Ok(made)
+    }
+
     fn gather_rest(&self, current: Column, rows: &Arc<[u32]>, mut gathering: Gathering<'_>) -> Self {
         fn chosen<T: Copy>(of: &[T], rows: &[u32]) -> Vec<T> {
             rows.iter().map(|row| of[*row as usize]).collect()

@@ -2,6 +2,7 @@
 
 use evergraph::gremlin::query::Limits;
 use evergraph::{Database, ErrorKind, ReadByName as _};
+use std::time::Duration;
 
 const POINTS: i64 = 50_000;
 
@@ -41,4 +42,22 @@ fn the_first_of_an_order_wait_and_the_others_do_not() {
     let ask = |text| db.gremlin(text).limits(limits).values::<i64>();
     assert_eq!(ask("g.V().order().by('at').limit(2).values('at')").unwrap(), [0, 1]);
     assert_eq!(ask("g.V().order().by('at').values('at').tail(1)").unwrap_err().kind(), ErrorKind::Limit);
+}
+
+/// Maps and sets used to hash by their length alone: with the square of their number that took minutes.
+#[test]
+fn many_maps_and_sets_are_told_apart_in_time() {
+    let db = points();
+    let limits = Limits { timeout: Duration::from_secs(20), ..Limits::default() };
+    for step in [
+        "project('n').by('at')",
+        "map(values('at').fold().dedup(local))",
+        "valueMap('at')",
+        "map(project('n').by('at').fold())",
+    ] {
+        for all in ["dedup().count()", "groupCount().count(local)", "fold().dedup(local).count(local)"] {
+            let text = format!("g.V().{step}.{all}");
+            assert_eq!(db.gremlin(&text).limits(limits).values::<i64>().unwrap(), [POINTS], "{text}");
+        }
+    }
 }

@@ -11,10 +11,14 @@ mod drops;
 mod edge_ids;
 mod face;
 mod hostile;
+mod indexed_types;
 mod merge;
 mod meta_properties;
 mod modern;
+mod number_widths;
 mod patterns;
+mod predicates;
+mod row_order;
 mod rules;
 mod scalar;
 mod services;
@@ -23,12 +27,21 @@ mod source;
 mod strategies;
 mod threads;
 
+use evergraph::graph::transaction::Transaction as _;
+use evergraph::graph::value::ValueType;
 use evergraph::gremlin::query::Limits;
 use evergraph::{Database, Item, Result, Transaction};
 
 /// What `text` gives on `db`, in a transaction if it writes.
 fn gremlin(db: &Database, text: &str, batch_rows: usize) -> Result<Vec<Item>> {
     db.gremlin(text).limits(Limits { batch_rows, ..Limits::default() }).items()
+}
+
+/// Declares the type of a property of vertices.
+fn declare(transaction: &mut Transaction, label: &str, key: &str, value_type: ValueType) -> Result<()> {
+    let writer = transaction.by_id();
+    let (label, key) = (writer.label(label)?, writer.key(key)?);
+    writer.declare_vertex_property(label, key, value_type)
 }
 
 /// What `text` gives within a transaction, which sees it and may write.

@@ -120,6 +120,17 @@ whoever sets or removes it leaves nothing known of it, by other means than Greml
 change a value or what is known of it at once, one meets a conflict. Edges' properties have none, and they have none themselves.
 Indexes don't know them, and exports leave them out. A null is no value here either: it takes one away.
 
+## Order, and numbers of equal value
+
+An order that `order()`, `unfold()` or the items of `inject()` promise lasts: `union`, `choose`, `branch`, `coalesce`, `optional`, `local`,
+`flatMap`, `map` and `match` give what becomes of one row before what becomes of the next. Where an option of the first three has a
+barrier, such as `count()`, `order()` or `dedup()`, each option runs to its end before the next one, as in TinkerPop. `repeat()`
+gives loop after loop, each in order; equal rows of a loop are one row that stands where the first of them stood.
+
+Numbers of equal value are one in `dedup()`, `group()`, `groupCount()`, `intersect()`, `difference()`, `disjunct()`, `merge()` and sets,
+whatever their types: the `int` 27, the `long` 27 and 27.0. A number that is written to a property is stored in the type of the
+property if that holds it exactly, and refused otherwise.
+
 ## Merging at the same time
 
 Two transactions that `mergeV` the same vertex at once: at the level *serializable* one of them fails with a conflict, and run

@@ -7,6 +7,7 @@ use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Pipeline;
+use crate::step::bound::ROW_BYTES;
 use evergraph_graph::error::Result;
 
 /// A traversal that runs for each row.
@@ -127,13 +128,16 @@ impl Child {
     /// Everything that comes of the rows, by ascending origin.
     ///
     /// # Errors
-    /// What the child meets.
+    /// What the child meets; `limit`.
     pub fn all(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<Batch> {
-        let mut batches = Vec::new();
-        self.run(parent, cx, |batch| {
+        let (mut batches, mut held_bytes) = (Vec::new(), 0);
+        self.begin(parent);
+        while let Some(batch) = self.next(cx)? {
+            cx.charge.hold(batch.len() * ROW_BYTES)?;
+            held_bytes += batch.len() * ROW_BYTES;
             batches.push(batch);
-            Ok(true)
-        })?;
+        }
+        cx.charge.free(held_bytes);
         if batches.is_empty() {
             return Ok(Batch::empty());
         }

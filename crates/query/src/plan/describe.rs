@@ -275,6 +275,14 @@ impl Names<'_> {
         if tests.is_empty() { String::new() } else { format!(" where {}", list(tests.iter().map(each))) }
     }
 
+    fn operand(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Item(of) => item(of),
+            Operand::Slot(slot) => self.slot(*slot),
+            Operand::SideEffect(number) => self.side_effect(*number),
+        }
+    }
+
     fn predicate(&self, predicate: &Predicate) -> String {
         let all = |all: &[Predicate], between: &str| {
             let texts: Vec<String> = all.iter().map(|one| self.predicate(one)).collect();
@@ -282,25 +290,17 @@ impl Names<'_> {
         };
         match predicate {
             Predicate::Compare(comparison, operand) => {
-                let operand = match operand {
-                    Operand::Item(of) => item(of),
-                    Operand::Slot(slot) => self.slot(*slot),
-                    Operand::SideEffect(number) => self.side_effect(*number),
-                };
-                format!("{} {operand}", compared(*comparison))
+                format!("{} {}", compared(*comparison), self.operand(operand))
             }
             Predicate::Gathered { elements, rest } => {
                 format!("within {} gathered", elements.len() + rest.len())
             }
             Predicate::Within(items) => format!("within [{}]", list(items.iter().map(item))),
+            Predicate::WithinSlot(slot) => format!("within {}", self.slot(*slot)),
             Predicate::WithinSideEffect(number) => format!("within {}", self.side_effect(*number)),
-            Predicate::Text(test, text, so) => {
-                let test = match test {
-                    TextTest::StartsWith => "starts with",
-                    TextTest::EndsWith => "ends with",
-                    TextTest::Contains => "contains",
-                };
-                format!("{}{test} {text:?}", if *so { "" } else { "not " })
+            Predicate::Text(test, text, so) => format!("{} {text:?}", tested(*test, *so)),
+            Predicate::TextOf(test, operand, so) => {
+                format!("{} {}", tested(*test, *so), self.operand(operand))
             }
             Predicate::Regex(pattern, so) => {
                 format!("{}matches /{}/", if *so { "" } else { "not " }, pattern.text())
@@ -357,6 +357,16 @@ impl Names<'_> {
             }
         }
     }
+}
+
+fn tested(test: TextTest, so: bool) -> String {
+    let test = match test {
+        TextTest::StartsWith => "starts with",
+        TextTest::EndsWith => "ends with",
+        TextTest::Contains => "contains",
+        TextTest::Matches => "matches",
+    };
+    format!("{}{test}", if so { "" } else { "not " })
 }
 
 fn compared(comparison: Comparison) -> &'static str {

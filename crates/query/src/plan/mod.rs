@@ -14,5 +14,6 @@ pub mod operator;
 pub mod parts;
 pub mod pattern;
 pub mod predicate;
+pub mod row_order;
 pub mod scalar;
 mod visit;

@@ -15,7 +15,9 @@ pub enum Predicate {
     Compare(Comparison, Operand),
     /// It equals one of these.
     Within(Vec<Item>),
-    /// It equals one of those that a side effect gathered.
+    /// It equals one of those in the collection that a slot of the frame is, or what the slot is otherwise.
+    WithinSlot(usize),
+    /// The same of a side effect.
     WithinSideEffect(usize),
     /// It is one of these elements, which equal nothing else, or equals one of the rest: what [`Predicate::resolved`] makes
     /// of a side effect, which may have gathered many.
@@ -27,6 +29,8 @@ pub enum Predicate {
     },
     /// It is a text of which this is so, or not so.
     Text(TextTest, Box<str>, bool),
+    /// The same of the text that an operand is.
+    TextOf(TextTest, Operand, bool),
     /// It is a text in which a pattern is found, or isn't.
     Regex(Pattern, bool),
     /// It is of a type.
@@ -91,6 +95,8 @@ pub enum TextTest {
     EndsWith,
     /// `containing`
     Contains,
+    /// `regex`, of a pattern that is known when the query runs.
+    Matches,
 }
 
 impl Comparison {
@@ -129,7 +135,17 @@ impl Predicate {
                 slot(*number).is_some_and(|other| comparison.holds(item, &other))
             }
             // What is asked aside is looked up before: see `Predicate::resolved`.
-            Self::Compare(_, Operand::SideEffect(_)) | Self::WithinSideEffect(_) => false,
+            Self::Compare(_, Operand::SideEffect(_))
+            | Self::WithinSideEffect(_)
+            | Self::TextOf(_, Operand::SideEffect(_), _) => false,
+            Self::WithinSlot(number) => slot(*number).is_some_and(|others| match others.elements() {
+                Some(others) => others.iter().any(|other| relation::equal(item, other)),
+                None => relation::equal(item, &others),
+            }),
+            Self::TextOf(test, Operand::Item(operand), so) => test.holds_of(item, operand, *so),
+            Self::TextOf(test, Operand::Slot(number), so) => {
+                slot(*number).is_some_and(|operand| test.holds_of(item, &operand, *so))
+            }
             Self::Within(items) => items.iter().any(|other| relation::equal(item, other)),
             Self::Gathered { elements, rest } => {
                 if is_element(item) {
@@ -152,10 +168,13 @@ impl Predicate {
     /// The slots that it compares with, as they are written.
     pub fn slots(&self, slots: &mut Vec<usize>) {
         match self {
-            Self::Compare(_, Operand::Slot(slot)) => slots.push(*slot),
+            Self::Compare(_, Operand::Slot(slot))
+            | Self::TextOf(_, Operand::Slot(slot), _)
+            | Self::WithinSlot(slot) => slots.push(*slot),
             Self::And(all) | Self::Or(all) => all.iter().for_each(|one| one.slots(slots)),
             Self::Not(one) => one.slots(slots),
             Self::Compare(_, Operand::Item(_) | Operand::SideEffect(_))
+            | Self::TextOf(_, Operand::Item(_) | Operand::SideEffect(_), _)
             | Self::Within(_)
             | Self::WithinSideEffect(_)
             | Self::Gathered { .. }
@@ -169,13 +188,17 @@ impl Predicate {
     #[must_use]
     pub fn reads_side_effects(&self) -> bool {
         match self {
-            Self::Compare(_, Operand::SideEffect(_)) | Self::WithinSideEffect(_) => true,
+            Self::Compare(_, Operand::SideEffect(_))
+            | Self::WithinSideEffect(_)
+            | Self::TextOf(_, Operand::SideEffect(_), _) => true,
             Self::And(all) | Self::Or(all) => all.iter().any(Self::reads_side_effects),
             Self::Not(one) => one.reads_side_effects(),
             Self::Compare(..)
             | Self::Within(_)
+            | Self::WithinSlot(_)
             | Self::Gathered { .. }
             | Self::Text(..)
+            | Self::TextOf(..)
             | Self::Regex(..)
             | Self::TypeOf(_) => false,
         }
@@ -190,6 +213,9 @@ impl Predicate {
             Self::Compare(comparison, Operand::SideEffect(number)) => {
                 Self::Compare(*comparison, Operand::Item(read(*number)?))
             }
+            Self::TextOf(test, Operand::SideEffect(number), so) => {
+                Self::TextOf(*test, Operand::Item(read(*number)?), *so)
+            }
             Self::WithinSideEffect(number) => {
                 let item = read(*number)?;
                 let items = item.elements().unwrap_or_else(|| vec![item]);
@@ -201,6 +227,41 @@ impl Predicate {
             Self::Not(one) => Self::Not(Box::new(one.resolved(read)?)),
             other => other.clone(),
         })
+    }
+
+    /// The same with other numbers for the slots and side effects that it asks for: how many come before in the text. `asked`
+    /// is what each of these is.
+    #[must_use]
+    pub fn numbered(&self, asked: &mut Vec<Operand>) -> Self {
+        let mut next = |operand: Operand| {
+            asked.push(operand);
+            asked.len() - 1
+        };
+        let mut operand = |operand: &Operand| match operand {
+            Operand::Item(item) => Operand::Item(item.clone()),
+            Operand::Slot(_) => Operand::Slot(next(operand.clone())),
+            Operand::SideEffect(_) => Operand::SideEffect(next(operand.clone())),
+        };
+        match self {
+            Self::Compare(comparison, other) => Self::Compare(*comparison, operand(other)),
+            Self::TextOf(test, other, so) => Self::TextOf(*test, operand(other), *so),
+            Self::WithinSlot(slot) => Self::WithinSlot(next(Operand::Slot(*slot))),
+            Self::WithinSideEffect(number) => Self::WithinSideEffect(next(Operand::SideEffect(*number))),
+            Self::And(all) => Self::And(all.iter().map(|one| one.numbered(asked)).collect()),
+            Self::Or(all) => Self::Or(all.iter().map(|one| one.numbered(asked)).collect()),
+            Self::Not(one) => Self::Not(Box::new(one.numbered(asked))),
+            other => other.clone(),
+        }
+    }
+
+    /// The operands that are patterns.
+    pub fn patterns<'p>(&'p self, patterns: &mut Vec<&'p Operand>) {
+        match self {
+            Self::TextOf(TextTest::Matches, operand, _) => patterns.push(operand),
+            Self::And(all) | Self::Or(all) => all.iter().for_each(|one| one.patterns(patterns)),
+            Self::Not(one) => one.patterns(patterns),
+            _ => {}
+        }
     }
 
     /// The items of which alone it can hold: what an index by equality is asked for.
@@ -257,6 +318,13 @@ impl TextTest {
             Self::StartsWith => text.starts_with(operand),
             Self::EndsWith => text.ends_with(operand),
             Self::Contains => text.contains(operand),
+            // Whether it is a pattern was asked before.
+            Self::Matches => Regex::new(operand).is_ok_and(|pattern| pattern.is_match(text)),
         }
+    }
+
+    /// Whether both are texts of which it holds, or doesn't if not `so`.
+    fn holds_of(self, item: &Item, operand: &Item, so: bool) -> bool {
+        item.as_str().zip(operand.as_str()).is_some_and(|(text, operand)| self.holds(text, operand) == so)
     }
 }

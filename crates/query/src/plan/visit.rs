@@ -21,16 +21,7 @@ impl Traversal {
     /// Whether a step in it, however deep, gathers in a side effect.
     #[must_use]
     pub fn gathers(&self) -> bool {
-        self.operators.iter().any(|operator| {
-            let itself = matches!(
-                operator,
-                Operator::Aggregate { .. }
-                    | Operator::Subgraph(_)
-                    | Operator::Tree { into: Some(_), .. }
-                    | Operator::Group(Group { into: Some(_), .. })
-            );
-            itself || operator.parts().iter().any(|(_, of)| of.gathers())
-        })
+        self.operators.iter().any(Operator::gathers)
     }
 
     /// Whether one of `operators` merges, and another one writes: a row's merge may find what the other wrote for a row before.
@@ -43,6 +34,20 @@ impl Traversal {
 }
 
 impl Operator {
+    /// Whether it, or a traversal in it, gathers in a side effect.
+    #[must_use]
+    pub fn gathers(&self) -> bool {
+        self.has(|operator| {
+            matches!(
+                operator,
+                Self::Aggregate { .. }
+                    | Self::Subgraph(_)
+                    | Self::Tree { into: Some(_), .. }
+                    | Self::Group(Group { into: Some(_), .. })
+            )
+        })
+    }
+
     /// Whether it, or a traversal in it, writes to the graph.
     #[must_use]
     pub fn writes(&self) -> bool {

@@ -9,6 +9,7 @@
 use crate::plan::function::Function;
 use crate::plan::operator::{ExpandTo, Operator, Test};
 use crate::plan::predicate::Predicate;
+use crate::plan::row_order::is_promised;
 use crate::plan::scalar::Scalar;
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {
@@ -19,16 +20,21 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
         }
         if is_once(&operators[at..]) {
             operators.insert(at, Operator::EACH_ONCE);
-        } else if is_awaited(&operators[at..]) {
+        } else if is_awaited(&operators[..at], &operators[at..]) {
             operators.insert(at, Operator::Bulk);
         }
     }
 }
 
-/// Whether a barrier waits for everything that passes here, and nothing before it minds who comes together.
-pub(super) fn is_awaited(operators: &[Operator]) -> bool {
-    let first = operators.iter().find(|operator| !is_blind(operator));
-    matches!(first, Some(Operator::Reduce(_) | Operator::Group(_) | Operator::Order(_) | Operator::Top(..)))
+/// Whether a barrier waits for everything that passes here, between `before` and `operators`, and nothing up to it minds who
+/// comes together: not where it gathers rows in an order that was promised.
+pub(super) fn is_awaited(before: &[Operator], operators: &[Operator]) -> bool {
+    match operators.iter().find(|operator| !is_blind(operator)) {
+        Some(Operator::Reduce(reducer)) => !(reducer.reads_order() && is_promised(before)),
+        Some(Operator::Group(group)) => group.forgets_order() || !is_promised(before),
+        Some(Operator::Order(_) | Operator::Top(..)) => true,
+        _ => false,
+    }
 }
 
 /// Whether only a set is made of everything that passes here, whatever else comes of it later.

@@ -14,7 +14,7 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
             continue;
         };
         // Waves of a repeat merge rows; a chain of hops does only where a barrier waits for all.
-        let Some(loops) = loops(repeat).filter(|_| is_awaited(&operators[at + 1..])) else {
+        let Some(loops) = loops(repeat).filter(|_| is_awaited(&operators[..at], &operators[at + 1..])) else {
             at += 1;
             continue;
         };

@@ -5,122 +5,36 @@ use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
-use crate::execute::pipeline::{Pipeline, Step};
+use crate::execute::pipeline::Step;
 use crate::plan::predicate::Predicate;
 use crate::step::bound::ROW_BYTES;
+use crate::step::branches::Branches;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Global children: traversals that share the origins of their parent and end when it ends, with the rows that wait
-/// for them.
-pub(super) struct Branches {
-    pipelines: Vec<Pipeline>,
-    /// Rows of an input and the branch that they go to; `None` for those that go on as they are.
-    waiting: VecDeque<(Option<usize>, Batch)>,
-    running: Option<usize>,
-    finishing: usize,
-    /// Of which origins rows went to each branch.
-    entered: Vec<HashSet<u32>>,
-}
-
-impl Branches {
-    /// Whether all rows of the input have been through.
-    pub(super) fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.running.is_none()
-    }
-
-    pub(super) fn new(pipelines: Vec<Pipeline>) -> Self {
-        let entered = vec![HashSet::new(); pipelines.len()];
-        Self { pipelines, waiting: VecDeque::new(), running: None, finishing: 0, entered }
-    }
-
-    /// Rows that are to go to a branch, or on as they are.
-    pub(super) fn send(&mut self, branch: Option<usize>, batch: Batch) {
-        if let Some(branch) = branch {
-            // Rows of one origin stand together: one look at each of these is enough.
-            let first_of = |row: &usize| *row == 0 || batch.origin[*row] != batch.origin[*row - 1];
-            self.entered[branch].extend((0..batch.len()).filter(first_of).map(|row| batch.origin[row]));
-        }
-        self.waiting.push_back((branch, batch));
-    }
-
-    /// The next batch of what waits; `None` when nothing does.
-    pub(super) fn next(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        loop {
-            if let Some(branch) = self.running {
-                if let Some(batch) = self.pipelines[branch].pull(false, cx)? {
-                    return Ok(Some(batch));
-                }
-                self.running = None;
-            }
-            match self.waiting.pop_front() {
-                None => return Ok(None),
-                Some((None, batch)) => return Ok(Some(batch)),
-                Some((Some(branch), batch)) => {
-                    self.pipelines[branch].push(batch);
-                    self.running = Some(branch);
-                }
-            }
-        }
-    }
-
-    pub(super) fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        while let Some(pipeline) = self.pipelines.get_mut(self.finishing) {
-            let entered = &self.entered[self.finishing];
-            // Of an origin that took another way, or that nothing came from, not even a count of 0 comes.
-            if !entered.is_empty()
-                && let Some(batch) = pipeline.pull(true, cx)?
-            {
-                let keep: Vec<bool> = batch.origin.iter().map(|origin| entered.contains(origin)).collect();
-                return Ok(Some(batch.filter(&keep)));
-            }
-            self.finishing += 1;
-        }
-        Ok(None)
-    }
-
-    pub(super) fn reset(&mut self, origins: u32) {
-        self.pipelines.iter_mut().for_each(|pipeline| pipeline.reset(origins));
-        self.begin();
-    }
-
-    pub(super) fn again(&mut self, origins: u32) {
-        self.pipelines.iter_mut().for_each(|pipeline| pipeline.again(origins));
-        self.begin();
-    }
-
-    fn begin(&mut self) {
-        self.waiting.clear();
-        self.entered.iter_mut().for_each(HashSet::clear);
-        (self.running, self.finishing) = (None, 0);
-    }
-}
 
 /// What comes of several traversals.
 pub struct Union(Branches);
 
 impl Union {
-    /// What comes of `pipelines`.
+    /// What comes of all of `branches`.
     #[must_use]
-    pub fn new(pipelines: Vec<Pipeline>) -> Self {
-        Self(Branches::new(pipelines))
+    pub fn new(branches: Branches) -> Self {
+        Self(branches)
     }
 }
 
 impl Step for Union {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let Some(batch) = input else { return Ok(None) };
-        if self.0.waiting.is_empty() && self.0.running.is_none() {
-            (0..self.0.pipelines.len()).for_each(|branch| self.0.send(Some(branch), batch.clone()));
+        if self.0.is_idle() {
+            let Some(batch) = input else { return Ok(None) };
+            let all: Arc<[u32]> = (0..batch.len() as u32).collect();
+            let parts = (0..self.0.len()).map(|branch| (Some(branch), Arc::clone(&all))).collect();
+            self.0.send(batch, parts, cx)?;
         }
-        let made = self.0.next(cx)?;
-        if self.0.waiting.is_empty() && self.0.running.is_none() {
-            *input = None;
-        }
-        Ok(made)
+        self.0.pass(input, cx)
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
@@ -155,7 +69,7 @@ pub struct Choose {
 }
 
 impl Choose {
-    /// Of `pipelines` the one that `options` names first for what `on` decides; `none` names that for other cases,
+    /// Of `branches` the one that `options` names first for what `on` decides; `none` names that for other cases,
     /// `unproductive` that for where nothing decides. Where no branch is named rows go on as they are.
     #[must_use]
     pub fn new(
@@ -163,9 +77,9 @@ impl Choose {
         options: Vec<(Vec<Predicate>, usize)>,
         none: Option<usize>,
         unproductive: Option<usize>,
-        pipelines: Vec<Pipeline>,
+        branches: Branches,
     ) -> Self {
-        Self { on, options, none, unproductive, branches: Branches::new(pipelines) }
+        Self { on, options, none, unproductive, branches }
     }
 
     /// The branch that each row takes.
@@ -190,23 +104,19 @@ impl Choose {
 
 impl Step for Choose {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        if self.branches.waiting.is_empty() && self.branches.running.is_none() {
+        if self.branches.is_idle() {
             let Some(batch) = input else { return Ok(None) };
             let chosen = self.chosen(batch, cx)?;
             let mut targets = chosen.clone();
             targets.sort_unstable();
             targets.dedup();
-            for target in targets {
-                let rows = (0..).zip(&chosen).filter(|(_, branch)| **branch == target).map(|(row, _)| row);
-                let taken = batch.gather(&rows.collect());
-                self.branches.send(target, taken);
-            }
+            let rows_of = |target: &Option<usize>| {
+                (0..).zip(&chosen).filter(|(_, branch)| *branch == target).map(|(row, _)| row).collect()
+            };
+            let parts = targets.iter().map(|target| (*target, rows_of(target))).collect();
+            self.branches.send(batch, parts, cx)?;
         }
-        let made = self.branches.next(cx)?;
-        if self.branches.waiting.is_empty() && self.branches.running.is_none() {
-            *input = None;
-        }
-        Ok(made)
+        self.branches.pass(input, cx)
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
@@ -259,48 +169,68 @@ impl Step for Coalesce {
             made.push(rows);
             past.push(found);
         }
-        let found = Batch::concat(&past);
-        let origin = batch.origin.clone();
-        let mut made = batch.follow(&Rows::Some(made.concat().into()), found.current);
+        // What became of a row comes where the row stood, whichever child it is of.
+        let found = Batch { origin: made.concat(), ..Batch::concat(&past) }.sort_by_origin();
+        let mut made = batch.follow(&Rows::Some(found.origin.into()), found.current);
         remember(&mut made, self.came_from, &found.slots);
-        debug_assert!(origin.is_sorted(), "rows come by origin");
-        Ok(Some(made.sort_by_origin()))
+        Ok(Some(made))
     }
 }
 
 /// `map()` and `flatMap()`: the first, or all, that comes of a traversal. Its past in there is forgotten.
 pub struct FlatMap {
     child: Child,
-    all: bool,
+    wanted: Wanted,
     /// The slot of where edges came from, which goes along.
     came_from: Option<usize>,
     running: bool,
 }
 
+/// Which results of a child go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// The first of each row.
+    First,
+    /// All, as they come.
+    All,
+    /// All, in the order of the rows that they come of.
+    AllInOrder,
+}
+
 impl FlatMap {
     /// What comes of `child`.
     #[must_use]
-    pub fn new(child: Child, all: bool, came_from: Option<usize>) -> Self {
-        Self { child, all, came_from, running: false }
+    pub fn new(child: Child, wanted: Wanted, came_from: Option<usize>) -> Self {
+        Self { child, wanted, came_from, running: false }
+    }
+
+    /// The rows `of` that became `found`.
+    fn made(&self, of: Batch, found: Batch) -> Batch {
+        let mut made = of.follow(&Rows::Some(found.origin.into()), found.current);
+        remember(&mut made, self.came_from, &found.slots);
+        made
     }
 }
 
 impl Step for FlatMap {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input else { return Ok(None) };
-        if !self.all {
-            let (rows, column) = self.child.first(batch, cx)?;
-            return Ok(input.take().map(|batch| batch.follow(&Rows::Some(rows.into()), column)));
+        match self.wanted {
+            Wanted::First => {
+                let (rows, column) = self.child.first(batch, cx)?;
+                return Ok(input.take().map(|batch| batch.follow(&Rows::Some(rows.into()), column)));
+            }
+            Wanted::AllInOrder => {
+                let found = self.child.all(batch, cx)?;
+                return Ok(input.take().map(|batch| self.made(batch, found)));
+            }
+            Wanted::All => {}
         }
         if !std::mem::replace(&mut self.running, true) {
             self.child.begin(batch);
         }
         match self.child.next(cx)? {
-            Some(found) => {
-                let mut made = batch.clone().follow(&Rows::Some(found.origin.into()), found.current);
-                remember(&mut made, self.came_from, &found.slots);
-                Ok(Some(made))
-            }
+            Some(found) => Ok(Some(self.made(batch.clone(), found))),
             None => {
                 (*input, self.running) = (None, false);
                 Ok(None)
@@ -319,19 +249,48 @@ pub struct Local {
     child: Child,
     /// Whether those of which nothing comes go on themselves.
     optional: bool,
+    /// Whether what comes goes on in the order of the rows.
+    in_order: bool,
     found: Option<Vec<bool>>,
 }
 
 impl Local {
-    /// What comes of `child`; if `optional`, or else the row itself.
+    /// `local()`: what comes of `child`.
     #[must_use]
-    pub fn new(child: Child, optional: bool) -> Self {
-        Self { child, optional, found: None }
+    pub fn new(child: Child) -> Self {
+        Self { child, optional: false, in_order: false, found: None }
+    }
+
+    /// `optional()`: what comes of `child`, or else the row itself.
+    #[must_use]
+    pub fn optional(child: Child) -> Self {
+        Self { optional: true, ..Self::new(child) }
+    }
+
+    /// The same, in the order of the rows.
+    #[must_use]
+    pub fn in_order(self) -> Self {
+        Self { in_order: true, ..self }
+    }
+
+    /// All that comes of the rows of `batch`, in their order.
+    fn all_in_order(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Batch> {
+        let mut made = self.child.all(batch, cx)?;
+        if self.optional {
+            let is_left = |row: &u32| made.origin.binary_search(row).is_err();
+            let left: Vec<u32> = (0..batch.len() as u32).filter(is_left).collect();
+            let rest = Batch { bulk: None, ..batch.gather(&left.as_slice().into()) };
+            made = Batch::concat(&[made, Batch { origin: left, ..rest }]).sort_by_origin();
+        }
+        batch.adopt(made)
     }
 }
 
 impl Step for Local {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if self.in_order {
+            return input.take().map(|batch| self.all_in_order(&batch, cx)).transpose();
+        }
         let Some(batch) = input else { return Ok(None) };
         let found = match &mut self.found {
             Some(found) => found,
@@ -341,14 +300,9 @@ impl Step for Local {
             }
         };
         match self.child.next(cx)? {
-            Some(mut made) => {
+            Some(made) => {
                 made.origin.iter().for_each(|row| found[*row as usize] = true);
-                if batch.bulk.is_some() {
-                    let bulks: Vec<u64> = made.origin.iter().map(|row| batch.bulk(*row as usize)).collect();
-                    made.multiply_bulk(bulks.into_iter())?;
-                }
-                made.origin.iter_mut().for_each(|row| *row = batch.origin[*row as usize]);
-                Ok(Some(made))
+                batch.adopt(made).map(Some)
             }
             None => {
                 let left: Vec<bool> = self.found.take().into_iter().flatten().map(|found| !found).collect();

@@ -14,14 +14,16 @@ use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
 use crate::plan::pattern::{Match, Pattern};
 use crate::plan::predicate::Predicate;
+use crate::plan::row_order::{RowOrder, before_each};
 use crate::plan::scalar::Scalar;
 use crate::step::algorithm::shortest_path;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
-    algorithm, barrier, bound, branch, bulk, call, chance, dedup, expand, filter, group, merge, options,
-    order, parallel, pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unfold, write,
+    algorithm, barrier, bound, branch, branches, bulk, call, chance, dedup, expand, filter, group, merge,
+    options, order, parallel, pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unfold,
+    write,
 };
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
@@ -37,6 +39,8 @@ pub struct Builder<'a> {
     lines: Option<HashMap<usize, usize>>,
     /// Whether a condition asks for what is gathered aside.
     asks_aside: bool,
+    /// The order of rows before the operator whose step is being made.
+    row_order: RowOrder,
 }
 
 impl<'a> Builder<'a> {
@@ -44,7 +48,7 @@ impl<'a> Builder<'a> {
     #[must_use]
     pub fn new(plan: &'a Plan) -> Self {
         let asks_aside = !plan.side_effects.is_empty() && asks_anywhere(&plan.root);
-        Self { plan, repeats: Vec::new(), asks_aside, lines: None }
+        Self { plan, repeats: Vec::new(), asks_aside, lines: None, row_order: RowOrder::FIRST }
     }
 
     /// The same, with steps that measure what they do, each in its line.
@@ -66,13 +70,18 @@ impl<'a> Builder<'a> {
     }
 
     fn steps(&mut self, operators: &[Operator]) -> Result<Vec<Box<dyn Step>>> {
+        let around = self.row_order;
         let mut steps: Vec<Box<dyn Step>> = Vec::with_capacity(operators.len());
         // What a merge finds shows what other steps wrote for the rows before: they go through one by one.
         let mut lockstep = self.plan.writes && Traversal::merges_between_writes(operators);
-        for operator in operators {
+        for (operator, row_order) in operators.iter().zip(before_each(operators, around)) {
+            self.row_order = row_order;
             if lockstep && operator.writes() {
                 steps.push(Box::new(branch::OneByOne::default()));
                 lockstep = false;
+            }
+            if row_order.is_kept() && operator.keeps_order_one_by_one() {
+                steps.push(Box::new(branch::OneByOne::default()));
             }
             if let Operator::Local(of) | Operator::Child { of, .. } = operator
                 && of.gathers()
@@ -84,15 +93,26 @@ impl<'a> Builder<'a> {
             }
             steps.push(self.step(operator)?);
         }
+        self.row_order = around;
         Ok(steps)
     }
 
-    fn pipelines(&mut self, traversals: &[Traversal]) -> Result<Vec<Pipeline>> {
-        traversals.iter().map(|traversal| self.pipeline(traversal)).collect()
+    /// The branches that run these traversals.
+    fn branches(&mut self, traversals: &[&Traversal]) -> Result<branches::Branches> {
+        let around = self.row_order;
+        let order = branches::ResultOrder::of(around, traversals);
+        if order == branches::ResultOrder::ByRow {
+            self.row_order = RowOrder::FIRST;
+        }
+        let pipelines = traversals.iter().map(|traversal| self.pipeline(traversal)).collect::<Result<_>>()?;
+        self.row_order = around;
+        Ok(branches::Branches::new(pipelines, order))
     }
 
     fn child(&mut self, traversal: &Traversal) -> Result<Child> {
+        let around = std::mem::replace(&mut self.row_order, RowOrder::FIRST);
         let mut steps = self.steps(&traversal.operators)?;
+        self.row_order = around;
         if let (Some(Operator::Inject { items, .. }), Some(first)) =
             (traversal.operators.first(), steps.first_mut())
         {
@@ -179,7 +199,7 @@ impl<'a> Builder<'a> {
             Operator::Filter(tests) => (Box::new(filter::Filter(tests.clone())), false),
             Operator::Where { of, gives } => (Box::new(filter::Where::new(self.child(of)?, *gives)), false),
             Operator::WhereBy { left, predicate, by } => {
-                (Box::new(filter::WhereBy::new(*left, predicate.clone(), self.all_by(by)?)), false)
+                (Box::new(filter::WhereBy::new(*left, predicate, self.all_by(by)?)), false)
             }
             Operator::Any(all) => (Box::new(filter::Any(self.children(all)?)), false),
             Operator::SimplePath { simple, part, by } => {
@@ -219,14 +239,28 @@ impl<'a> Builder<'a> {
                 };
                 (Box::new(side_effect::Cap::new(of.iter().map(name).collect())), true)
             }
-            Operator::Union(all) => (Box::new(branch::Union::new(self.pipelines(all)?)), false),
+            Operator::Union(all) => {
+                let branches = self.branches(&all.iter().collect::<Vec<_>>())?;
+                (Box::new(branch::Union::new(branches)), false)
+            }
             Operator::Coalesce(all) => {
                 (Box::new(branch::Coalesce::new(self.children(all)?, self.came_from())), true)
             }
-            Operator::Optional(of) => (Box::new(branch::Local::new(self.child(of)?, true)), false),
-            Operator::Local(of) => (Box::new(branch::Local::new(self.child(of)?, false)), false),
+            Operator::Optional(of) => {
+                let step = branch::Local::optional(self.child(of)?);
+                (Box::new(if self.row_order.is_kept() { step.in_order() } else { step }), false)
+            }
+            Operator::Local(of) => {
+                let step = branch::Local::new(self.child(of)?);
+                (Box::new(if self.must_sort(of) { step.in_order() } else { step }), false)
+            }
             Operator::Child { of, all } => {
-                (Box::new(branch::FlatMap::new(self.child(of)?, *all, self.came_from())), true)
+                let wanted = match all {
+                    false => branch::Wanted::First,
+                    true if self.must_sort(of) => branch::Wanted::AllInOrder,
+                    true => branch::Wanted::All,
+                };
+                (Box::new(branch::FlatMap::new(self.child(of)?, wanted, self.came_from())), true)
             }
             Operator::SideEffect(of) => (Box::new(branch::Aside(self.child(of)?)), false),
             Operator::Choose(choose) => (Box::new(self.choose(choose)?), false),
@@ -297,6 +331,11 @@ impl<'a> Builder<'a> {
         })
     }
 
+    /// Whether what comes of the child `of` must be sorted, so that it is in the order of the rows.
+    fn must_sort(&self, of: &Traversal) -> bool {
+        self.row_order.is_kept() && !of.keeps_origins()
+    }
+
     /// The slot of where edges came from: no label is empty.
     fn came_from(&self) -> Option<usize> {
         self.plan.slots.iter().position(|name| name.is_empty())
@@ -320,19 +359,16 @@ impl<'a> Builder<'a> {
             plan::Chooser::Exists(of) => branch::Chooser::Exists(self.child(of)?),
             plan::Chooser::By(by) => branch::Chooser::By(self.by(by)?),
         };
-        let mut pipelines = Vec::new();
-        let mut options: Vec<(Vec<Predicate>, usize)> = Vec::new();
-        for (predicates, of) in &choose.options {
-            options.push((predicates.clone(), pipelines.len()));
-            pipelines.push(self.pipeline(of)?);
-        }
-        let mut other = |of: &Option<Traversal>| -> Result<Option<usize>> {
-            let Some(of) = of else { return Ok(None) };
-            pipelines.push(self.pipeline(of)?);
-            Ok(Some(pipelines.len() - 1))
+        let mut traversals: Vec<&Traversal> = Vec::new();
+        let mut branch = |of| {
+            traversals.push(of);
+            traversals.len() - 1
         };
-        let (none, unproductive) = (other(&choose.none)?, other(&choose.unproductive)?);
-        Ok(branch::Choose::new(on, options, none, unproductive, pipelines))
+        let options =
+            choose.options.iter().map(|(predicates, of)| (predicates.clone(), branch(of))).collect();
+        let none = choose.none.as_ref().map(&mut branch);
+        let unproductive = choose.unproductive.as_ref().map(&mut branch);
+        Ok(branch::Choose::new(on, options, none, unproductive, self.branches(&traversals)?))
     }
 
     fn repeat(&mut self, repeat: &plan::Repeat) -> Result<repeat::Repeat> {
@@ -354,8 +390,7 @@ impl<'a> Builder<'a> {
 
     fn branch(&mut self, branch: &plan::Branch) -> Result<options::Branch> {
         let mut cases = Vec::with_capacity(branch.options.len());
-        let mut pipelines = Vec::with_capacity(branch.options.len());
-        for (case, of) in &branch.options {
+        for (case, _) in &branch.options {
             cases.push(match case {
                 plan::Case::Is(predicate) => options::Case::Is(predicate.clone()),
                 plan::Case::Gives(of) => options::Case::Gives(self.child(of)?),
@@ -363,9 +398,9 @@ impl<'a> Builder<'a> {
                 plan::Case::None => options::Case::None,
                 plan::Case::Unproductive => options::Case::Unproductive,
             });
-            pipelines.push(self.pipeline(of)?);
         }
-        Ok(options::Branch::new(self.by(&branch.on)?, cases, pipelines))
+        let branches = self.branches(&branch.options.iter().map(|(_, of)| of).collect::<Vec<_>>())?;
+        Ok(options::Branch::new(self.by(&branch.on)?, cases, branches))
     }
 
     fn call(&mut self, of: &Call) -> Result<call::Call> {

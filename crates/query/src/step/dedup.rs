@@ -6,6 +6,7 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::step::by::Projection;
 use crate::value::item::Item;
+use crate::value::same::ByValue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 use foldhash::fast::RandomState;
@@ -24,7 +25,7 @@ pub struct Dedup {
     slots: Vec<usize>,
     by: Vec<Projection>,
     vertices: SeenVertices,
-    others: HashSet<(u32, Item), RandomState>,
+    others: HashSet<(u32, ByValue), RandomState>,
     /// What the items of `others` own.
     owned_bytes: usize,
     held_bytes: usize,
@@ -134,7 +135,7 @@ impl Dedup {
                 Some(Item::Vertex(vertex)) => self.vertices.insert(*origin, vertex),
                 Some(key) => {
                     let bytes = key.heap_bytes();
-                    let new = self.others.insert((*origin, key));
+                    let new = self.others.insert((*origin, ByValue(key)));
                     self.owned_bytes += if new { bytes } else { 0 };
                     new
                 }

@@ -7,13 +7,13 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::plan::function::PathPart;
 use crate::plan::operator::Test;
-use crate::plan::predicate::{Comparison, Operand, Predicate};
+use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate};
 use crate::step::by::Projection;
 use crate::step::element;
 use crate::step::map::{in_map, paths};
 use crate::step::side_effect;
 use crate::value::item::Item;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{LabelId, TypeId};
 use evergraph_graph::value::Value;
 use std::collections::HashSet;
@@ -49,13 +49,46 @@ fn scoped(batch: &Batch, slot: usize, row: usize, cx: &Context<'_>) -> Option<It
     of_map.or_else(|| batch.slot(slot, row))
 }
 
-/// Of which rows `test` holds.
+/// Refuses what the operand of a `regex()` is in a row, if that is a text and no regular expression.
+fn check_patterns(
+    predicate: &Predicate,
+    rows: usize,
+    of: &impl Fn(usize, usize) -> Option<Item>,
+) -> Result<()> {
+    let (mut patterns, mut seen) = (Vec::new(), HashSet::new());
+    predicate.patterns(&mut patterns);
+    for pattern in patterns {
+        for row in 0..rows {
+            let item = match pattern {
+                Operand::Item(item) => Some(item.clone()),
+                Operand::Slot(slot) => of(*slot, row),
+                Operand::SideEffect(_) => None,
+            };
+            let Some(text) = item.as_ref().and_then(Item::as_str) else { continue };
+            if seen.insert(text.to_owned()) {
+                Pattern::new(text)
+                    .map_err(|error| Error::invalid(format!("regex() needs a pattern: {error}")))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Of which rows `test` holds. A row that hasn't got a slot that its predicate asks for is left out.
 fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
+    let mut slots = Vec::new();
+    if let Some(predicate) = test.predicate() {
+        predicate.slots(&mut slots);
+        check_patterns(predicate, batch.len(), &|slot, row| scoped(batch, slot, row, cx))?;
+    }
+    let has_all = |row: usize| slots.iter().all(|slot| scoped(batch, *slot, row, cx).is_some());
     let of_items = |items: &mut dyn Iterator<Item = Option<Item>>, predicate: &Predicate| -> Vec<bool> {
         items
             .enumerate()
             .map(|(row, item)| {
-                item.is_some_and(|item| predicate.holds(&item, &|slot| scoped(batch, slot, row, cx)))
+                item.is_some_and(|item| {
+                    has_all(row) && predicate.holds(&item, &|slot| scoped(batch, slot, row, cx))
+                })
             })
             .collect()
     };
@@ -181,16 +214,20 @@ impl Step for Filter {
 /// Rows of which a predicate holds of what counts of them and of slots.
 pub struct WhereBy {
     left: Option<usize>,
+    /// Its operands are numbered as they are written.
     predicate: Predicate,
+    operands: Vec<Operand>,
     by: Vec<Projection>,
 }
 
 impl WhereBy {
     /// Rows of which `predicate` holds of slot `left`, or of where they are; seen as `by` says, by turns: the first is for
-    /// the left side, the next for the first operand.
+    /// the left side, the next for the first operand. A row of which nothing counts on some side is left out.
     #[must_use]
-    pub fn new(left: Option<usize>, predicate: Predicate, by: Vec<Projection>) -> Self {
-        Self { left, predicate, by }
+    pub fn new(left: Option<usize>, predicate: &Predicate, by: Vec<Projection>) -> Self {
+        let mut operands = Vec::new();
+        let predicate = predicate.numbered(&mut operands);
+        Self { left, predicate, operands, by }
     }
 
     /// What counts of `column`, by the modulator whose turn it is.
@@ -225,20 +262,35 @@ impl Step for WhereBy {
         let Some(batch) = input.take() else { return Ok(None) };
         let left = self.left.map_or_else(|| batch.current.clone(), |left| column(&batch, left, cx));
         let left = self.seen(0, left, &batch, cx)?;
-        let mut compared = Vec::new();
-        self.predicate.slots(&mut compared);
-        let mut right = Vec::with_capacity(compared.len());
-        for (turn, number) in (1..).zip(&compared) {
-            right.push((*number, self.seen(turn, column(&batch, *number, cx), &batch, cx)?));
+        let mut keep: Vec<bool> = left.iter().map(Option::is_some).collect();
+        let (mut slots, mut aside) = (Vec::new(), Vec::new());
+        for (turn, operand) in (1..).zip(self.operands.clone()) {
+            let (mut of_slot, mut of_aside) = (Vec::new(), None);
+            match operand {
+                Operand::Item(_) => {}
+                Operand::Slot(slot) => {
+                    of_slot = self.seen(turn, column(&batch, slot, cx), &batch, cx)?;
+                    keep.iter_mut().zip(&of_slot).for_each(|(keep, item)| *keep &= item.is_some());
+                }
+                Operand::SideEffect(number) => {
+                    // One for all rows.
+                    let gathered = Column::of_items(vec![side_effect::read(number, cx)?]);
+                    of_aside = self.seen(turn, gathered, &batch.slice(0, 1), cx)?.pop().flatten();
+                    if of_aside.is_none() {
+                        return Ok(None);
+                    }
+                }
+            }
+            slots.push(of_slot);
+            aside.push(of_aside);
         }
-        let keep: Vec<bool> = left
-            .iter()
-            .enumerate()
-            .map(|(row, item)| {
-                let of = |number| right.iter().find(|(other, _)| *other == number)?.1[row].clone();
-                item.as_ref().is_some_and(|item| self.predicate.holds(item, &of))
-            })
-            .collect();
+        let predicate = self.predicate.resolved(&mut |at| Ok(aside[at].clone().unwrap_or(Item::Null)))?;
+        let of = |at: usize, row: usize| slots[at].get(row).cloned().flatten();
+        check_patterns(&predicate, batch.len(), &of)?;
+        for (row, item) in left.iter().enumerate() {
+            let holds = |item| predicate.holds(item, &|at| of(at, row));
+            keep[row] = keep[row] && item.as_ref().is_some_and(holds);
+        }
         Ok(Some(batch.filter(&keep)))
     }
 }

@@ -9,6 +9,7 @@ use crate::step::bound::ROW_BYTES;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
+use crate::value::same::ByValue;
 use evergraph_graph::error::Result;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub struct Groups {
     key: Projection,
     value: Gathered,
     /// The number of each key of an origin, in the order they came.
-    numbers: HashMap<(u32, Item), u32>,
+    numbers: HashMap<(u32, ByValue), u32>,
     keys: Vec<(u32, Item)>,
     counts: Vec<u64>,
     lists: Vec<Vec<Item>>,
@@ -73,7 +74,7 @@ impl Groups {
             let origin = batch.origin[row];
             let key_bytes = key.heap_bytes();
             let next = self.keys.len() as u32;
-            let number = *self.numbers.entry((origin, key.clone())).or_insert(next);
+            let number = *self.numbers.entry((origin, ByValue(key.clone()))).or_insert(next);
             if number == next {
                 self.keys.push((origin, key));
                 self.counts.push(0);

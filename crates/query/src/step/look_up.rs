@@ -328,22 +328,35 @@ fn comparable(value: &Value, value_type: ValueType) -> bool {
     }
 }
 
+/// Whether a double lies where 64 bits hold a whole number.
+fn is_long(float: f64) -> bool {
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    (-END..END).contains(&float)
+}
+
 /// The values of `value_type` that equal one of `items`; `None` where that can't be told.
 fn fitting(items: &[Item], value_type: ValueType) -> Option<Vec<Value>> {
+    match value_type {
+        // Equal values of other types are found elsewhere in the index, collections that a step made nowhere.
+        ValueType::Any | ValueType::BigInteger | ValueType::Decimal | ValueType::Char | ValueType::Map => {
+            return None;
+        }
+        // Its elements are asked for, and the index has it as a whole.
+        ValueType::List | ValueType::Set => return None,
+        _ => {}
+    }
     let mut all = Vec::with_capacity(items.len());
     for item in items {
+        // No collection that a step made, and no element, equals a value of these types.
         let Item::Value(value) = item else { continue };
         match value_type {
-            ValueType::Any | ValueType::BigInteger | ValueType::Decimal => return None,
-            // Its elements are asked for, and the index has it as a whole.
-            ValueType::List | ValueType::Set => return None,
+            // Compared digit by digit, and not as the nearest double.
+            _ if matches!(value, Value::Decimal(_)) => return None,
             ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 => {
                 // A number with a fraction equals no whole one.
                 let whole = value.as_i64().or_else(|| {
-                    value
-                        .as_f64()
-                        .filter(|float| float.fract() == 0.0 && float.abs() < 9e18)
-                        .map(|float| float as i64)
+                    let float = value.as_f64().filter(|float| float.fract() == 0.0 && is_long(*float));
+                    float.map(|float| float as i64)
                 });
                 let fits = whole.and_then(|number| match value_type {
                     ValueType::I8 => i8::try_from(number).ok().map(Value::I8),
@@ -355,7 +368,10 @@ fn fitting(items: &[Item], value_type: ValueType) -> Option<Vec<Value>> {
             }
             ValueType::F32 => all.extend(value.as_f64().map(|float| Value::F32(float as f32))),
             ValueType::F64 => all.extend(value.as_f64().map(Value::F64)),
-            ValueType::Char => return None,
+            ValueType::String => all.push(match value {
+                Value::Char(char) => Value::from(char.to_string()),
+                _ => value.clone(),
+            }),
             _ => all.push(value.clone()),
         }
     }

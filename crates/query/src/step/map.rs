@@ -15,12 +15,12 @@ use crate::step::sack;
 use crate::step::scalar::Scalar;
 use crate::step::side_effect;
 use crate::value::item::{Item, Token};
+use crate::value::list;
 use crate::value::map::ItemMap;
 use crate::value::relation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::value::Value;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What makes an item of a row, ready to run.
@@ -109,9 +109,7 @@ impl Function {
             Self::Order(by) => batch.current.items().map(|item| order(item, by, cx)).collect(),
             Self::Dedup => each(&mut |item| {
                 let Some(items) = item.elements() else { return Ok(Some(item)) };
-                let mut seen = HashSet::new();
-                let once: Vec<Item> = items.into_iter().filter(|item| seen.insert(item.clone())).collect();
-                Ok(Some(Item::Set(once.into())))
+                Ok(Some(list::once(items.into_iter())))
             }),
             Self::Scalar(scalar) => scalar.of(batch, cx),
             Self::ElementMap(shape, by, visible) => {

@@ -4,6 +4,7 @@ pub mod algorithm;
 pub mod barrier;
 pub mod bound;
 pub mod branch;
+pub mod branches;
 pub mod build;
 pub mod bulk;
 pub mod by;

@@ -4,12 +4,13 @@ use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
-use crate::execute::pipeline::{Pipeline, Step};
+use crate::execute::pipeline::Step;
 use crate::plan::predicate::Predicate;
-use crate::step::branch::Branches;
+use crate::step::branches::Branches;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
+use std::sync::Arc;
 
 /// When an option is taken, ready to be asked.
 pub enum Case {
@@ -33,10 +34,10 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// What comes of each of `pipelines` in its case, by what `on` decides.
+    /// What comes of each of `branches` in its case, by what `on` decides.
     #[must_use]
-    pub fn new(on: Projection, cases: Vec<Case>, pipelines: Vec<Pipeline>) -> Self {
-        Self { on, cases, branches: Branches::new(pipelines) }
+    pub fn new(on: Projection, cases: Vec<Case>, branches: Branches) -> Self {
+        Self { on, cases, branches }
     }
 
     /// For each option, which rows take it.
@@ -87,18 +88,14 @@ impl Step for Branch {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if self.branches.is_idle() {
             let Some(batch) = input else { return Ok(None) };
-            for (branch, rows) in self.taken(batch, cx)?.into_iter().enumerate() {
-                let taken = batch.clone().filter(&rows);
-                if !taken.is_empty() {
-                    self.branches.send(Some(branch), taken);
-                }
-            }
+            let rows_of = |rows: Vec<bool>| -> Arc<[u32]> {
+                (0..).zip(rows).filter(|(_, taken)| *taken).map(|(row, _)| row).collect()
+            };
+            let taken = self.taken(batch, cx)?.into_iter().enumerate();
+            let parts = taken.map(|(branch, rows)| (Some(branch), rows_of(rows))).collect();
+            self.branches.send(batch, parts, cx)?;
         }
-        let made = self.branches.next(cx)?;
-        if self.branches.is_idle() {
-            *input = None;
-        }
-        Ok(made)
+        self.branches.pass(input, cx)
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {

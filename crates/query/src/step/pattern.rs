@@ -19,6 +19,7 @@ use crate::plan::operator::{Expand, ExpandTo, Name, Operator};
 use crate::plan::pattern::PathPattern;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
+use crate::value::same::ByValue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, TypeId, VertexId};
 use std::sync::Arc;
@@ -376,14 +377,16 @@ impl Path {
         let Some(made) = self.child.next(cx)? else { return Ok(None) };
         let made = match self.to.filter(|_| self.closes) {
             Some(to) => {
-                let is_end =
-                    |(row, origin): (usize, &u32)| rows.slot(to, *origin as usize) == made.current.get(row);
+                let is_end = |(row, origin): (usize, &u32)| {
+                    let end = rows.slot(to, *origin as usize).zip(made.current.get(row));
+                    end.is_some_and(|(end, found)| ByValue::are_one(&end, &found))
+                };
                 let ends: Vec<bool> = made.origin.iter().enumerate().map(is_end).collect();
                 made.filter(&ends)
             }
             None => made,
         };
-        let mut found = if self.keeps_past { past(rows, made)? } else { follow(rows, made, cx)? };
+        let mut found = if self.keeps_past { rows.adopt(made)? } else { follow(rows, made, cx)? };
         if let Some(to) = self.to.filter(|_| !self.closes) {
             bind(&mut found, to, names, cx)?;
         }
@@ -425,16 +428,6 @@ impl Path {
         }
         Ok(found.filter(&keep))
     }
-}
-
-/// What a child made of `rows`, with what it met.
-fn past(rows: &Batch, mut made: Batch) -> Result<Batch> {
-    if rows.bulk.is_some() {
-        let bulks: Vec<u64> = made.origin.iter().map(|row| rows.bulk(*row as usize)).collect();
-        made.multiply_bulk(bulks.into_iter())?;
-    }
-    made.origin.iter_mut().for_each(|row| *row = rows.origin[*row as usize]);
-    Ok(made)
 }
 
 /// What a child made of `rows`, with their own past.

@@ -17,6 +17,7 @@ use crate::execute::context::Context;
 use crate::plan::merge::Cardinality;
 use crate::step::meta_property::{Change, Occurrence, Stored, not_declared};
 use crate::value::item::Item;
+use crate::value::same::ByValue;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, VertexId};
@@ -238,7 +239,10 @@ fn joined(label: LabelId, before: Stored, written: Written, cx: &mut Context<'_>
         }
         (_, value) => {
             let value = stored(value)?;
-            match all.iter_mut().find(|other| once && other.value == value) {
+            let is_there = |other: &Occurrence| {
+                once && ByValue::are_one(&Item::Value(other.value.clone()), &Item::Value(value.clone()))
+            };
+            match all.iter_mut().find(|other| is_there(other)) {
                 Some(there) => there.change(&properties)?,
                 None => all.push(occurrence(value)?),
             }

@@ -7,6 +7,9 @@
 //!          the next wave, equal rows merged                            enter
 //! ```
 //!
+//! What comes out comes wave by wave, within a wave in the order of the rows; equal rows that are merged stand where the first
+//! of them stood.
+//!
 //! All rows of a wave have run as often, so `loops()` is one number, and a barrier or limit in the body counts within
 //! a loop. Rows that nobody can tell apart are one row that stands for several: so ten hops of 10^29 paths cost ten
 //! scans. Source: query.md, section 5; Kùzu's frontiers.
@@ -56,9 +59,9 @@ pub struct Repeat {
     emit: Option<(Ask, bool)>,
     origins: u32,
     loops: u32,
-    /// Rows of the next wave that are at vertices and have no past.
+    /// Rows of the next wave, as long as all are at vertices and have no past.
     merger: Merger,
-    /// Other rows of the next wave.
+    /// Rows of the next wave otherwise.
     next: Vec<Batch>,
     /// Rows of this wave that the body has not had yet.
     wave: VecDeque<Batch>,
@@ -84,53 +87,62 @@ impl Repeat {
         }
     }
 
-    /// Rows before the body, which has run `loops` times for them.
-    fn enter(&mut self, batch: Batch, loops: u32, cx: &mut Context<'_>) -> Result<()> {
-        let Some(batch) = self.leave(batch, loops, true, cx)? else { return Ok(()) };
+    /// Rows that the body has run `loops` times for: lets out what ends or is emitted, in the order of the rows. The rest is
+    /// the next wave's.
+    fn arrive(&mut self, batch: Batch, loops: u32, cx: &mut Context<'_>) -> Result<()> {
+        // How often each row goes out, and the rows that stay.
+        let mut out = vec![0_u8; batch.len()];
+        let mut stay: Vec<u32> = (0..batch.len() as u32).collect();
+        let mut left = batch.clone();
+        // What is asked behind the body comes before what is asked ahead of the next loop.
+        let moments: &[bool] = if loops == 0 { &[true] } else { &[false, true] };
+        for before in moments {
+            if let Some((until, asked_before)) = &mut self.until
+                && asked_before == before
+                && !left.is_empty()
+            {
+                let ends = until.of(&left, loops, cx)?;
+                stay.iter().zip(&ends).for_each(|(row, ends)| out[*row as usize] += u8::from(*ends));
+                let stays: Vec<bool> = ends.iter().map(|ends| !ends).collect();
+                let mut kept = stays.iter();
+                stay.retain(|_| kept.next() == Some(&true));
+                left = left.filter(&stays);
+            }
+            if let Some((emit, asked_before)) = &mut self.emit
+                && asked_before == before
+                && !left.is_empty()
+            {
+                let goes = emit.of(&left, loops, cx)?;
+                stay.iter().zip(goes).for_each(|(row, goes)| out[*row as usize] += u8::from(goes));
+            }
+        }
+        let goes: Vec<u32> =
+            (0..).zip(&out).flat_map(|(row, times)| std::iter::repeat_n(row, usize::from(*times))).collect();
+        if !goes.is_empty() {
+            self.out.push_back(batch.gather(&goes.into()));
+        }
+        self.wait(left, cx)
+    }
+
+    /// Puts rows into the next wave, behind those that are there.
+    fn wait(&mut self, batch: Batch, cx: &mut Context<'_>) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
         if cx.may_bulk()
+            && self.next.is_empty()
             && let Some(vertices) = Merger::takes(&batch)
         {
             return self.merger.add(&vertices, &batch, &mut cx.charge);
         }
+        if !self.merger.is_empty() {
+            let first = self.merger.take(&mut cx.charge);
+            cx.charge.hold(first.len() * ROW_BYTES)?;
+            self.next.push(first);
+        }
         cx.charge.hold(batch.len() * ROW_BYTES)?;
         self.next.push(batch);
         Ok(())
-    }
-
-    /// Rows after the body, which has run `loops` times for them.
-    fn after(&mut self, batch: Batch, loops: u32, cx: &mut Context<'_>) -> Result<()> {
-        match self.leave(batch, loops, false, cx)? {
-            Some(batch) => self.enter(batch, loops, cx),
-            None => Ok(()),
-        }
-    }
-
-    /// Lets out what ends or is emitted at this point; the rest stays.
-    fn leave(
-        &mut self,
-        mut batch: Batch,
-        loops: u32,
-        before: bool,
-        cx: &mut Context<'_>,
-    ) -> Result<Option<Batch>> {
-        if let Some((until, asked_before)) = &mut self.until
-            && *asked_before == before
-        {
-            let ends = until.of(&batch, loops, cx)?;
-            let stays: Vec<bool> = ends.iter().map(|ends| !ends).collect();
-            self.out.push_back(batch.clone().filter(&ends));
-            batch = batch.filter(&stays);
-        }
-        if batch.is_empty() {
-            return Ok(None);
-        }
-        if let Some((emit, asked_before)) = &mut self.emit
-            && *asked_before == before
-        {
-            let goes = emit.of(&batch, loops, cx)?;
-            self.out.push_back(batch.clone().filter(&goes));
-        }
-        Ok(Some(batch))
     }
 
     /// The next rows that come out once all input is there.
@@ -153,7 +165,7 @@ impl Repeat {
             let made = self.run(cx);
             cx.loops.pop();
             match made? {
-                Some(batch) => self.after(batch, self.loops + 1, cx)?,
+                Some(batch) => self.arrive(batch, self.loops + 1, cx)?,
                 None => {
                     self.running = false;
                     self.loops += 1;
@@ -164,16 +176,15 @@ impl Repeat {
 
     /// The rows of the next wave, equal ones merged, by ascending origin.
     fn next_wave(&mut self, cx: &mut Context<'_>) -> Vec<Batch> {
-        let others = std::mem::take(&mut self.next);
-        cx.charge.free(others.iter().map(Batch::len).sum::<usize>() * ROW_BYTES);
-        let bare = (!self.merger.is_empty()).then(|| self.merger.take(&mut cx.charge));
-        let bulks = cx.may_bulk();
-        let others = (!others.is_empty()).then(|| {
-            let all = Batch::concat(&others).sort_by_origin();
-            if bulks { merged(&all) } else { all }
-        });
-        let all: Vec<Batch> = [bare, others].into_iter().flatten().collect();
-        cut(&Batch::concat(&all).sort_by_origin(), cx.charge.batch_rows())
+        let all = if self.next.is_empty() {
+            self.merger.take(&mut cx.charge).sort_by_origin()
+        } else {
+            let waiting = std::mem::take(&mut self.next);
+            cx.charge.free(waiting.iter().map(Batch::len).sum::<usize>() * ROW_BYTES);
+            let all = Batch::concat(&waiting).sort_by_origin();
+            if cx.may_bulk() { merged(&all) } else { all }
+        };
+        cut(&all, cx.charge.batch_rows())
     }
 
     /// The next that comes of this wave; `None` at its end.
@@ -194,7 +205,7 @@ impl Repeat {
 impl Step for Repeat {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if let Some(batch) = input.take() {
-            self.enter(batch, 0, cx)?;
+            self.arrive(batch, 0, cx)?;
         }
         Ok(self.out.pop_front())
     }

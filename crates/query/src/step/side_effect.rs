@@ -11,6 +11,7 @@ use crate::value::combine::Combine;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
 use crate::value::number;
+use crate::value::same::ByValue;
 use crate::value::subgraph::Subgraph;
 use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
@@ -29,7 +30,7 @@ pub enum SideEffect {
     /// Items, in order.
     Items(Vec<Item>),
     /// Items, each once: the query was given a set to begin with.
-    Set(Vec<Item>, HashSet<Item>),
+    Set(Vec<Item>, HashSet<ByValue>),
     /// Groups, of each step that groups into it; what a traversal makes of them is made when somebody asks.
     Groups(Vec<Groups>),
     /// Where traversers have been.
@@ -102,7 +103,7 @@ impl SideEffect {
         if let Self::Items(items) = self {
             items.extend(std::iter::repeat_n(item, usize::try_from(times).unwrap_or(usize::MAX)));
         } else if let Self::Set(items, seen) = self
-            && seen.insert(item.clone())
+            && seen.insert(ByValue(item.clone()))
         {
             items.push(item);
         }
@@ -119,7 +120,7 @@ impl SideEffect {
                 let items = item.elements();
                 match (&item, items) {
                     (Item::Set(_) | Item::Value(Value::Set(_)), Some(items)) => {
-                        let seen = items.iter().cloned().collect();
+                        let seen = items.iter().cloned().map(ByValue).collect();
                         Self::Set(items, seen)
                     }
                     (_, Some(items)) => Self::Items(items),

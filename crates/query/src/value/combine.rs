@@ -12,12 +12,12 @@
 //! Null is nothing to calculate with: the other one stays. Source: TinkerPop 3.8, `Operator` and `NumberHelper`.
 
 use crate::value::item::Item;
+use crate::value::list;
 use crate::value::map::ItemMap;
 use crate::value::number::{self, Arithmetic};
 use crate::value::relation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::Value;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What makes one item of two.
@@ -119,9 +119,7 @@ fn add_all(left: Item, right: &Item) -> Result<Item> {
     let Some(mut items) = left.elements() else { return Err(Combine::AddAll.unfit(&left)) };
     items.extend(right.elements().ok_or_else(|| Combine::AddAll.unfit(right))?);
     if is_set {
-        let mut seen = HashSet::new();
-        items.retain(|item| seen.insert(item.clone()));
-        return Ok(Item::Set(items.into()));
+        return Ok(list::once(items.into_iter()));
     }
     Ok(Item::List(items.into()))
 }

@@ -2,6 +2,7 @@
 
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
+use crate::value::same::ByValue;
 use crate::value::text;
 use crate::value::types::kind_name;
 use evergraph_graph::catalogue::Catalogue;
@@ -62,10 +63,11 @@ impl ListFunction {
         }
         let left = incoming(self.name(), left)?;
         let right = self.argument(right, given)?;
-        let without = |items: Vec<Item>, others: &HashSet<Item>| {
-            items.into_iter().filter(|item| !others.contains(item)).collect::<Vec<_>>()
+        let set = |items: &[Item]| items.iter().cloned().map(ByValue).collect::<HashSet<ByValue>>();
+        let without = |items: Vec<Item>, others: &HashSet<ByValue>| {
+            let left = items.into_iter().map(ByValue).filter(|item| !others.contains(item));
+            left.map(|item| item.0).collect::<Vec<_>>()
         };
-        let set = |items: &[Item]| items.iter().cloned().collect::<HashSet<Item>>();
         Ok(match self {
             Self::Combine => Item::List(left.into_iter().chain(right).collect()),
             Self::Product => {
@@ -80,7 +82,8 @@ impl ListFunction {
             }
             Self::Intersect => {
                 let others = set(&right);
-                once(left.into_iter().filter(|item| others.contains(item)))
+                let both = left.into_iter().map(ByValue).filter(|item| others.contains(item));
+                once(both.map(|item| item.0))
             }
             Self::Disjunct => {
                 let (mine, others) = (set(&left), set(&right));
@@ -127,9 +130,10 @@ fn incoming(name: &str, item: &Item) -> Result<Vec<Item>> {
     })
 }
 
-fn once(items: impl Iterator<Item = Item>) -> Item {
+/// A set of `items`, of which those that are one are the first of them.
+pub fn once(items: impl Iterator<Item = Item>) -> Item {
     let mut seen = HashSet::new();
-    Item::Set(items.filter(|item| seen.insert(item.clone())).collect())
+    Item::Set(items.filter(|item| seen.insert(ByValue(item.clone()))).collect())
 }
 
 fn entries(item: &Item) -> Option<Vec<(Item, Item)>> {

@@ -9,6 +9,7 @@ pub mod map;
 pub mod math;
 pub mod number;
 pub mod relation;
+pub mod same;
 pub mod scalar;
 pub mod subgraph;
 pub mod text;

@@ -1,8 +1,8 @@
-//! The four relations of Gremlin between items: which are the same, equal, before one another.
+//! Three relations of Gremlin between items: which are equal, and which are before one another. The fourth, which are
+//! the same, is in `same`.
 //!
 //! | relation | used by | 1 and 1.0 | NaN and NaN | a number and a text |
 //! |---|---|---|---|---|
-//! | same (`==` in Rust) | `dedup`, `group`, sets, keys of maps | two | one | two |
 //! | [`equal`] | `eq`, `neq`, `within` | equal | not equal | not equal |
 //! | [`compare`] | `lt`, `lte`, `gt`, `gte` | equal | neither | neither |
 //! | [`order`] | `order()`, `min`, `max` of texts | side by side | side by side, last of numbers | numbers first |
@@ -13,8 +13,6 @@
 use crate::value::item::{Item, Owner, Property, Token};
 use evergraph_graph::value::Value;
 use std::cmp::Ordering;
-use std::hash::{Hash, Hasher};
-use std::mem::discriminant;
 
 /// Whether `eq` holds.
 #[must_use]
@@ -253,73 +251,6 @@ impl Kind {
             Value::List(_) => Self::List,
             Value::Set(_) => Self::Set,
             Value::Map(_) => Self::Map,
-        }
-    }
-}
-
-impl PartialEq for Item {
-    /// Whether grouping and `dedup` take them for one.
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Null, Self::Null) => true,
-            (Self::Value(left), Self::Value(right)) => left == right,
-            (Self::Vertex(left), Self::Vertex(right)) => left == right,
-            (Self::Edge(left), Self::Edge(right)) => left == right,
-            (Self::Property(left), Self::Property(right)) => left == right,
-            (Self::Entry(left), Self::Entry(right)) => left == right,
-            (Self::Path(left), Self::Path(right)) => left == right,
-            (Self::Tree(left), Self::Tree(right)) => left == right,
-            (Self::Graph(left), Self::Graph(right)) => left == right,
-            (Self::Token(left), Self::Token(right)) => left == right,
-            (Self::Direction(left), Self::Direction(right)) => left == right,
-            _ => {
-                let kind = Kind::of(self);
-                if kind != Kind::of(other) {
-                    return false;
-                }
-                match (self, other) {
-                    (Self::Map(left), Self::Map(right)) => left == right,
-                    (Self::List(left), Self::List(right)) => left == right,
-                    _ => match (entries(self), entries(other)) {
-                        (Some(left), Some(right)) => same_in_any_order(&left, &right),
-                        _ => match (self.elements(), other.elements()) {
-                            (Some(left), Some(right)) if kind == Kind::Set => {
-                                same_in_any_order(&left, &right)
-                            }
-                            (left, right) => left == right,
-                        },
-                    },
-                }
-            }
-        }
-    }
-}
-
-impl Eq for Item {}
-
-fn same_in_any_order<T: PartialEq>(left: &[T], right: &[T]) -> bool {
-    left.len() == right.len() && left.iter().all(|item| right.contains(item))
-}
-
-impl Hash for Item {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let kind = Kind::of(self);
-        match self {
-            Self::Value(value) if !is_collection(value) => value.hash(state),
-            Self::Vertex(vertex) => vertex.hash(state),
-            Self::Edge(edge) => edge.hash(state),
-            Self::Property(property) => property.hash(state),
-            Self::Entry(entry) => entry.hash(state),
-            Self::Token(token) => token.hash(state),
-            Self::Direction(direction) => direction.hash(state),
-            Self::Graph(graph) => graph.hash(state),
-            // Made and stored ones are the same: by what is inside, where the order counts in order.
-            _ => match (entries(self), self.elements()) {
-                (Some(entries), _) => state.write_usize(entries.len()),
-                (None, Some(items)) if kind == Kind::Set => state.write_usize(items.len()),
-                (None, Some(items)) => items.hash(state),
-                (None, None) => discriminant(self).hash(state),
-            },
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Trees: paths laid over each other, as `tree()` answers.
 
 use crate::value::item::Item;
+use crate::value::same::ByValue;
 
 /// Items with what follows each, in the order they came.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -13,10 +14,13 @@ impl Tree {
     pub fn lay(&mut self, path: impl IntoIterator<Item = Item>) {
         let mut here = self;
         for item in path {
-            let at = here.branches.iter().position(|(other, _)| *other == item).unwrap_or_else(|| {
-                here.branches.push((item, Tree::default()));
-                here.branches.len() - 1
-            });
+            let at =
+                here.branches.iter().position(|(other, _)| ByValue::are_one(other, &item)).unwrap_or_else(
+                    || {
+                        here.branches.push((item, Tree::default()));
+                        here.branches.len() - 1
+                    },
+                );
             here = &mut here.branches[at].1;
         }
     }

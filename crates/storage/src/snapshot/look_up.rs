@@ -14,9 +14,9 @@ use crate::index::item::Item;
 use crate::index::ordered_entries::Place;
 use crate::index::property_index::PropertyIndex;
 use crate::snapshot::reader::Reader;
+use crate::transaction::fitting::fitted;
 use crate::transaction::look_ups::LookUps;
 use crate::transaction::reads::Reads;
-use crate::transaction::widening::widened;
 use crate::transaction::writes::{Noted, Writes};
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, Result};
@@ -400,11 +400,11 @@ impl<V: View> Reader<'_, V> {
         Err(Error::invalid(format!("there is no {what}index on {property}: create it, then look up")))
     }
 
-    /// `value` in the property's type, if that is wider.
+    /// `value` in the property's type, if that is another one that holds it.
     fn fitting<'v>(&self, (owner, key): Property, value: &'v Value) -> Cow<'v, Value> {
         let declared = self.catalogue.property_type(owner, key);
-        let wide = declared.and_then(|declared| widened(value, declared));
-        wide.map_or(Cow::Borrowed(value), Cow::Owned)
+        let fitting = declared.and_then(|declared| fitted(value, declared));
+        fitting.map_or(Cow::Borrowed(value), Cow::Owned)
     }
 
     /// Reads the property off every item of its owner.

@@ -332,7 +332,7 @@ impl<V: View> GraphView for Reader<'_, V> {
         }
     }
 
-    /// A number of a narrower type than the key's finds its equal; a value of another type finds nothing.
+    /// A number finds its equal in the key's type; any other value of another type finds nothing.
     fn look_up(
         &self,
         label: LabelId,

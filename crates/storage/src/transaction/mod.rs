@@ -5,7 +5,7 @@
 //!   edge_batch        many edges put at once
 //!   edge_parts        many edges of one vertex deleted, in several transactions
 //!   writes            one coalesced write an item
-//!   schema_writes     names and types used first; names, widening
+//!   schema_writes     names and types used first; names, fitting numbers
 //!   reads, look_ups  what a serialisable one has read
 //!   taken_ids         vertex ids, given back by a rollback
 //!   discriminators    names of parallel edges
@@ -22,6 +22,7 @@ pub mod describe;
 pub mod discriminators;
 pub mod edge_batch;
 pub mod edge_parts;
+pub mod fitting;
 pub mod front;
 pub mod handle;
 pub mod latch;
@@ -34,5 +35,4 @@ pub mod resolve;
 pub mod retry;
 pub mod schema_writes;
 pub mod taken_ids;
-pub mod widening;
 pub mod writes;

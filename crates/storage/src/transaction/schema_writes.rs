@@ -3,8 +3,8 @@
 //! The transaction reads a catalogue with its own changes applied; it is copied at the first change
 //! only. At commit the changes travel along; those that somebody else made meanwhile are no news.
 
+use crate::transaction::fitting::fitted;
 use crate::transaction::names::Names;
-use crate::transaction::widening::widened;
 use evergraph_graph::catalogue::{Catalogue, Owner, SchemaChange};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, LabelId, TypeId};
@@ -173,7 +173,7 @@ impl SchemaWrites {
         Ok(())
     }
 
-    /// `properties` as the types of `owner` want them: numbers widened; the types of properties that
+    /// `properties` as the types of `owner` want them: numbers in their width; the types of properties that
     /// have none yet are learned.
     ///
     /// # Errors
@@ -182,14 +182,14 @@ impl SchemaWrites {
     pub fn fit(&mut self, owner: Owner, properties: Properties) -> Result<Properties> {
         self.check_owner(owner)?;
         let mut learned = Vec::new();
-        let mut wide: Vec<(KeyId, ValueType)> = Vec::new();
+        let mut other: Vec<(KeyId, ValueType)> = Vec::new();
         for (key, value) in properties.as_slice() {
             self.check_key(*key)?;
             let Some(value) = value else { continue };
             match self.current.property_type(owner, *key) {
                 None => learned.push((*key, value.value_type())),
                 Some(declared) if declared.accepts(value) => {}
-                Some(declared) if widened(value, declared).is_some() => wide.push((*key, declared)),
+                Some(declared) if fitted(value, declared).is_some() => other.push((*key, declared)),
                 Some(declared) => {
                     let property = self.current.property_name(owner, *key);
                     let (found, value) = (value.value_type(), Shortened::new(&value.to_string()));
@@ -201,13 +201,13 @@ impl SchemaWrites {
         for (key, value_type) in learned {
             self.make(SchemaChange::DefineProperty { owner, key, value_type });
         }
-        if wide.is_empty() {
+        if other.is_empty() {
             return Ok(properties);
         }
         let fitted = properties.as_slice().iter().map(|(key, value)| {
-            let to = wide.iter().find(|(wide, _)| wide == key).map(|(_, to)| *to);
-            let wider = to.zip(value.as_ref()).and_then(|(to, value)| widened(value, to));
-            (*key, wider.or_else(|| value.clone()))
+            let to = other.iter().find(|(other, _)| other == key).map(|(_, to)| *to);
+            let fitting = to.zip(value.as_ref()).and_then(|(to, value)| fitted(value, to));
+            (*key, fitting.or_else(|| value.clone()))
         });
         Ok(fitted.collect())
     }
@@ -251,11 +251,13 @@ mod tests {
     }
 
     #[test]
-    fn a_type_is_learned_from_the_first_value_and_narrower_numbers_are_widened() {
+    fn a_type_is_learned_from_the_first_value_and_other_numbers_take_its_width() {
         let (_, mut schema, owner, key) = person();
         schema.fit(owner, one(key, Value::I64(5))).unwrap();
         assert_eq!(schema.current().property_type(owner, key), Some(ValueType::I64));
-        assert_eq!(schema.fit(owner, one(key, Value::I32(6))).unwrap(), one(key, Value::I64(6)));
+        for number in [Value::I8(6), Value::I32(6), Value::I64(6)] {
+            assert_eq!(schema.fit(owner, one(key, number)).unwrap(), one(key, Value::I64(6)));
+        }
         assert_eq!(schema.changes().len(), 3, "label, key and type, once each");
         assert!(schema.base().label("Person").is_none(), "the base stays as it was");
     }
@@ -266,10 +268,11 @@ mod tests {
         schema.declare(owner, key, ValueType::I32).unwrap();
         let city = schema.key(&names, "city").unwrap();
         let changes = schema.changes().len();
-        let both = Properties::new(vec![(key, Some(Value::I64(5))), (city, Some(Value::from("Oslo")))]);
+        let both =
+            Properties::new(vec![(key, Some(Value::I64(5_000_000_000))), (city, Some(Value::from("Oslo")))]);
         let error = schema.fit(owner, both).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert_eq!(error.to_string(), "property Person.age takes int, found the long \"5\"");
+        assert_eq!(error.to_string(), "property Person.age takes int, found the long \"5000000000\"");
         assert_eq!(schema.changes().len(), changes);
         assert!(schema.declare(owner, key, ValueType::I64).is_err());
     }

@@ -9,6 +9,7 @@ use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
 use crate::step::chance::Chance;
 use crate::value::combine::Combine;
 use crate::value::item::{self, Item};
+use crate::value::list;
 use crate::value::number::Arithmetic;
 use crate::value::types::ItemType;
 use std::sync::Arc;
@@ -29,15 +30,7 @@ pub(super) fn item(argument: &Argument) -> Compiled<Item> {
         ArgumentKind::Null => Item::Null,
         ArgumentKind::Scalar(value) => Item::Value(value.clone()),
         ArgumentKind::List(arguments) => Item::List(all(arguments)?.into()),
-        ArgumentKind::Set(arguments) => {
-            let mut once: Vec<Item> = Vec::new();
-            for item in all(arguments)? {
-                if !once.contains(&item) {
-                    once.push(item);
-                }
-            }
-            Item::Set(once.into())
-        }
+        ArgumentKind::Set(arguments) => list::once(all(arguments)?.into_iter()),
         ArgumentKind::Map(entries) => {
             let entry = |(key, value): &(Argument, Argument)| Ok((item(key)?, item(value)?));
             Item::Map(Arc::new(entries.iter().map(entry).collect::<Compiled<_>>()?))
@@ -221,12 +214,10 @@ impl Compiler {
                 let within = if texts == Texts::Labels {
                     let mut any = Vec::new();
                     for argument in arguments {
-                        let equal = compare(Comparison::Equal, argument)?;
-                        any.push(match equal {
-                            Predicate::Compare(_, Operand::SideEffect(number)) => {
-                                Predicate::WithinSideEffect(number)
-                            }
-                            equal => equal,
+                        any.push(match self.operand(argument, texts)? {
+                            Operand::SideEffect(number) => Predicate::WithinSideEffect(number),
+                            Operand::Slot(slot) => Predicate::WithinSlot(slot),
+                            item => Predicate::Compare(Comparison::Equal, item),
                         });
                     }
                     Predicate::Or(any)
@@ -238,30 +229,33 @@ impl Compiler {
             Test::And => Predicate::And(self.tests(arguments, texts)?),
             Test::Or => Predicate::Or(self.tests(arguments, texts)?),
             Test::Not => Predicate::Not(Box::new(self.predicate(first()?, texts)?)),
-            Test::StartingWith => text(TextTest::StartsWith, first()?, true)?,
-            Test::NotStartingWith => text(TextTest::StartsWith, first()?, false)?,
-            Test::EndingWith => text(TextTest::EndsWith, first()?, true)?,
-            Test::NotEndingWith => text(TextTest::EndsWith, first()?, false)?,
-            Test::Containing => text(TextTest::Contains, first()?, true)?,
-            Test::NotContaining => text(TextTest::Contains, first()?, false)?,
-            Test::Regex => pattern(first()?, true)?,
-            Test::NotRegex => pattern(first()?, false)?,
+            Test::StartingWith => self.text(TextTest::StartsWith, first()?, true, texts)?,
+            Test::NotStartingWith => self.text(TextTest::StartsWith, first()?, false, texts)?,
+            Test::EndingWith => self.text(TextTest::EndsWith, first()?, true, texts)?,
+            Test::NotEndingWith => self.text(TextTest::EndsWith, first()?, false, texts)?,
+            Test::Containing => self.text(TextTest::Contains, first()?, true, texts)?,
+            Test::NotContaining => self.text(TextTest::Contains, first()?, false, texts)?,
+            Test::Regex => self.text(TextTest::Matches, first()?, true, texts)?,
+            Test::NotRegex => self.text(TextTest::Matches, first()?, false, texts)?,
             Test::TypeOf => Predicate::TypeOf(item_type(first()?)?),
+        })
+    }
+
+    fn text(&mut self, test: TextTest, argument: &Argument, so: bool, texts: Texts) -> Compiled<Predicate> {
+        let text = name(argument)?;
+        Ok(match (texts, test) {
+            (Texts::Labels, _) => Predicate::TextOf(test, self.operand(argument, texts)?, so),
+            (Texts::Values, TextTest::Matches) => {
+                let pattern = Pattern::new(&text);
+                Predicate::Regex(pattern.map_err(|error| wrong(argument.span, error.to_string()))?, so)
+            }
+            (Texts::Values, _) => Predicate::Text(test, text.as_ref().into(), so),
         })
     }
 
     fn tests(&mut self, arguments: &[Argument], texts: Texts) -> Compiled<Vec<Predicate>> {
         arguments.iter().map(|argument| self.predicate(argument, texts)).collect()
     }
-}
-
-fn text(test: TextTest, argument: &Argument, so: bool) -> Compiled<Predicate> {
-    Ok(Predicate::Text(test, name(argument)?.as_ref().into(), so))
-}
-
-fn pattern(argument: &Argument, so: bool) -> Compiled<Predicate> {
-    let pattern = Pattern::new(&name(argument)?).map_err(|error| wrong(argument.span, error.to_string()))?;
-    Ok(Predicate::Regex(pattern, so))
 }
 
 fn item_type(argument: &Argument) -> Compiled<ItemType> {

@@ -1,0 +1,335 @@
+//! Row order: which steps keep the order of rows, which read it, and how traversals run so that it is kept.
+//!
+//! ```text
+//! order()      choose(a, b)        limit(3)
+//!   promises      must keep it        reads it         count() in place of limit(3): nobody reads it
+//! ```
+//!
+//! An order is kept only where an earlier step promises one and a later step, or the user, reads it: elsewhere rows of one
+//! batch may take their branches one branch after the other, which is faster.
+//!
+//! TinkerPop runs the options of `union()`, `choose()` and `branch()` for one traverser after the other, unless one of
+//! them has a barrier: then each runs to its end before the next. [`Pace`] tells the two apart.
+
+use crate::plan::operator::{Choose, Group, GroupValue, Operator, Reducer, Traversal};
+
+/// What is known of the order of rows at a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowOrder {
+    /// Whether an earlier step promises an order.
+    pub promised: bool,
+    /// Whether a later step reads it.
+    pub read: bool,
+}
+
+impl RowOrder {
+    /// Of the rows of a whole query, or of a traversal that runs for each row alone: they come in no order, and what becomes
+    /// of them is read in order.
+    pub const FIRST: Self = Self { promised: false, read: true };
+
+    /// Whether a step must keep the order.
+    #[must_use]
+    pub fn is_kept(self) -> bool {
+        self.promised && self.read
+    }
+}
+
+/// The order of rows before each of `operators`, if that before the first is `first` and what follows the last reads an
+/// order where `first` says so.
+///
+/// Cost: one visit to every operator.
+#[must_use]
+pub fn before_each(operators: &[Operator], first: RowOrder) -> Vec<RowOrder> {
+    let mut read = Vec::with_capacity(operators.len());
+    let mut read_behind = first.read;
+    for operator in operators.iter().rev() {
+        read.push(read_behind);
+        read_behind = match fate_at(operator) {
+            Fate::Read => true,
+            Fate::Forgotten => false,
+            Fate::Kept => read_behind,
+        };
+    }
+    let mut promised = first.promised;
+    let before = |(operator, read): (&Operator, bool)| {
+        let before = RowOrder { promised, read };
+        promised = is_promised_behind(operator, promised);
+        before
+    };
+    operators.iter().zip(read.into_iter().rev()).map(before).collect()
+}
+
+/// Whether rows behind `operators` come in a promised order, those before the first coming in none.
+#[must_use]
+pub fn is_promised(operators: &[Operator]) -> bool {
+    operators.iter().fold(false, |promised, operator| is_promised_behind(operator, promised))
+}
+
+/// Whether rows come out of `operator` in a promised order, if they come in so as `promised` says.
+fn is_promised_behind(operator: &Operator, promised: bool) -> bool {
+    match operator {
+        Operator::Order(_) | Operator::Top(..) | Operator::Unfold | Operator::Call(_) => true,
+        Operator::Inject { items, .. } => promised || items.len() > 1,
+        Operator::Vertices(scan) | Operator::Edges(scan) => {
+            promised || scan.ids.as_ref().is_some_and(|ids| ids.len() > 1)
+        }
+        // One row, or parts that come as threads are through with them.
+        Operator::Reduce(_) | Operator::Group(Group { into: None, .. }) | Operator::Parallel(_) => false,
+        _ => promised,
+    }
+}
+
+/// What becomes of an order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// What comes depends on it.
+    Read,
+    /// What comes is the same, and comes in the same order, in whatever order rows come.
+    Forgotten,
+    /// What comes is the same, in the order of the rows.
+    Kept,
+}
+
+/// What becomes of the order of the rows that come to `operator`.
+fn fate_at(operator: &Operator) -> Fate {
+    match operator {
+        Operator::Bulk => Fate::Kept,
+        Operator::Reduce(reducer) if !reducer.reads_order() => Fate::Forgotten,
+        Operator::Group(group) if group.forgets_order() => Fate::Forgotten,
+        // Threads keep no order: rules put them only where nobody reads one.
+        Operator::Parallel(_) => Fate::Forgotten,
+        other => match other.pace() {
+            Pace::Alone | Pace::AloneAtEnd if !other.gathers() && !other.writes() => Fate::Kept,
+            _ => Fate::Read,
+        },
+    }
+}
+
+impl Group {
+    /// Whether what it makes of rows is the same in whatever order they come.
+    #[must_use]
+    pub fn forgets_order(&self) -> bool {
+        match &self.value {
+            GroupValue::Count => true,
+            GroupValue::List(_) => false,
+            GroupValue::Traversal(of) => {
+                of.operators.iter().map(fate_at).find(|fate| *fate != Fate::Kept) == Some(Fate::Forgotten)
+            }
+        }
+    }
+}
+
+impl Reducer {
+    /// Whether what it makes of rows depends on their order.
+    #[must_use]
+    pub fn reads_order(&self) -> bool {
+        matches!(self, Self::Fold | Self::Combine(..))
+    }
+}
+
+/// When a traversal gives what becomes of a row, and what that depends on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Pace {
+    /// At once; it depends on that row alone.
+    Alone,
+    /// Once all rows of its run have come; it depends on that row alone.
+    AloneAtEnd,
+    /// At once; it depends on the rows before, as what passes a `limit()` does.
+    Remembers,
+    /// Once all rows have come: it has a barrier.
+    Waits,
+}
+
+impl Pace {
+    /// The pace of all of these together.
+    pub fn of_all(all: impl Iterator<Item = Self>) -> Self {
+        all.fold(Self::Alone, |one, other| match (one.min(other), one.max(other)) {
+            // What depends on rows that come at the end comes at the end.
+            (Self::AloneAtEnd, Self::Remembers) => Self::Waits,
+            (_, slower) => slower,
+        })
+    }
+}
+
+impl Traversal {
+    /// The pace of its steps together.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        Pace::of_all(self.operators.iter().map(Operator::pace))
+    }
+
+    /// Whether what comes of rows with ascending origins comes by ascending origin, all in all and not only within a batch.
+    #[must_use]
+    pub fn keeps_origins(&self) -> bool {
+        self.operators.iter().all(|operator| {
+            matches!(
+                operator,
+                Operator::Vertices(_)
+                    | Operator::Edges(_)
+                    | Operator::Expand(_)
+                    | Operator::EdgeEnds(_)
+                    | Operator::Properties { .. }
+                    | Operator::Unfold
+                    | Operator::Map(_)
+                    | Operator::Filter(_)
+                    | Operator::Where { .. }
+                    | Operator::WhereBy { .. }
+                    | Operator::Any(_)
+                    | Operator::SimplePath { .. }
+                    | Operator::As(_)
+                    | Operator::Range { .. }
+                    | Operator::Dedup { .. }
+                    | Operator::Coalesce(_)
+            )
+        })
+    }
+}
+
+impl Operator {
+    /// Whether it keeps the order of rows only if they come one by one: its branches remember, and give what they have at once.
+    #[must_use]
+    pub fn keeps_order_one_by_one(&self) -> bool {
+        match self {
+            Self::Union(_) | Self::Choose(_) | Self::Branch(_) => self.pace() == Pace::Remembers,
+            // Its rows part by what is known of them.
+            Self::Match(_) => true,
+            _ => false,
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        match self {
+            Self::Union(all) => Pace::of_all(all.iter().map(Traversal::pace)),
+            Self::Choose(Choose { options, none, unproductive, .. }) => {
+                let all = options.iter().map(|(_, of)| of).chain(none).chain(unproductive);
+                Pace::of_all(all.map(Traversal::pace))
+            }
+            Self::Branch(branch) => Pace::of_all(branch.options.iter().map(|(_, of)| of.pace())),
+            Self::Repeat(repeat) => match repeat.body.pace() {
+                Pace::Alone | Pace::AloneAtEnd => Pace::AloneAtEnd,
+                Pace::Remembers | Pace::Waits => Pace::Waits,
+            },
+            Self::Inject { .. }
+            | Self::Range { .. }
+            | Self::Subgraph(_)
+            | Self::Tree { into: Some(_), .. }
+            | Self::Group(Group { into: Some(_), .. }) => Pace::Remembers,
+            Self::Bulk
+            | Self::Parallel(_)
+            | Self::Tail(_)
+            | Self::Sample { .. }
+            | Self::Dedup { .. }
+            | Self::Reduce(_)
+            | Self::Order(_)
+            | Self::Top(..)
+            | Self::Group(_)
+            | Self::Tree { .. }
+            | Self::Aggregate { .. }
+            | Self::Cap(_)
+            | Self::Barrier { .. }
+            | Self::Analysis(_)
+            | Self::ShortestPaths(_)
+            | Self::Io(_) => Pace::Waits,
+            Self::Vertices(_)
+            | Self::Edges(_)
+            | Self::Expand(_)
+            | Self::EdgeEnds(_)
+            | Self::Properties { .. }
+            | Self::Unfold
+            | Self::Map(_)
+            | Self::Filter(_)
+            | Self::Where { .. }
+            | Self::WhereBy { .. }
+            | Self::Any(_)
+            | Self::SimplePath { .. }
+            | Self::As(_)
+            | Self::Coin(_)
+            | Self::Fail(_)
+            | Self::Coalesce(_)
+            | Self::Optional(_)
+            | Self::Child { .. }
+            | Self::Local(_)
+            | Self::SideEffect(_)
+            | Self::SetSack { .. }
+            | Self::Match(_)
+            | Self::Call(_)
+            | Self::AddVertex { .. }
+            | Self::AddEdge { .. }
+            | Self::SetProperties(_)
+            | Self::Merge(_)
+            | Self::Drop => Pace::Alone,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gremlin::bindings::Bindings;
+    use crate::gremlin::compile::compile;
+    use crate::gremlin::parser::ParseLimits;
+    use crate::gremlin::read::read;
+
+    fn root(text: &str) -> Traversal {
+        let query = read(text, &ParseLimits::default(), &Bindings::new()).unwrap();
+        compile(&query).unwrap().root
+    }
+
+    /// Whether the first `union()` of a text must keep the order of its rows.
+    fn is_kept(text: &str) -> bool {
+        let root = root(text);
+        let union = root.operators.iter().position(|operator| matches!(operator, Operator::Union(_)));
+        before_each(&root.operators, RowOrder::FIRST)[union.unwrap()].is_kept()
+    }
+
+    #[test]
+    fn an_order_is_kept_where_one_is_promised_and_read() {
+        for (text, kept) in [
+            ("g.V().union(out(), in())", false),
+            ("g.V().order().union(out(), in())", true),
+            ("g.V().order().out().as('a').union(out(), in()).limit(3)", true),
+            ("g.V().order().union(out(), in()).out().count()", false),
+            ("g.V().order().union(out(), in()).values('n').fold()", true),
+            ("g.V().order().union(out(), in()).limit(3).count()", true),
+            ("g.V().order().union(out(), in()).groupCount().by('n')", false),
+            ("g.V().order().union(out(), in()).group().by('n')", true),
+            ("g.V().order().count().union(identity(), identity())", false),
+            (
+                "g.V().order().union(out(), in()).choose(out(), in(), both()).values('n').math('_ + 1').sum()",
+                false,
+            ),
+            ("g.V().order().union(out(), in()).choose(out(), limit(1), both()).values('n').sum()", true),
+            ("g.V().order().union(out(), in()).addE('x').to(V().limit(1)).count()", true),
+            ("g.V().fold().unfold().union(out(), in())", true),
+            ("g.inject(2, 1).union(identity(), identity())", true),
+        ] {
+            assert_eq!(is_kept(text), kept, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_order_is_read_within_a_branch_whatever_follows() {
+        let root = root("g.V().order().union(choose(out(), in(), both()).limit(1)).count()");
+        let union = root.operators.iter().find_map(|operator| match operator {
+            Operator::Union(all) => Some(&all[0].operators),
+            _ => None,
+        });
+        let around = RowOrder { promised: true, read: false };
+        assert!(before_each(union.unwrap(), around)[0].is_kept());
+    }
+
+    #[test]
+    fn steps_have_a_pace_together() {
+        for (text, pace) in [
+            ("g.V().out().values('n')", Pace::Alone),
+            ("g.V().local(out().count())", Pace::Alone),
+            ("g.V().choose(out(), in(), repeat(out()).times(2))", Pace::AloneAtEnd),
+            ("g.V().union(out().limit(1), in())", Pace::Remembers),
+            ("g.V().union(out().limit(1), repeat(in()).times(2))", Pace::Waits),
+            ("g.V().union(out().count(), in())", Pace::Waits),
+            ("g.V().repeat(out().limit(1)).times(2)", Pace::Waits),
+        ] {
+            assert_eq!(root(text).pace(), pace, "{text}");
+        }
+    }
+}

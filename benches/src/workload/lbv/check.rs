@@ -135,7 +135,8 @@ mod tests {
             change(&mut other);
             check(&made, &[&other]).unwrap_err().to_string()
         };
-        let cases: [(&str, fn(&mut Acknowledged)); 8] = [
+        type Change = fn(&mut Acknowledged);
+        let cases: [(&str, Change); 8] = [
             ("answer, vertices:", |client| client.vertices += 1),
             ("answer, vertices:", |client| client.dropped_vertices.clear()),
             ("answer, edges:", |client| client.edges.clear()),

@@ -95,8 +95,8 @@ impl Shape {
 
     fn of_network(database: &Database) -> Result<Self> {
         let snapshot = database.snapshot();
-        let (mut labels, mut rows): (Vec<(String, u32)>, HashMap<VertexId, (usize, u32)>) =
-            Default::default();
+        let mut labels: Vec<(String, u32)> = Vec::new();
+        let mut rows: HashMap<VertexId, (usize, u32)> = HashMap::new();
         for vertex in snapshot.vertices(None)? {
             let label = snapshot.label_of(vertex)?.unwrap_or_default();
             let at = labels.iter().position(|(known, _)| *known == label).unwrap_or_else(|| {

@@ -14,6 +14,7 @@
 #   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for both (default: a power law stands in)
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
 #                     programs, ~/.cargo/bin, and the user's for what belongs to them, ~/.local/share)
+#   PARTS             of `make bench-builds`: program, python, tests (tools/build-times)
 #   V=1               shows the commands and cargo's progress
 #   BUGS              of `make planted-bugs`: parts of names, to plant some (crates/storage/src/planted.rs)
 #   SANITIZER         of `make sanitizers`: thread or address, for one of them (tools/sanitizers)
@@ -62,7 +63,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
-    bench-machine bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
+    bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
     python-package networkx-suite compare-python compare-package pyg wheel gremlin-test tinkerpop \
     differential
 
@@ -173,6 +174,9 @@ bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench
+
+bench-builds: toolchain ## Measure how long builds take, cold and after a change (half an hour); PARTS=program for some
+	$(Q)CARGO="$(CARGO)" tools/build-times "$(abspath $(BUILT))/build-times" $(PARTS)
 
 bench-transactions: build ## Measure transactions: isolation, hubs, old snapshots, recovery (BENCH_FLAGS, LINKBENCH)
 	$(Q)"$(BUILT)/release/evergraph" bench transactions $(if $(LINKBENCH),--linkbench $(LINKBENCH)) $(BENCH_FLAGS)

@@ -2,6 +2,7 @@
 
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
+use crate::batch::path::PathId;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
@@ -49,15 +50,19 @@ fn scoped(batch: &Batch, slot: usize, row: usize, cx: &Context<'_>) -> Option<It
     of_map.or_else(|| batch.slot(slot, row))
 }
 
+/// Looks at the clock at some of the rows: a value may be long to compare, or the list that it is compared with.
+fn check_now_and_then(row: usize, cx: &Context<'_>) -> Result<()> {
+    if row % 8 == 7 { cx.charge.check() } else { Ok(()) }
+}
+
 /// Of which rows `test` holds.
 fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
-    let of_items = |items: &mut dyn Iterator<Item = Option<Item>>, predicate: &Predicate| -> Vec<bool> {
-        items
-            .enumerate()
-            .map(|(row, item)| {
-                item.is_some_and(|item| predicate.holds(&item, &|slot| scoped(batch, slot, row, cx)))
-            })
-            .collect()
+    let of_items = |items: &mut dyn Iterator<Item = Option<Item>>, predicate: &Predicate| {
+        let one = |(row, item): (usize, Option<Item>)| {
+            check_now_and_then(row, cx)?;
+            Ok(item.is_some_and(|item| predicate.holds(&item, &|slot| scoped(batch, slot, row, cx))))
+        };
+        items.enumerate().map(one).collect::<Result<Vec<bool>>>()
     };
     Ok(match test {
         Test::Has(key) => {
@@ -77,7 +82,11 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
                         let row = rows[at] as usize;
                         move |slot| scoped(batch, slot, row, cx)
                     };
-                    values.items().enumerate().map(|(at, item)| predicate.holds(&item, &slot(at))).collect()
+                    let one = |(at, item): (usize, Item)| {
+                        check_now_and_then(at, cx)?;
+                        Ok(predicate.holds(&item, &slot(at)))
+                    };
+                    values.items().enumerate().map(one).collect::<Result<_>>()?
                 }
             };
             let kept = rows.into_iter().zip(keep).filter_map(|(row, keep)| keep.then_some(row));
@@ -85,39 +94,42 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
         }
         Test::Label(predicate) => match labelled(&batch.current, predicate, cx)? {
             Some(keep) => keep,
-            None => of_items(&mut element::labels(&batch.current, cx)?.into_iter(), predicate),
+            None => of_items(&mut element::labels(&batch.current, cx)?.into_iter(), predicate)?,
         },
-        Test::Id(predicate) => of_items(&mut batch.current.items().map(|item| element::id(&item)), predicate),
+        Test::Id(predicate) => {
+            of_items(&mut batch.current.items().map(|item| element::id(&item)), predicate)?
+        }
         Test::Key(predicate) => {
             let catalogue = cx.catalogue();
             let key = |item| match item {
                 Item::Property(property) => Some(Item::from(&*catalogue.key_name(property.key))),
                 _ => None,
             };
-            of_items(&mut batch.current.items().map(key), predicate)
+            of_items(&mut batch.current.items().map(key), predicate)?
         }
         Test::Value(predicate) => {
             let value = |item| match item {
                 Item::Property(property) => Some(Item::Value(property.value.clone())),
                 _ => None,
             };
-            of_items(&mut batch.current.items().map(value), predicate)
+            of_items(&mut batch.current.items().map(value), predicate)?
         }
         Test::Is(predicate) => match simple(&batch.current, predicate) {
             Some(keep) => keep,
-            None => of_items(&mut batch.current.items().map(Some), predicate),
+            None => of_items(&mut batch.current.items().map(Some), predicate)?,
         },
         Test::Elements(quantifier, predicate) => {
             let so_many = |(row, item): (usize, Item)| {
-                let Some(items) = item.elements() else { return false };
-                quantifier.holds(
+                cx.charge.check()?;
+                let Some(items) = item.elements() else { return Ok(false) };
+                Ok(quantifier.holds(
                     items.iter().map(|item| predicate.holds(item, &|slot| scoped(batch, slot, row, cx))),
-                )
+                ))
             };
-            batch.current.items().enumerate().map(so_many).collect()
+            batch.current.items().enumerate().map(so_many).collect::<Result<_>>()?
         }
         Test::Slot(slot, predicate) => {
-            of_items(&mut (0..batch.len()).map(|row| scoped(batch, *slot, row, cx)), predicate)
+            of_items(&mut (0..batch.len()).map(|row| scoped(batch, *slot, row, cx)), predicate)?
         }
     })
 }
@@ -235,10 +247,11 @@ impl Step for WhereBy {
             .iter()
             .enumerate()
             .map(|(row, item)| {
+                check_now_and_then(row, cx)?;
                 let of = |number| right.iter().find(|(other, _)| *other == number)?.1[row].clone();
-                item.as_ref().is_some_and(|item| self.predicate.holds(item, &of))
+                Ok(item.as_ref().is_some_and(|item| self.predicate.holds(item, &of)))
             })
-            .collect();
+            .collect::<Result<_>>()?;
         Ok(Some(batch.filter(&keep)))
     }
 }
@@ -306,21 +319,23 @@ impl Step for SimplePath {
         let Some(batch) = input.take() else { return Ok(None) };
         if !self.by.is_empty() || self.part != PathPart::default() {
             let paths = paths(&batch, &self.part, &mut self.by, cx)?;
-            let keep = paths.iter().map(|path| match path {
+            let is_simple = |path: &Option<Item>| match path {
                 Some(Item::Path(path)) => {
+                    cx.charge.check()?;
                     let mut seen = HashSet::new();
-                    path.items().all(|item| seen.insert(item)) == self.simple
+                    Ok(path.items().all(|item| seen.insert(item)) == self.simple)
                 }
-                _ => false,
-            });
-            let keep: Vec<bool> = keep.collect();
+                _ => Ok(false),
+            };
+            let keep: Vec<bool> = paths.iter().map(is_simple).collect::<Result<_>>()?;
             return Ok(Some(batch.filter(&keep)));
         }
-        let is_simple = |id| {
+        let is_simple = |id: &PathId| {
+            cx.charge.check()?;
             let mut seen = HashSet::new();
-            cx.paths.items_back(id).all(|item| seen.insert(item))
+            Ok(cx.paths.items_back(*id).all(|item| seen.insert(item)) == self.simple)
         };
-        let keep: Vec<bool> = batch.path.iter().flatten().map(|id| is_simple(*id) == self.simple).collect();
+        let keep: Vec<bool> = batch.path.iter().flatten().map(is_simple).collect::<Result<_>>()?;
         Ok(Some(batch.filter(&keep)))
     }
 }

@@ -15,8 +15,9 @@ use crate::batch::Batch;
 use crate::batch::path::PathId;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
+use crate::execute::limits::Holding;
 use crate::execute::pipeline::{Pipeline, Step};
-use crate::step::bound::ROW_BYTES;
+use crate::execute::waiting::Waiting;
 use crate::step::bulk::Merger;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
@@ -59,11 +60,13 @@ pub struct Repeat {
     /// Rows of the next wave that are at vertices and have no past.
     merger: Merger,
     /// Other rows of the next wave.
-    next: Vec<Batch>,
+    next: Waiting,
     /// Rows of this wave that the body has not had yet.
     wave: VecDeque<Batch>,
+    /// The memory of those.
+    holding: Holding,
     running: bool,
-    out: VecDeque<Batch>,
+    out: Waiting,
 }
 
 impl Repeat {
@@ -77,10 +80,11 @@ impl Repeat {
             origins: 1,
             loops: 0,
             merger: Merger::default(),
-            next: Vec::new(),
+            next: Waiting::default(),
             wave: VecDeque::new(),
+            holding: Holding::default(),
             running: false,
-            out: VecDeque::new(),
+            out: Waiting::default(),
         }
     }
 
@@ -92,9 +96,7 @@ impl Repeat {
         {
             return self.merger.add(&vertices, &batch, &mut cx.charge);
         }
-        cx.charge.hold(batch.len() * ROW_BYTES)?;
-        self.next.push(batch);
-        Ok(())
+        self.next.push(batch, &mut cx.charge)
     }
 
     /// Rows after the body, which has run `loops` times for them.
@@ -118,7 +120,7 @@ impl Repeat {
         {
             let ends = until.of(&batch, loops, cx)?;
             let stays: Vec<bool> = ends.iter().map(|ends| !ends).collect();
-            self.out.push_back(batch.clone().filter(&ends));
+            self.out.push(batch.clone().filter(&ends), &mut cx.charge)?;
             batch = batch.filter(&stays);
         }
         if batch.is_empty() {
@@ -128,7 +130,7 @@ impl Repeat {
             && *asked_before == before
         {
             let goes = emit.of(&batch, loops, cx)?;
-            self.out.push_back(batch.clone().filter(&goes));
+            self.out.push(batch.clone().filter(&goes), &mut cx.charge)?;
         }
         Ok(Some(batch))
     }
@@ -136,7 +138,7 @@ impl Repeat {
     /// The next rows that come out once all input is there.
     fn advance(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         loop {
-            while let Some(batch) = self.out.pop_front() {
+            while let Some(batch) = self.out.pop() {
                 if !batch.is_empty() {
                     return Ok(Some(batch));
                 }
@@ -145,7 +147,7 @@ impl Repeat {
                 if self.next.is_empty() && self.merger.is_empty() {
                     return Ok(None);
                 }
-                self.wave = self.next_wave(cx).into();
+                self.wave = self.next_wave(cx)?.into();
                 self.body.again(self.origins);
                 self.running = true;
             }
@@ -163,17 +165,21 @@ impl Repeat {
     }
 
     /// The rows of the next wave, equal ones merged, by ascending origin.
-    fn next_wave(&mut self, cx: &mut Context<'_>) -> Vec<Batch> {
-        let others = std::mem::take(&mut self.next);
-        cx.charge.free(others.iter().map(Batch::len).sum::<usize>() * ROW_BYTES);
-        let bare = (!self.merger.is_empty()).then(|| self.merger.take(&mut cx.charge));
-        let bulks = cx.may_bulk();
-        let others = (!others.is_empty()).then(|| {
-            let all = Batch::concat(&others).sort_by_origin();
-            if bulks { merged(&all) } else { all }
-        });
-        let all: Vec<Batch> = [bare, others].into_iter().flatten().collect();
-        cut(&Batch::concat(&all).sort_by_origin(), cx.charge.batch_rows())
+    fn next_wave(&mut self, cx: &mut Context<'_>) -> Result<Vec<Batch>> {
+        self.holding = Holding::default();
+        let mut all = Vec::new();
+        if !self.merger.is_empty() {
+            all.push(self.merger.take(&mut cx.charge));
+        }
+        if !self.next.is_empty() {
+            let (others, holding) = self.next.together(&mut cx.charge)?;
+            self.holding = holding;
+            let others = others.sort_by_origin();
+            all.push(if cx.may_bulk() { merged(others, cx)? } else { others });
+        }
+        let all = Batch::concat(&all).sort_by_origin();
+        self.holding = cx.charge.holding(all.extent().heap_bytes)?;
+        Ok(cut(&all, cx.charge.batch_rows()))
     }
 
     /// The next that comes of this wave; `None` at its end.
@@ -193,10 +199,13 @@ impl Repeat {
 
 impl Step for Repeat {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        if let Some(batch) = input.take() {
+        // What comes out goes on before more comes in.
+        if self.out.is_empty()
+            && let Some(batch) = input.take()
+        {
             self.enter(batch, 0, cx)?;
         }
-        Ok(self.out.pop_front())
+        Ok(self.out.pop())
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
@@ -209,6 +218,7 @@ impl Step for Repeat {
         self.merger.clear();
         self.next.clear();
         self.wave.clear();
+        self.holding = Holding::default();
         self.out.clear();
     }
 }
@@ -218,12 +228,14 @@ type Identity = (u32, Vec<Option<Item>>, Option<PathId>);
 
 /// The rows of `all`, of which those that nobody can tell apart are one that stands for all of them, the first
 /// keeping its place.
-fn merged(all: &Batch) -> Batch {
-    let (rows, bulks) = once((0..all.len()).map(|row| identity(all, row)), all);
-    let Some((rows, bulks)) = rows.zip(bulks) else { return all.clone() };
+fn merged(all: Batch, cx: &mut Context<'_>) -> Result<Batch> {
+    let identity_bytes = 2 * (size_of::<Identity>() + (2 + all.slots.len()) * size_of::<Item>());
+    let _holding = cx.charge.holding(all.len() * identity_bytes)?;
+    let (rows, bulks) = once((0..all.len()).map(|row| identity(&all, row)), &all);
+    let Some((rows, bulks)) = rows.zip(bulks) else { return Ok(all) };
     let mut fewer = all.gather(&rows.into());
     fewer.bulk = Some(bulks);
-    fewer
+    Ok(fewer)
 }
 
 fn identity(batch: &Batch, row: usize) -> Identity {

@@ -11,36 +11,46 @@ use crate::plan::operator::{ExpandTo, Operator, Test};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
 
+/// Cost: one pass from the end, and a look back from each hop to what moved before it.
 pub(super) fn apply(operators: &mut Vec<Operator>) {
-    for at in (1..operators.len()).rev() {
-        let is_hop = matches!(operators[at], Operator::Expand(_));
-        if !is_hop || !follows_a_hop(&operators[..at]) {
-            continue;
-        }
-        if is_once(&operators[at..]) {
-            operators.insert(at, Operator::EACH_ONCE);
-        } else if is_awaited(&operators[at..]) {
-            operators.insert(at, Operator::Bulk);
+    // Whether a set is made, or a barrier waits, behind what is left of `operators`.
+    let (mut once, mut awaited) = (false, false);
+    let mut made = Vec::with_capacity(operators.len());
+    while let Some(operator) = operators.pop() {
+        let is_hop = matches!(operator, Operator::Expand(_));
+        once = if keeps_sets(&operator) { once } else { operator == Operator::EACH_ONCE };
+        awaited = if is_blind(&operator) { awaited } else { is_barrier(&operator) };
+        made.push(operator);
+        if is_hop && follows_a_hop(operators) {
+            if once {
+                made.push(Operator::EACH_ONCE);
+            } else if awaited {
+                made.push(Operator::Bulk);
+            }
         }
     }
+    made.reverse();
+    *operators = made;
 }
 
 /// Whether a barrier waits for everything that passes here, and nothing before it minds who comes together.
 pub(super) fn is_awaited(operators: &[Operator]) -> bool {
-    let first = operators.iter().find(|operator| !is_blind(operator));
-    matches!(first, Some(Operator::Reduce(_) | Operator::Group(_) | Operator::Order(_) | Operator::Top(..)))
+    operators.iter().find(|operator| !is_blind(operator)).is_some_and(is_barrier)
 }
 
-/// Whether only a set is made of everything that passes here, whatever else comes of it later.
-fn is_once(operators: &[Operator]) -> bool {
+fn is_barrier(operator: &Operator) -> bool {
+    matches!(operator, Operator::Reduce(_) | Operator::Group(_) | Operator::Order(_) | Operator::Top(..))
+}
+
+/// Whether of rows at one vertex it lets all pass or none, so that a set which is made behind it is the same of one of them.
+fn keeps_sets(operator: &Operator) -> bool {
     // Nothing that asks where a row has been before: of two rows at a vertex one would pass, and the other not.
-    let passes = |operator: &&Operator| match operator {
+    match operator {
         Operator::Expand(_) => operator.parts().is_empty(),
         Operator::Filter(tests) => tests.iter().all(is_of_the_item),
         Operator::EdgeEnds(_) | Operator::Bulk => true,
         _ => false,
-    };
-    operators.iter().find(|operator| !passes(operator)) == Some(&Operator::EACH_ONCE)
+    }
 }
 
 /// Whether a test asks for nothing but the item.

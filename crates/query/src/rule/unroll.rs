@@ -7,22 +7,20 @@ use crate::rule::bulk::is_awaited;
 const LOOPS_MAX: u64 = 32;
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {
-    let mut at = 0;
-    while at < operators.len() {
-        let Operator::Repeat(repeat) = &operators[at] else {
-            at += 1;
-            continue;
-        };
+    let mut rest = std::mem::take(operators).into_iter();
+    while let Some(operator) = rest.next() {
         // Waves of a repeat merge rows; a chain of hops does only where a barrier waits for all.
-        let Some(loops) = loops(repeat).filter(|_| is_awaited(&operators[at + 1..])) else {
-            at += 1;
-            continue;
+        let repeat = match operator {
+            Operator::Repeat(repeat) => repeat,
+            operator => {
+                operators.push(operator);
+                continue;
+            }
         };
-        let body = repeat.body.operators.clone();
-        let unrolled: Vec<Operator> = (0..loops).flat_map(|_| body.iter().cloned()).collect();
-        let next = at + unrolled.len();
-        operators.splice(at..=at, unrolled);
-        at = next;
+        match loops(&repeat).filter(|_| is_awaited(rest.as_slice())) {
+            Some(loops) => (0..loops).for_each(|_| operators.extend_from_slice(&repeat.body.operators)),
+            None => operators.push(Operator::Repeat(repeat)),
+        }
     }
 }
 

@@ -313,8 +313,9 @@ impl Growth {
         let (mut growth, mut all) = (Self::default(), Vec::with_capacity(made.size_hint().0));
         for item in made {
             let item = item?;
-            if let Some(item) = &item {
-                growth.add(item, charge)?;
+            match &item {
+                Some(item) => growth.add(item, charge)?,
+                None => growth.add_bytes(0, charge)?,
             }
             all.push(item);
         }
@@ -340,6 +341,51 @@ impl Held<'_> {
 mod tests {
     use super::*;
     use evergraph_graph::budget::Unlimited;
+
+    #[test]
+    fn a_number_of_copies_is_counted_before_they_are_made() {
+        let limits = QueryLimits { memory_bytes: 1 << 20, ..QueryLimits::default() };
+        let mut charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
+        let mut items = Vec::new();
+        let held = charge.repeat(&mut items, Item::from(1), 3).unwrap();
+        assert_eq!((items.len(), held.bytes()), (3, 72));
+        for times in [1 << 20, u64::MAX] {
+            assert_eq!(
+                charge.repeat(&mut items, Item::from(1), times).err().map(|error| error.kind()),
+                Some(ErrorKind::Limit)
+            );
+        }
+        // Nor where there is no limit: no machine has as much.
+        let limits = QueryLimits { memory_bytes: u64::MAX, ..limits };
+        let mut charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
+        for times in [1 << 50, u64::MAX] {
+            assert_eq!(
+                charge.repeat(&mut items, Item::from(1), times).err().map(|error| error.kind()),
+                Some(ErrorKind::Limit)
+            );
+        }
+        assert_eq!(items.len(), 3);
+    }
+
+    #[test]
+    fn what_grows_is_counted_as_it_does_and_looks_at_the_clock() {
+        let limits = QueryLimits { memory_bytes: 1 << 20, ..QueryLimits::default() };
+        let mut charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
+        let text = || Ok(Some(Item::from("x".repeat(1 << 14))));
+        let all = Growth::all(std::iter::repeat_with(text).take(32), &mut charge).unwrap();
+        assert!(all.len() == 32 && charge.room().bytes == 1 << 20);
+        let mut made = 0;
+        let many = std::iter::repeat_with(|| {
+            made += 1;
+            text()
+        });
+        assert_eq!(Growth::all(many.take(1000), &mut charge).unwrap_err().kind(), ErrorKind::Limit);
+        assert!(made < 70, "{made}");
+        charge.shorten(Duration::ZERO);
+        std::thread::sleep(Duration::from_millis(1));
+        let error = Growth::all(std::iter::repeat_with(|| Ok(None)).take(1000), &mut charge).unwrap_err();
+        assert!(error.to_string().contains("timeout"), "{error}");
+    }
 
     #[test]
     fn memory_time_and_cancelling_are_limits() {

@@ -114,3 +114,53 @@ impl Giving {
         self.rows.next(rows_max)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::column::Column;
+    use crate::execute::limits::QueryLimits;
+    use crate::value::item::Item;
+    use evergraph_graph::budget::Unlimited;
+    use evergraph_graph::cancel::CancelFlag;
+
+    fn batch(rows: i32) -> Batch {
+        let items = (0..rows).map(|row| Item::from("x".repeat(1000 + row as usize))).collect();
+        Batch::new(Column::of_items(items), vec![0; rows as usize])
+    }
+
+    fn charge(memory_bytes: u64) -> Charge<'static> {
+        let limits = QueryLimits { memory_bytes, ..QueryLimits::default() };
+        Charge::new(limits, CancelFlag::default(), &Unlimited)
+    }
+
+    #[test]
+    fn what_waits_is_counted_until_it_is_gone_however_it_goes() {
+        let mut charge = charge(1 << 16);
+        let free = charge.room();
+        let mut waiting = Waiting::default();
+        (0..3).for_each(|_| waiting.push(batch(10), &mut charge).unwrap());
+        assert!(charge.room().bytes < free.bytes - 30_000 && waiting.rows() == 30);
+        assert_eq!(waiting.pop().map(|batch| batch.len()), Some(10));
+        let (all, holding) = waiting.together(&mut charge).unwrap();
+        assert!(all.len() == 20 && waiting.is_empty() && waiting.rows() == 0);
+        assert!(charge.room().bytes < free.bytes - 20_000);
+        drop(holding);
+        assert_eq!(charge.room(), free);
+        waiting.push(batch(10), &mut charge).unwrap();
+        waiting.clear();
+        assert_eq!(charge.room(), free);
+        assert!(waiting.push(batch(100), &mut charge).is_err());
+        assert_eq!(charge.room(), free, "what was refused is not counted");
+    }
+
+    #[test]
+    fn a_few_rows_of_many_are_counted_as_few_and_keep_no_others() {
+        let mut charge = charge(1 << 20);
+        let free = charge.room();
+        let mut waiting = Waiting::default();
+        waiting.push(batch(100).slice(3, 5), &mut charge).unwrap();
+        let held = free.bytes - charge.room().bytes;
+        assert!((2000..3000).contains(&held), "{held}");
+    }
+}

@@ -48,3 +48,21 @@ impl Step for Unbulk {
         *self = Self::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::column::Column;
+    use crate::value::item::Item;
+
+    #[test]
+    fn rows_come_as_often_as_they_stand_for_and_a_batch_at_a_time() {
+        let items = (0..3).map(Item::from).collect();
+        let mut batch = Batch::new(Column::of_items(items), vec![0; 3]);
+        batch.bulk = Some(vec![3, 0, u64::MAX]);
+        let mut step = Unbulk::default();
+        let found = [2, 2, 3].map(|rows_max| step.next(&batch, rows_max));
+        assert_eq!(found, [vec![0, 0], vec![0, 2], vec![2, 2, 2]]);
+        assert_eq!(step.row, 2, "the last stands for more than anybody waits for");
+    }
+}

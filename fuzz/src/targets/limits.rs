@@ -31,157 +31,166 @@ const STACK_BYTES: usize = 2 << 20;
 /// Steps of a query, those within others included.
 const STEPS_MAX: usize = 24;
 
-/// What a query begins with.
-const SOURCES: [&str; 14] = [
-    "g.V()",
-    "g.E()",
-    "g.V(#)",
-    "g.inject(#)",
-    "g.inject('a')",
-    "g.inject([1, 2, 3])",
-    "g.inject(1..1000)",
-    "g.inject(1..1000).unfold()",
-    "g.inject([a: 1, b: [2, 'c']])",
-    "g.withSack(1).V()",
-    "g.withSack([1]).inject(#)",
-    "g.withSideEffect('x', [], addAll).V()",
-    "g.withSideEffect('x', 1, mult).inject(#)",
-    "g.withPath().V()",
+/// What a traverser is at, so that a step is chosen which has something to do there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    Any,
+    Vertex,
+    Edge,
+    Number,
+    Text,
+    List,
+    Map,
+}
+
+use At::{Any, Edge, List as Lists, Map, Number, Text, Vertex};
+
+/// What a query begins with, and what it is at then. `#` is a number.
+const SOURCES: [(&str, At); 15] = [
+    ("g.V()", Vertex),
+    ("g.E()", Edge),
+    ("g.V(1)", Vertex),
+    ("g.inject(#)", Number),
+    ("g.inject('a')", Text),
+    ("g.inject('aaaaaaaa', 'b')", Text),
+    ("g.inject([1, 2, 3])", Lists),
+    ("g.inject(1..1000)", Lists),
+    ("g.inject(1..1000).unfold()", Number),
+    ("g.inject([a: 1, b: [2, 'c']])", Map),
+    ("g.withSack(1).V()", Vertex),
+    ("g.withSack([1]).inject(#)", Number),
+    ("g.withSideEffect('x', [], addAll).V()", Vertex),
+    ("g.withSideEffect('x', 1, mult).inject(#)", Number),
+    ("g.withPath().V()", Vertex),
 ];
 
-/// Steps: `@` is a traversal, `#` a number, `'$'` a text, `~` a label.
-const STEPS: [&str; 128] = [
-    "out()",
-    "in()",
-    "both()",
-    "outE()",
-    "bothE()",
-    "inV()",
-    "bothV()",
-    "otherV()",
-    "V()",
-    "E()",
-    "id()",
-    "label()",
-    "values('name')",
-    "values('n')",
-    "values('list')",
-    "values()",
-    "properties()",
-    "valueMap()",
-    "elementMap()",
-    "propertyMap()",
-    "fold()",
-    "unfold()",
-    "unfold()",
-    "count()",
-    "sum()",
-    "max()",
-    "mean()",
-    "dedup()",
-    "dedup().by(@)",
-    "order()",
-    "order().by(@)",
-    "limit(#)",
-    "skip(#)",
-    "tail(#)",
-    "sample(#)",
-    "range(#, #)",
-    "as('~')",
-    "select('~')",
-    "select('a', 'b')",
-    "select('x')",
-    "select(all, 'a')",
-    "path()",
-    "path().by(@)",
-    "tree()",
-    "tree('x')",
-    "group()",
-    "group().by(@)",
-    "group().by(@).by(@)",
-    "groupCount()",
-    "group('x').by(@)",
-    "groupCount('x')",
-    "aggregate('x')",
-    "aggregate('x').by(@)",
-    "cap('x')",
-    "repeat(@).times(#)",
-    "repeat(@).times(#)",
-    "repeat(@).until(@)",
-    "repeat(@).emit().times(#)",
-    "emit().repeat(@).times(#)",
-    "until(@).repeat(@)",
-    "union(@, @)",
-    "union(@, @, @)",
-    "coalesce(@, @)",
-    "choose(@, @, @)",
-    "choose(@).option(#, @).option(none, @)",
-    "branch(@).option(any, @)",
-    "optional(@)",
-    "local(@)",
-    "map(@)",
-    "flatMap(@)",
-    "sideEffect(@)",
-    "where(@)",
-    "not(@)",
-    "and(@, @)",
-    "or(@, @)",
-    "project('a', 'b').by(@).by(@)",
-    "project('a').by(@)",
-    "replace('$', '$')",
-    "replace('a', 'aaaaaaaaaaaaaaaa')",
-    "concat(@, @)",
-    "concat('$', '$')",
-    "split('$')",
-    "split('')",
-    "conjoin('$')",
-    "format('%{_}$%{_}').by(@)",
-    "asString()",
-    "length()",
-    "toUpper()",
-    "substring(#, #)",
-    "product(@)",
-    "combine(@)",
-    "merge(@)",
-    "intersect(@)",
-    "difference(@)",
-    "disjunct(@)",
-    "index()",
-    "reverse()",
-    "constant(#)",
-    "constant('$')",
-    "inject(#)",
-    "inject(1..1000)",
-    "identity()",
-    "identity()",
-    "barrier()",
-    "sack()",
-    "sack(addAll).by(@)",
-    "sack(assign).by(@)",
-    "sack(sum).by('n')",
-    "loops()",
-    "simplePath()",
-    "cyclicPath()",
-    "coin(0.5)",
-    "is(gt(#))",
-    "has('n', gt(#))",
-    "math('_ * 2')",
-    "fold([], addAll)",
-    "fold(1, mult)",
-    "order(local)",
-    "dedup(local)",
-    "limit(local, #)",
-    "count(local)",
-    "select(values)",
-    "match(__.as('a').@.as('b'), __.as('b').@.as('c'))",
-    "pageRank()",
-    "subgraph('g').cap('g')",
-    "addV('~').property('n', @)",
-    "addE('e').from(@).to(@)",
-    "mergeV([name: '$'])",
+/// Steps: at what they take traversers, and at what they leave them, `Any` for the same. `@` is a traversal, `&` one that ends
+/// where it began, `!` one that ends at a list, `#` a number, `$` a text, `~` a label.
+const STEPS: [(At, &str, At); 121] = [
+    (Vertex, "out()", Vertex),
+    (Vertex, "both()", Vertex),
+    (Vertex, "both()", Vertex),
+    (Vertex, "outE()", Edge),
+    (Vertex, "bothE()", Edge),
+    (Edge, "inV()", Vertex),
+    (Edge, "bothV()", Vertex),
+    (Vertex, "V()", Vertex),
+    (Any, "V()", Vertex),
+    (Any, "E()", Edge),
+    (Vertex, "id()", Number),
+    (Vertex, "values('name')", Text),
+    (Vertex, "values('n')", Number),
+    (Vertex, "values('list')", Lists),
+    (Vertex, "properties()", Any),
+    (Vertex, "valueMap()", Map),
+    (Vertex, "elementMap()", Map),
+    (Edge, "elementMap()", Map),
+    (Any, "fold()", Lists),
+    (Any, "fold()", Lists),
+    (Lists, "unfold()", Number),
+    (Lists, "unfold()", Any),
+    (Map, "unfold()", Any),
+    (Any, "count()", Number),
+    (Number, "sum()", Number),
+    (Number, "max()", Number),
+    (Number, "mean()", Number),
+    (Any, "dedup()", Any),
+    (Any, "dedup().by(@)", Any),
+    (Any, "order()", Any),
+    (Any, "order().by(@)", Any),
+    (Any, "limit(#)", Any),
+    (Any, "skip(#)", Any),
+    (Any, "tail(#)", Any),
+    (Any, "sample(#)", Any),
+    (Any, "range(1, #)", Any),
+    (Any, "as('~')", Any),
+    (Any, "as('~')", Any),
+    (Any, "select('~')", Any),
+    (Any, "as('a').V().as('b').select('a', 'b')", Map),
+    (Any, "select('x')", Lists),
+    (Any, "select(all, 'a')", Lists),
+    (Any, "path()", Lists),
+    (Any, "path().by(@)", Lists),
+    (Any, "tree()", Map),
+    (Any, "tree('x').cap('x')", Map),
+    (Any, "group()", Map),
+    (Any, "group().by(@)", Map),
+    (Any, "group().by(@).by(@)", Map),
+    (Any, "groupCount()", Map),
+    (Any, "group('x').by(@)", Any),
+    (Any, "groupCount('x')", Any),
+    (Any, "aggregate('x')", Any),
+    (Any, "aggregate('x').by(@)", Any),
+    (Any, "cap('x')", Lists),
+    (Any, "repeat(&).times(#)", Any),
+    (Any, "repeat(&).times(#)", Any),
+    (Any, "repeat(&).times(#)", Any),
+    (Any, "repeat(&).until(@)", Any),
+    (Any, "repeat(&).emit().times(#)", Any),
+    (Any, "emit().repeat(&).times(#)", Any),
+    (Any, "until(@).repeat(&)", Any),
+    (Any, "union(&, &)", Any),
+    (Any, "union(&, &, &)", Any),
+    (Any, "coalesce(&, &)", Any),
+    (Any, "choose(@, &, &)", Any),
+    (Any, "choose(@).option(#, &).option(none, &)", Any),
+    (Any, "branch(@).option(any, &)", Any),
+    (Any, "optional(&)", Any),
+    (Any, "local(&)", Any),
+    (Any, "map(&)", Any),
+    (Any, "flatMap(&)", Any),
+    (Any, "local(!)", Lists),
+    (Any, "map(!)", Lists),
+    (Any, "sideEffect(@)", Any),
+    (Any, "where(@)", Any),
+    (Any, "not(@)", Any),
+    (Any, "and(@, @)", Any),
+    (Any, "or(@, @)", Any),
+    (Any, "project('a', 'b').by(@).by(@)", Map),
+    (Any, "project('a', 'b').by().by()", Map),
+    (Any, "project('a').by()", Map),
+    (Text, "replace('$', '$')", Text),
+    (Text, "replace('a', 'aaaaaaaaaaaaaaaa')", Text),
+    (Text, "concat(&, &)", Text),
+    (Text, "concat('$', '$')", Text),
+    (Text, "split('$')", Lists),
+    (Text, "split('')", Lists),
+    (Lists, "conjoin('$')", Text),
+    (Any, "format('%{_}$%{_}').by(@)", Text),
+    (Any, "asString()", Text),
+    (Text, "toUpper()", Text),
+    (Text, "substring(1, #)", Text),
+    (Lists, "product(!)", Lists),
+    (Lists, "product(&)", Lists),
+    (Lists, "combine(!)", Lists),
+    (Lists, "combine(&)", Lists),
+    (Lists, "merge(!)", Lists),
+    (Lists, "intersect(!)", Lists),
+    (Lists, "difference(!)", Lists),
+    (Lists, "disjunct(!)", Lists),
+    (Lists, "index()", Lists),
+    (Any, "reverse()", Any),
+    (Any, "constant(#)", Number),
+    (Any, "constant('$')", Text),
+    (Number, "inject(1..1000)", Any),
+    (Any, "barrier()", Any),
+    (Any, "sack()", Any),
+    (Any, "sack(addAll).by(!)", Any),
+    (Any, "sack(assign).by(!)", Any),
+    (Any, "simplePath()", Any),
+    (Any, "coin(0.5)", Any),
+    (Number, "is(gt(#))", Number),
+    (Any, "where(within('x'))", Any),
+    (Lists, "fold([], addAll)", Lists),
+    (Number, "fold(1, mult)", Number),
+    (Lists, "order(local)", Lists),
+    (Lists, "dedup(local)", Lists),
+    (Any, "addV('~').property('n', @)", Vertex),
+    (Vertex, "addE('e').from(V().limit(2)).to(V().limit(2))", Edge),
+    (Any, "mergeV([name: '$'])", Vertex),
 ];
 
-const NUMBERS: [i64; 12] = [0, 1, 2, 3, 5, 10, 40, 100, 1000, 100_000, 1 << 40, -1];
+const NUMBERS: [i64; 10] = [0, 1, 2, 3, 5, 10, 40, 1000, 100_000, 1 << 40];
 const TEXTS: [&str; 6] = ["a", "", "ab", ", ", "%{_}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"];
 const LABELS: [&str; 4] = ["a", "b", "c", "x"];
 
@@ -225,11 +234,13 @@ impl Choices<'_> {
         all[usize::from(self.bytes.next().copied().unwrap_or(0)) % all.len()]
     }
 
-    /// `pattern` with something in its holes.
-    fn fill(&mut self, pattern: &str, depth: usize, text: &mut String) {
+    /// `pattern` with something in its holes, for a traverser that is `at` something.
+    fn fill(&mut self, pattern: &str, at: At, depth: usize, text: &mut String) {
         for letter in pattern.chars() {
             match letter {
-                '@' => self.nested(depth + 1, text),
+                '@' => self.nested(at, Any, depth + 1, text),
+                '&' => self.nested(at, at, depth + 1, text),
+                '!' => self.nested(at, Lists, depth + 1, text),
                 '#' => drop(write!(text, "{}", self.of(&NUMBERS))),
                 '$' => text.push_str(self.of(&TEXTS)),
                 '~' => text.push_str(self.of(&LABELS)),
@@ -238,36 +249,49 @@ impl Choices<'_> {
         }
     }
 
-    /// A traversal within another: a step or some.
-    fn nested(&mut self, depth: usize, text: &mut String) {
+    /// A traversal within another: a step or some, that ends at `end`.
+    fn nested(&mut self, mut at: At, end: At, depth: usize, text: &mut String) {
         text.push_str("__");
         let steps = if depth < 6 { 1 + usize::from(self.of(&[0_u8, 0, 0, 1, 2])) } else { 0 };
         let before = text.len();
-        (0..steps).for_each(|_| self.step(depth, text));
+        (0..steps).for_each(|_| at = self.step(at, depth, text));
+        if at != end {
+            text.push_str(match end {
+                Any => "",
+                Vertex => ".V()",
+                Edge => ".E()",
+                Number => ".count()",
+                Text => ".asString()",
+                Lists => ".fold()",
+                Map => ".project('a').by()",
+            });
+        }
         if text.len() == before {
             text.push_str(".identity()");
         }
     }
 
-    fn step(&mut self, depth: usize, text: &mut String) {
+    /// A step for what is `at` something; at what it is then.
+    fn step(&mut self, at: At, depth: usize, text: &mut String) -> At {
         if self.steps_left == 0 || self.bytes.len() == 0 {
-            return;
+            return at;
         }
         self.steps_left -= 1;
+        let fits: Vec<&(At, &str, At)> = STEPS.iter().filter(|step| step.0 == at || step.0 == Any).collect();
+        let (_, pattern, to) = *self.of(&fits);
         text.push('.');
-        let step = self.of(&STEPS);
-        self.fill(step, depth, text);
+        self.fill(pattern, at, depth, text);
+        if to == Any { at } else { to }
     }
 
     fn query(&mut self) -> String {
         let mut text = String::new();
-        let source = self.of(&SOURCES);
-        self.fill(source, 0, &mut text);
+        let (source, mut at) = self.of(&SOURCES);
+        self.fill(source, Any, 0, &mut text);
         while self.steps_left > 0 && self.bytes.len() > 0 {
-            self.step(0, &mut text);
+            at = self.step(at, 0, &mut text);
         }
-        // A traversal that is a step's place is written behind a dot there.
-        text.replace(".__.", ".")
+        text
     }
 }
 

@@ -50,6 +50,10 @@ impl PathArena {
                 "a query has more than 4 billion steps in its paths",
             )
         })?;
+        if self.nodes.len() == self.nodes.capacity() {
+            // By a quarter: twice as many would be far more than what is counted.
+            self.nodes.reserve_exact((self.nodes.len() / 4).max(64));
+        }
         self.nodes.push(Node { parent, item, labels: None });
         Ok(PathId(id))
     }

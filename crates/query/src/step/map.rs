@@ -542,7 +542,9 @@ fn project(
     by: &mut [Projection],
     cx: &mut Context<'_>,
 ) -> Result<Vec<Option<Item>>> {
-    let (mut maps, mut growth) = (vec![ItemMap::new(); batch.len()], Growth::default());
+    let mut growth = Growth::default();
+    growth.add_bytes(batch.len() * (size_of::<ItemMap>() + size_of::<Item>()), &mut cx.charge)?;
+    let mut maps = vec![ItemMap::new(); batch.len()];
     for (at, name) in names.iter().enumerate() {
         let turns = by.len().max(1);
         let found = match by.get_mut(at % turns) {

@@ -12,8 +12,8 @@ use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
 use std::sync::Arc;
 
-/// What a branch of a tree takes beside its item's own memory, about: itself, and where it is found.
-const BRANCH_BYTES: usize = 64;
+/// What a branch of a tree takes beside its item's own memory, about: the first of a list has room for four.
+const BRANCH_BYTES: usize = 256;
 
 /// Lays the path of `row` over `tree`: its steps as `by` sees them, by turns; a step that it has nothing of is left out.
 /// What that may add is counted to the end of the query.

@@ -82,7 +82,8 @@ impl ItemMap {
     #[must_use]
     pub fn extent(&self) -> Extent {
         *self.extent.get_or_init(|| {
-            let own = size_of::<Self>() + self.places.allocation_size();
+            let spare = (self.entries.capacity() - self.entries.len()) * size_of::<(Item, Item)>();
+            let own = size_of::<Self>() + spare + self.places.allocation_size();
             Extent::of_all(self.entries.iter().flat_map(|(key, value)| [key, value])).plus(own).enclosed()
         })
     }

@@ -15,6 +15,7 @@ pub mod path;
 
 use crate::batch::column::{Column, Gathering};
 use crate::batch::path::PathId;
+use crate::value::extent::Extent;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -91,6 +92,25 @@ impl Batch {
         self.slots[slot] = Some(column);
     }
 
+    /// What the rows keep in memory, columns that they share with others included, and how deep an item of theirs is
+    /// nested. Cost: the first time that a column of items is asked, a look at each of them.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
+        let columns: Vec<&Column> =
+            [&self.current].into_iter().chain(self.slots.iter().flatten()).chain(&self.sack).collect();
+        let mut extent = Extent::default();
+        for (at, column) in columns.iter().enumerate() {
+            let places = column.parts().1.map_or(0, |places| places.len() * size_of::<u32>());
+            extent = extent.plus(places);
+            if !columns[..at].iter().any(|other| other.shares(column)) {
+                extent = extent.beside(column.extent());
+            }
+        }
+        let bulk = self.bulk.as_ref().map_or(0, |bulk| bulk.len() * size_of::<u64>());
+        let path = self.path.as_ref().map_or(0, |path| path.len() * size_of::<PathId>());
+        extent.plus(bulk + path + self.origin.len() * size_of::<u32>())
+    }
+
     /// The rows `rows`, in that order, which ascends unless the caller sorts by origin later.
     #[must_use]
     pub fn gather(&self, rows: &Arc<[u32]>) -> Self {
@@ -133,6 +153,17 @@ impl Batch {
             return self.clone();
         }
         self.gather(&(first as u32..end as u32).collect())
+    }
+
+    /// The same rows, which keep no data of other rows that is more than their own: for rows that stay.
+    #[must_use]
+    pub fn trimmed(self) -> Self {
+        Self {
+            current: self.current.trimmed(),
+            slots: self.slots.into_iter().map(|slot| slot.map(Column::trimmed)).collect(),
+            sack: self.sack.map(Column::trimmed),
+            ..self
+        }
     }
 
     /// All rows of `batches`, one batch after the other. Rows of one origin are side by side only if the batches follow

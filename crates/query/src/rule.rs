@@ -23,6 +23,8 @@ mod top;
 mod unroll;
 
 use crate::plan::operator::{Operator, Plan, Traversal};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::Result;
 
 /// What is done to one traversal.
 struct Rule {
@@ -42,9 +44,11 @@ const RULES: [Rule; 5] = [
     Rule { apply: bulk::apply, keeps_paths: false, bulks: true },
 ];
 
-/// The plan after all rules.
-#[must_use]
-pub fn improve(mut plan: Plan) -> Plan {
+/// The plan after all rules, unless `stop` says to stop. Cost: a few passes over its operators.
+///
+/// # Errors
+/// `cancelled`.
+pub fn improve(mut plan: Plan, stop: &CancelFlag) -> Result<Plan> {
     slots::apply(&mut plan);
     let computed = plan.root.computed();
     plan.root.visit(&mut |traversal: &mut Traversal| scan::apply(&mut traversal.operators, &computed));
@@ -54,12 +58,16 @@ pub fn improve(mut plan: Plan) -> Plan {
     plan.root.visit(&mut |traversal: &mut Traversal| {
         let fits = |rule: &&Rule| (rule.keeps_paths || !reads_paths) && (bulks || !rule.bulks);
         for rule in RULES.iter().filter(fits) {
-            (rule.apply)(&mut traversal.operators);
+            if !stop.is_cancelled() {
+                (rule.apply)(&mut traversal.operators);
+            }
         }
     });
+    stop.check()?;
     // Threads share no side effects and no sacks; writes see what was written before.
     if !reads_paths && !plan.writes && bulks && plan.side_effects.is_empty() {
         parallel::apply(&mut plan.root.operators);
     }
-    plan
+    stop.check()?;
+    Ok(plan)
 }

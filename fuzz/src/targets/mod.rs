@@ -15,6 +15,7 @@ pub mod graphml;
 pub mod graphson;
 pub mod gremlin;
 pub mod import;
+pub mod limits;
 pub mod log;
 pub mod manifest;
 pub mod mapping;
@@ -25,11 +26,12 @@ pub mod salvage;
 pub mod value_text;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 21] = [
+pub const ALL: [(&str, Target); 22] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
     ("bytecode_graphson", bytecode_graphson::TARGET),
+    ("limits", limits::TARGET),
     ("cells", cells::TARGET),
     ("csv", csv::TARGET),
     ("edge_list", edge_list::TARGET),

@@ -1,6 +1,7 @@
 //! Hostile text: what is too deep, too long or too much is an error within the limits, and the database is as before.
 
 use crate::modern::modern;
+use evergraph::graph::cancel::CancelFlag;
 use evergraph::gremlin::query::Limits;
 use evergraph::{Database, ErrorKind, Item, ReadByName as _};
 use std::time::{Duration, Instant};
@@ -109,4 +110,196 @@ fn a_write_that_meets_a_limit_has_written_nothing() {
     assert_eq!(kind, ErrorKind::Limit);
     assert_eq!(db.gremlin("g.V().count()").one::<i64>().unwrap(), 120);
     assert_eq!(db.snapshot().gremlin("g.V().hasLabel('more')").items().unwrap(), Vec::<Item>::new());
+}
+
+#[test]
+fn a_row_that_stands_for_many_becomes_many_only_within_the_memory() {
+    let db = modern();
+    // A number that 2^40 traversers are at, which is one row.
+    let many = "g.inject(1).repeat(__.union(__.identity(), __.identity())).times(40)";
+    for then in [
+        "",
+        ".aggregate('x').cap('x')",
+        ".aggregate('x').by(__.constant('a')).cap('x')",
+        ".fold()",
+        ".map(__.fold()).fold([], addAll)",
+        ".group()",
+        ".group().by(__.constant('a')).by()",
+        ".group('x').cap('x')",
+        ".local(__.fold()).fold()",
+        ".sample(1000000000000)",
+        ".addV('more')",
+        ".addV('more').property('name', 'x')",
+        ".addE('more').from(__.V().limit(1)).to(__.V().limit(1))",
+        ".mergeV([(T.label): 'more', name: 'x'])",
+        ".mergeE([(T.label): 'more', (Direction.OUT): 0, (Direction.IN): 1])",
+        ".fold(1, mult)",
+        ".fold(1.0, div)",
+        ".tail(1000000000000).fold()",
+    ] {
+        let text = format!("{many}{then}");
+        let (kind, said) = collected(&db, &text);
+        assert_eq!(kind, ErrorKind::Limit, "{text}: {said}");
+    }
+    assert_eq!(db.gremlin(&format!("{many}.count()")).one::<i64>().unwrap(), 1 << 40);
+    for given in
+        ["withSideEffect('x', [], assign)", "withSideEffect('x', [], addAll)", "withSideEffect('x', 1, mult)"]
+    {
+        let text = format!("g.{given}.{}.aggregate('x').cap('x')", many.trim_start_matches("g."));
+        let (kind, said) = collected(&db, &text);
+        assert_eq!(kind, ErrorKind::Limit, "{text}: {said}");
+    }
+    assert_eq!(db.gremlin("g.V().count()").one::<i64>().unwrap(), 6);
+}
+
+/// What `text` ends with when all results of it are wanted, in time.
+fn collected(db: &Database, text: &str) -> (ErrorKind, String) {
+    let begun = Instant::now();
+    let found = db.gremlin(text).limits(LIMITS).items();
+    assert!(begun.elapsed() < PATIENCE, "{text}: {:?}", begun.elapsed());
+    let Err(error) = found else { panic!("{text} has results") };
+    (error.kind(), error.to_string())
+}
+
+#[test]
+fn values_are_nested_so_deeply_and_no_deeper() {
+    let db = modern();
+    let deeper = [
+        "project('a').by()",
+        "fold()",
+        "local(__.fold())",
+        "group()",
+        "group().by(__.constant(1)).by()",
+        "group().unfold()",
+        "map(__.union(__.identity(), __.constant(1)).fold())",
+        "index()",
+        "local(__.path())",
+        "as('a').map(__.path())",
+        "fold().product(__.constant([1]))",
+        "aggregate('x').cap('x')",
+        "aggregate('x').by(__.cap('x'))",
+        "sack(assign).by(__.sack().fold())",
+        "map(__.group('x').by(__.constant(1)).cap('x'))",
+    ];
+    for body in deeper {
+        for end in
+            ["", ".count()", ".dedup().groupCount()", ".order()", ".asString()", ".is(eq(1))", ".sack()"]
+        {
+            let text = format!("g.withSack(1).inject(1).repeat(__.{body}).times(100000){end}");
+            let (kind, said) = collected(&db, &text);
+            assert_eq!(kind, ErrorKind::Limit, "{text}: {said}");
+        }
+    }
+    // Trees are as deep as paths are long.
+    for text in [
+        "g.inject(1).repeat(__.identity()).times(100000).tree()",
+        "g.V().repeat(__.both()).times(1000).limit(1).tree()",
+        "g.V(0).repeat(__.both().limit(1)).times(1000).tree()",
+        "g.V(0).repeat(__.both().limit(1)).times(1000).tree('x').cap('x')",
+    ] {
+        let (kind, said) = collected(&db, text);
+        assert_eq!(kind, ErrorKind::Limit, "{text}: {said}");
+    }
+    let deep = |times: usize| format!("g.inject(1).repeat(__.fold()).times({times})");
+    for end in ["", ".dedup()", ".groupCount()", ".order()", ".asString()", ".is(eq(1))", ".fold().unfold()"]
+    {
+        let text = format!("{}{end}", deep(254));
+        let found = db.gremlin(&text).limits(LIMITS).items().unwrap();
+        let again = format!("{:?}", found.clone());
+        assert!(found == found.clone() && !again.is_empty(), "{end}");
+    }
+    let (_, said) = collected(&db, &deep(257));
+    assert!(said.contains("nested more than 256 deep"), "{said}");
+}
+
+#[test]
+fn texts_and_collections_grow_only_within_the_memory() {
+    let db = complete();
+    for text in [
+        "g.inject('a').repeat(__.replace('a', 'aaaaaaaaaaaaaaaa')).times(20)",
+        "g.inject('a').repeat(__.concat(__.identity(), __.identity())).times(40)",
+        "g.inject('a').repeat(__.format('%{_}%{_}').by(__.identity())).times(40)",
+        "g.inject('aaaaaaaa').repeat(__.split('').conjoin('bbbbbbbbbbbb')).times(20)",
+        "g.inject([1, 2]).repeat(__.product(__.identity()).unfold().fold()).times(20)",
+        "g.inject([1, 2]).repeat(__.product(__.identity())).times(10)",
+        "g.inject([1, 2]).repeat(__.combine(__.identity())).times(40)",
+        "g.inject(1..1000).unfold().as('a').V().aggregate('x').select('a').V().aggregate('x').cap('x')",
+        "g.inject(1).repeat(__.union(__.constant(1), __.constant(2)).aggregate('x').by(__.select('x'))).times(40)",
+        "g.inject(1).repeat(__.project('a', 'b').by().by()).times(60)",
+        "g.inject(1).repeat(__.project('a', 'b').by().by()).times(60).asString()",
+        "g.inject(1).repeat(__.project('a', 'b').by().by()).times(60).dedup().count()",
+        "g.inject(1).repeat(__.union(__.identity(), __.identity()).fold()).times(60)",
+        "g.withSack([1]).inject(1).repeat(__.sack(addAll).by(__.sack())).times(60).sack()",
+        "g.V().V().fold().repeat(__.unfold().fold().map(__.union(__.identity(), __.identity()).unfold().fold())).times(20)",
+        "g.V().V().as('a').V().path()",
+        "g.V().V().V().tree()",
+        "g.V().V().V().id().fold()",
+        "g.V().V().V().group().by(__.id())",
+        "g.V().V().order().by(__.V().id().fold())",
+        "g.V().V().dedup().by(__.V().V().fold())",
+        "g.V().map(__.V().V().V().fold())",
+        "g.V().local(__.V().V().V().fold())",
+        "g.V().V().V().barrier()",
+        "g.V().V().V().tail(100000000)",
+        "g.V().V().V().sample(100000000)",
+        "g.V().emit().repeat(__.V()).times(4).fold()",
+        "g.V().fold().as('x').V().V().select('x').order(local).fold()",
+        "g.inject(1..100000).map(__.inject(1..100000).fold())",
+    ] {
+        let (kind, said) = collected(&db, text);
+        assert_eq!(kind, ErrorKind::Limit, "{text}: {said}");
+    }
+}
+
+#[test]
+fn what_is_passed_on_counts_no_more_than_once() {
+    let db = complete();
+    // 14,400 rows that share a list, of which the query holds one; and hundreds of looks at all vertices, one at a time.
+    for (text, expected) in [
+        ("g.V().fold().as('x').V().V().V().limit(100000).select('x').count(local).sum()", 12_000_000_i64),
+        ("g.V().V().map(__.V().count()).sum()", 1_728_000),
+        ("g.V().V().local(__.V().order().tail(1)).count()", 14_400),
+        ("g.V().V().V().dedup().count()", 120),
+        ("g.inject(1..1000).repeat(__.unfold().fold()).times(1000).count(local)", 1000),
+    ] {
+        let limits = Limits { timeout: PATIENCE, memory_bytes: 4 << 20, ..LIMITS };
+        assert_eq!(db.gremlin(text).limits(limits).one::<i64>().unwrap(), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_time_covers_reading_and_planning_and_both_take_as_long_as_the_text() {
+    let db = modern();
+    let steps = |step: &str, count: usize| format!("g.V(){}.count()", step.repeat(count));
+    for step in [
+        ".out()",
+        ".outE().inV()",
+        ".has('a', 1)",
+        ".out().has('a')",
+        ".as('a')",
+        ".repeat(__.out()).times(2)",
+        ".where(__.out())",
+        ".both().dedup()",
+        ".identity()",
+    ] {
+        let count = (1 << 19) / step.len();
+        let text = steps(step, count);
+        let begun = Instant::now();
+        db.gremlin(&text).timeout(Duration::MAX).plan().unwrap();
+        assert!(begun.elapsed() < PATIENCE, "{step}: {:?}", begun.elapsed());
+        let begun = Instant::now();
+        let error = db.gremlin(&text).timeout(Duration::from_millis(1)).items().unwrap_err();
+        assert!(begun.elapsed() < PATIENCE / 4, "{step}: {:?}", begun.elapsed());
+        assert_eq!(error.kind(), ErrorKind::Limit, "{step}: {error}");
+        assert!(error.to_string().contains("timeout of 0.001 s"), "{step}: {error}");
+        let stop = CancelFlag::default();
+        stop.cancel();
+        let error = db.gremlin(&text).cancel(&stop).plan().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+    }
+    // Names of their own, too.
+    let names: String = (0..40_000).map(|name| format!(".as('{name}')")).collect();
+    let begun = Instant::now();
+    db.gremlin(&format!("g.V(){names}.path()")).timeout(Duration::MAX).plan().unwrap();
+    assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
 }

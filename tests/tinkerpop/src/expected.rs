@@ -216,6 +216,7 @@ mod tests {
     use super::*;
     use crate::notation::parse;
     use evergraph::{Database, GraphView};
+    use evergraph_query::value::item_list::ItemList;
     use evergraph_query::value::map::ItemMap;
 
     /// Marko, who knows Josh.
@@ -253,7 +254,7 @@ mod tests {
         let is = |text: &str, item: &Item| known.is(&parse(text).unwrap(), item);
         assert!(is("d[1].i", &Item::from(1_i32)) && !is("d[1].i", &Item::from(1_i64)));
         assert!(is("d[NaN]", &Item::from(f64::NAN)));
-        let pair = |left: &str, right: &str| -> Arc<[Item]> { [left, right].map(Item::from).into() };
+        let pair = |left: &str, right: &str| -> ItemList { [left, right].map(Item::from).into() };
         assert!(is("l[a,b]", &Item::List(pair("a", "b"))) && !is("l[a,b]", &Item::List(pair("b", "a"))));
         assert!(is("s[a,b]", &Item::Set(pair("b", "a"))) && !is("s[a,b]", &Item::List(pair("a", "b"))));
         let map: ItemMap = [("b", 2_i32), ("a", 1)]
@@ -280,7 +281,7 @@ mod tests {
         let (known, _) = known();
         let mut tree = Tree::default();
         for path in [["a", "c"], ["a", "b"], ["d", "b"]] {
-            tree.lay(path.map(Item::from));
+            tree.lay(path.map(Item::from)).unwrap();
         }
         assert_eq!(known.is_tree("|--d\n   |--b\n|--a\n   |--b\n   |--c", &tree), Ok(true));
         assert_eq!(known.is_tree("|--d\n   |--c\n|--a\n   |--b\n   |--c", &tree), Ok(false));

@@ -44,6 +44,8 @@ pub struct Deciding<'g> {
 /// A plan, and how it is to be run.
 pub struct Task {
     pub(crate) plan: Plan,
+    /// When it was begun to be read.
+    pub(crate) started: Instant,
     pub(crate) limits: Limits,
     pub(crate) cancel: CancelFlag,
     pub(crate) services: Services,
@@ -79,14 +81,14 @@ pub trait Streams<'g>: RunsOn {
 }
 
 impl Task {
-    /// What asks it to stop: whoever runs it, or the end of its time from now on.
+    /// What asks it to stop: whoever runs it, or the end of its time.
     pub(crate) fn until(&self) -> CancelFlag {
-        let deadline = Instant::now().checked_add(self.limits.timeout);
+        let deadline = self.started.checked_add(self.limits.timeout);
         deadline.map_or_else(|| self.cancel.clone(), |deadline| self.cancel.until(deadline))
     }
 
     fn charge<'g>(&self, budget: &'g dyn Budget) -> Charge<'g> {
-        Charge::new(self.limits, self.cancel.clone(), budget)
+        Charge::new(self.limits, self.cancel.clone(), budget).since(self.started)
     }
 
     fn begin<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<session::Results<'g>> {

@@ -4,18 +4,20 @@ use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;
 use crate::gremlin::graph::{Deciding, RunsOn, Streams, Task};
 use crate::gremlin::results::Results;
+use evergraph_graph::budget::Unlimited;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::transaction::TransactionOptions;
+use evergraph_query::execute::limits::Charge;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::bytecode::Bytecode;
-use evergraph_query::gremlin::compile::compile;
+use evergraph_query::gremlin::compile::compile_until;
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::read::read;
 use evergraph_query::plan::operator::Plan;
 use evergraph_query::service::Services;
 use evergraph_query::value::item::Item;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a query may take, and how much memory: a minute and a gibibyte.
 pub type Limits = evergraph_query::execute::limits::QueryLimits;
@@ -86,15 +88,15 @@ impl<'q, G> Query<'q, G> {
         Self { bindings, ..self }
     }
 
-    /// How long it may take, from its begin until its last result is fetched; of a query on the database, attempts
+    /// How long it may take, from its begin until its last result is fetched, reading and planning included; of a query on the database, attempts
     /// after conflicts and the commit included. A minute, if nothing is said; [`Duration::MAX`] for no limit.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.limits.timeout = timeout;
         self
     }
 
-    /// How many bytes it may hold at once beside the graph: rows that wait, groups, paths, collected results. They
-    /// are taken from the database's [budget](crate::options::Options::memory_limit_bytes). A gibibyte, if nothing is said.
+    /// How many bytes it may hold at once beside the graph: rows, texts and collections that it makes, groups, paths,
+    /// collected results, writes. They are taken from the database's [budget](crate::options::Options::memory_limit_bytes). A gibibyte, if nothing is said.
     pub fn memory_bytes(mut self, memory_bytes: u64) -> Self {
         self.limits.memory_bytes = memory_bytes;
         self
@@ -134,22 +136,31 @@ impl<'q, G> Query<'q, G> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
+        let started = Instant::now();
+        let charge = Charge::new(self.limits, self.cancel.clone(), &Unlimited).since(started);
+        let stop = charge.cancel();
         let plan = match self.said {
             Said::Text(text) => {
                 let query = read(text, &ParseLimits::default(), &self.bindings);
-                let plan = query.and_then(|query| compile(&query).map_err(|error| error.within(text)));
-                plan.map_err(|error| Error::new(error.kind, error.shown_in(text)).because(error))?
+                let plan =
+                    query.and_then(|query| compile_until(&query, &stop).map_err(|error| error.within(text)));
+                plan.map_err(|error| Error::new(error.kind, error.shown_in(text)).because(error))
             }
             Said::Bytecode(bytecode) => {
                 let mut bytecode = bytecode.clone();
-                bytecode.check()?;
-                compile(bytecode.query()).map_err(|error| bytecode.placed(error))?
+                let plan = bytecode.check().and_then(|()| {
+                    compile_until(bytecode.query(), &stop).map_err(|error| bytecode.placed(error))
+                });
+                plan.map_err(Error::from)
             }
         };
+        // If its time is over, or somebody asked it to stop, the query says so in its own words.
+        charge.check()?;
         Ok((
             self.graph,
             Task {
-                plan,
+                plan: plan?,
+                started,
                 limits: self.limits,
                 cancel: self.cancel,
                 services: self.services,

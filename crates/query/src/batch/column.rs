@@ -1,10 +1,12 @@
 //! Columns: what the rows of a batch are at, or what a label of theirs is.
 
+use crate::value::extent::Extent;
 use crate::value::item::Item;
 use evergraph_graph::column::{Column as Stored, ColumnData};
 use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::value::{Value, ValueType};
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 /// The items of a column.
 #[derive(Clone, Debug)]
@@ -29,16 +31,58 @@ type Places = Arc<[u32]>;
 /// Items by row. Copies share the items; a choice of rows shares them too, by a list of places.
 #[derive(Clone, Debug)]
 pub struct Column {
-    data: Arc<Data>,
+    data: Arc<Kept>,
     /// The place in `data` of each row; without it row `n` is at place `n`.
     index: Option<Arc<[u32]>>,
+}
+
+/// Data that columns share.
+#[derive(Debug)]
+struct Kept {
+    data: Data,
+    /// Once somebody asked.
+    extent: OnceLock<Extent>,
+}
+
+impl From<Data> for Kept {
+    fn from(data: Data) -> Self {
+        Self { data, extent: OnceLock::new() }
+    }
+}
+
+impl Deref for Kept {
+    type Target = Data;
+
+    fn deref(&self) -> &Data {
+        &self.data
+    }
 }
 
 impl Column {
     /// A column of `data`, a row each.
     #[must_use]
     pub fn new(data: Data) -> Self {
-        Self { data: Arc::new(data), index: None }
+        Self { data: Arc::new(data.into()), index: None }
+    }
+
+    /// What the column keeps in memory, and how deep its items are nested; its list of places not included. Of data that
+    /// it shares with other choices of rows it counts its part. Cost: the first time that the data is asked, a look at
+    /// each item.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
+        let all = *self.data.extent.get_or_init(|| self.data.data.extent());
+        let (rows, data_rows) = (self.len(), self.data.len());
+        if rows >= data_rows {
+            return all;
+        }
+        let part = all.heap_bytes as u128 * rows as u128 / data_rows as u128;
+        Extent { heap_bytes: usize::try_from(part).unwrap_or(usize::MAX), ..all }
+    }
+
+    /// Whether both keep the same data.
+    #[must_use]
+    pub fn shares(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.data, &other.data)
     }
 
     /// A column of items; of vertices or edges as those if all are.
@@ -54,7 +98,7 @@ impl Column {
     /// One item for each of `rows` rows.
     #[must_use]
     pub fn repeated(item: Item, rows: usize) -> Self {
-        Self { data: Arc::new(Data::Items(vec![item])), index: Some(vec![0; rows].into()) }
+        Self { data: Arc::new(Data::Items(vec![item]).into()), index: Some(vec![0; rows].into()) }
     }
 
     /// The rows of `stored` that have a value, and which they are.
@@ -113,7 +157,7 @@ impl Column {
     /// The vertices, if all rows are at one.
     #[must_use]
     pub fn vertices(&self) -> Option<Vec<VertexId>> {
-        match (&*self.data, &self.index) {
+        match (&**self.data, &self.index) {
             (Data::Vertices(vertices), None) => Some(vertices.clone()),
             (Data::Vertices(vertices), Some(index)) => {
                 Some(index.iter().map(|at| vertices[*at as usize]).collect())
@@ -126,7 +170,7 @@ impl Column {
     /// The edges, if all rows are at one.
     #[must_use]
     pub fn edges(&self) -> Option<Vec<EdgeId>> {
-        match (&*self.data, &self.index) {
+        match (&**self.data, &self.index) {
             (Data::Edges(edges), None) => Some(edges.clone()),
             (Data::Edges(edges), Some(index)) => Some(index.iter().map(|at| edges[*at as usize]).collect()),
             (Data::Vertices(_) | Data::Integers(..) | Data::Floats(..), _) if !self.is_empty() => None,
@@ -144,6 +188,27 @@ impl Column {
     #[must_use]
     pub fn gather(&self, rows: &Arc<[u32]>) -> Self {
         Gathering::new(rows).column(self)
+    }
+
+    /// The same rows; with data of their own, if half of what they keep is of other rows.
+    #[must_use]
+    pub fn trimmed(self) -> Self {
+        let Some(index) = self.index.as_ref().filter(|index| 2 * index.len() <= self.data.len()) else {
+            return self;
+        };
+        let data = match &**self.data {
+            Data::Vertices(all) => Data::Vertices(index.iter().map(|at| all[*at as usize]).collect()),
+            Data::Edges(all) => Data::Edges(index.iter().map(|at| all[*at as usize]).collect()),
+            Data::Integers(value_type, all) => {
+                Data::Integers(*value_type, index.iter().map(|at| all[*at as usize]).collect())
+            }
+            Data::Floats(value_type, all) => {
+                Data::Floats(*value_type, index.iter().map(|at| all[*at as usize]).collect())
+            }
+            Data::Items(all) => Data::Items(index.iter().map(|at| all[*at as usize].clone()).collect()),
+            Data::Optional(all) => Data::Optional(index.iter().map(|at| all[*at as usize].clone()).collect()),
+        };
+        Self::new(data)
     }
 
     /// All rows of `columns`, one column after the other.
@@ -166,23 +231,49 @@ impl Column {
     /// A column of `rows` rows that have nothing.
     #[must_use]
     pub fn nothing(rows: usize) -> Self {
-        Self { data: Arc::new(Data::Optional(vec![None])), index: Some(vec![0; rows].into()) }
+        Self { data: Arc::new(Data::Optional(vec![None]).into()), index: Some(vec![0; rows].into()) }
     }
 }
 
 /// The vertices of all columns, if they hold nothing else.
 fn vertices_of(columns: &[&Column]) -> Option<Vec<VertexId>> {
-    let all = !columns.is_empty() && columns.iter().all(|column| matches!(&*column.data, Data::Vertices(_)));
+    let all = !columns.is_empty() && columns.iter().all(|column| matches!(&**column.data, Data::Vertices(_)));
     Some(columns.iter().map(|column| column.vertices()).collect::<Option<Vec<_>>>()?.concat()).filter(|_| all)
 }
 
 /// The edges of all columns, if they hold nothing else.
 fn edges_of(columns: &[&Column]) -> Option<Vec<EdgeId>> {
-    let all = !columns.is_empty() && columns.iter().all(|column| matches!(&*column.data, Data::Edges(_)));
+    let all = !columns.is_empty() && columns.iter().all(|column| matches!(&**column.data, Data::Edges(_)));
     Some(columns.iter().map(|column| column.edges()).collect::<Option<Vec<_>>>()?.concat()).filter(|_| all)
 }
 
 impl Data {
+    fn extent(&self) -> Extent {
+        // Rows that follow each other often share one thing, say a list that was gathered: it is in memory once.
+        fn all<'a>(items: impl Iterator<Item = &'a Item>) -> Extent {
+            let (mut extent, mut last) = (Extent::default(), &Item::Null);
+            for item in items {
+                if !item.shares(last) {
+                    extent = extent.beside(item.extent());
+                }
+                last = item;
+            }
+            extent
+        }
+        let row_bytes = match self {
+            Self::Vertices(_) => size_of::<VertexId>(),
+            Self::Edges(_) => size_of::<EdgeId>(),
+            Self::Integers(..) | Self::Floats(..) => size_of::<i64>(),
+            Self::Items(_) | Self::Optional(_) => size_of::<Item>(),
+        };
+        let inside = match self {
+            Self::Items(items) => all(items.iter()),
+            Self::Optional(items) => all(items.iter().flatten()),
+            _ => Extent::default(),
+        };
+        inside.plus(self.len() * row_bytes)
+    }
+
     fn len(&self) -> usize {
         match self {
             Self::Vertices(rows) => rows.len(),

@@ -3,10 +3,12 @@
 //! While a query runs a path is a node in an arena: a parent, an item, the labels it was given. Rows hold the number
 //! of their last node, and share what they have in common. A [`Path`] is such a chain copied out.
 
+use crate::value::extent::Extent;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
+use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The names that `as()` gave an item of a path.
 pub type Labels = Arc<[Arc<str>]>;
@@ -33,6 +35,9 @@ pub struct PathArena {
 }
 
 impl PathArena {
+    /// What a node takes, its item's own memory not included.
+    pub const NODE_BYTES: usize = size_of::<Node>();
+
     /// The path `parent`, followed by `item`.
     ///
     /// # Errors
@@ -45,6 +50,10 @@ impl PathArena {
                 "a query has more than 4 billion steps in its paths",
             )
         })?;
+        if self.nodes.len() == self.nodes.capacity() {
+            // By a quarter: twice as many would be far more than what is counted.
+            self.nodes.reserve_exact((self.nodes.len() / 4).max(64));
+        }
         self.nodes.push(Node { parent, item, labels: None });
         Ok(PathId(id))
     }
@@ -72,7 +81,7 @@ impl PathArena {
         let mut steps: Vec<(Item, Option<Labels>)> =
             self.back(id).map(|node| (node.item.clone(), node.labels.clone())).collect();
         steps.reverse();
-        Path { steps: steps.into() }
+        Path::new(steps)
     }
 
     /// The items of a path, the last first.
@@ -107,16 +116,18 @@ fn has(labels: Option<&Labels>, label: &str) -> bool {
 }
 
 /// Where a traverser has been: items, and the names that `as()` gave them.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone)]
 pub struct Path {
     steps: Box<[(Item, Option<Labels>)]>,
+    /// Once somebody asked.
+    extent: OnceLock<Extent>,
 }
 
 impl Path {
     /// A path of `steps`.
     #[must_use]
     pub fn new(steps: Vec<(Item, Option<Labels>)>) -> Self {
-        Self { steps: steps.into() }
+        Self { steps: steps.into(), extent: OnceLock::new() }
     }
 
     /// The items and their labels, the first first.
@@ -137,14 +148,30 @@ impl Path {
         let last = |label: &str| self.steps.iter().rposition(|(_, labels)| has(labels.as_ref(), label));
         let first = from.map_or(Some(0), last)?;
         let end = to.map_or(Some(self.steps.len()), |to| last(to).map(|at| at + 1))?;
-        Some(Self { steps: self.steps.get(first..end)?.into() })
+        Some(Self::new(self.steps.get(first..end)?.to_vec()))
     }
 
-    /// Bytes on the heap, about.
+    /// How much the path holds, and how deep it is nested. Cost: the first time, a look at each step.
     #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        let inside = self.items().map(Item::heap_bytes).sum::<usize>();
-        self.steps.len() * size_of::<(Item, Option<Labels>)>() + inside
+    pub fn extent(&self) -> Extent {
+        *self.extent.get_or_init(|| {
+            let labels = self.steps.len() * size_of::<Option<Labels>>();
+            Extent::of_all(self.items()).plus(labels).enclosed()
+        })
+    }
+}
+
+impl PartialEq for Path {
+    fn eq(&self, other: &Self) -> bool {
+        self.steps == other.steps
+    }
+}
+
+impl Eq for Path {}
+
+impl fmt::Debug for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Path").field("steps", &self.steps).finish()
     }
 }
 

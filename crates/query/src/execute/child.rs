@@ -6,8 +6,9 @@
 use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::context::Context;
+use crate::execute::limits::Holding;
 use crate::execute::pipeline::Pipeline;
-use crate::step::bound::ROW_BYTES;
+use crate::execute::waiting::Waiting;
 use evergraph_graph::error::Result;
 
 /// A traversal that runs for each row.
@@ -31,11 +32,11 @@ impl Child {
         &mut self,
         parent: &Batch,
         cx: &mut Context<'_>,
-        mut sink: impl FnMut(Batch) -> Result<bool>,
+        mut sink: impl FnMut(Batch, &mut Context<'_>) -> Result<bool>,
     ) -> Result<()> {
         self.begin(parent);
         while let Some(batch) = self.next(cx)? {
-            if !sink(batch)? {
+            if !sink(batch, cx)? {
                 break;
             }
         }
@@ -68,12 +69,12 @@ impl Child {
         rows: Batch,
         groups: u32,
         cx: &mut Context<'_>,
-        mut sink: impl FnMut(Batch) -> Result<bool>,
+        mut sink: impl FnMut(Batch, &mut Context<'_>) -> Result<bool>,
     ) -> Result<()> {
         self.pipeline.reset(groups);
         self.pipeline.push(rows);
         while let Some(batch) = self.pipeline.pull(true, cx)? {
-            if !sink(batch)? {
+            if !sink(batch, cx)? {
                 break;
             }
         }
@@ -86,7 +87,7 @@ impl Child {
     /// What the child meets.
     pub fn exists(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<Vec<bool>> {
         let (mut found, mut left) = (vec![false; parent.len()], parent.len());
-        self.run(parent, cx, |batch| {
+        self.run(parent, cx, |batch, _| {
             for origin in &batch.origin {
                 left -= usize::from(!found[*origin as usize]);
                 found[*origin as usize] = true;
@@ -101,9 +102,10 @@ impl Child {
     /// # Errors
     /// What the child meets.
     pub fn first(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<(Vec<u32>, Column)> {
-        let (mut rows, mut firsts): (Vec<u32>, Vec<Batch>) = (Vec::new(), Vec::new());
+        let (mut rows, mut firsts): (Vec<u32>, Vec<Column>) = (Vec::new(), Vec::new());
+        let mut holding = Holding::default();
         let mut found = vec![false; parent.len()];
-        self.run(parent, cx, |batch| {
+        self.run(parent, cx, |batch, cx| {
             let new: Vec<bool> = batch
                 .origin
                 .iter()
@@ -111,10 +113,12 @@ impl Child {
                 .collect();
             let batch = batch.filter(&new);
             rows.extend(&batch.origin);
-            firsts.push(batch);
+            let current = batch.current.trimmed();
+            holding.join(cx.charge.holding(current.extent().heap_bytes)?);
+            firsts.push(current);
             Ok(rows.len() < parent.len())
         })?;
-        let columns: Vec<&Column> = firsts.iter().map(|batch| &batch.current).collect();
+        let columns: Vec<&Column> = firsts.iter().collect();
         let column = Column::concat(&columns);
         if rows.is_sorted() {
             return Ok((rows, column));
@@ -130,17 +134,8 @@ impl Child {
     /// # Errors
     /// What the child meets; `limit`.
     pub fn all(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<Batch> {
-        let (mut batches, mut held_bytes) = (Vec::new(), 0);
-        self.begin(parent);
-        while let Some(batch) = self.next(cx)? {
-            cx.charge.hold(batch.len() * ROW_BYTES)?;
-            held_bytes += batch.len() * ROW_BYTES;
-            batches.push(batch);
-        }
-        cx.charge.free(held_bytes);
-        if batches.is_empty() {
-            return Ok(Batch::empty());
-        }
-        Ok(Batch::concat(&batches).sort_by_origin())
+        let mut batches = Waiting::default();
+        self.run(parent, cx, |batch, cx| batches.push(batch, &mut cx.charge).map(|()| true))?;
+        Ok(batches.together(&mut cx.charge)?.0.sort_by_origin())
     }
 }

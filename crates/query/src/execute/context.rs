@@ -1,12 +1,14 @@
 //! What all steps of a running query share.
 
-use crate::batch::path::PathArena;
+use crate::batch::path::{PathArena, PathId};
 use crate::execute::computed::Computed;
 use crate::execute::limits::Charge;
+use crate::execute::writing::Writing;
 use crate::explain::Explanation;
 use crate::plan::operator::{Name, Sack};
 use crate::service::Services;
 use crate::step::side_effect::SideEffects;
+use crate::value::item::Item;
 use crate::write::Writer;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
@@ -87,16 +89,35 @@ impl<'a> Context<'a> {
         matches!(self.graph, Graph::Write(_))
     }
 
+    /// The path `parent`, followed by `item`: counted to the end of the query, as long as which paths are kept.
+    ///
+    /// # Errors
+    /// `limit` past the query's memory, or as [`PathArena::extend`].
+    pub fn extend_path(&mut self, parent: PathId, item: Item) -> Result<PathId> {
+        self.charge.hold(PathArena::NODE_BYTES + item.heap_bytes())?;
+        self.paths.extend(parent, item)
+    }
+
+    /// The same path, of which the last item has `label` too; counted as [`Context::extend_path`] does.
+    ///
+    /// # Errors
+    /// As [`Context::extend_path`].
+    pub fn label_path(&mut self, path: PathId, label: &Arc<str>) -> Result<PathId> {
+        let item_bytes = self.paths.items_back(path).next().map_or(0, Item::heap_bytes);
+        self.charge.hold(PathArena::NODE_BYTES + item_bytes)?;
+        self.paths.label(path, label)
+    }
+
     /// The graph, to write.
     ///
     /// # Errors
     /// `invalid` on a snapshot.
-    pub fn writer(&mut self) -> Result<&mut dyn Writer> {
+    pub fn writer(&mut self) -> Result<Writing<'_, 'a>> {
         match &mut self.graph {
             Graph::Read(_) => Err(Error::invalid(
                 "this traversal writes, and a snapshot can't be written to: run it in a transaction",
             )),
-            Graph::Write(writer) => Ok(&mut **writer),
+            Graph::Write(writer) => Ok(Writing::new(&mut **writer, &mut self.charge)),
         }
     }
 

@@ -1,14 +1,30 @@
 //! Limits of one query: time, memory, the caller's wish to stop.
+//!
+//! ```text
+//! who                   counts                                    as long as
+//! the pipeline          every batch that a step makes             it waits before the next step
+//! `Waiting`, `Giving`   batches that a barrier keeps              it keeps them
+//! `Growth`              items that a step makes row by row        the step is at work on its batch
+//! `Room`                what one function is about to make        it is asked before, and counted by those above
+//! `hold`                what a step keeps otherwise               until `free`, or to the end of the query
+//! ```
+//!
+//! So rows, texts and collections are counted where they come to be, and what could be much larger than what it is made of
+//! is asked for before: a bulk that becomes rows, a text whose parts are replaced, all pairs of two lists.
 
+use crate::value::combine::Combine;
+use crate::value::item::Item;
+use crate::value::room::{Room, over};
 use evergraph_graph::budget::{Budget, Reservation};
-use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Memory is taken from the database's budget in pieces of so many bytes.
+/// Memory is taken from the database's budget in pieces, each as large as all before, from the first
+const FIRST_PIECE_BYTES: u64 = 1 << 16;
+/// to the largest.
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// How long a query may take, and how much memory.
@@ -16,7 +32,8 @@ const PIECE_BYTES: u64 = 1 << 20;
 pub struct QueryLimits {
     /// From its start until its last result is fetched; [`Duration::MAX`] for no limit.
     pub timeout: Duration,
-    /// Of what it holds at once beside the graph: rows that wait, groups, paths.
+    /// Of what it holds at once beside the graph: rows, texts and collections that it makes, groups, paths, results that
+    /// are collected, writes. Without a limit of its own it has that of the database.
     pub memory_bytes: u64,
     /// Rows of a batch, at least one. Answers don't depend on it.
     pub batch_rows: usize,
@@ -49,7 +66,7 @@ pub struct Charge<'a> {
 struct Held<'a> {
     budget: &'a dyn Budget,
     /// What its steps hold. Relaxed: it publishes nothing but itself.
-    used_bytes: AtomicU64,
+    used_bytes: Arc<AtomicU64>,
     /// What is reserved for them. Relaxed, and changed only with the lock below.
     reserved_bytes: AtomicU64,
     reserved: Mutex<Vec<Reservation>>,
@@ -61,11 +78,17 @@ impl<'a> Charge<'a> {
     pub fn new(limits: QueryLimits, cancel: CancelFlag, budget: &'a dyn Budget) -> Self {
         let held = Held {
             budget,
-            used_bytes: AtomicU64::new(0),
+            used_bytes: Arc::default(),
             reserved_bytes: AtomicU64::new(0),
             reserved: Mutex::new(Vec::new()),
         };
         Self { started: Instant::now(), limits, cancel, held: Arc::new(held) }
+    }
+
+    /// The same, for a query that began at `started`.
+    #[must_use]
+    pub fn since(self, started: Instant) -> Self {
+        Self { started, ..self }
     }
 
     /// Makes the time shorter, if `timeout` is.
@@ -105,18 +128,61 @@ impl<'a> Charge<'a> {
         let bytes = bytes as u64;
         let before = self.held.used_bytes.fetch_add(bytes, Ordering::Relaxed);
         let used = before.saturating_add(bytes);
-        if used > self.limits.memory_bytes {
+        // No allocation is larger than that, whatever anybody allows.
+        if used > self.limits.memory_bytes || used > isize::MAX as u64 {
             self.held.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            let limit = ByteSize(self.limits.memory_bytes);
-            let text = format!(
-                "the query would hold more than its {limit} of memory: narrow it, use dedup() or limit(), or raise the limit"
-            );
-            return Err(Error::new(ErrorKind::Limit, text));
+            return Err(over(self.limits.memory_bytes));
         }
-        if used > self.held.reserved_bytes.load(Ordering::Relaxed) {
-            self.held.reserve(used)?;
+        if used > self.held.reserved_bytes.load(Ordering::Relaxed)
+            && let Err(error) = self.held.reserve(used)
+        {
+            self.held.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(error);
         }
         Ok(())
+    }
+
+    /// As [`Charge::hold`], for as long as the holding is there.
+    ///
+    /// # Errors
+    /// As [`Charge::hold`].
+    pub fn holding(&mut self, bytes: usize) -> Result<Holding> {
+        if bytes == 0 {
+            return Ok(Holding::default());
+        }
+        self.hold(bytes)?;
+        Ok(Holding { used: Some(Arc::clone(&self.held.used_bytes)), bytes: bytes as u64 })
+    }
+
+    /// How much one more result may take.
+    #[must_use]
+    pub fn room(&self) -> Room {
+        let limit_bytes = self.limits.memory_bytes;
+        Room { bytes: limit_bytes.saturating_sub(self.held.used_bytes.load(Ordering::Relaxed)), limit_bytes }
+    }
+
+    /// What `how` makes of `left` and so many times `right`.
+    ///
+    /// # Errors
+    /// What the operator may meet; `limit` past the query's memory or time; `cancelled`.
+    pub fn combined(&self, how: Combine, left: Item, right: Item, times: u64) -> Result<Item> {
+        how.of_times(left, right, times, self.room(), &mut || self.check())
+    }
+
+    /// Puts `times` of `item` behind `items`, all counted before: they may be far more than there is memory for.
+    ///
+    /// # Errors
+    /// `limit` past the query's memory, or that of the machine.
+    pub fn repeat(&mut self, items: &mut Vec<Item>, item: Item, times: u64) -> Result<Holding> {
+        let count = usize::try_from(times).unwrap_or(usize::MAX);
+        // A text or a stored value is copied, a collection that was made is shared.
+        let own = if matches!(item, Item::Value(_)) { item.heap_bytes() } else { 0 };
+        let holding = self.holding(count.saturating_mul(size_of::<Item>() + own))?;
+        if count > 1 {
+            items.try_reserve(count).map_err(|_| over(self.limits.memory_bytes))?;
+        }
+        items.extend(std::iter::repeat_n(item, count));
+        Ok(holding)
     }
 
     /// Takes back what [`Charge::hold`] counted. What was reserved stays for the rest of the query.
@@ -138,13 +204,132 @@ impl<'a> Charge<'a> {
     }
 }
 
+/// Memory of a query that is counted as long as this is there.
+#[derive(Default)]
+pub struct Holding {
+    used: Option<Arc<AtomicU64>>,
+    bytes: u64,
+}
+
+impl Holding {
+    /// Bytes that are counted.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Counts what `more` does, too, as long as this is there.
+    pub fn join(&mut self, mut more: Self) {
+        self.bytes += std::mem::take(&mut more.bytes);
+        if self.used.is_none() {
+            self.used = more.used.take();
+        }
+    }
+
+    /// Counts it to the end of the query.
+    pub fn forget(mut self) {
+        self.used = None;
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        if let Some(used) = &self.used {
+            used.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What a step does row by row, so that it looks at the clock now and then.
+#[derive(Default)]
+pub struct Work {
+    bytes: usize,
+    rows: u32,
+}
+
+impl Work {
+    /// The clock is looked at after work on so many bytes,
+    const PIECE: usize = 1 << 16;
+    /// or after so many rows.
+    const ROWS: u32 = 16;
+
+    /// Counts a row, for which something of `bytes` is looked at.
+    ///
+    /// # Errors
+    /// `limit` past the query's time; `cancelled`.
+    pub fn add(&mut self, bytes: usize, charge: &Charge<'_>) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.rows += 1;
+        if self.bytes < Self::PIECE && self.rows < Self::ROWS {
+            return Ok(());
+        }
+        *self = Self::default();
+        charge.check()
+    }
+}
+
+/// Items that a step makes row by row, counted while it does: what it makes of one batch is then counted as a whole.
+#[derive(Default)]
+pub struct Growth {
+    holding: Holding,
+    /// What isn't counted yet.
+    pending: usize,
+    work: Work,
+}
+
+impl Growth {
+    /// So many bytes are counted at once.
+    const PIECE: usize = 1 << 16;
+
+    /// Counts an item that was made.
+    ///
+    /// # Errors
+    /// `limit` past the query's memory or time; `cancelled`.
+    pub fn add(&mut self, item: &Item, charge: &mut Charge<'_>) -> Result<()> {
+        self.add_bytes(size_of::<Item>().saturating_add(item.heap_bytes()), charge)
+    }
+
+    /// Counts `bytes`.
+    ///
+    /// # Errors
+    /// As [`Growth::add`].
+    pub fn add_bytes(&mut self, bytes: usize, charge: &mut Charge<'_>) -> Result<()> {
+        self.work.add(bytes, charge)?;
+        self.pending = self.pending.saturating_add(bytes);
+        if self.pending >= Self::PIECE {
+            self.holding.join(charge.holding(std::mem::take(&mut self.pending))?);
+        }
+        Ok(())
+    }
+
+    /// All of `made`, each counted before the next is made.
+    ///
+    /// # Errors
+    /// As [`Growth::add`], and the first of `made`.
+    pub fn all(
+        made: impl Iterator<Item = Result<Option<Item>>>,
+        charge: &mut Charge<'_>,
+    ) -> Result<Vec<Option<Item>>> {
+        let (mut growth, mut all) = (Self::default(), Vec::with_capacity(made.size_hint().0));
+        for item in made {
+            let item = item?;
+            match &item {
+                Some(item) => growth.add(item, charge)?,
+                None => growth.add_bytes(0, charge)?,
+            }
+            all.push(item);
+        }
+        Ok(all)
+    }
+}
+
 impl Held<'_> {
     /// Reserves what is missing until `used` bytes are, in large pieces.
     fn reserve(&self, used: u64) -> Result<()> {
         let mut all = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let reserved = self.reserved_bytes.load(Ordering::Relaxed);
         if used > reserved {
-            let piece = (used - reserved).max(PIECE_BYTES);
+            let piece = (used - reserved).max(reserved.clamp(FIRST_PIECE_BYTES, PIECE_BYTES));
             all.push(self.budget.reserve("a query", piece)?);
             self.reserved_bytes.store(reserved + piece, Ordering::Relaxed);
         }
@@ -156,6 +341,51 @@ impl Held<'_> {
 mod tests {
     use super::*;
     use evergraph_graph::budget::Unlimited;
+
+    #[test]
+    fn a_number_of_copies_is_counted_before_they_are_made() {
+        let limits = QueryLimits { memory_bytes: 1 << 20, ..QueryLimits::default() };
+        let mut charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
+        let mut items = Vec::new();
+        let held = charge.repeat(&mut items, Item::from(1), 3).unwrap();
+        assert_eq!((items.len(), held.bytes()), (3, 72));
+        for times in [1 << 20, u64::MAX] {
+            assert_eq!(
+                charge.repeat(&mut items, Item::from(1), times).err().map(|error| error.kind()),
+                Some(ErrorKind::Limit)
+            );
+        }
+        // Nor where there is no limit: no machine has as much.
+        let limits = QueryLimits { memory_bytes: u64::MAX, ..limits };
+        let mut charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
+        for times in [1 << 50, u64::MAX] {
+            assert_eq!(
+                charge.repeat(&mut items, Item::from(1), times).err().map(|error| error.kind()),
+                Some(ErrorKind::Limit)
+            );
+        }
+        assert_eq!(items.len(), 3);
+    }
+
+    #[test]
+    fn what_grows_is_counted_as_it_does_and_looks_at_the_clock() {
+        let limits = QueryLimits { memory_bytes: 1 << 20, ..QueryLimits::default() };
+        let mut charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
+        let text = || Ok(Some(Item::from("x".repeat(1 << 14))));
+        let all = Growth::all(std::iter::repeat_with(text).take(32), &mut charge).unwrap();
+        assert!(all.len() == 32 && charge.room().bytes == 1 << 20);
+        let mut made = 0;
+        let many = std::iter::repeat_with(|| {
+            made += 1;
+            text()
+        });
+        assert_eq!(Growth::all(many.take(1000), &mut charge).unwrap_err().kind(), ErrorKind::Limit);
+        assert!(made < 70, "{made}");
+        charge.shorten(Duration::ZERO);
+        std::thread::sleep(Duration::from_millis(1));
+        let error = Growth::all(std::iter::repeat_with(|| Ok(None)).take(1000), &mut charge).unwrap_err();
+        assert!(error.to_string().contains("timeout"), "{error}");
+    }
 
     #[test]
     fn memory_time_and_cancelling_are_limits() {

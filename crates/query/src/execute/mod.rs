@@ -6,3 +6,5 @@ pub mod context;
 pub mod limits;
 pub mod pipeline;
 pub mod profile;
+pub mod waiting;
+pub mod writing;

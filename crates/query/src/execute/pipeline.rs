@@ -5,11 +5,15 @@
 //!           input         input        input                waits before each step, so memory is depth x a batch
 //! ```
 //!
+//! Every batch that a step makes is counted as long as it waits, and refused if a value in it is nested too deeply: so no step
+//! need count what it hands on.
+//!
 //! A step gives at most one batch a call and keeps its input until it is through, so that a hub's neighbours come in
 //! pieces and a limit stops what is before it. Source: DuckDB's operator states (need input, have more output).
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
+use crate::execute::limits::Holding;
 use evergraph_graph::error::Result;
 
 /// A part of a query that turns batches into batches.
@@ -50,13 +54,29 @@ pub trait Step: Send {
 struct Stage {
     step: Box<dyn Step>,
     input: Option<Batch>,
+    /// The memory of the input.
+    holding: Holding,
 }
+
+impl Stage {
+    fn clear(&mut self) {
+        self.input = None;
+        self.holding = Holding::default();
+    }
+}
+
+/// Batches of fewer bytes are not counted: few wait at once.
+const SMALL_BYTES: usize = 4096;
 
 /// Steps, each fed by the one before.
 pub struct Pipeline {
     stages: Vec<Stage>,
     /// The input of a pipeline without steps.
     passing: Option<Batch>,
+    /// The memory of what was given last: whoever was given it is at work on it.
+    given: Holding,
+    /// No stage behind this one has input.
+    deepest: usize,
     /// The first stage that isn't finished, once the input has ended.
     finishing: usize,
     satisfied: bool,
@@ -66,8 +86,16 @@ impl Pipeline {
     /// The pipeline of `steps`, as after a reset with one origin.
     #[must_use]
     pub fn new(steps: Vec<Box<dyn Step>>) -> Self {
-        let stages = steps.into_iter().map(|step| Stage { step, input: None }).collect();
-        let mut pipeline = Self { stages, passing: None, finishing: 0, satisfied: false };
+        let stages =
+            steps.into_iter().map(|step| Stage { step, input: None, holding: Holding::default() }).collect();
+        let mut pipeline = Self {
+            stages,
+            passing: None,
+            given: Holding::default(),
+            deepest: 0,
+            finishing: 0,
+            satisfied: false,
+        };
         pipeline.reset(1);
         pipeline
     }
@@ -75,19 +103,24 @@ impl Pipeline {
     /// Forgets the run before: the next has `origins` origins, from 0.
     pub fn reset(&mut self, origins: u32) {
         for stage in &mut self.stages {
-            stage.input = None;
+            stage.clear();
             stage.step.reset(origins);
         }
-        (self.passing, self.finishing, self.satisfied) = (None, 0, false);
+        self.begin();
     }
 
     /// As [`Pipeline::reset`], for the next loop of a repeat.
     pub fn again(&mut self, origins: u32) {
         for stage in &mut self.stages {
-            stage.input = None;
+            stage.clear();
             stage.step.again(origins);
         }
-        (self.passing, self.finishing, self.satisfied) = (None, 0, false);
+        self.begin();
+    }
+
+    fn begin(&mut self) {
+        (self.passing, self.deepest, self.finishing, self.satisfied) = (None, 0, 0, false);
+        self.given = Holding::default();
     }
 
     /// Whether nothing that may still be pushed would change what is pulled.
@@ -112,18 +145,22 @@ impl Pipeline {
     /// # Errors
     /// What a step meets; `limit`, `cancelled`.
     pub fn pull(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        self.given = Holding::default();
         if let Some(batch) = self.passing.take() {
             return Ok(Some(batch));
         }
         loop {
             cx.charge.check()?;
-            let (at, made) = match self.stages.iter().rposition(|stage| stage.input.is_some()) {
+            let (at, made) = match self.with_input() {
                 Some(at) => {
                     let stage = &mut self.stages[at];
                     let made = stage.step.process(&mut stage.input, cx)?;
+                    if stage.input.is_none() {
+                        stage.holding = Holding::default();
+                    }
                     if stage.step.is_done() {
                         self.satisfied = true;
-                        self.stages[..=at].iter_mut().for_each(|stage| stage.input = None);
+                        self.stages[..=at].iter_mut().for_each(Stage::clear);
                         self.finishing = self.finishing.max(at);
                     }
                     (at, made)
@@ -139,11 +176,31 @@ impl Pipeline {
                 None => return Ok(None),
             };
             if let Some(batch) = made.filter(|batch| !batch.is_empty()) {
+                let extent = batch.extent();
+                extent.check_depth()?;
+                let holding = match extent.heap_bytes {
+                    ..SMALL_BYTES => Holding::default(),
+                    bytes => cx.charge.holding(bytes)?,
+                };
                 match self.stages.get_mut(at + 1) {
-                    Some(next) => next.input = Some(batch),
-                    None => return Ok(Some(batch)),
+                    Some(next) => {
+                        (next.input, next.holding) = (Some(batch), holding);
+                        self.deepest = at + 1;
+                    }
+                    None => {
+                        self.given = holding;
+                        return Ok(Some(batch));
+                    }
                 }
             }
         }
+    }
+
+    /// The deepest stage that has input.
+    fn with_input(&mut self) -> Option<usize> {
+        let last = self.deepest.min(self.stages.len().checked_sub(1)?);
+        let found = self.stages[..=last].iter().rposition(|stage| stage.input.is_some());
+        self.deepest = found.unwrap_or(0);
+        found
     }
 }

@@ -32,14 +32,27 @@ use crate::gremlin::token::{Order, Token};
 use crate::plan::operator::{By, Given, Name, Operator, Plan, Sack, Sorting, Traversal};
 use crate::rule::improve;
 use crate::value::item::Item;
-use std::sync::Arc;
+use evergraph_graph::cancel::CancelFlag;
+use std::collections::HashMap;
 
 /// The plan of a query.
 ///
 /// # Errors
 /// `invalid` for a step that isn't there yet, or is used in a way that it can't be; with the place in the text.
 pub fn compile(query: &Query) -> Result<Plan, TextError> {
-    as_written(query).map(improve)
+    compile_until(query, &CancelFlag::default())
+}
+
+/// As [`compile`], unless `stop` says to stop.
+///
+/// Cost: one pass over the calls, and a few over what becomes of them.
+///
+/// # Errors
+/// As [`compile`]; `cancelled`.
+pub fn compile_until(query: &Query, stop: &CancelFlag) -> Result<Plan, TextError> {
+    let plan = written_until(query, stop)?;
+    improve(plan, stop)
+        .map_err(|error| TextError { kind: error.kind(), ..wrong(Span::default(), error.to_string()) })
 }
 
 /// The plan of a query as it is written, before any rule that makes it read less: it gives the same, more slowly.
@@ -47,14 +60,18 @@ pub fn compile(query: &Query) -> Result<Plan, TextError> {
 /// # Errors
 /// As [`compile`].
 pub fn as_written(query: &Query) -> Result<Plan, TextError> {
-    let mut compiler = Compiler { beginning: true, ..Compiler::default() };
+    written_until(query, &CancelFlag::default())
+}
+
+fn written_until(query: &Query, stop: &CancelFlag) -> Result<Plan, TextError> {
+    let mut compiler = Compiler { beginning: true, stop: stop.clone(), ..Compiler::default() };
     let calls = compiler.source(without_end(&query.calls))?;
     compiler.name_side_effects(calls);
     let root = compiler.traversal(calls)?;
     let mut plan = Plan {
         root,
-        slots: compiler.slots,
-        side_effects: compiler.side_effects,
+        slots: compiler.slots.all,
+        side_effects: compiler.side_effects.all,
         given: compiler.given,
         seed: None,
         options: compiler.options,
@@ -83,8 +100,10 @@ fn without_end(calls: &[Call]) -> &[Call] {
 /// What is known while a query is compiled.
 #[derive(Default)]
 struct Compiler {
-    slots: Vec<Name>,
-    side_effects: Vec<Name>,
+    /// Asks to stop when somebody else does, or the time is over.
+    stop: CancelFlag,
+    slots: NameTable,
+    side_effects: NameTable,
     given: Vec<Given>,
     options: Vec<(Name, Item)>,
     strategies: Vec<strategy::Asked>,
@@ -194,6 +213,9 @@ impl Compiler {
 
     /// The operators of `call` and its modulators.
     fn step(&mut self, call: &Call, calls: &mut Calls<'_>, operators: &mut Vec<Operator>) -> Compiled<()> {
+        self.stop
+            .check()
+            .map_err(|error| TextError { kind: error.kind(), ..wrong(call.span, error.to_string()) })?;
         // The branches of a union that begins a query begin it as well.
         let begins = self.beginning && matches!(&*call.name, "inject" | "union");
         self.beginning = begins;
@@ -213,23 +235,23 @@ impl Compiler {
 
     /// The number of the slot called `name`, which may be a new one.
     fn slot(&mut self, name: &str) -> usize {
-        number(&mut self.slots, name)
+        self.slots.number(name)
     }
 
     /// The slot called `name`, if one is.
     fn known_slot(&self, name: &str) -> Option<usize> {
-        self.slots.iter().position(|slot| **slot == *name)
+        self.slots.known(name)
     }
 
     /// The side effect called `name`, if one is and no slot is.
     fn known_side_effect(&self, name: &str) -> Option<usize> {
-        let number = self.side_effects.iter().position(|effect| **effect == *name)?;
+        let number = self.side_effects.known(name)?;
         self.known_slot(name).is_none().then_some(number)
     }
 
     /// The number of the side effect called `name`, which may be a new one.
     fn side_effect(&mut self, name: &str) -> usize {
-        number(&mut self.side_effects, name)
+        self.side_effects.number(name)
     }
 
     /// The `by()` modulators that follow.
@@ -277,11 +299,28 @@ impl Compiler {
     }
 }
 
-fn number(names: &mut Vec<Name>, name: &str) -> usize {
-    names.iter().position(|other| **other == *name).unwrap_or_else(|| {
-        names.push(Arc::from(name));
-        names.len() - 1
-    })
+/// Names with their numbers.
+#[derive(Default)]
+struct NameTable {
+    all: Vec<Name>,
+    numbers: HashMap<Name, usize>,
+}
+
+impl NameTable {
+    /// The number of `name`, if it has one.
+    fn known(&self, name: &str) -> Option<usize> {
+        self.numbers.get(name).copied()
+    }
+
+    /// The number of `name`, which may be a new one.
+    fn number(&mut self, name: &str) -> usize {
+        self.known(name).unwrap_or_else(|| {
+            let name = Name::from(name);
+            self.all.push(Name::clone(&name));
+            self.numbers.insert(name, self.all.len() - 1);
+            self.all.len() - 1
+        })
+    }
 }
 
 /// A step that the signatures know and nothing runs.

@@ -50,23 +50,28 @@ pub fn before_each(operators: &[Operator], first: RowOrder) -> Vec<RowOrder> {
             Fate::Kept => read_behind,
         };
     }
-    let mut promised = first.promised;
-    let before = |(operator, read): (&Operator, bool)| {
-        let before = RowOrder { promised, read };
-        promised = is_promised_behind(operator, promised);
-        before
-    };
-    operators.iter().zip(read.into_iter().rev()).map(before).collect()
+    let promised = promised_before_each(operators, first.promised);
+    promised
+        .into_iter()
+        .zip(read.into_iter().rev())
+        .map(|(promised, read)| RowOrder { promised, read })
+        .collect()
 }
 
-/// Whether rows behind `operators` come in a promised order, those before the first coming in none.
+/// Whether rows come in a promised order before each of `operators`, if `first` says so before the first.
 #[must_use]
-pub fn is_promised(operators: &[Operator]) -> bool {
-    operators.iter().fold(false, |promised, operator| is_promised_behind(operator, promised))
+pub fn promised_before_each(operators: &[Operator], first: bool) -> Vec<bool> {
+    let mut promised = first;
+    let before = |operator| {
+        let behind = is_promised_behind(operator, promised);
+        std::mem::replace(&mut promised, behind)
+    };
+    operators.iter().map(before).collect()
 }
 
 /// Whether rows come out of `operator` in a promised order, if they come in so as `promised` says.
-fn is_promised_behind(operator: &Operator, promised: bool) -> bool {
+#[must_use]
+pub fn is_promised_behind(operator: &Operator, promised: bool) -> bool {
     match operator {
         Operator::Order(_) | Operator::Top(..) | Operator::Unfold | Operator::Call(_) => true,
         Operator::Inject { items, .. } => promised || items.len() > 1,

@@ -64,6 +64,12 @@ impl Operator {
         })
     }
 
+    /// Whether it writes once for each traverser, and not once for a row that stands for several.
+    #[must_use]
+    pub fn writes_for_each(&self) -> bool {
+        matches!(self, Self::AddVertex { .. } | Self::AddEdge { .. } | Self::Merge(_))
+    }
+
     /// Whether `is` is true of it, or of an operator in a traversal in it.
     fn has(&self, is: impl Fn(&Self) -> bool + Copy) -> bool {
         let within = |of: &Traversal| of.operators.iter().any(|operator| operator.has(is));

@@ -9,44 +9,79 @@
 use crate::plan::function::Function;
 use crate::plan::operator::{ExpandTo, Operator, Test};
 use crate::plan::predicate::Predicate;
-use crate::plan::row_order::is_promised;
+use crate::plan::row_order::promised_before_each;
 use crate::plan::scalar::Scalar;
 
+/// Cost: one pass from the end, and a look back from each hop to what moved before it.
 pub(super) fn apply(operators: &mut Vec<Operator>) {
-    for at in (1..operators.len()).rev() {
-        let is_hop = matches!(operators[at], Operator::Expand(_));
-        if !is_hop || !follows_a_hop(&operators[..at]) {
-            continue;
+    // Whether a set is made, and which barrier waits, behind what is left of `operators`.
+    let (mut once, mut barrier) = (false, Barrier::None);
+    let promised = promised_before_each(operators, false);
+    let mut made = Vec::with_capacity(operators.len());
+    while let Some(operator) = operators.pop() {
+        let is_hop = matches!(operator, Operator::Expand(_));
+        once = if keeps_sets(&operator) { once } else { operator == Operator::EACH_ONCE };
+        barrier = if is_blind(&operator) { barrier } else { Barrier::of(&operator) };
+        made.push(operator);
+        if is_hop && follows_a_hop(operators) {
+            if once {
+                made.push(Operator::EACH_ONCE);
+            } else if barrier.awaits(promised[operators.len()]) {
+                made.push(Operator::Bulk);
+            }
         }
-        if is_once(&operators[at..]) {
-            operators.insert(at, Operator::EACH_ONCE);
-        } else if is_awaited(&operators[..at], &operators[at..]) {
-            operators.insert(at, Operator::Bulk);
+    }
+    made.reverse();
+    *operators = made;
+}
+
+/// Whether a barrier waits for everything that passes here, ahead of `operators`, and nothing up to it minds who comes
+/// together; `promised` says whether rows pass here in a promised order.
+pub(super) fn is_awaited(promised: bool, operators: &[Operator]) -> bool {
+    let first = operators.iter().find(|operator| !is_blind(operator));
+    first.map_or(Barrier::None, Barrier::of).awaits(promised)
+}
+
+/// A step that waits for all rows.
+#[derive(Clone, Copy)]
+enum Barrier {
+    None,
+    /// What it makes of rows is the same in whatever order they come.
+    ForgetsOrder,
+    /// It gathers rows in the order that they come in.
+    ReadsOrder,
+}
+
+impl Barrier {
+    fn of(operator: &Operator) -> Self {
+        let forgets_order = match operator {
+            Operator::Reduce(reducer) => !reducer.reads_order(),
+            Operator::Group(group) => group.forgets_order(),
+            Operator::Order(_) | Operator::Top(..) => true,
+            _ => return Self::None,
+        };
+        if forgets_order { Self::ForgetsOrder } else { Self::ReadsOrder }
+    }
+
+    /// Whether it waits for rows that may come together: not where it would gather them in an order that was promised.
+    fn awaits(self, promised: bool) -> bool {
+        match self {
+            Self::None => false,
+            Self::ForgetsOrder => true,
+            Self::ReadsOrder => !promised,
         }
     }
 }
 
-/// Whether a barrier waits for everything that passes here, between `before` and `operators`, and nothing up to it minds who
-/// comes together: not where it gathers rows in an order that was promised.
-pub(super) fn is_awaited(before: &[Operator], operators: &[Operator]) -> bool {
-    match operators.iter().find(|operator| !is_blind(operator)) {
-        Some(Operator::Reduce(reducer)) => !(reducer.reads_order() && is_promised(before)),
-        Some(Operator::Group(group)) => group.forgets_order() || !is_promised(before),
-        Some(Operator::Order(_) | Operator::Top(..)) => true,
-        _ => false,
-    }
-}
-
-/// Whether only a set is made of everything that passes here, whatever else comes of it later.
-fn is_once(operators: &[Operator]) -> bool {
+/// Whether of rows at one vertex it lets all pass or none, so that a set which is made behind it is the same of one of them.
+fn keeps_sets(operator: &Operator) -> bool {
     // Nothing that asks where a row has been before: of two rows at a vertex one would pass, and the other not.
-    let passes = |operator: &&Operator| match operator {
+    match operator {
         Operator::Expand(_) => operator.parts().is_empty(),
         Operator::Filter(tests) => tests.iter().all(is_of_the_item),
         Operator::EdgeEnds(_) | Operator::Bulk => true,
         _ => false,
-    };
-    operators.iter().find(|operator| !passes(operator)) == Some(&Operator::EACH_ONCE)
+    }
 }
 
 /// Whether a test asks for nothing but the item.

@@ -4,16 +4,17 @@ use crate::plan::operator::{EdgeEnd, Expand, ExpandTo, Operator};
 use evergraph_graph::id::Direction;
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {
-    let mut at = 0;
-    while at + 1 < operators.len() {
-        if let (Operator::Expand(expand), Operator::EdgeEnds(end)) = (&operators[at], &operators[at + 1])
+    let mut made: Vec<Operator> = Vec::with_capacity(operators.len());
+    for operator in operators.drain(..) {
+        if let (Some(Operator::Expand(expand)), Operator::EdgeEnds(end)) = (made.last_mut(), &operator)
             && leads_over(expand, *end)
         {
-            let hop = Expand { to: ExpandTo::Neighbors, ..expand.clone() };
-            operators.splice(at..=at + 1, [Operator::Expand(hop)]);
+            expand.to = ExpandTo::Neighbors;
+        } else {
+            made.push(operator);
         }
-        at += 1;
     }
+    *operators = made;
 }
 
 /// Whether `end` is where the edges of `expand` lead to.

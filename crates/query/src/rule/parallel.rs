@@ -8,27 +8,32 @@ use crate::plan::function::Function;
 use crate::plan::operator::{ExpandTo, Operator, Reducer, Traversal};
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {
-    // From the end: places before are not moved by what is put behind them.
-    let mut next = operators.len();
-    while let Some(end) = next.checked_sub(1) {
-        next = end;
-        let Some(whole) = joined(&operators[end]) else { continue };
-        if keeps_rows(&whole) && !forgets_order(&operators[end..]) {
-            continue;
-        }
+    let past = operators.iter().position(has_past).unwrap_or(usize::MAX);
+    // Whether what comes of all behind what is left of `operators` doesn't depend on the order in which rows come.
+    let mut forgets = false;
+    let mut made = Vec::with_capacity(operators.len());
+    while let Some(operator) = operators.pop() {
+        let end = operators.len();
         // Which of several rows goes on must make no difference.
-        if whole == Operator::EACH_ONCE && operators[..end].iter().any(has_past) {
-            continue;
+        let fits = |whole: &Operator| {
+            (forgets || !keeps_rows(whole)) && (*whole != Operator::EACH_ONCE || past >= end)
+        };
+        if let Some(whole) = joined(&operator).filter(fits) {
+            let first = end - operators.iter().rev().take_while(|operator| is_alone(operator)).count();
+            // A single cheap step isn't worth the way.
+            if operators[first..].iter().any(is_heavy) {
+                let mut body = operators.split_off(first);
+                body.push(operator);
+                forgets = forgets_order(&whole, forgets);
+                made.extend([whole, Operator::Parallel(Traversal { operators: body })]);
+                continue;
+            }
         }
-        let first = end - operators[..end].iter().rev().take_while(|operator| is_alone(operator)).count();
-        // A single cheap step isn't worth the way.
-        if !operators[first..end].iter().any(is_heavy) {
-            continue;
-        }
-        let body: Vec<Operator> = operators.drain(first..=end).collect();
-        next = first;
-        operators.splice(first..first, [Operator::Parallel(Traversal { operators: body }), whole]);
+        forgets = forgets_order(&operator, forgets);
+        made.push(operator);
     }
+    made.reverse();
+    *operators = made;
 }
 
 /// Whether rows differ by more than where they are, from here on.
@@ -57,13 +62,11 @@ fn keeps_rows(barrier: &Operator) -> bool {
     matches!(barrier, Operator::Bulk) || *barrier == Operator::EACH_ONCE
 }
 
-/// Whether what comes of all these doesn't depend on the order in which rows come: threads keep none.
-fn forgets_order(operators: &[Operator]) -> bool {
-    let passes = |operator: &&Operator| {
-        is_alone(operator) || keeps_rows(operator) || matches!(operator, Operator::Parallel(_))
-    };
-    let barrier = operators.iter().find(|operator| !passes(operator));
-    barrier.is_some_and(|barrier| joined(barrier).is_some())
+/// Whether what comes of `operator`, and of all behind it, doesn't depend on the order in which rows come, if that is so
+/// `behind` it: threads keep none.
+fn forgets_order(operator: &Operator, behind: bool) -> bool {
+    let passes = is_alone(operator) || keeps_rows(operator) || matches!(operator, Operator::Parallel(_));
+    if passes { behind } else { joined(operator).is_some() }
 }
 
 /// Whether it does with each row what it would do with it alone.

@@ -9,24 +9,18 @@ pub(super) fn apply(operators: &mut Vec<Operator>, computed: &[Name]) {
         Test::Has(key) | Test::HasNot(key) | Test::Property(key, _) => computed.contains(key),
         _ => false,
     };
-    let mut at = 0;
-    while at + 1 < operators.len() {
-        let next = match (&mut operators[at], at + 1) {
-            (Operator::Vertices(_) | Operator::Edges(_), next) => next,
-            _ => {
-                at += 1;
-                continue;
+    let mut made: Vec<Operator> = Vec::with_capacity(operators.len());
+    for operator in operators.drain(..) {
+        match (made.last_mut(), operator) {
+            (Some(Operator::Vertices(scan) | Operator::Edges(scan)), Operator::Filter(tests))
+                if !tests.iter().any(asks) =>
+            {
+                scan.tests.extend(tests);
             }
-        };
-        if !matches!(&operators[next], Operator::Filter(tests) if !tests.iter().any(asks)) {
-            at += 1;
-            continue;
-        }
-        let Operator::Filter(tests) = operators.remove(next) else { continue };
-        if let Operator::Vertices(scan) | Operator::Edges(scan) = &mut operators[at] {
-            scan.tests.extend(tests);
+            (_, operator) => made.push(operator),
         }
     }
+    *operators = made;
 }
 
 #[cfg(test)]

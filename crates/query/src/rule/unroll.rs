@@ -1,28 +1,30 @@
 //! Unrolling: `repeat(out()).times(2)` is `out().out()`, of which other rules can make more.
 
 use crate::plan::operator::{Ask, Operator, Repeat};
+use crate::plan::row_order::is_promised_behind;
 use crate::rule::bulk::is_awaited;
 
 /// More loops than this stay a repeat: a plan should be short enough to be read.
 const LOOPS_MAX: u64 = 32;
 
 pub(super) fn apply(operators: &mut Vec<Operator>) {
-    let mut at = 0;
-    while at < operators.len() {
-        let Operator::Repeat(repeat) = &operators[at] else {
-            at += 1;
-            continue;
-        };
+    let mut rest = std::mem::take(operators).into_iter();
+    let mut promised = false;
+    while let Some(operator) = rest.next() {
+        let promised_here = promised;
+        promised = is_promised_behind(&operator, promised);
         // Waves of a repeat merge rows; a chain of hops does only where a barrier waits for all.
-        let Some(loops) = loops(repeat).filter(|_| is_awaited(&operators[..at], &operators[at + 1..])) else {
-            at += 1;
-            continue;
+        let repeat = match operator {
+            Operator::Repeat(repeat) => repeat,
+            operator => {
+                operators.push(operator);
+                continue;
+            }
         };
-        let body = repeat.body.operators.clone();
-        let unrolled: Vec<Operator> = (0..loops).flat_map(|_| body.iter().cloned()).collect();
-        let next = at + unrolled.len();
-        operators.splice(at..=at, unrolled);
-        at = next;
+        match loops(&repeat).filter(|_| is_awaited(promised_here, rest.as_slice())) {
+            Some(loops) => (0..loops).for_each(|_| operators.extend_from_slice(&repeat.body.operators)),
+            None => operators.push(Operator::Repeat(repeat)),
+        }
     }
 }
 

@@ -19,10 +19,10 @@ use crate::batch::Batch;
 use crate::execute::computed::Values;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
+use crate::execute::waiting::Waiting;
 use crate::plan::algorithm::Program;
 use crate::plan::operator::Name;
 use crate::step::algorithm::selection::Selected;
-use crate::step::bound::ROW_BYTES;
 use crate::value::item::Item;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::csr::StaticCsr;
@@ -31,7 +31,6 @@ use evergraph_algorithms::peer_pressure::{PeerPressureParameters, peer_pressure}
 use evergraph_algorithms::wcc::{WccParameters, wcc};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
-use std::collections::VecDeque;
 
 /// Scores of PageRank that change by less than this in all end its rounds, as in TinkerPop.
 const CHANGE_MIN: f64 = 1e-5;
@@ -43,7 +42,7 @@ pub struct Analysis {
     property: Name,
     /// Whether vertices begin with as much as there are traversers at them.
     from_traversers: bool,
-    waiting: VecDeque<Batch>,
+    waiting: Waiting,
     done: bool,
 }
 
@@ -51,13 +50,13 @@ impl Analysis {
     /// `program` on `selection`; later steps ask for what it computes by `property`.
     #[must_use]
     pub fn new(program: Program, selection: Selection, property: Name, from_traversers: bool) -> Self {
-        Self { program, selection, property, from_traversers, waiting: VecDeque::new(), done: false }
+        Self { program, selection, property, from_traversers, waiting: Waiting::default(), done: false }
     }
 
     /// How many traversers are at each vertex below `bound`.
     fn traversers(&self, bound: u32) -> Result<Vec<f64>> {
         let mut counts = vec![0.0; bound as usize];
-        for batch in &self.waiting {
+        for batch in self.waiting.iter() {
             for (row, item) in batch.current.items().enumerate() {
                 let vertex = item.as_vertex().ok_or_else(|| not_a_vertex(self.program.name(), &item))?;
                 if let Some(count) = counts.get_mut(vertex.0 as usize) {
@@ -111,8 +110,7 @@ fn compute(
 impl Step for Analysis {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if let Some(batch) = input.take() {
-            cx.charge.hold(batch.len() * ROW_BYTES)?;
-            self.waiting.push_back(batch);
+            self.waiting.push(batch, &mut cx.charge)?;
         }
         Ok(None)
     }
@@ -121,9 +119,7 @@ impl Step for Analysis {
         if !std::mem::replace(&mut self.done, true) && !self.waiting.is_empty() {
             self.run(cx)?;
         }
-        let batch = self.waiting.pop_front();
-        cx.charge.free(batch.as_ref().map_or(0, Batch::len) * ROW_BYTES);
-        Ok(batch)
+        Ok(self.waiting.pop())
     }
 
     fn reset(&mut self, _origins: u32) {

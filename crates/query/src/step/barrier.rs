@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
 use crate::execute::context::Context;
+use crate::execute::limits::{Charge, Holding};
 use crate::execute::pipeline::Step;
 use crate::plan::operator::Reducer;
 use crate::value::item::Item;
@@ -23,7 +24,34 @@ pub struct Accumulator {
 }
 
 impl Accumulator {
-    /// Adds `times` of `item`.
+    /// Adds `times` of `item`; what is kept of them is counted by `holding`.
+    ///
+    /// # Errors
+    /// As [`Accumulator::add`]; `limit` past the query's memory or time.
+    pub fn add_all(
+        &mut self,
+        reducer: &Reducer,
+        item: Item,
+        times: u64,
+        charge: &mut Charge<'_>,
+        holding: &mut Holding,
+    ) -> Result<()> {
+        match reducer {
+            Reducer::Fold => {
+                holding.join(charge.holding(item.heap_bytes())?);
+                holding.join(charge.repeat(&mut self.items, item, times)?);
+            }
+            Reducer::Combine(seed, how) => {
+                charge.check()?;
+                let before = self.item.take().unwrap_or_else(|| seed.clone());
+                self.item = Some(charge.combined(*how, before, item, times)?);
+            }
+            _ => self.add(reducer, item, times)?,
+        }
+        Ok(())
+    }
+
+    /// Adds `times` of `item`; lists and operators take one.
     ///
     /// # Errors
     /// `invalid` for what can't be added or compared, `limit` for sums that no number holds.
@@ -39,15 +67,10 @@ impl Accumulator {
                 let sum = more.and_then(|more| self.count.checked_add(more));
                 self.count = sum.ok_or_else(crate::batch::too_many)?;
             }
-            Reducer::Fold => {
-                for _ in 1..times {
-                    self.items.push(item.clone());
-                }
-                self.items.push(item);
-            }
+            Reducer::Fold => self.items.push(item),
             Reducer::Combine(seed, how) => {
                 let before = self.item.take().unwrap_or_else(|| seed.clone());
-                self.item = Some(how.of_times(before, item, times)?);
+                self.item = Some(how.of(before, item)?);
             }
             // Null is nothing to add, and neither less nor greater.
             _ if matches!(item, Item::Null) => self.nulls = true,
@@ -124,7 +147,7 @@ impl Accumulator {
 pub struct Reduce {
     reducer: Reducer,
     origins: Vec<Accumulator>,
-    held_bytes: usize,
+    holding: Holding,
     finished: bool,
 }
 
@@ -132,7 +155,7 @@ impl Reduce {
     /// By `reducer`.
     #[must_use]
     pub fn new(reducer: Reducer) -> Self {
-        Self { reducer, origins: vec![Accumulator::default()], held_bytes: 0, finished: false }
+        Self { reducer, origins: vec![Accumulator::default()], holding: Holding::default(), finished: false }
     }
 }
 
@@ -145,20 +168,14 @@ impl Step for Reduce {
             }
             return Ok(None);
         }
-        if self.reducer == Reducer::Fold {
-            let rows = (0..batch.len()).try_fold(0_u64, |sum, row| sum.checked_add(batch.bulk(row)));
-            let rows = usize::try_from(rows.ok_or_else(crate::batch::too_many)?).unwrap_or(usize::MAX);
-            let bytes = rows.saturating_mul(size_of::<Item>());
-            cx.charge.hold(bytes)?;
-            self.held_bytes += bytes;
-        }
         for (row, item) in batch.current.items().enumerate() {
-            self.origins[batch.origin[row] as usize].add(&self.reducer, item, batch.bulk(row))?;
+            let origin = &mut self.origins[batch.origin[row] as usize];
+            origin.add_all(&self.reducer, item, batch.bulk(row), &mut cx.charge, &mut self.holding)?;
         }
         Ok(None)
     }
 
-    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+    fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if std::mem::replace(&mut self.finished, true) {
             return Ok(None);
         }
@@ -169,7 +186,7 @@ impl Step for Reduce {
                 items.push(item);
             }
         }
-        cx.charge.free(std::mem::take(&mut self.held_bytes));
+        self.holding = Holding::default();
         let column = if matches!(self.reducer, Reducer::Count | Reducer::SumOfCounts) {
             let counts = items.iter().filter_map(|item| item.as_value()?.as_i64()).collect();
             Column::new(Data::Integers(ValueType::I64, counts))
@@ -182,6 +199,6 @@ impl Step for Reduce {
     fn reset(&mut self, origins: u32) {
         self.origins.clear();
         self.origins.resize(origins as usize, Accumulator::default());
-        (self.held_bytes, self.finished) = (0, false);
+        (self.holding, self.finished) = (Holding::default(), false);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
+use crate::execute::limits::Holding;
 use crate::execute::pipeline::Step;
 use evergraph_graph::error::Result;
 use std::collections::VecDeque;
@@ -55,7 +56,7 @@ impl Step for Range {
 /// The last so many of each origin.
 pub struct Tail {
     count: u64,
-    last: Vec<VecDeque<Batch>>,
+    last: Vec<VecDeque<(Batch, Holding)>>,
 }
 
 impl Tail {
@@ -74,17 +75,18 @@ impl Step for Tail {
             let origin = batch.origin[first];
             let end = first + batch.origin[first..].iter().take_while(|other| **other == origin).count();
             let waiting = &mut self.last[origin as usize];
-            waiting.push_back(batch.slice(first, end));
-            cx.charge.hold((end - first) * ROW_BYTES)?;
-            let mut more = waiting.iter().map(traversers).sum::<u64>().saturating_sub(self.count);
+            let part = batch.slice(first, end).trimmed();
+            let holding = cx.charge.holding(part.extent().heap_bytes)?;
+            waiting.push_back((part, holding));
+            let all = waiting.iter().fold(0_u64, |sum, (batch, _)| sum.saturating_add(traversers(batch)));
+            let mut more = all.saturating_sub(self.count);
             // What is before the last so many goes.
-            while let Some(oldest) = waiting.front_mut() {
+            while let Some((oldest, _)) = waiting.front_mut() {
                 let held = traversers(oldest);
                 if held > more {
                     *oldest = without_first(oldest, more)?;
                     break;
                 }
-                cx.charge.free(oldest.len() * ROW_BYTES);
                 more -= held;
                 waiting.pop_front();
             }
@@ -94,7 +96,7 @@ impl Step for Tail {
     }
 
     fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let batches: Vec<Batch> = self.last.drain(..).flatten().collect();
+        let (batches, _holdings): (Vec<Batch>, Vec<Holding>) = self.last.drain(..).flatten().unzip();
         Ok((!batches.is_empty()).then(|| Batch::concat(&batches)))
     }
 
@@ -103,9 +105,6 @@ impl Step for Tail {
         self.last.resize_with(origins as usize, VecDeque::new);
     }
 }
-
-/// Bytes that a row which waits is charged for, about.
-pub const ROW_BYTES: usize = 64;
 
 /// Traversers that the rows stand for, at most 2^64 - 1.
 fn traversers(batch: &Batch) -> u64 {

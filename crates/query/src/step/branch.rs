@@ -6,13 +6,12 @@ use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
+use crate::execute::waiting::Waiting;
 use crate::plan::predicate::Predicate;
-use crate::step::bound::ROW_BYTES;
 use crate::step::branches::Branches;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What comes of several traversals.
@@ -323,7 +322,7 @@ pub struct Aside(pub Child);
 impl Step for Aside {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
-        self.0.run(&batch, cx, |_| Ok(true))?;
+        self.0.run(&batch, cx, |_, _| Ok(true))?;
         Ok(Some(batch))
     }
 }
@@ -348,7 +347,7 @@ impl Step for As {
         batch.set_slot(self.slot, batch.current.clone());
         if let Some(paths) = &mut batch.path {
             for path in paths {
-                *path = cx.paths.label(*path, &self.name)?;
+                *path = cx.label_path(*path, &self.name)?;
             }
         }
         Ok(Some(batch))
@@ -371,21 +370,18 @@ impl Step for Fail {
 
 /// Rows wait until the last has come: nobody is asked about what is gathered behind before all have been.
 #[derive(Default)]
-pub struct Together(VecDeque<Batch>);
+pub struct Together(Waiting);
 
 impl Step for Together {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if let Some(batch) = input.take() {
-            cx.charge.hold(batch.len() * ROW_BYTES)?;
-            self.0.push_back(batch);
+            self.0.push(batch, &mut cx.charge)?;
         }
         Ok(None)
     }
 
-    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let Some(batch) = self.0.pop_front() else { return Ok(None) };
-        cx.charge.free(batch.len() * ROW_BYTES);
-        Ok(Some(batch))
+    fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        Ok(self.0.pop())
     }
 
     fn reset(&mut self, _origins: u32) {

@@ -11,9 +11,9 @@
 use crate::batch::Batch;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Pipeline;
+use crate::execute::waiting::Waiting;
 use crate::plan::operator::Traversal;
 use crate::plan::row_order::{Pace, RowOrder};
-use crate::step::bound::ROW_BYTES;
 use evergraph_graph::error::Result;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub struct Branches {
     waiting: VecDeque<(Option<usize>, Batch)>,
     running: Option<usize>,
     /// Rows for each branch, then those for none, until the last input: see [`ResultOrder::ByBranch`].
-    held: Vec<Vec<Batch>>,
+    held: Vec<Waiting>,
     finishing: usize,
     /// Of which origins rows went to each branch.
     entered: Vec<HashSet<u32>>,
@@ -67,7 +67,7 @@ impl Branches {
     #[must_use]
     pub fn new(pipelines: Vec<Pipeline>, order: ResultOrder) -> Self {
         let entered = vec![HashSet::new(); pipelines.len()];
-        let held = vec![Vec::new(); pipelines.len() + 1];
+        let held = (0..=pipelines.len()).map(|_| Waiting::default()).collect();
         Self { pipelines, order, waiting: VecDeque::new(), running: None, held, finishing: 0, entered }
     }
 
@@ -102,8 +102,7 @@ impl Branches {
                 self.entered[branch].extend((0..rows.len()).filter(first_of).map(|row| rows.origin[row]));
             }
             if self.order == ResultOrder::ByBranch {
-                cx.charge.hold(rows.len() * ROW_BYTES)?;
-                self.held[branch.unwrap_or(self.pipelines.len())].push(rows);
+                self.held[branch.unwrap_or(self.pipelines.len())].push(rows, &mut cx.charge)?;
             } else {
                 self.waiting.push_back((branch, rows));
             }
@@ -144,29 +143,22 @@ impl Branches {
 
     /// What becomes of the rows of `batch`, in their order.
     fn by_row(&mut self, batch: &Batch, parts: Vec<Part>, cx: &mut Context<'_>) -> Result<Batch> {
-        let (mut made, mut held_bytes) = (Vec::new(), 0);
+        let mut made = Waiting::default();
         for (branch, rows) in parts {
             // A row stands for itself alone in here, however many it stands for outside.
             let rows = Batch { origin: rows.to_vec(), bulk: None, ..batch.gather(&rows) };
             let Some(branch) = branch else {
-                made.push(rows);
+                made.push(rows, &mut cx.charge)?;
                 continue;
             };
             let pipeline = &mut self.pipelines[branch];
             pipeline.reset(batch.len() as u32);
             pipeline.push(rows);
             while let Some(found) = pipeline.pull(true, cx)? {
-                cx.charge.hold(found.len() * ROW_BYTES)?;
-                held_bytes += found.len() * ROW_BYTES;
-                made.push(found);
+                made.push(found, &mut cx.charge)?;
             }
         }
-        cx.charge.free(held_bytes);
-        made.retain(|rows| !rows.is_empty());
-        if made.is_empty() {
-            return Ok(Batch::empty());
-        }
-        batch.adopt(Batch::concat(&made).sort_by_origin())
+        batch.adopt(made.together(&mut cx.charge)?.0.sort_by_origin())
     }
 
     /// The next batch after the last input.
@@ -179,10 +171,8 @@ impl Branches {
                 return Ok(Some(batch));
             }
             let branch = (self.finishing < self.pipelines.len()).then_some(self.finishing);
-            let held = std::mem::take(&mut self.held[self.finishing]);
-            if !held.is_empty() {
-                cx.charge.free(held.iter().map(Batch::len).sum::<usize>() * ROW_BYTES);
-                self.waiting.extend(held.into_iter().map(|rows| (branch, rows)));
+            if let Some(rows) = self.held[self.finishing].pop() {
+                self.waiting.push_back((branch, rows));
                 continue;
             }
             // Of an origin that took another way, or that nothing came from, not even a count of 0 comes.
@@ -213,7 +203,7 @@ impl Branches {
 
     fn begin(&mut self) {
         self.waiting.clear();
-        self.held.iter_mut().for_each(Vec::clear);
+        self.held.iter_mut().for_each(Waiting::clear);
         self.entered.iter_mut().for_each(HashSet::clear);
         (self.running, self.finishing) = (None, 0);
     }

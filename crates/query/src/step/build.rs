@@ -22,10 +22,10 @@ use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
     algorithm, barrier, bound, branch, branches, bulk, call, chance, dedup, expand, filter, group, merge,
-    options, order, parallel, pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unfold,
-    write,
+    options, order, parallel, pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unbulk,
+    unfold, write,
 };
-use crate::value::item::{Item, Token};
+use crate::value::item::Token;
 use evergraph_graph::error::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -90,6 +90,9 @@ impl<'a> Builder<'a> {
             }
             if self.asks_aside && matches!(operator, Operator::Aggregate { .. }) {
                 steps.push(Box::new(branch::Together::default()));
+            }
+            if operator.writes_for_each() {
+                steps.push(Box::new(unbulk::Unbulk::default()));
             }
             steps.push(self.step(operator)?);
         }
@@ -194,7 +197,7 @@ impl<'a> Builder<'a> {
             Operator::Properties { keys, values } => {
                 (Box::new(unfold::Properties::new(keys.clone(), *values)), true)
             }
-            Operator::Unfold => (Box::new(unfold::Unfold), true),
+            Operator::Unfold => (Box::new(unfold::Unfold::default()), true),
             Operator::Map(function) => (Box::new(Map(self.function(function)?)), true),
             Operator::Filter(tests) => (Box::new(filter::Filter(tests.clone())), false),
             Operator::Where { of, gives } => (Box::new(filter::Where::new(self.child(of)?, *gives)), false),
@@ -535,9 +538,8 @@ struct Traced(Box<dyn Step>);
 fn longer(batch: Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
     let Some(mut batch) = batch else { return Ok(None) };
     let mut paths = batch.path.take().unwrap_or_else(|| vec![PathId::ROOT; batch.len()]);
-    cx.charge.hold(paths.len() * size_of::<(Item, u128)>())?;
     for (path, item) in paths.iter_mut().zip(batch.current.items()) {
-        *path = cx.paths.extend(*path, item)?;
+        *path = cx.extend_path(*path, item)?;
     }
     batch.path = Some(paths);
     Ok(Some(batch))

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
-use crate::step::bound::ROW_BYTES;
+use crate::execute::waiting::Waiting;
 use crate::step::by::Projection;
 use crate::value::convert;
 use crate::value::item::Item;
@@ -155,7 +155,7 @@ pub struct Sample {
     count: u64,
     by: Option<Projection>,
     chance: Chance,
-    waiting: Vec<Batch>,
+    waiting: Waiting,
     weights: Vec<f64>,
     origins: u32,
 }
@@ -164,7 +164,7 @@ impl Sample {
     /// At most `count` of each origin, by the weight that `by` says.
     #[must_use]
     pub fn new(count: u64, by: Option<Projection>, chance: Chance) -> Self {
-        Self { count, by, chance, waiting: Vec::new(), weights: Vec::new(), origins: 1 }
+        Self { count, by, chance, waiting: Waiting::default(), weights: Vec::new(), origins: 1 }
     }
 
     /// How many of the traversers of each row of one origin go on: at most `count` in all.
@@ -192,7 +192,6 @@ impl Sample {
 impl Step for Sample {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(mut batch) = input.take() else { return Ok(None) };
-        cx.charge.hold(batch.len() * ROW_BYTES)?;
         match &mut self.by {
             None => self.weights.resize(self.weights.len() + batch.len(), 1.0),
             Some(by) => {
@@ -204,7 +203,7 @@ impl Step for Sample {
                 batch = batch.filter(&keep);
             }
         }
-        self.waiting.push(batch);
+        self.waiting.push(batch, &mut cx.charge)?;
         Ok(None)
     }
 
@@ -212,14 +211,15 @@ impl Step for Sample {
         if self.waiting.is_empty() {
             return Ok(None);
         }
-        let mut all = Batch::concat(&std::mem::take(&mut self.waiting));
+        let (mut all, _holding) = self.waiting.together(&mut cx.charge)?;
         let weights = std::mem::take(&mut self.weights);
-        cx.charge.free(all.len() * ROW_BYTES);
         let mut bulks: Vec<u64> = (0..all.len()).map(|row| all.bulk(row)).collect();
         let mut start = 0;
         while start < all.len() {
             let same = all.origin[start..].iter().take_while(|origin| **origin == all.origin[start]);
             let end = start + same.count();
+            let drawn = drawn(&bulks[start..end], self.count);
+            let _moments = cx.charge.holding(drawn.saturating_mul(size_of::<(f64, usize)>()))?;
             let chosen = self.choose(&bulks[start..end], &weights[start..end]);
             bulks[start..end].copy_from_slice(&chosen);
             start = end;
@@ -234,6 +234,12 @@ impl Step for Sample {
         self.waiting.clear();
         self.weights.clear();
     }
+}
+
+/// How many moments are drawn for rows of these bulks, if `count` go on.
+fn drawn(bulks: &[u64], count: u64) -> usize {
+    let all = bulks.iter().fold(0_u64, |sum, bulk| sum.saturating_add((*bulk).min(count)));
+    usize::try_from(all).unwrap_or(usize::MAX)
 }
 
 fn weight(item: &Item) -> Result<f64> {

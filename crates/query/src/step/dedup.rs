@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
 use crate::execute::context::Context;
+use crate::execute::limits::Work;
 use crate::execute::pipeline::Step;
 use crate::step::by::Projection;
 use crate::value::item::Item;
@@ -128,15 +129,17 @@ impl Dedup {
             return Ok(rows.map(|(vertex, origin)| self.vertices.insert(*origin, *vertex)).collect());
         }
         let keys = self.keys(batch, cx)?;
-        let mut keep = Vec::with_capacity(keys.len());
+        let (mut keep, mut work) = (Vec::with_capacity(keys.len()), Work::default());
         for (key, origin) in keys.into_iter().zip(&batch.origin) {
             keep.push(match key {
                 None => false,
                 Some(Item::Vertex(vertex)) => self.vertices.insert(*origin, vertex),
                 Some(key) => {
                     let bytes = key.heap_bytes();
+                    // To hash a large key takes its time.
+                    work.add(bytes, &cx.charge)?;
                     let new = self.others.insert((*origin, ByValue(key)));
-                    self.owned_bytes += if new { bytes } else { 0 };
+                    self.owned_bytes = self.owned_bytes.saturating_add(if new { bytes } else { 0 });
                     new
                 }
             });
@@ -145,7 +148,8 @@ impl Dedup {
     }
 
     fn bytes(&self) -> usize {
-        self.vertices.bytes() + self.others.len() * ENTRY_BYTES + self.owned_bytes
+        let others = (self.others.len() * ENTRY_BYTES).saturating_add(self.owned_bytes);
+        others.saturating_add(self.vertices.bytes())
     }
 }
 

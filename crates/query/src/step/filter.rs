@@ -2,6 +2,7 @@
 
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
+use crate::batch::path::PathId;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
@@ -49,16 +50,23 @@ fn scoped(batch: &Batch, slot: usize, row: usize, cx: &Context<'_>) -> Option<It
     of_map.or_else(|| batch.slot(slot, row))
 }
 
+/// Looks at the clock at some of the rows: a value may be long to compare, or the list that it is compared with.
+fn check_now_and_then(row: usize, cx: &Context<'_>) -> Result<()> {
+    if row % 8 == 7 { cx.charge.check() } else { Ok(()) }
+}
+
 /// Refuses what the operand of a `regex()` is in a row, if that is a text and no regular expression.
 fn check_patterns(
     predicate: &Predicate,
     rows: usize,
     of: &impl Fn(usize, usize) -> Option<Item>,
+    cx: &Context<'_>,
 ) -> Result<()> {
     let (mut patterns, mut seen) = (Vec::new(), HashSet::new());
     predicate.patterns(&mut patterns);
     for pattern in patterns {
         for row in 0..rows {
+            check_now_and_then(row, cx)?;
             let item = match pattern {
                 Operand::Item(item) => Some(item.clone()),
                 Operand::Slot(slot) => of(*slot, row),
@@ -79,18 +87,16 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
     let mut slots = Vec::new();
     if let Some(predicate) = test.predicate() {
         predicate.slots(&mut slots);
-        check_patterns(predicate, batch.len(), &|slot, row| scoped(batch, slot, row, cx))?;
+        check_patterns(predicate, batch.len(), &|slot, row| scoped(batch, slot, row, cx), cx)?;
     }
     let has_all = |row: usize| slots.iter().all(|slot| scoped(batch, *slot, row, cx).is_some());
-    let of_items = |items: &mut dyn Iterator<Item = Option<Item>>, predicate: &Predicate| -> Vec<bool> {
-        items
-            .enumerate()
-            .map(|(row, item)| {
-                item.is_some_and(|item| {
-                    has_all(row) && predicate.holds(&item, &|slot| scoped(batch, slot, row, cx))
-                })
-            })
-            .collect()
+    let of_items = |items: &mut dyn Iterator<Item = Option<Item>>, predicate: &Predicate| {
+        let one = |(row, item): (usize, Option<Item>)| {
+            check_now_and_then(row, cx)?;
+            let slot = |slot| scoped(batch, slot, row, cx);
+            Ok(item.is_some_and(|item| has_all(row) && predicate.holds(&item, &slot)))
+        };
+        items.enumerate().map(one).collect::<Result<Vec<bool>>>()
     };
     Ok(match test {
         Test::Has(key) => {
@@ -110,7 +116,11 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
                         let row = rows[at] as usize;
                         move |slot| scoped(batch, slot, row, cx)
                     };
-                    values.items().enumerate().map(|(at, item)| predicate.holds(&item, &slot(at))).collect()
+                    let one = |(at, item): (usize, Item)| {
+                        check_now_and_then(at, cx)?;
+                        Ok(predicate.holds(&item, &slot(at)))
+                    };
+                    values.items().enumerate().map(one).collect::<Result<_>>()?
                 }
             };
             let kept = rows.into_iter().zip(keep).filter_map(|(row, keep)| keep.then_some(row));
@@ -118,39 +128,42 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
         }
         Test::Label(predicate) => match labelled(&batch.current, predicate, cx)? {
             Some(keep) => keep,
-            None => of_items(&mut element::labels(&batch.current, cx)?.into_iter(), predicate),
+            None => of_items(&mut element::labels(&batch.current, cx)?.into_iter(), predicate)?,
         },
-        Test::Id(predicate) => of_items(&mut batch.current.items().map(|item| element::id(&item)), predicate),
+        Test::Id(predicate) => {
+            of_items(&mut batch.current.items().map(|item| element::id(&item)), predicate)?
+        }
         Test::Key(predicate) => {
             let catalogue = cx.catalogue();
             let key = |item| match item {
                 Item::Property(property) => Some(Item::from(&*catalogue.key_name(property.key))),
                 _ => None,
             };
-            of_items(&mut batch.current.items().map(key), predicate)
+            of_items(&mut batch.current.items().map(key), predicate)?
         }
         Test::Value(predicate) => {
             let value = |item| match item {
                 Item::Property(property) => Some(Item::Value(property.value.clone())),
                 _ => None,
             };
-            of_items(&mut batch.current.items().map(value), predicate)
+            of_items(&mut batch.current.items().map(value), predicate)?
         }
         Test::Is(predicate) => match simple(&batch.current, predicate) {
             Some(keep) => keep,
-            None => of_items(&mut batch.current.items().map(Some), predicate),
+            None => of_items(&mut batch.current.items().map(Some), predicate)?,
         },
         Test::Elements(quantifier, predicate) => {
             let so_many = |(row, item): (usize, Item)| {
-                let Some(items) = item.elements() else { return false };
-                quantifier.holds(
+                cx.charge.check()?;
+                let Some(items) = item.elements() else { return Ok(false) };
+                Ok(quantifier.holds(
                     items.iter().map(|item| predicate.holds(item, &|slot| scoped(batch, slot, row, cx))),
-                )
+                ))
             };
-            batch.current.items().enumerate().map(so_many).collect()
+            batch.current.items().enumerate().map(so_many).collect::<Result<_>>()?
         }
         Test::Slot(slot, predicate) => {
-            of_items(&mut (0..batch.len()).map(|row| scoped(batch, *slot, row, cx)), predicate)
+            of_items(&mut (0..batch.len()).map(|row| scoped(batch, *slot, row, cx)), predicate)?
         }
     })
 }
@@ -286,8 +299,9 @@ impl Step for WhereBy {
         }
         let predicate = self.predicate.resolved(&mut |at| Ok(aside[at].clone().unwrap_or(Item::Null)))?;
         let of = |at: usize, row: usize| slots[at].get(row).cloned().flatten();
-        check_patterns(&predicate, batch.len(), &of)?;
+        check_patterns(&predicate, batch.len(), &of, cx)?;
         for (row, item) in left.iter().enumerate() {
+            check_now_and_then(row, cx)?;
             let holds = |item| predicate.holds(item, &|at| of(at, row));
             keep[row] = keep[row] && item.as_ref().is_some_and(holds);
         }
@@ -358,21 +372,23 @@ impl Step for SimplePath {
         let Some(batch) = input.take() else { return Ok(None) };
         if !self.by.is_empty() || self.part != PathPart::default() {
             let paths = paths(&batch, &self.part, &mut self.by, cx)?;
-            let keep = paths.iter().map(|path| match path {
+            let is_simple = |path: &Option<Item>| match path {
                 Some(Item::Path(path)) => {
+                    cx.charge.check()?;
                     let mut seen = HashSet::new();
-                    path.items().all(|item| seen.insert(item)) == self.simple
+                    Ok(path.items().all(|item| seen.insert(item)) == self.simple)
                 }
-                _ => false,
-            });
-            let keep: Vec<bool> = keep.collect();
+                _ => Ok(false),
+            };
+            let keep: Vec<bool> = paths.iter().map(is_simple).collect::<Result<_>>()?;
             return Ok(Some(batch.filter(&keep)));
         }
-        let is_simple = |id| {
+        let is_simple = |id: &PathId| {
+            cx.charge.check()?;
             let mut seen = HashSet::new();
-            cx.paths.items_back(id).all(|item| seen.insert(item))
+            Ok(cx.paths.items_back(*id).all(|item| seen.insert(item)) == self.simple)
         };
-        let keep: Vec<bool> = batch.path.iter().flatten().map(|id| is_simple(*id) == self.simple).collect();
+        let keep: Vec<bool> = batch.path.iter().flatten().map(is_simple).collect::<Result<_>>()?;
         Ok(Some(batch.filter(&keep)))
     }
 }

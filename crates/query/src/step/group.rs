@@ -4,8 +4,9 @@ use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
+use crate::execute::limits::{Growth, Work};
 use crate::execute::pipeline::Step;
-use crate::step::bound::ROW_BYTES;
+use crate::execute::waiting::Waiting;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
@@ -13,6 +14,9 @@ use crate::value::same::ByValue;
 use evergraph_graph::error::Result;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// What a group takes beside its key and those in it: its places in tables and lists.
+const GROUP_BYTES: usize = 192;
 
 /// What becomes of those of a group.
 pub enum Gathered {
@@ -34,7 +38,7 @@ pub struct Groups {
     counts: Vec<u64>,
     lists: Vec<Vec<Item>>,
     /// Rows that a traversal is to be run on, with their group as origin.
-    rows: Vec<Batch>,
+    rows: Waiting,
 }
 
 impl Groups {
@@ -48,7 +52,7 @@ impl Groups {
             keys: Vec::new(),
             counts: Vec::new(),
             lists: Vec::new(),
-            rows: Vec::new(),
+            rows: Waiting::default(),
         }
     }
 
@@ -68,18 +72,20 @@ impl Groups {
     pub fn add(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<()> {
         let keys = self.key.of(batch, cx)?;
         let (mut rows, mut groups) = (Vec::new(), Vec::new());
-        let mut bytes = 0;
+        let (mut bytes, mut work) = (0_usize, Work::default());
         for (row, key) in keys.into_iter().enumerate() {
             let Some(key) = key else { continue };
             let origin = batch.origin[row];
             let key_bytes = key.heap_bytes();
+            // To hash a large key takes its time.
+            work.add(key_bytes, &cx.charge)?;
             let next = self.keys.len() as u32;
             let number = *self.numbers.entry((origin, ByValue(key.clone()))).or_insert(next);
             if number == next {
                 self.keys.push((origin, key));
                 self.counts.push(0);
                 self.lists.push(Vec::new());
-                bytes += ROW_BYTES + 2 * key_bytes;
+                bytes = bytes.saturating_add(GROUP_BYTES + 2 * key_bytes);
             }
             rows.push(row as u32);
             groups.push(number);
@@ -96,18 +102,15 @@ impl Groups {
                 let values = by.of(batch, cx)?;
                 for (row, group) in rows.iter().zip(&groups) {
                     let Some(value) = values[*row as usize].clone() else { continue };
-                    let times = usize::try_from(batch.bulk(*row as usize)).unwrap_or(usize::MAX);
-                    bytes =
-                        bytes.saturating_add(times.saturating_mul(size_of::<Item>() + value.heap_bytes()));
-                    cx.charge.hold(std::mem::take(&mut bytes))?;
-                    self.lists[*group as usize].extend(std::iter::repeat_n(value, times));
+                    cx.charge.hold(std::mem::take(&mut bytes).saturating_add(value.heap_bytes()))?;
+                    let list = &mut self.lists[*group as usize];
+                    cx.charge.repeat(list, value, batch.bulk(*row as usize))?.forget();
                 }
             }
             Gathered::Traversal(_) => {
-                bytes += rows.len() * ROW_BYTES;
                 let mut kept = batch.gather(&rows.into());
                 kept.origin = groups;
-                self.rows.push(kept);
+                self.rows.push(kept, &mut cx.charge)?;
             }
         }
         cx.charge.hold(bytes)
@@ -125,14 +128,21 @@ impl Groups {
                 self.counts.iter().map(|number| count(number).map(Some)).collect::<Result<_>>()?
             }
             Gathered::List(_) => {
-                self.lists.iter().map(|list| Some(Item::List(list.as_slice().into()))).collect()
+                let mut growth = Growth::default();
+                let mut copied = |list: &Vec<Item>| {
+                    growth.add_bytes(list.len() * size_of::<Item>(), &mut cx.charge)?;
+                    Ok(Some(Item::List(list.as_slice().into())))
+                };
+                self.lists.iter().map(&mut copied).collect::<Result<_>>()?
             }
             Gathered::Traversal(child) => {
                 let mut values = vec![None; self.keys.len()];
                 if !self.rows.is_empty() {
-                    let rows = Batch::concat(&self.rows).sort_by_origin();
-                    child.run_grouped(rows, self.keys.len() as u32, cx, |batch| {
+                    let rows = Batch::concat(&self.rows.iter().cloned().collect::<Vec<_>>()).sort_by_origin();
+                    let mut growth = Growth::default();
+                    child.run_grouped(rows, self.keys.len() as u32, cx, |batch, cx| {
                         for (item, group) in batch.current.items().zip(&batch.origin) {
+                            growth.add(&item, &mut cx.charge)?;
                             values[*group as usize].get_or_insert(item);
                         }
                         Ok(true)

@@ -196,8 +196,8 @@ fn equal<O: IndexOwner>(
         matches.items.clear();
         matches.rows.clear();
         owner.look_up(cx.view(), key, values, &mut cursor, &mut matches)?;
-        cx.charge.hold(matches.items.len() * size_of::<O::Item>())?;
         found.extend_from_slice(&matches.items);
+        cx.charge.room().check(found.len() * size_of::<O::Item>())?;
     }
     Ok(())
 }
@@ -219,7 +219,7 @@ fn within<O: IndexOwner>(
     let limit = entries.map_or(0, |entries| entries / RANGE_PART).max(BATCH as u64) as usize;
     cx.charge.check()?;
     let (mut some, all) = owner.range(cx.view(), key, range, limit)?;
-    cx.charge.hold(some.len() * size_of::<O::Item>())?;
+    cx.charge.room().check(some.len() * size_of::<O::Item>())?;
     found.append(&mut some);
     Ok(all)
 }

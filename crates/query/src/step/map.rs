@@ -4,6 +4,7 @@ use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
+use crate::execute::limits::Growth;
 use crate::execute::pipeline::Step;
 use crate::plan::function::{MapShape, PathPart, Pop, Selected};
 use crate::plan::operator::{Name, Reducer, Sorting};
@@ -22,6 +23,9 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::value::Value;
 use std::sync::Arc;
+
+/// What an entry takes in a map.
+const ENTRY_BYTES: usize = 2 * size_of::<(Item, Item)>();
 
 /// What makes an item of a row, ready to run.
 pub enum Function {
@@ -84,7 +88,9 @@ impl Step for Map {
 
 impl Function {
     fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
-        let each = |of: &mut dyn FnMut(Item) -> Result<Option<Item>>| batch.current.items().map(of).collect();
+        let mut each = |of: &mut dyn FnMut(Item) -> Result<Option<Item>>| {
+            Growth::all(batch.current.items().map(of), &mut cx.charge)
+        };
         match self {
             Self::Constant(item) => Ok(vec![Some(item.clone()); batch.len()]),
             Self::Part(projection) => projection.of(batch, cx),
@@ -106,19 +112,35 @@ impl Function {
                 let length = length(&item);
                 Ok(part(item, length.saturating_sub(*count as usize), length))
             }),
-            Self::Order(by) => batch.current.items().map(|item| order(item, by, cx)).collect(),
+            Self::Order(by) => grown(batch, cx, |item, cx| order(item, by, cx)),
             Self::Dedup => each(&mut |item| {
                 let Some(items) = item.elements() else { return Ok(Some(item)) };
                 Ok(Some(list::once(items.into_iter())))
             }),
             Self::Scalar(scalar) => scalar.of(batch, cx),
             Self::ElementMap(shape, by, visible) => {
-                let map = |item: Item| element_map(&item, shape, by, visible.as_mut(), cx).map(Some);
-                batch.current.items().map(map).collect()
+                grown(batch, cx, |item, cx| element_map(&item, shape, by, visible.as_mut(), cx).map(Some))
             }
             Self::Project(names, by) => project(batch, names, by, cx),
         }
     }
+}
+
+/// What `of` makes of each row of `batch`, each counted before the next is made.
+fn grown(
+    batch: &Batch,
+    cx: &mut Context<'_>,
+    mut of: impl FnMut(Item, &mut Context<'_>) -> Result<Option<Item>>,
+) -> Result<Vec<Option<Item>>> {
+    let (mut growth, mut all) = (Growth::default(), Vec::with_capacity(batch.len()));
+    for item in batch.current.items() {
+        let made = of(item, cx)?;
+        if let Some(made) = &made {
+            growth.add(made, &mut cx.charge)?;
+        }
+        all.push(made);
+    }
+    Ok(all)
 }
 
 /// What `names` stand for in each row; nothing where one of them stands for nothing.
@@ -128,16 +150,27 @@ fn select(
     by: &mut [Projection],
     cx: &mut Context<'_>,
 ) -> Result<Vec<Option<Item>>> {
-    let mut columns = Vec::with_capacity(names.len());
+    let (mut columns, mut growth) = (Vec::with_capacity(names.len()), Growth::default());
     for (at, selected) in names.iter().enumerate() {
         let aside = selected.side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
-        let found: Vec<Option<Item>> =
-            (0..batch.len()).map(|row| named(batch, row, selected, aside.as_ref(), cx)).collect();
+        let mut found = Vec::with_capacity(batch.len());
+        for row in 0..batch.len() {
+            let item = named(batch, row, selected, aside.as_ref(), cx);
+            // A list of what a label named several times is made for each row.
+            if let Some(Item::List(items)) = &item
+                && aside.is_none()
+            {
+                growth.add_bytes(items.len() * size_of::<Item>(), &mut cx.charge)?;
+            }
+            found.push(item);
+        }
         let turns = by.len().max(1);
-        columns.push(match by.get_mut(at % turns) {
+        let column = match by.get_mut(at % turns) {
             None => found,
             Some(by) => of_found(batch, found, by, cx)?,
-        });
+        };
+        growth.add_bytes(column.len() * ENTRY_BYTES, &mut cx.charge)?;
+        columns.push(column);
     }
     if let [_] = names {
         return Ok(columns.pop().unwrap_or_default());
@@ -279,7 +312,7 @@ pub fn paths(
     by: &mut [Projection],
     cx: &mut Context<'_>,
 ) -> Result<Vec<Option<Item>>> {
-    let mut found = Vec::with_capacity(batch.len());
+    let (mut found, mut growth) = (Vec::with_capacity(batch.len()), Growth::default());
     for row in 0..batch.len() {
         let id = batch.path.as_ref().and_then(|path| path.get(row)).copied();
         let mut path =
@@ -307,6 +340,7 @@ pub fn paths(
             }
             path = crate::batch::path::Path::new(steps);
         }
+        growth.add_bytes(path.extent().heap_bytes, &mut cx.charge)?;
         found.push(Some(Item::Path(Arc::new(path))));
     }
     Ok(found)
@@ -506,6 +540,8 @@ fn project(
     by: &mut [Projection],
     cx: &mut Context<'_>,
 ) -> Result<Vec<Option<Item>>> {
+    let mut growth = Growth::default();
+    growth.add_bytes(batch.len() * (size_of::<ItemMap>() + size_of::<Item>()), &mut cx.charge)?;
     let mut maps = vec![ItemMap::new(); batch.len()];
     for (at, name) in names.iter().enumerate() {
         let turns = by.len().max(1);
@@ -515,6 +551,7 @@ fn project(
         };
         for (map, item) in maps.iter_mut().zip(found) {
             if let Some(item) = item {
+                growth.add_bytes(ENTRY_BYTES + name.len(), &mut cx.charge)?;
                 map.insert(Item::from(&**name), item);
             }
         }

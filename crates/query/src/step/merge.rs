@@ -18,6 +18,7 @@
 use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
+use crate::execute::limits::Holding;
 use crate::execute::pipeline::Step;
 use crate::plan::merge::{Described, Description, End, Given, Merged, Role};
 use crate::plan::operator::{Scan, Test};
@@ -25,7 +26,7 @@ use crate::plan::predicate::Predicate;
 use crate::step::by::Projection;
 use crate::step::property::{Written, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
 use crate::step::source;
-use crate::step::write::{DEFAULT_EDGE_LABEL, DEFAULT_LABEL, NO_OWN_EDGE_IDS, NO_OWN_IDS, unbulked};
+use crate::step::write::{DEFAULT_EDGE_LABEL, DEFAULT_LABEL, NO_OWN_EDGE_IDS, NO_OWN_IDS};
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, EdgeId, VertexId};
@@ -43,7 +44,7 @@ pub enum MergeMap {
     Of(Projection),
 }
 
-/// Finds what a map describes, or adds it, for each row.
+/// Finds what a map describes, or adds it, for each row, which stands for one traverser: see [`super::unbulk`].
 pub struct Merge {
     kind: Merged,
     map: MergeMap,
@@ -273,13 +274,14 @@ fn find_edges(wanted: &Description, ends: &[Option<Item>; 2], cx: &mut Context<'
     };
     let (mut found, mut cursor, mut batch) =
         (Vec::new(), NeighborCursor::default(), NeighborBatch::default());
+    let mut holding = Holding::default();
     while !cursor.done {
         cx.charge.check()?;
         batch.clear();
         cx.view().neighbors(&[vertex], types, direction, &mut cursor, LOOKED_AT, &mut batch)?;
         let before = found.len();
         found.extend(batch.edges.iter().copied().filter(is_between));
-        cx.charge.hold((found.len() - before) * size_of::<EdgeId>())?;
+        holding.join(cx.charge.holding((found.len() - before) * size_of::<EdgeId>())?);
     }
     source::passing_edges(found, &tests, cx)
 }
@@ -299,18 +301,14 @@ fn there(end: Option<Item>, which: &str, cx: &Context<'_>) -> Result<VertexId> {
 
 impl Step for Merge {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let Some(batch) = input.take().map(unbulked) else { return Ok(None) };
+        let Some(batch) = input.take() else { return Ok(None) };
         let limit = cx.charge.batch_rows();
         let (mut rows, mut items) = (Vec::new(), Vec::new());
         while self.row < batch.len() && items.len() < limit {
             cx.charge.check()?;
             let mut found = match self.found.take() {
                 Some(found) => found,
-                None => {
-                    let found = self.merged(&batch.slice(self.row, self.row + 1), cx)?;
-                    cx.charge.hold(found.len() * size_of::<Item>())?;
-                    found.into_iter()
-                }
+                None => self.merged(&batch.slice(self.row, self.row + 1), cx)?.into_iter(),
             };
             items.extend(found.by_ref().take(limit - items.len()));
             rows.resize(items.len(), self.row as u32);
@@ -320,7 +318,6 @@ impl Step for Merge {
                 self.found = Some(found);
             }
         }
-        cx.charge.free(items.len() * size_of::<Item>());
         let column = match self.kind {
             Merged::Vertices => Data::Vertices(items.iter().filter_map(Item::as_vertex).collect()),
             Merged::Edges => Data::Edges(items.iter().filter_map(Item::as_edge).collect()),

@@ -31,5 +31,6 @@ pub mod side_effect;
 pub mod source;
 pub mod subgraph;
 pub mod tree;
+pub mod unbulk;
 pub mod unfold;
 pub mod write;

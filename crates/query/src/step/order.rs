@@ -1,10 +1,11 @@
 //! `order()`: all rows of an origin, sorted.
 
-use crate::batch::{Batch, Portions};
+use crate::batch::Batch;
 use crate::execute::context::Context;
+use crate::execute::limits::Growth;
 use crate::execute::pipeline::Step;
+use crate::execute::waiting::{Giving, Waiting};
 use crate::plan::operator::Sorting;
-use crate::step::bound::ROW_BYTES;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::value::item::{Item, Property};
@@ -21,13 +22,12 @@ const PRUNED: usize = 8192;
 /// Sorts the rows of each origin.
 pub struct Order {
     by: Vec<(Projection, Sorting)>,
-    waiting: Vec<Batch>,
+    waiting: Waiting,
     /// What is left of the sorted rows, to be given in batches.
-    sorted: Option<Portions>,
+    sorted: Option<Giving>,
     chance: Chance,
     /// As many rows as anybody wants.
     keep: usize,
-    waiting_rows: usize,
     origins: u32,
 }
 
@@ -35,7 +35,7 @@ impl Order {
     /// By the first of `by`, rows that are equal there by the next, and so on; else as they came.
     #[must_use]
     pub fn new(by: Vec<(Projection, Sorting)>, chance: Chance) -> Self {
-        Self { by, waiting: Vec::new(), sorted: None, chance, keep: usize::MAX, waiting_rows: 0, origins: 1 }
+        Self { by, waiting: Waiting::default(), sorted: None, chance, keep: usize::MAX, origins: 1 }
     }
 
     /// The same, of which nobody wants more than the first `keep` rows of an origin: others needn't wait.
@@ -47,25 +47,26 @@ impl Order {
     /// Lets go of what can't be among the first any more, once there is much of it.
     fn prune(&mut self, cx: &mut Context<'_>) -> Result<()> {
         // Each row is sorted at most once more than it would be, since most of them go.
-        if self.origins > 1 || self.waiting_rows < self.keep.saturating_mul(4).max(PRUNED) {
+        if self.origins > 1 || self.waiting.rows() < self.keep.saturating_mul(4).max(PRUNED) {
             return Ok(());
         }
         let sorted = self.sort(cx)?;
         let kept = sorted.slice(0, sorted.len().min(self.keep));
-        cx.charge.free((self.waiting_rows - kept.len()) * ROW_BYTES);
-        self.waiting_rows = kept.len();
-        self.waiting.push(kept);
-        Ok(())
+        self.waiting.push(kept, &mut cx.charge)
     }
 
     fn sort(&mut self, cx: &mut Context<'_>) -> Result<Batch> {
-        let all = Batch::concat(&std::mem::take(&mut self.waiting));
+        let (all, _holding) = self.waiting.together(&mut cx.charge)?;
+        let mut growth = Growth::default();
+        growth.add_bytes(all.len() * size_of::<u32>(), &mut cx.charge)?;
         let mut columns = Vec::with_capacity(self.by.len());
         for (by, sorting) in &mut self.by {
             let column = match sorting {
                 Sorting::Shuffle => (0..all.len()).map(|_| Some(Item::from(self.chance.draw()))).collect(),
                 _ => by_key_names(by.of(&all, cx)?, cx),
             };
+            let column: Vec<Option<Item>> = column;
+            column.iter().flatten().try_for_each(|item| growth.add(item, &mut cx.charge))?;
             columns.push((column, *sorting));
         }
         // A row that has nothing to be sorted by is left out.
@@ -110,9 +111,7 @@ fn by_key_names(mut column: Vec<Option<Item>>, cx: &Context<'_>) -> Vec<Option<I
 impl Step for Order {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if let Some(batch) = input.take() {
-            cx.charge.hold(batch.len() * ROW_BYTES)?;
-            self.waiting_rows += batch.len();
-            self.waiting.push(batch);
+            self.waiting.push(batch, &mut cx.charge)?;
             self.prune(cx)?;
         }
         Ok(None)
@@ -123,7 +122,8 @@ impl Step for Order {
             if self.waiting.is_empty() {
                 return Ok(None);
             }
-            self.sorted = Some(self.sort(cx)?.into());
+            let sorted = self.sort(cx)?;
+            self.sorted = Some(Giving::new(sorted, &mut cx.charge)?);
         }
         let rows_max = cx.charge.batch_rows();
         Ok(self.sorted.as_mut().and_then(|rows| rows.next(rows_max)))
@@ -132,6 +132,6 @@ impl Step for Order {
     fn reset(&mut self, origins: u32) {
         self.waiting.clear();
         self.sorted = None;
-        (self.waiting_rows, self.origins) = (0, origins);
+        self.origins = origins;
     }
 }

@@ -12,12 +12,11 @@
 use crate::batch::Batch;
 use crate::execute::context::{Context, Graph};
 use crate::execute::pipeline::{Pipeline, Step};
+use crate::execute::waiting::Waiting;
 use crate::explain::Explanation;
 use crate::plan::operator::Plan;
-use crate::step::bound::ROW_BYTES;
 use crate::step::build::Builder;
 use evergraph_graph::error::Result;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -32,8 +31,8 @@ pub struct Parallel {
     workers: Vec<Pipeline>,
     /// What all of them do.
     plan: Plan,
-    waiting: Vec<Batch>,
-    found: VecDeque<Batch>,
+    waiting: Waiting,
+    found: Waiting,
     /// Workers that had any rows, from the first on.
     used: usize,
     origins: u32,
@@ -48,8 +47,8 @@ impl Parallel {
             workers: vec![first],
             plan,
             origins: 1,
-            waiting: Vec::new(),
-            found: VecDeque::new(),
+            waiting: Waiting::default(),
+            found: Waiting::default(),
             used: 0,
             finished: false,
         }
@@ -73,35 +72,36 @@ impl Parallel {
     /// Runs all that waits; with `ended`, to the end of each worker.
     fn run(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
-        cx.charge.free(waiting.iter().map(Batch::len).sum::<usize>() * ROW_BYTES);
         let few = waiting.len() < FEW && self.used <= 1;
         let threads = if few { 1 } else { cx.charge.threads() };
         self.grow(threads)?;
         self.used = self.used.max(threads);
         if threads == 1 && self.used == 1 {
-            for batch in waiting {
+            let mut waiting = waiting;
+            while let Some(batch) = waiting.pop() {
                 self.workers[0].push(batch);
                 while let Some(found) = self.workers[0].pull(false, cx)? {
-                    self.found.push_back(found);
+                    self.found.push(found, &mut cx.charge)?;
                 }
             }
             while ended && let Some(found) = self.workers[0].pull(true, cx)? {
-                self.found.push_back(found);
+                self.found.push(found, &mut cx.charge)?;
             }
             return Ok(());
         }
         // Relaxed: the number is all that threads tell each other.
         let next = AtomicUsize::new(0);
-        let work = |worker: &mut Pipeline, mut context: Context<'_>| -> Result<(Vec<Batch>, Explanation)> {
-            let mut found = Vec::new();
-            while let Some(batch) = waiting.get(next.fetch_add(1, Ordering::Relaxed)) {
-                worker.push(batch.clone());
+        let batches: Vec<&Batch> = waiting.iter().collect();
+        let work = |worker: &mut Pipeline, mut context: Context<'_>| -> Result<(Waiting, Explanation)> {
+            let mut found = Waiting::default();
+            while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                worker.push((*batch).clone());
                 while let Some(batch) = worker.pull(false, &mut context)? {
-                    found.push(batch);
+                    found.push(batch, &mut context.charge)?;
                 }
             }
             while ended && let Some(batch) = worker.pull(true, &mut context)? {
-                found.push(batch);
+                found.push(batch, &mut context.charge)?;
             }
             Ok((found, context.profile))
         };
@@ -121,7 +121,7 @@ impl Parallel {
         });
         for found in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let (found, profile) = found?;
-            self.found.extend(found);
+            self.found.append(found);
             cx.profile.add(&profile);
         }
         Ok(())
@@ -131,20 +131,19 @@ impl Parallel {
 impl Step for Parallel {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if let Some(batch) = input.take() {
-            cx.charge.hold(batch.len() * ROW_BYTES)?;
-            self.waiting.push(batch);
+            self.waiting.push(batch, &mut cx.charge)?;
             if self.waiting.len() >= GROUP {
                 self.run(false, cx)?;
             }
         }
-        Ok(self.found.pop_front())
+        Ok(self.found.pop())
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if !std::mem::replace(&mut self.finished, true) {
             self.run(true, cx)?;
         }
-        Ok(self.found.pop_front())
+        Ok(self.found.pop())
     }
 
     fn reset(&mut self, origins: u32) {

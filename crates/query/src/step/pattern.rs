@@ -74,9 +74,9 @@ fn bind(batch: &mut Batch, slot: usize, names: &[(usize, Name)], cx: &mut Contex
         for (path, item) in paths.iter_mut().zip(batch.current.items()) {
             // A pattern of filters alone goes nowhere, and may begin elsewhere than where the path ends.
             if cx.paths.items_back(*path).next() != Some(&item) {
-                *path = cx.paths.extend(*path, item)?;
+                *path = cx.extend_path(*path, item)?;
             }
-            *path = cx.paths.label(*path, name)?;
+            *path = cx.label_path(*path, name)?;
         }
     }
     Ok(())
@@ -438,7 +438,7 @@ fn follow(rows: &Batch, made: Batch, cx: &mut Context<'_>) -> Result<Batch> {
     }
     if let Some(paths) = &mut found.path {
         for (path, item) in paths.iter_mut().zip(found.current.items()) {
-            *path = cx.paths.extend(*path, item)?;
+            *path = cx.extend_path(*path, item)?;
         }
     }
     Ok(found)

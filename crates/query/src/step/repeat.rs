@@ -18,8 +18,9 @@ use crate::batch::Batch;
 use crate::batch::path::PathId;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
+use crate::execute::limits::Holding;
 use crate::execute::pipeline::{Pipeline, Step};
-use crate::step::bound::ROW_BYTES;
+use crate::execute::waiting::Waiting;
 use crate::step::bulk::Merger;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
@@ -62,11 +63,13 @@ pub struct Repeat {
     /// Rows of the next wave, as long as all are at vertices and have no past.
     merger: Merger,
     /// Rows of the next wave otherwise.
-    next: Vec<Batch>,
+    next: Waiting,
     /// Rows of this wave that the body has not had yet.
     wave: VecDeque<Batch>,
+    /// The memory of those.
+    holding: Holding,
     running: bool,
-    out: VecDeque<Batch>,
+    out: Waiting,
 }
 
 impl Repeat {
@@ -80,10 +83,11 @@ impl Repeat {
             origins: 1,
             loops: 0,
             merger: Merger::default(),
-            next: Vec::new(),
+            next: Waiting::default(),
             wave: VecDeque::new(),
+            holding: Holding::default(),
             running: false,
-            out: VecDeque::new(),
+            out: Waiting::default(),
         }
     }
 
@@ -119,7 +123,7 @@ impl Repeat {
         let goes: Vec<u32> =
             (0..).zip(&out).flat_map(|(row, times)| std::iter::repeat_n(row, usize::from(*times))).collect();
         if !goes.is_empty() {
-            self.out.push_back(batch.gather(&goes.into()));
+            self.out.push(batch.gather(&goes.into()), &mut cx.charge)?;
         }
         self.wait(left, cx)
     }
@@ -137,18 +141,15 @@ impl Repeat {
         }
         if !self.merger.is_empty() {
             let first = self.merger.take(&mut cx.charge);
-            cx.charge.hold(first.len() * ROW_BYTES)?;
-            self.next.push(first);
+            self.next.push(first, &mut cx.charge)?;
         }
-        cx.charge.hold(batch.len() * ROW_BYTES)?;
-        self.next.push(batch);
-        Ok(())
+        self.next.push(batch, &mut cx.charge)
     }
 
     /// The next rows that come out once all input is there.
     fn advance(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         loop {
-            while let Some(batch) = self.out.pop_front() {
+            while let Some(batch) = self.out.pop() {
                 if !batch.is_empty() {
                     return Ok(Some(batch));
                 }
@@ -157,7 +158,7 @@ impl Repeat {
                 if self.next.is_empty() && self.merger.is_empty() {
                     return Ok(None);
                 }
-                self.wave = self.next_wave(cx).into();
+                self.wave = self.next_wave(cx)?.into();
                 self.body.again(self.origins);
                 self.running = true;
             }
@@ -175,16 +176,18 @@ impl Repeat {
     }
 
     /// The rows of the next wave, equal ones merged, by ascending origin.
-    fn next_wave(&mut self, cx: &mut Context<'_>) -> Vec<Batch> {
+    fn next_wave(&mut self, cx: &mut Context<'_>) -> Result<Vec<Batch>> {
+        self.holding = Holding::default();
         let all = if self.next.is_empty() {
             self.merger.take(&mut cx.charge).sort_by_origin()
         } else {
-            let waiting = std::mem::take(&mut self.next);
-            cx.charge.free(waiting.iter().map(Batch::len).sum::<usize>() * ROW_BYTES);
-            let all = Batch::concat(&waiting).sort_by_origin();
-            if cx.may_bulk() { merged(&all) } else { all }
+            let (all, holding) = self.next.together(&mut cx.charge)?;
+            self.holding = holding;
+            let all = all.sort_by_origin();
+            if cx.may_bulk() { merged(all, cx)? } else { all }
         };
-        cut(&all, cx.charge.batch_rows())
+        self.holding = cx.charge.holding(all.extent().heap_bytes)?;
+        Ok(cut(&all, cx.charge.batch_rows()))
     }
 
     /// The next that comes of this wave; `None` at its end.
@@ -204,10 +207,13 @@ impl Repeat {
 
 impl Step for Repeat {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        if let Some(batch) = input.take() {
+        // What comes out goes on before more comes in.
+        if self.out.is_empty()
+            && let Some(batch) = input.take()
+        {
             self.arrive(batch, 0, cx)?;
         }
-        Ok(self.out.pop_front())
+        Ok(self.out.pop())
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
@@ -220,6 +226,7 @@ impl Step for Repeat {
         self.merger.clear();
         self.next.clear();
         self.wave.clear();
+        self.holding = Holding::default();
         self.out.clear();
     }
 }
@@ -229,12 +236,14 @@ type Identity = (u32, Vec<Option<Item>>, Option<PathId>);
 
 /// The rows of `all`, of which those that nobody can tell apart are one that stands for all of them, the first
 /// keeping its place.
-fn merged(all: &Batch) -> Batch {
-    let (rows, bulks) = once((0..all.len()).map(|row| identity(all, row)), all);
-    let Some((rows, bulks)) = rows.zip(bulks) else { return all.clone() };
+fn merged(all: Batch, cx: &mut Context<'_>) -> Result<Batch> {
+    let identity_bytes = 2 * (size_of::<Identity>() + (2 + all.slots.len()) * size_of::<Item>());
+    let _holding = cx.charge.holding(all.len() * identity_bytes)?;
+    let (rows, bulks) = once((0..all.len()).map(|row| identity(&all, row)), &all);
+    let Some((rows, bulks)) = rows.zip(bulks) else { return Ok(all) };
     let mut fewer = all.gather(&rows.into());
     fewer.bulk = Some(bulks);
-    fewer
+    Ok(fewer)
 }
 
 fn identity(batch: &Batch, row: usize) -> Identity {

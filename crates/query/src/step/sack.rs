@@ -4,12 +4,13 @@
 //! alike but for their sacks, and only where an operator says what becomes of these: elsewhere rows with sacks that are to
 //! be merged stay apart, so that what comes out doesn't depend on what a plan merges for its own sake.
 
+use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::batch::path::PathId;
-use crate::batch::{Batch, Portions};
 use crate::execute::context::Context;
+use crate::execute::limits::Growth;
 use crate::execute::pipeline::Step;
-use crate::step::bound::ROW_BYTES;
+use crate::execute::waiting::{Giving, Waiting};
 use crate::step::by::Projection;
 use crate::value::combine::Combine;
 use crate::value::item::Item;
@@ -44,12 +45,14 @@ impl Step for SetSack {
         let Some(mut batch) = input.take() else { return Ok(None) };
         let counts = self.by.of(&batch, cx)?;
         let keep: Vec<bool> = counts.iter().map(Option::is_some).collect();
-        let mut made = Vec::with_capacity(batch.len());
+        let (mut made, mut growth) = (Vec::with_capacity(batch.len()), Growth::default());
         for (sack, item) in sacks(&batch, cx).into_iter().zip(counts) {
-            made.push(match item {
-                Some(item) => self.how.of(sack, item)?,
+            let sack = match item {
+                Some(item) => cx.charge.combined(self.how, sack, item, 1)?,
                 None => sack,
-            });
+            };
+            growth.add(&sack, &mut cx.charge)?;
+            made.push(sack);
         }
         batch.sack = Some(Column::of_items(made));
         Ok(Some(batch.filter(&keep)))
@@ -59,20 +62,21 @@ impl Step for SetSack {
 /// `barrier()`: waits for all rows of an origin, and makes one of those that are alike.
 pub struct Barrier {
     normalises: bool,
-    waiting: Vec<Batch>,
+    waiting: Waiting,
     /// What is left of the rows, to be given in batches.
-    made: Option<Portions>,
+    made: Option<Giving>,
 }
 
 impl Barrier {
     /// A barrier that makes the sacks of an origin parts of one, if it `normalises`.
     #[must_use]
     pub fn new(normalises: bool) -> Self {
-        Self { normalises, waiting: Vec::new(), made: None }
+        Self { normalises, waiting: Waiting::default(), made: None }
     }
 
-    fn make(&mut self, cx: &Context<'_>) -> Result<Batch> {
-        let mut all = Batch::concat(&std::mem::take(&mut self.waiting)).sort_by_origin();
+    fn make(&mut self, cx: &mut Context<'_>) -> Result<Batch> {
+        let (all, _holding) = self.waiting.together(&mut cx.charge)?;
+        let mut all = all.sort_by_origin();
         if self.normalises {
             all.sack = Some(Column::of_items(parts(&all, cx)?));
         }
@@ -83,8 +87,7 @@ impl Barrier {
 impl Step for Barrier {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if let Some(batch) = input.take() {
-            cx.charge.hold(batch.len() * ROW_BYTES)?;
-            self.waiting.push(batch);
+            self.waiting.push(batch, &mut cx.charge)?;
         }
         Ok(None)
     }
@@ -94,7 +97,8 @@ impl Step for Barrier {
             if self.waiting.is_empty() {
                 return Ok(None);
             }
-            self.made = Some(self.make(cx)?.into());
+            let made = self.make(cx)?;
+            self.made = Some(Giving::new(made, &mut cx.charge)?);
         }
         let rows_max = cx.charge.batch_rows();
         Ok(self.made.as_mut().and_then(|rows| rows.next(rows_max)))
@@ -126,12 +130,14 @@ fn parts(batch: &Batch, cx: &Context<'_>) -> Result<Vec<Item>> {
 type Identity = (u32, Vec<Option<Item>>, Option<PathId>);
 
 /// The rows of which those that are alike are one, the first keeping its place.
-fn one_of_alike(batch: Batch, cx: &Context<'_>) -> Result<Batch> {
+fn one_of_alike(batch: Batch, cx: &mut Context<'_>) -> Result<Batch> {
     let merge = cx.sack.as_ref().and_then(|sack| sack.merge);
     let has_sacks = batch.sack.is_some() || cx.sack.is_some();
     if has_sacks && merge.is_none() {
         return Ok(batch);
     }
+    let identity_bytes = 2 * (size_of::<Identity>() + (1 + batch.slots.len()) * size_of::<Item>());
+    let _holding = cx.charge.holding(batch.len() * identity_bytes)?;
     let mut places: HashMap<Identity, usize> = HashMap::new();
     let (mut rows, mut bulks, mut merged): (Vec<u32>, Vec<u64>, Vec<Item>) = Default::default();
     for (row, sack) in sacks(&batch, cx).into_iter().enumerate() {
@@ -147,7 +153,8 @@ fn one_of_alike(batch: Batch, cx: &Context<'_>) -> Result<Batch> {
         }
         bulks[place] = bulks[place].checked_add(batch.bulk(row)).ok_or_else(crate::batch::too_many)?;
         if let Some(merge) = merge {
-            merged[place] = merge.of(merged[place].clone(), sack)?;
+            let before = std::mem::replace(&mut merged[place], Item::Null);
+            merged[place] = cx.charge.combined(merge, before, sack, 1)?;
         }
     }
     let mut fewer = batch.gather(&rows.into());

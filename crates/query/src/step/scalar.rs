@@ -2,6 +2,7 @@
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
+use crate::execute::limits::{Charge, Growth};
 use crate::plan::function::Selected;
 use crate::plan::scalar::Part;
 use crate::step::by::Projection;
@@ -47,13 +48,17 @@ impl Scalar {
         match self {
             Self::Each(function) => {
                 let catalogue = cx.catalogue();
-                batch.current.items().map(|item| function.of(&item, &catalogue).map(Some)).collect()
+                each(batch.current.items(), &mut cx.charge, |item, charge| {
+                    function.of(&item, &catalogue, charge.room())
+                })
             }
             Self::Concat(of) => concat(batch, of, cx),
             Self::List(function, given, by) => {
                 let others = by.of(batch, cx)?.into_iter().map(|other| other.unwrap_or(Item::Null));
                 let both = batch.current.items().zip(others);
-                both.map(|(item, other)| function.of(&item, &other, *given).map(Some)).collect()
+                each(both, &mut cx.charge, |(item, other), charge| {
+                    function.of(&item, &other, *given, charge.room())
+                })
             }
             Self::DateDifference(by) => {
                 let others = by.of(batch, cx)?.into_iter().map(|other| other.unwrap_or(Item::Null));
@@ -63,10 +68,26 @@ impl Scalar {
             Self::Format(parts, by) => format_parts(batch, parts, by, cx),
             Self::Math(formula, names, by) => math(batch, formula, names, by, cx),
             Self::Sample(count, chance) => {
-                Ok(batch.current.items().map(|item| Some(sample(item, *count, chance))).collect())
+                let sampled = batch.current.items().map(|item| Ok(Some(sample(item, *count, chance))));
+                Growth::all(sampled, &mut cx.charge)
             }
         }
     }
+}
+
+/// What `of` makes of each of `all`, each counted before the next is made.
+fn each<T>(
+    all: impl Iterator<Item = T>,
+    charge: &mut Charge<'_>,
+    of: impl Fn(T, &Charge<'_>) -> Result<Item>,
+) -> Result<Vec<Option<Item>>> {
+    let (mut made, mut growth) = (Vec::with_capacity(all.size_hint().0), Growth::default());
+    for one in all {
+        let item = of(one, charge)?;
+        growth.add(&item, charge)?;
+        made.push(Some(item));
+    }
+    Ok(made)
 }
 
 /// The text of each row and what `of` says behind it; a traversal that gives nothing adds nothing.
@@ -75,8 +96,9 @@ fn concat(batch: &Batch, of: &mut [Projection], cx: &mut Context<'_>) -> Result<
     for by in of {
         columns.push(by.of(batch, cx)?);
     }
-    let row = |row: usize| text::concat(columns.iter().filter_map(|column| column[row].as_ref())).map(Some);
-    (0..batch.len()).map(row).collect()
+    each(0..batch.len(), &mut cx.charge, |row, charge| {
+        text::concat(columns.iter().filter_map(|column| column[row].as_ref()), charge.room())
+    })
 }
 
 /// The parts as one text; nothing where one of them has no value or null.
@@ -87,12 +109,15 @@ fn format_parts(
     cx: &mut Context<'_>,
 ) -> Result<Vec<Option<Item>>> {
     let catalogue = cx.catalogue();
-    let mut texts = vec![Some(String::new()); batch.len()];
+    let (mut texts, mut growth) = (vec![Some(String::new()); batch.len()], Growth::default());
     let mut turn = 0;
     for part in parts {
         let found = match part {
             Part::Text(text) => {
-                texts.iter_mut().flatten().for_each(|whole| whole.push_str(text));
+                for whole in texts.iter_mut().flatten() {
+                    growth.add_bytes(text.len(), &mut cx.charge)?;
+                    whole.push_str(text);
+                }
                 continue;
             }
             Part::By => {
@@ -120,7 +145,9 @@ fn format_parts(
         for (whole, value) in texts.iter_mut().zip(found) {
             match (whole.as_mut(), value) {
                 (Some(text), Some(value)) if !matches!(value, Item::Null) => {
-                    text.push_str(&text::shown(&value, &catalogue));
+                    let shown = text::shown(&value, &catalogue, cx.charge.room())?;
+                    growth.add_bytes(shown.len(), &mut cx.charge)?;
+                    text.push_str(&shown);
                 }
                 _ => *whole = None,
             }

@@ -3,12 +3,14 @@
 use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::context::Context;
+use crate::execute::limits::{Charge, Growth};
 use crate::execute::pipeline::Step;
-use crate::step::bound::ROW_BYTES;
+use crate::execute::waiting::Waiting;
 use crate::step::by::Projection;
 use crate::step::group::Groups;
 use crate::value::combine::Combine;
 use crate::value::item::Item;
+use crate::value::item_list::ItemList;
 use crate::value::map::ItemMap;
 use crate::value::number;
 use crate::value::same::ByValue;
@@ -16,8 +18,11 @@ use crate::value::subgraph::Subgraph;
 use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
 use evergraph_graph::value::Value;
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
+
+/// What an item takes in a set that is gathered, and in its list.
+const SET_ITEM_BYTES: usize = 4 * size_of::<Item>();
 
 /// What one side effect gathered.
 #[derive(Default)]
@@ -63,12 +68,18 @@ pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
     // Out of the context meanwhile: a group's traversal runs in it.
     let mut effect = std::mem::take(cx.side_effects.get_mut(number));
     let item = match &mut effect {
-        SideEffect::Nothing => Item::List(Arc::default()),
+        SideEffect::Nothing => Item::List(ItemList::default()),
         SideEffect::Given(item, _) => item.clone(),
-        SideEffect::Items(items) => Item::List(items.as_slice().into()),
-        SideEffect::Set(items, _) => Item::Set(items.as_slice().into()),
-        SideEffect::Tree(tree) => Item::Tree(Arc::new(tree.clone())),
-        SideEffect::Graph(graph) => Item::Graph(Arc::new(graph.clone())),
+        SideEffect::Items(items) => Item::List(copied(items, cx)?),
+        SideEffect::Set(items, _) => Item::Set(copied(items, cx)?),
+        SideEffect::Tree(tree) => {
+            cx.charge.room().check(tree.extent().heap_bytes)?;
+            Item::Tree(Arc::new(tree.clone()))
+        }
+        SideEffect::Graph(graph) => {
+            cx.charge.room().check(graph.heap_bytes())?;
+            Item::Graph(Arc::new(graph.clone()))
+        }
         SideEffect::Groups(parts) => {
             let mut map = ItemMap::new();
             for part in parts {
@@ -87,24 +98,34 @@ pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
     Ok(item)
 }
 
+/// A copy of what was gathered, if there is room for it.
+fn copied(items: &[Item], cx: &mut Context<'_>) -> Result<ItemList> {
+    let mut growth = Growth::default();
+    items.iter().try_for_each(|item| growth.add(item, &mut cx.charge))?;
+    Ok(items.into())
+}
+
 impl SideEffect {
-    /// Gathers `times` of `item`: behind the others, or made one with what was given.
+    /// Gathers `times` of `item`: behind the others, or made one with what was given. What is kept is counted to the end
+    /// of the query.
     ///
     /// # Errors
-    /// What the operator that was given with it may meet.
-    fn gather(&mut self, item: Item, times: u64) -> Result<()> {
+    /// What the operator that was given with it may meet; `limit` past the query's memory.
+    fn gather(&mut self, item: Item, times: u64, charge: &mut Charge<'_>) -> Result<()> {
         if let Self::Given(given, Some(how)) = self
             && *how != Combine::AddAll
         {
-            *given = how.of_times(std::mem::replace(given, Item::Null), item, times)?;
+            *given = charge.combined(*how, std::mem::replace(given, Item::Null), item, times)?;
             return Ok(());
         }
         self.begin();
         if let Self::Items(items) = self {
-            items.extend(std::iter::repeat_n(item, usize::try_from(times).unwrap_or(usize::MAX)));
+            charge.hold(item.heap_bytes())?;
+            charge.repeat(items, item, times)?.forget();
         } else if let Self::Set(items, seen) = self
             && seen.insert(ByValue(item.clone()))
         {
+            charge.hold(SET_ITEM_BYTES + 2 * item.heap_bytes())?;
             items.push(item);
         }
         Ok(())
@@ -150,7 +171,7 @@ fn together(before: &Item, after: &Item) -> Result<Item> {
 pub struct Aggregate {
     into: usize,
     by: Projection,
-    waiting: VecDeque<Batch>,
+    waiting: Waiting,
     /// What came in this run, where all of it is assigned at once.
     assigned: Option<Vec<Item>>,
 }
@@ -159,7 +180,7 @@ impl Aggregate {
     /// Gathers in the side effect `into` what `by` says of each.
     #[must_use]
     pub fn new(into: usize, by: Projection) -> Self {
-        Self { into, by, waiting: VecDeque::new(), assigned: None }
+        Self { into, by, waiting: Waiting::default(), assigned: None }
     }
 }
 
@@ -167,25 +188,24 @@ impl Step for Aggregate {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
         let items = self.by.of(&batch, cx)?;
-        let bytes = items.iter().flatten().map(|item| size_of::<Item>() + item.heap_bytes()).sum::<usize>();
-        cx.charge.hold(bytes + batch.len() * ROW_BYTES)?;
-        let effect = cx.side_effects.get_mut(self.into);
+        let (effect, charge) = (cx.side_effects.get_mut(self.into), &mut cx.charge);
         if effect.is_assigned() {
             let all = self.assigned.get_or_insert_default();
             for (row, item) in items.into_iter().enumerate() {
-                let times = usize::try_from(batch.bulk(row)).unwrap_or(usize::MAX);
-                all.extend(item.into_iter().flat_map(|item| std::iter::repeat_n(item, times)));
+                let Some(item) = item else { continue };
+                charge.hold(item.heap_bytes())?;
+                charge.repeat(all, item, batch.bulk(row))?.forget();
             }
         } else {
             // What was given stays as it is as long as nothing joins it.
             for (row, item) in items.into_iter().enumerate() {
-                item.map_or(Ok(()), |item| effect.gather(item, batch.bulk(row)))?;
+                item.map_or(Ok(()), |item| effect.gather(item, batch.bulk(row), charge))?;
             }
             if matches!(effect, SideEffect::Nothing) {
                 effect.begin();
             }
         }
-        self.waiting.push_back(batch);
+        self.waiting.push(batch, charge)?;
         Ok(None)
     }
 
@@ -195,7 +215,7 @@ impl Step for Aggregate {
         {
             *item = Item::List(all.into());
         }
-        Ok(self.waiting.pop_front())
+        Ok(self.waiting.pop())
     }
 
     fn reset(&mut self, _origins: u32) {
@@ -211,14 +231,14 @@ pub struct GroupAside {
     into: usize,
     /// Which of the side effect's groups they are.
     part: usize,
-    waiting: VecDeque<Batch>,
+    waiting: Waiting,
 }
 
 impl GroupAside {
     /// Groups in the side effect `into`.
     #[must_use]
     pub fn new(groups: Groups, into: usize) -> Self {
-        Self { groups: Some(groups), into, part: 0, waiting: VecDeque::new() }
+        Self { groups: Some(groups), into, part: 0, waiting: Waiting::default() }
     }
 
     /// Puts the groups into the side effect, before anything is in them.
@@ -239,7 +259,6 @@ impl Step for GroupAside {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
         self.begin(cx);
-        cx.charge.hold(batch.len() * ROW_BYTES)?;
         let mut effect = std::mem::take(cx.side_effects.get_mut(self.into));
         let added = match &mut effect {
             SideEffect::Groups(parts) => {
@@ -251,13 +270,13 @@ impl Step for GroupAside {
         };
         *cx.side_effects.get_mut(self.into) = effect;
         added?;
-        self.waiting.push_back(batch);
+        self.waiting.push(batch, &mut cx.charge)?;
         Ok(None)
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         self.begin(cx);
-        Ok(self.waiting.pop_front())
+        Ok(self.waiting.pop())
     }
 
     fn reset(&mut self, _origins: u32) {

@@ -4,6 +4,7 @@ use crate::batch::column::{Column, Data};
 use crate::batch::path::PathId;
 use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
+use crate::execute::limits::Holding;
 use crate::execute::pipeline::Step;
 use crate::plan::operator::{Name, Scan, Test};
 use crate::step::element;
@@ -24,13 +25,15 @@ pub struct Vertices {
     cursor: VertexCursor,
     /// What is left of the ids that were named.
     named: Option<std::vec::IntoIter<VertexId>>,
+    /// The memory of those.
+    holding: Holding,
 }
 
 impl Vertices {
     /// Vertices that `scan` names.
     #[must_use]
     pub fn new(scan: Scan) -> Self {
-        Self { scan, row: 0, cursor: VertexCursor::default(), named: None }
+        Self { scan, row: 0, cursor: VertexCursor::default(), named: None, holding: Holding::default() }
     }
 
     fn next(&mut self, limit: usize, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
@@ -42,7 +45,7 @@ impl Vertices {
                 None => look_up::named(&self.scan.tests, labels.as_deref(), cx)?,
             };
             let named = match named {
-                None if cx.writes() => Some(all_vertices(labels.as_deref(), cx)?),
+                None if cx.writes() => Some(all_vertices(labels.as_deref(), &mut self.holding, cx)?),
                 named => named,
             };
             self.named = named.map(Vec::into_iter);
@@ -67,7 +70,7 @@ impl Step for Vertices {
         let rows = Rows::Some(vec![self.row as u32; found.len()].into());
         let made = batch.clone().follow(&rows, Column::new(Data::Vertices(found)));
         if self.cursor.done {
-            (self.cursor, self.named) = (VertexCursor::default(), None);
+            (self.cursor, self.named, self.holding) = (VertexCursor::default(), None, Holding::default());
             self.row += 1;
             if self.row == batch.len() {
                 self.row = 0;
@@ -79,6 +82,7 @@ impl Step for Vertices {
 
     fn reset(&mut self, _origins: u32) {
         (self.row, self.cursor, self.named) = (0, VertexCursor::default(), None);
+        self.holding = Holding::default();
     }
 }
 
@@ -88,13 +92,15 @@ pub struct Edges {
     row: usize,
     cursor: EdgeCursor,
     named: Option<std::vec::IntoIter<EdgeId>>,
+    /// The memory of those.
+    holding: Holding,
 }
 
 impl Edges {
     /// Edges that `scan` names.
     #[must_use]
     pub fn new(scan: Scan) -> Self {
-        Self { scan, row: 0, cursor: EdgeCursor::default(), named: None }
+        Self { scan, row: 0, cursor: EdgeCursor::default(), named: None, holding: Holding::default() }
     }
 
     fn next(&mut self, limit: usize, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
@@ -106,7 +112,7 @@ impl Edges {
                 None => look_up::named(&self.scan.tests, types.as_deref(), cx)?,
             };
             let named = match named {
-                None if cx.writes() => Some(all_edges(types.as_deref(), cx)?),
+                None if cx.writes() => Some(all_edges(types.as_deref(), &mut self.holding, cx)?),
                 named => named,
             };
             self.named = named.map(Vec::into_iter);
@@ -131,7 +137,7 @@ impl Step for Edges {
         let rows = Rows::Some(vec![self.row as u32; found.len()].into());
         let made = batch.clone().follow(&rows, Column::new(Data::Edges(found)));
         if self.cursor.done {
-            (self.cursor, self.named) = (EdgeCursor::default(), None);
+            (self.cursor, self.named, self.holding) = (EdgeCursor::default(), None, Holding::default());
             self.row += 1;
             if self.row == batch.len() {
                 self.row = 0;
@@ -143,6 +149,7 @@ impl Step for Edges {
 
     fn reset(&mut self, _origins: u32) {
         (self.row, self.cursor, self.named) = (0, EdgeCursor::default(), None);
+        self.holding = Holding::default();
     }
 }
 
@@ -152,11 +159,12 @@ impl Step for Edges {
 /// What reading may meet; `limit`.
 pub fn find_vertices(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
     let labels = labels(&scan.tests, |name| cx.catalogue().label(name));
+    let mut holding = Holding::default();
     let all = match &scan.ids {
         Some(ids) => live_vertices(ids, cx)?,
         None => match look_up::named(&scan.tests, labels.as_deref(), cx)? {
             Some(found) => found,
-            None => all_vertices(labels.as_deref(), cx)?,
+            None => all_vertices(labels.as_deref(), &mut holding, cx)?,
         },
     };
     let mut passing = Vec::new();
@@ -174,11 +182,12 @@ pub fn find_vertices(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<VertexId>>
 /// What reading may meet; `limit`.
 pub fn find_edges(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
     let types = labels(&scan.tests, |name| cx.catalogue().edge_type(name));
+    let mut holding = Holding::default();
     let all = match &scan.ids {
         Some(ids) => live_edges(ids, cx)?,
         None => match look_up::named(&scan.tests, types.as_deref(), cx)? {
             Some(found) => found,
-            None => all_edges(types.as_deref(), cx)?,
+            None => all_edges(types.as_deref(), &mut holding, cx)?,
         },
     };
     passing_edges(all, &scan.tests, cx)
@@ -199,25 +208,29 @@ pub fn passing_edges(edges: Vec<EdgeId>, tests: &[Test], cx: &mut Context<'_>) -
 }
 
 /// All vertices that there are now: a scan that goes on while its query writes would meet what that added.
-fn all_vertices(labels: Option<&[LabelId]>, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
+fn all_vertices(
+    labels: Option<&[LabelId]>,
+    holding: &mut Holding,
+    cx: &mut Context<'_>,
+) -> Result<Vec<VertexId>> {
     let (mut all, mut cursor) = (Vec::new(), VertexCursor::default());
     while !cursor.done && labels.is_none_or(|labels| !labels.is_empty()) {
         cx.charge.check()?;
         let before = all.len();
         cx.view().scan_vertices(labels, &mut cursor, SCANNED, &mut all)?;
-        cx.charge.hold((all.len() - before) * size_of::<VertexId>())?;
+        holding.join(cx.charge.holding((all.len() - before) * size_of::<VertexId>())?);
     }
     Ok(all)
 }
 
 /// As [`all_vertices`], of edges.
-fn all_edges(types: Option<&[TypeId]>, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
+fn all_edges(types: Option<&[TypeId]>, holding: &mut Holding, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
     let (mut all, mut cursor) = (Vec::new(), EdgeCursor::default());
     while !cursor.done && types.is_none_or(|types| !types.is_empty()) {
         cx.charge.check()?;
         let before = all.len();
         cx.view().scan_edges(types, &mut cursor, SCANNED, &mut all)?;
-        cx.charge.hold((all.len() - before) * size_of::<EdgeId>())?;
+        holding.join(cx.charge.holding((all.len() - before) * size_of::<EdgeId>())?);
     }
     Ok(all)
 }
@@ -306,9 +319,11 @@ impl Inject {
             return Ok(None);
         }
         let times = self.origins as usize;
+        let rows = times.saturating_mul(self.items.len());
+        cx.charge.room().check(rows.saturating_mul(size_of::<(Item, u32)>()))?;
         let items: Vec<Item> = (0..times).flat_map(|_| self.items.iter().cloned()).collect();
         let origin = (0..self.origins).flat_map(|origin| vec![origin; self.items.len()]).collect();
-        let path = |item: &Item| cx.paths.extend(PathId::ROOT, item.clone());
+        let path = |item: &Item| cx.extend_path(PathId::ROOT, item.clone());
         let paths = self.reads_paths.then(|| items.iter().map(path).collect::<Result<Vec<PathId>>>());
         let mut batch = Batch::new(Column::of_items(items), origin);
         batch.path = paths.transpose()?;

@@ -3,13 +3,12 @@
 use crate::batch::Batch;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
-use crate::step::bound::ROW_BYTES;
+use crate::execute::waiting::Waiting;
 use crate::step::side_effect::SideEffect;
 use crate::value::item::Item;
 use crate::value::subgraph::Subgraph;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, VertexId};
-use std::collections::VecDeque;
 
 /// What an edge and its ends take in a graph, at most.
 const EDGE_BYTES: usize = size_of::<EdgeId>() + 2 * size_of::<VertexId>();
@@ -17,14 +16,14 @@ const EDGE_BYTES: usize = size_of::<EdgeId>() + 2 * size_of::<VertexId>();
 /// Gathers edges aside.
 pub struct SubgraphAside {
     into: usize,
-    waiting: VecDeque<Batch>,
+    waiting: Waiting,
 }
 
 impl SubgraphAside {
     /// In the side effect `into`.
     #[must_use]
     pub fn new(into: usize) -> Self {
-        Self { into, waiting: VecDeque::new() }
+        Self { into, waiting: Waiting::default() }
     }
 
     /// The graph, which is there even if no edge comes.
@@ -47,18 +46,17 @@ impl Step for SubgraphAside {
             let other = batch.current.items().find(|item| item.as_edge().is_none()).unwrap_or(Item::Null);
             Error::invalid(format!("subgraph() gathers edges, and met {}", other.kind()))
         })?;
-        cx.charge.hold(batch.len() * ROW_BYTES)?;
         if let Some(graph) = self.graph(cx) {
             let added = edges.into_iter().filter(|edge| graph.add(*edge)).count();
             cx.charge.hold(added * EDGE_BYTES)?;
         }
-        self.waiting.push_back(batch);
+        self.waiting.push(batch, &mut cx.charge)?;
         Ok(None)
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         self.graph(cx);
-        Ok(self.waiting.pop_front())
+        Ok(self.waiting.pop())
     }
 
     fn reset(&mut self, _origins: u32) {

@@ -4,7 +4,7 @@ use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
-use crate::step::bound::ROW_BYTES;
+use crate::execute::waiting::Waiting;
 use crate::step::by::Projection;
 use crate::step::side_effect::SideEffect;
 use crate::value::item::Item;
@@ -12,30 +12,34 @@ use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
 use std::sync::Arc;
 
-/// The steps of the path of each row, as `by` sees them, by turns; a step that it has nothing of is left out.
-fn paths(batch: &Batch, by: &mut [Projection], cx: &mut Context<'_>) -> Result<Vec<Vec<Item>>> {
-    let mut all = Vec::with_capacity(batch.len());
-    for row in 0..batch.len() {
-        let id = batch.path.as_ref().and_then(|path| path.get(row)).copied();
-        let Some(path) = id.map(|id| cx.paths.path(id)) else {
-            all.push(Vec::new());
-            continue;
-        };
-        let mut items = Vec::with_capacity(path.steps().len());
-        for (at, item) in path.items().enumerate() {
-            let turns = by.len().max(1);
-            items.extend(match by.get_mut(at % turns) {
-                None => Some(item.clone()),
-                Some(by) => {
-                    let alone = Batch::new(Column::of_items(vec![item.clone()]), vec![0]);
-                    by.of(&alone, cx)?.pop().flatten()
-                }
-            });
-        }
-        cx.charge.hold(items.len() * ROW_BYTES)?;
-        all.push(items);
+/// What a branch of a tree takes beside its item's own memory, about: the first of a list has room for four.
+const BRANCH_BYTES: usize = 256;
+
+/// Lays the path of `row` over `tree`: its steps as `by` sees them, by turns; a step that it has nothing of is left out.
+/// What that may add is counted to the end of the query.
+fn lay(
+    tree: &mut Tree,
+    batch: &Batch,
+    row: usize,
+    by: &mut [Projection],
+    cx: &mut Context<'_>,
+) -> Result<()> {
+    let id = batch.path.as_ref().and_then(|path| path.get(row)).copied();
+    let Some(path) = id.map(|id| cx.paths.path(id)) else { return Ok(()) };
+    let mut items = Vec::with_capacity(path.steps().len());
+    for (at, item) in path.items().enumerate() {
+        let turns = by.len().max(1);
+        items.extend(match by.get_mut(at % turns) {
+            None => Some(item.clone()),
+            Some(by) => {
+                let alone = Batch::new(Column::of_items(vec![item.clone()]), vec![0]);
+                by.of(&alone, cx)?.pop().flatten()
+            }
+        });
     }
-    Ok(all)
+    cx.charge.check()?;
+    cx.charge.hold(items.iter().map(|item| BRANCH_BYTES + item.heap_bytes()).sum())?;
+    tree.lay(items)
 }
 
 /// One tree an origin.
@@ -56,8 +60,8 @@ impl ReduceTree {
 impl Step for ReduceTree {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
-        for (path, origin) in paths(&batch, &mut self.by, cx)?.into_iter().zip(&batch.origin) {
-            self.trees[*origin as usize].lay(path);
+        for (row, origin) in batch.origin.iter().enumerate() {
+            lay(&mut self.trees[*origin as usize], &batch, row, &mut self.by, cx)?;
         }
         Ok(None)
     }
@@ -82,35 +86,34 @@ impl Step for ReduceTree {
 pub struct TreeAside {
     into: usize,
     by: Vec<Projection>,
-    waiting: Vec<Batch>,
+    waiting: Waiting,
 }
 
 impl TreeAside {
     /// In the side effect `into`, steps as `by` sees them.
     #[must_use]
     pub fn new(into: usize, by: Vec<Projection>) -> Self {
-        Self { into, by, waiting: Vec::new() }
+        Self { into, by, waiting: Waiting::default() }
     }
 }
 
 impl Step for TreeAside {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
-        cx.charge.hold(batch.len() * ROW_BYTES)?;
-        let paths = paths(&batch, &mut self.by, cx)?;
-        let effect = cx.side_effects.get_mut(self.into);
-        if !matches!(effect, SideEffect::Tree(_)) {
-            *effect = SideEffect::Tree(Tree::default());
-        }
-        if let SideEffect::Tree(tree) = effect {
-            paths.into_iter().for_each(|path| tree.lay(path));
-        }
-        self.waiting.push(batch);
+        // Out of the context meanwhile: what sees the steps runs in it.
+        let mut tree = match std::mem::take(cx.side_effects.get_mut(self.into)) {
+            SideEffect::Tree(tree) => tree,
+            _ => Tree::default(),
+        };
+        let laid = (0..batch.len()).try_for_each(|row| lay(&mut tree, &batch, row, &mut self.by, cx));
+        *cx.side_effects.get_mut(self.into) = SideEffect::Tree(tree);
+        laid?;
+        self.waiting.push(batch, &mut cx.charge)?;
         Ok(None)
     }
 
     fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        Ok((!self.waiting.is_empty()).then(|| self.waiting.remove(0)))
+        Ok(self.waiting.pop())
     }
 
     fn reset(&mut self, _origins: u32) {

@@ -12,7 +12,12 @@ use evergraph_graph::value::Value;
 use std::sync::Arc;
 
 /// From collections to what is in them; anything else stays as it is.
-pub struct Unfold;
+#[derive(Default)]
+pub struct Unfold {
+    /// The next row, and what is left of the one before.
+    row: usize,
+    left: std::vec::IntoIter<Item>,
+}
 
 /// What is in an item.
 fn inside(item: Item) -> Vec<Item> {
@@ -30,14 +35,32 @@ fn inside(item: Item) -> Vec<Item> {
 }
 
 impl Step for Unfold {
-    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let Some(batch) = input.take() else { return Ok(None) };
+    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input else { return Ok(None) };
+        let rows_max = cx.charge.batch_rows();
         let (mut rows, mut items) = (Vec::new(), Vec::new());
-        for (row, item) in (0_u32..).zip(batch.current.items()) {
-            items.extend(inside(item));
-            rows.resize(items.len(), row);
+        while items.len() < rows_max {
+            if self.left.len() == 0 {
+                if self.row == batch.len() {
+                    break;
+                }
+                let item = batch.current.get(self.row).unwrap_or(Item::Null);
+                (self.left, self.row) = (inside(item).into_iter(), self.row + 1);
+            }
+            items.extend(self.left.by_ref().take(rows_max - items.len()));
+            rows.resize(items.len(), self.row as u32 - 1);
         }
+        let batch = if self.row == batch.len() && self.left.len() == 0 {
+            self.reset(0);
+            input.take().unwrap_or_else(Batch::empty)
+        } else {
+            batch.clone()
+        };
         Ok(Some(batch.follow(&Rows::Some(rows.into()), Column::of_items(items))))
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        *self = Self::default();
     }
 }
 

@@ -29,20 +29,6 @@ pub const NO_OWN_IDS: &str = "Vertex does not support user supplied identifiers:
 pub const NO_OWN_EDGE_IDS: &str =
     "Edge does not support user supplied identifiers: Evergraph chooses T.id itself";
 
-/// The rows of `batch`, each as often as it stands for traversers: writes happen for each.
-pub(super) fn unbulked(batch: Batch) -> Batch {
-    if batch.bulk.is_none() {
-        return batch;
-    }
-    let rows = (0..batch.len()).flat_map(|row| {
-        let times = usize::try_from(batch.bulk(row)).unwrap_or(usize::MAX);
-        std::iter::repeat_n(row as u32, times)
-    });
-    let mut all = batch.gather(&rows.collect());
-    all.bulk = None;
-    all
-}
-
 /// A property that is to be written, ready to be asked.
 pub struct NewProperty {
     /// Its key.
@@ -114,7 +100,7 @@ fn text(item: Option<Item>, what: &str) -> Result<String> {
     }
 }
 
-/// Adds a vertex for each row.
+/// Adds a vertex for each row, which stands for one traverser: see [`super::unbulk`].
 pub struct AddVertex {
     label: Projection,
     properties: NewProperties,
@@ -130,7 +116,7 @@ impl AddVertex {
 
 impl Step for AddVertex {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let Some(batch) = input.take().map(unbulked) else { return Ok(None) };
+        let Some(batch) = input.take() else { return Ok(None) };
         let labels = self.label.of(&batch, cx)?;
         let properties = self.properties.of(&batch, cx)?;
         let mut added = Vec::with_capacity(batch.len());
@@ -144,7 +130,7 @@ impl Step for AddVertex {
     }
 }
 
-/// Adds an edge for each row.
+/// Adds an edge for each row, which stands for one traverser: see [`super::unbulk`].
 pub struct AddEdge {
     edge_type: Projection,
     ends: [Projection; 2],
@@ -161,7 +147,7 @@ impl AddEdge {
 
 impl Step for AddEdge {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let Some(batch) = input.take().map(unbulked) else { return Ok(None) };
+        let Some(batch) = input.take() else { return Ok(None) };
         let types = self.edge_type.of(&batch, cx)?;
         let [from, to] = &mut self.ends;
         let (sources, targets) = (from.of(&batch, cx)?, to.of(&batch, cx)?);

@@ -16,6 +16,7 @@ use crate::value::list;
 use crate::value::map::ItemMap;
 use crate::value::number::{self, Arithmetic};
 use crate::value::relation;
+use crate::value::room::Room;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::Value;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl Combine {
     pub fn of(self, left: Item, right: Item) -> Result<Item> {
         match (self, &left, &right) {
             (Self::Assign, ..) => Ok(right),
-            (Self::AddAll, ..) => add_all(left, &right),
+            (Self::AddAll, ..) => add_all(left, &right, 1),
             (Self::And, ..) => Ok(Item::from(self.truth(&left)? && self.truth(&right)?)),
             (Self::Or, ..) => Ok(Item::from(self.truth(&left)? || self.truth(&right)?)),
             (_, Item::Null, _) => Ok(right),
@@ -72,22 +73,42 @@ impl Combine {
         }
     }
 
-    /// As [`Combine::of`], with `right` so many times.
+    /// As [`Combine::of`], with `right` so many times, if there is `room` for the result; `check` is asked now and then
+    /// whether to go on.
     ///
-    /// Cost: one step, or `times` steps where a product, a quotient or a collection needs them.
+    /// Cost: one step, or `times` steps where a product or a quotient needs them.
     ///
     /// # Errors
-    /// As [`Combine::of`].
-    pub fn of_times(self, mut left: Item, right: Item, times: u64) -> Result<Item> {
+    /// As [`Combine::of`]; `limit` if there isn't room; what `check` says.
+    pub fn of_times(
+        self,
+        mut left: Item,
+        right: Item,
+        times: u64,
+        room: Room,
+        check: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Item> {
+        if self == Self::AddAll {
+            // A set and a map are the same after the second time as after the first.
+            let is_list = matches!(left, Item::List(_) | Item::Path(_) | Item::Value(Value::List(_)));
+            let times =
+                if is_list { usize::try_from(times).unwrap_or(usize::MAX) } else { times.min(1) as usize };
+            let bytes = left.heap_bytes().saturating_add(right.heap_bytes().saturating_mul(times));
+            room.check(bytes)?;
+            return add_all(left, &right, times);
+        }
         let all_at_once = match self {
             Self::Calculate(Arithmetic::Add | Arithmetic::Subtract) | Self::SumLong => {
                 let right = if right == Item::Null { right } else { number::times(&right, times)? };
                 return self.of(left, right);
             }
-            Self::Calculate(Arithmetic::Multiply | Arithmetic::Divide) | Self::AddAll => false,
-            Self::Min | Self::Max | Self::And | Self::Or | Self::Assign => true,
+            Self::Calculate(Arithmetic::Multiply | Arithmetic::Divide) => false,
+            Self::AddAll | Self::Min | Self::Max | Self::And | Self::Or | Self::Assign => true,
         };
-        for _ in 0..if all_at_once { 1 } else { times } {
+        for time in 0..if all_at_once { 1 } else { times } {
+            if time % 1024 == 1023 {
+                check()?;
+            }
             left = self.of(left, right.clone())?;
         }
         Ok(left)
@@ -108,7 +129,8 @@ impl Combine {
     }
 }
 
-fn add_all(left: Item, right: &Item) -> Result<Item> {
+/// What is in `left`, then so many times what is in `right`.
+fn add_all(left: Item, right: &Item, times: usize) -> Result<Item> {
     if let (Some(mut map), Some(more)) = (as_map(&left), as_map(right)) {
         more.into_entries().into_iter().for_each(|(key, value)| {
             map.insert(key, value);
@@ -117,7 +139,8 @@ fn add_all(left: Item, right: &Item) -> Result<Item> {
     }
     let is_set = matches!(left, Item::Set(_) | Item::Value(Value::Set(_)));
     let Some(mut items) = left.elements() else { return Err(Combine::AddAll.unfit(&left)) };
-    items.extend(right.elements().ok_or_else(|| Combine::AddAll.unfit(right))?);
+    let more = right.elements().ok_or_else(|| Combine::AddAll.unfit(right))?;
+    items.extend(std::iter::repeat_n(more, times).flatten());
     if is_set {
         return Ok(list::once(items.into_iter()));
     }
@@ -202,7 +225,23 @@ mod tests {
         ] {
             let three = || Item::from(3_i32);
             let one = (0..4).try_fold(Item::from(left), |left, _| how.of(left, three())).unwrap();
-            assert_eq!(how.of_times(Item::from(left), three(), 4).unwrap(), one, "{how:?}");
+            assert_eq!(times(how, Item::from(left), three(), 4).unwrap(), one, "{how:?}");
         }
+        let list = |items: &[i32]| Item::List(items.iter().map(|item| Item::from(*item)).collect());
+        let all = times(Combine::AddAll, list(&[1]), list(&[2, 3]), 2).unwrap();
+        assert_eq!(all, list(&[1, 2, 3, 2, 3]));
+    }
+
+    fn times(how: Combine, left: Item, right: Item, times: u64) -> Result<Item> {
+        how.of_times(left, right, times, Room { bytes: 1000, limit_bytes: 1000 }, &mut || Ok(()))
+    }
+
+    #[test]
+    fn a_collection_that_has_no_room_is_not_made() {
+        let list = Item::List([Item::from(1)].into());
+        let error = times(Combine::AddAll, list.clone(), list.clone(), 1 << 40).unwrap_err();
+        assert_eq!(error.kind(), evergraph_graph::error::ErrorKind::Limit);
+        let set = Item::Set([Item::from(1)].into());
+        assert_eq!(times(Combine::AddAll, set.clone(), list, 1 << 40).unwrap(), set);
     }
 }

@@ -12,6 +12,8 @@
 //! a step looks into it.
 
 use crate::batch::path::Path;
+use crate::value::extent::Extent;
+use crate::value::item_list::ItemList;
 use crate::value::map::ItemMap;
 use crate::value::subgraph::Subgraph;
 use crate::value::tree::Tree;
@@ -36,9 +38,9 @@ pub enum Item {
     /// A property, with the element that owns it.
     Property(Arc<Property>),
     /// Items in order.
-    List(Arc<[Item]>),
+    List(ItemList),
     /// Different items, in the order they came.
-    Set(Arc<[Item]>),
+    Set(ItemList),
     /// Items by key, in the order they came.
     Map(Arc<ItemMap>),
     /// One key of a map and what it leads to.
@@ -155,28 +157,61 @@ impl Item {
     /// Bytes on the heap that the item owns or shares, about: what a charge counts beside its 24. What is shared
     /// counts each time that it is met.
     ///
-    /// Cost: one visit to everything inside.
+    /// Cost: as [`Item::extent`].
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        let inside = |items: &[Item]| -> usize {
-            items.iter().map(|item| size_of::<Item>() + item.heap_bytes()).sum()
-        };
+        self.extent().heap_bytes
+    }
+
+    /// How much the item holds, and how deep it is nested.
+    ///
+    /// Cost: a look at each element; of lists, sets, maps and paths the first time only. A stored value, a tree or
+    /// a property is visited as a whole.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
         match self {
-            Self::Value(value) => value.heap_bytes(),
+            Self::Value(value) => Extent { heap_bytes: value.heap_bytes(), depth: value.depth() },
             Self::Property(property) => {
                 let known = property.known.as_slice().iter();
                 let known =
                     known.map(|(key, value)| 2 * size_of::<Value>() + key.heap_bytes() + value.heap_bytes());
-                size_of::<Property>() + property.value.heap_bytes() + known.sum::<usize>()
+                let heap_bytes = size_of::<Property>() + property.value.heap_bytes() + known.sum::<usize>();
+                Extent { heap_bytes, depth: 1 + property.value.depth() }
             }
-            Self::List(items) | Self::Set(items) => inside(items),
-            Self::Map(map) => map.heap_bytes(),
-            Self::Entry(entry) => 2 * size_of::<Item>() + entry.0.heap_bytes() + entry.1.heap_bytes(),
-            Self::Path(path) => path.heap_bytes(),
-            Self::Tree(tree) => tree.heap_bytes(),
-            Self::Graph(graph) => graph.heap_bytes(),
-            Self::Null | Self::Vertex(_) | Self::Edge(_) | Self::Token(_) | Self::Direction(_) => 0,
+            Self::List(items) | Self::Set(items) => items.extent(),
+            Self::Map(map) => map.extent(),
+            Self::Entry(entry) => Extent::of_all([&entry.0, &entry.1]).enclosed(),
+            Self::Path(path) => path.extent(),
+            Self::Tree(tree) => tree.extent(),
+            Self::Graph(graph) => Extent { heap_bytes: graph.heap_bytes(), depth: 1 },
+            Self::Null | Self::Vertex(_) | Self::Edge(_) | Self::Token(_) | Self::Direction(_) => {
+                Extent::default()
+            }
         }
+    }
+
+    /// Whether both are copies of one thing in memory, and not only equal.
+    #[must_use]
+    pub fn shares(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::List(one), Self::List(other)) | (Self::Set(one), Self::Set(other)) => one.shares(other),
+            (Self::Map(one), Self::Map(other)) => Arc::ptr_eq(one, other),
+            (Self::Entry(one), Self::Entry(other)) => Arc::ptr_eq(one, other),
+            (Self::Path(one), Self::Path(other)) => Arc::ptr_eq(one, other),
+            (Self::Tree(one), Self::Tree(other)) => Arc::ptr_eq(one, other),
+            (Self::Graph(one), Self::Graph(other)) => Arc::ptr_eq(one, other),
+            (Self::Property(one), Self::Property(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+impl Extent {
+    /// Of `items` side by side, themselves included.
+    #[must_use]
+    pub fn of_all<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
+        let more = |all: Self, item: &Item| all.beside(item.extent()).plus(size_of::<Item>());
+        items.into_iter().fold(Self::default(), more)
     }
 }
 

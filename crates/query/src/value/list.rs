@@ -1,7 +1,9 @@
 //! Functions of lists: `combine()`, `merge()`, `intersect()` and their like, `conjoin()`, `reverse()`, `index()`.
 
 use crate::value::item::Item;
+use crate::value::item_list::ItemList;
 use crate::value::map::ItemMap;
+use crate::value::room::Room;
 use crate::value::same::ByValue;
 use crate::value::text;
 use crate::value::types::kind_name;
@@ -28,6 +30,9 @@ pub enum ListFunction {
     Product,
 }
 
+/// What a list of two takes: its place in a list, and itself.
+const PAIR_BYTES: usize = size_of::<Item>() + ItemList::BYTES + 2 * size_of::<Item>();
+
 /// Where the second collection comes from; messages differ by it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Given {
@@ -51,11 +56,13 @@ impl ListFunction {
         }
     }
 
-    /// What it makes of `left` and `right`: a set where each counts once, else a list.
+    /// What it makes of `left` and `right`, if there is `room` for it: a set where each counts once, else a list.
     ///
     /// # Errors
-    /// `invalid` of what isn't a list, set or path; `merge` takes two maps too.
-    pub fn of(self, left: &Item, right: &Item, given: Given) -> Result<Item> {
+    /// `invalid` of what isn't a list, set or path; `merge` takes two maps too. `limit` if there isn't room.
+    pub fn of(self, left: &Item, right: &Item, given: Given, room: Room) -> Result<Item> {
+        // A set takes a table besides.
+        room.check(left.heap_bytes().saturating_add(right.heap_bytes()).saturating_mul(2))?;
         if self == Self::Merge
             && let Some(map) = entries(left)
         {
@@ -71,6 +78,7 @@ impl ListFunction {
         Ok(match self {
             Self::Combine => Item::List(left.into_iter().chain(right).collect()),
             Self::Product => {
+                room.check(left.len().saturating_mul(right.len()).saturating_mul(PAIR_BYTES))?;
                 let pair = |one: &Item, other: &Item| Item::List([one.clone(), other.clone()].into());
                 let pairs = left.iter().flat_map(|one| right.iter().map(move |other| pair(one, other)));
                 Item::List(pairs.collect())
@@ -158,46 +166,61 @@ fn merge_maps(left: Vec<(Item, Item)>, right: &Item) -> Result<Item> {
     Ok(Item::Map(Arc::new(left.into_iter().chain(right).collect::<ItemMap>())))
 }
 
-/// `conjoin()`: the items as one text with `delimiter` between them; null is left out.
+/// `conjoin()`: the items as one text with `delimiter` between them, if there is `room` for it; null is left out.
 ///
 /// # Errors
-/// `invalid` of what isn't a collection.
-pub fn conjoin(item: &Item, delimiter: &str, catalogue: &Catalogue) -> Result<Item> {
+/// `invalid` of what isn't a collection; `limit` if there isn't room.
+pub fn conjoin(item: &Item, delimiter: &str, catalogue: &Catalogue, room: Room) -> Result<Item> {
     let items = incoming("conjoin", item)?;
-    let texts = items.iter().filter(|item| !matches!(item, Item::Null));
-    Ok(Item::from(texts.map(|item| text::shown(item, catalogue)).collect::<Vec<_>>().join(delimiter)))
+    let (mut all, mut first) = (String::new(), true);
+    for item in items.iter().filter(|item| !matches!(item, Item::Null)) {
+        let shown = text::shown(item, catalogue, room)?;
+        room.check(all.len().saturating_add(delimiter.len()).saturating_add(shown.len()))?;
+        if !std::mem::replace(&mut first, false) {
+            all.push_str(delimiter);
+        }
+        all.push_str(&shown);
+    }
+    Ok(Item::from(all))
 }
 
-/// `reverse()`: a text or a collection from its end; anything else as it is.
-#[must_use]
-pub fn reverse(item: &Item) -> Item {
-    match (item.as_str(), item.elements()) {
+/// `reverse()`: a text or a collection from its end, if there is `room` for it; anything else as it is.
+///
+/// # Errors
+/// `limit` if there isn't room.
+pub fn reverse(item: &Item, room: Room) -> Result<Item> {
+    room.check(item.heap_bytes())?;
+    Ok(match (item.as_str(), item.elements()) {
         (Some(text), _) => Item::from(text.chars().rev().collect::<String>()),
         (None, Some(items)) => Item::List(items.into_iter().rev().collect()),
         (None, None) => item.clone(),
-    }
+    })
 }
 
 /// `index()`: each item with its place, as pairs or, if `as_map`, as a map from places. What is no collection is one of
 /// itself.
-#[must_use]
-pub fn index(item: &Item, as_map: bool) -> Item {
+///
+/// # Errors
+/// `limit` if there isn't `room` for it.
+pub fn index(item: &Item, as_map: bool, room: Room) -> Result<Item> {
+    let length = item.elements().map_or(1, |items| items.len());
+    room.check(item.heap_bytes().saturating_add(length.saturating_mul(2 * PAIR_BYTES)))?;
     let items = match entries(item) {
         Some(entries) => entries.into_iter().map(|entry| Item::Entry(Arc::new(entry))).collect(),
         None => item.elements().unwrap_or_else(|| vec![item.clone()]),
     };
     let placed = (0_i32..).map(Item::from).zip(items);
     if as_map {
-        return Item::Map(Arc::new(placed.collect()));
+        return Ok(Item::Map(Arc::new(placed.collect())));
     }
-    Item::List(placed.map(|(place, item)| Item::List([item, place].into())).collect())
+    Ok(Item::List(placed.map(|(place, item)| Item::List([item, place].into())).collect()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn items(texts: &[&str]) -> Arc<[Item]> {
+    fn items(texts: &[&str]) -> ItemList {
         let item = |text: &&str| if *text == "null" { Item::Null } else { Item::from(*text) };
         texts.iter().map(item).collect()
     }
@@ -227,7 +250,11 @@ mod tests {
             ),
         ] {
             let right = Item::List(items(right));
-            assert_eq!(function.of(&left, &right, Given::Literal).unwrap(), expected, "{function:?}");
+            assert_eq!(
+                function.of(&left, &right, Given::Literal, Room::UNLIMITED).unwrap(),
+                expected,
+                "{function:?}"
+            );
         }
     }
 
@@ -296,7 +323,7 @@ mod tests {
                 "step type mismatch: expected argument to be Iterable but got Map",
             ),
         ] {
-            let error = function.of(left, right, given).unwrap_err().to_string();
+            let error = function.of(left, right, given, Room::UNLIMITED).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }
@@ -307,7 +334,12 @@ mod tests {
             let entries = entries.iter().map(|(key, value)| (Item::from(*key), Item::from(*value)));
             Item::Map(Arc::new(entries.collect()))
         };
-        let merged = ListFunction::Merge.of(&map(&[("a", 1), ("b", 2)]), &map(&[("b", 3)]), Given::Literal);
+        let merged = ListFunction::Merge.of(
+            &map(&[("a", 1), ("b", 2)]),
+            &map(&[("b", 3)]),
+            Given::Literal,
+            Room::UNLIMITED,
+        );
         assert_eq!(merged.unwrap(), map(&[("a", 1), ("b", 3)]));
     }
 
@@ -315,18 +347,29 @@ mod tests {
     fn lists_joined_turned_and_numbered() {
         let catalogue = Catalogue::default();
         let list = Item::List(items(&["a", "null", "b"]));
-        assert_eq!(conjoin(&list, "xyz", &catalogue).unwrap(), Item::from("axyzb"));
-        assert_eq!(conjoin(&Item::List(items(&[])), ";", &catalogue).unwrap(), Item::from(""));
-        let error = conjoin(&Item::from("a"), ";", &catalogue).unwrap_err().to_string();
+        assert_eq!(conjoin(&list, "xyz", &catalogue, Room::UNLIMITED).unwrap(), Item::from("axyzb"));
+        assert_eq!(
+            conjoin(&Item::List(items(&[])), ";", &catalogue, Room::UNLIMITED).unwrap(),
+            Item::from("")
+        );
+        let error = conjoin(&Item::from("a"), ";", &catalogue, Room::UNLIMITED).unwrap_err().to_string();
         assert!(error.contains("conjoin step can only take an array or an Iterable type"), "{error}");
-        assert_eq!(reverse(&list), Item::List(items(&["b", "null", "a"])));
-        assert_eq!(reverse(&Item::from("test one")), Item::from("eno tset"));
-        assert_eq!(reverse(&Item::from(29_i32)), Item::from(29_i32));
+        assert_eq!(reverse(&list, Room::UNLIMITED).unwrap(), Item::List(items(&["b", "null", "a"])));
+        assert_eq!(reverse(&Item::from("test one"), Room::UNLIMITED).unwrap(), Item::from("eno tset"));
+        assert_eq!(reverse(&Item::from(29_i32), Room::UNLIMITED).unwrap(), Item::from(29_i32));
         let pair = |text: &str, place: i32| Item::List([Item::from(text), Item::from(place)].into());
         let ab = Item::List(items(&["a", "b"]));
-        assert_eq!(index(&ab, false), Item::List([pair("a", 0), pair("b", 1)].into()));
-        assert_eq!(index(&Item::from("a"), false), Item::List([pair("a", 0)].into()));
-        let Item::Map(map) = index(&ab, true) else { panic!("a map was asked for") };
+        assert_eq!(
+            index(&ab, false, Room::UNLIMITED).unwrap(),
+            Item::List([pair("a", 0), pair("b", 1)].into())
+        );
+        assert_eq!(
+            index(&Item::from("a"), false, Room::UNLIMITED).unwrap(),
+            Item::List([pair("a", 0)].into())
+        );
+        let Item::Map(map) = index(&ab, true, Room::UNLIMITED).unwrap() else {
+            panic!("a map was asked for")
+        };
         assert_eq!(map.get(&Item::from(1_i32)), Some(&Item::from("b")));
     }
 }

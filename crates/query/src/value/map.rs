@@ -1,9 +1,11 @@
 //! Maps of items: entries in the order they came, found by key.
 
+use crate::value::extent::Extent;
 use crate::value::item::Item;
 use hashbrown::HashTable;
 use std::fmt;
 use std::hash::BuildHasher;
+use std::sync::OnceLock;
 
 /// Items by key, in the order they came. Two are equal if they hold the same entries, in any order.
 ///
@@ -14,6 +16,8 @@ pub struct ItemMap {
     /// Places in `entries` by the hash of the key; empty below [`LINEAR_MAX`] entries.
     places: HashTable<u32>,
     hasher: foldhash::quality::RandomState,
+    /// Once somebody asked, and until something changes.
+    extent: OnceLock<Extent>,
 }
 
 /// So many entries are looked through one by one: most maps are results with a few names as keys.
@@ -69,15 +73,19 @@ impl ItemMap {
 
     /// What `key` leads to, to be changed; a new key leads to null and comes last.
     pub fn entry(&mut self, key: Item) -> &mut Item {
+        self.extent.take();
         let at = self.place(&key).unwrap_or_else(|| self.append(key));
         &mut self.entries[at].1
     }
 
-    /// Bytes on the heap, about.
+    /// How much the map holds, itself included, and how deep it is nested. Cost: the first time, a look at each entry.
     #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        let inside = self.entries.iter().map(|(key, value)| key.heap_bytes() + value.heap_bytes());
-        self.entries.len() * size_of::<(Item, Item)>() + self.places.allocation_size() + inside.sum::<usize>()
+    pub fn extent(&self) -> Extent {
+        *self.extent.get_or_init(|| {
+            let spare = (self.entries.capacity() - self.entries.len()) * size_of::<(Item, Item)>();
+            let own = size_of::<Self>() + spare + self.places.allocation_size();
+            Extent::of_all(self.entries.iter().flat_map(|(key, value)| [key, value])).plus(own).enclosed()
+        })
     }
 
     fn place(&self, key: &Item) -> Option<usize> {

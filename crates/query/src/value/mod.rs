@@ -3,12 +3,15 @@
 pub mod combine;
 pub mod convert;
 pub mod date;
+pub mod extent;
 pub mod item;
+pub mod item_list;
 pub mod list;
 pub mod map;
 pub mod math;
 pub mod number;
 pub mod relation;
+pub mod room;
 pub mod same;
 pub mod scalar;
 pub mod subgraph;

@@ -45,6 +45,9 @@ pub fn order(left: &Item, right: &Item) -> Ordering {
     if kind != other {
         return kind.cmp(&other);
     }
+    if left.shares(right) {
+        return Ordering::Equal;
+    }
     match (left, right) {
         (Item::Value(left), Item::Value(right)) if !is_collection(left) => left.compare_content(right),
         (Item::Vertex(left), Item::Vertex(right)) => left.cmp(right),

@@ -18,6 +18,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::mem::discriminant;
+use std::sync::Arc;
 
 /// Sets of up to so many items are compared one by one.
 const FEW: usize = 8;
@@ -60,6 +61,12 @@ impl ByValue {
     #[must_use]
     pub fn are_one(left: &Item, right: &Item) -> bool {
         is_same(left, right, Numbers::OfAnyType)
+    }
+
+    /// The hash of `item` as grouping sees it.
+    #[must_use]
+    pub fn hash_one(item: &Item, hasher: &impl BuildHasher) -> u64 {
+        hasher.hash_one(Inside(item, Numbers::OfAnyType))
     }
 }
 
@@ -122,17 +129,19 @@ fn is_same(left: &Item, right: &Item, numbers: Numbers) -> bool {
         (Item::Graph(left), Item::Graph(right)) => left == right,
         (Item::Token(left), Item::Token(right)) => left == right,
         (Item::Direction(left), Item::Direction(right)) => left == right,
+        // Those that share their items aren't compared one by one.
+        (Item::List(left), Item::List(right)) => left.shares(right) || is_same_list(left, right, numbers),
+        (Item::Set(left), Item::Set(right)) => left.shares(right) || is_same_set(left, right, numbers),
+        (Item::Map(left), Item::Map(right)) if Arc::ptr_eq(left, right) => true,
         // Both are found by key at once.
         (Item::Map(left), Item::Map(right)) if numbers == Numbers::OfOneType => left == right,
         _ => match (collection(left), collection(right)) {
             (None, None) => is_same_value(left, right, numbers),
             (Some(Collection::List(left)), Some(Collection::List(right))) => {
-                left.len() == right.len()
-                    && left.iter().zip(&right).all(|(left, right)| is_same(left, right, numbers))
+                is_same_list(&left, &right, numbers)
             }
             (Some(Collection::Set(left)), Some(Collection::Set(right))) => {
-                let seen = |items| Vec::from_iter(items_as(items, numbers));
-                is_same_in_any_order(&seen(&left), &seen(&right))
+                is_same_set(&left, &right, numbers)
             }
             (Some(Collection::Map(left)), Some(Collection::Map(right))) => {
                 let seen = |entries| Vec::from_iter(entries_as(entries, numbers));
@@ -141,6 +150,15 @@ fn is_same(left: &Item, right: &Item, numbers: Numbers) -> bool {
             _ => false,
         },
     }
+}
+
+fn is_same_list(left: &[Item], right: &[Item], numbers: Numbers) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| is_same(left, right, numbers))
+}
+
+fn is_same_set(left: &[Item], right: &[Item], numbers: Numbers) -> bool {
+    let seen = |items| Vec::from_iter(items_as(items, numbers));
+    is_same_in_any_order(&seen(left), &seen(right))
 }
 
 fn is_same_value(left: &Item, right: &Item, numbers: Numbers) -> bool {
@@ -240,7 +258,6 @@ mod tests {
     use crate::value::map::ItemMap;
     use evergraph_graph::value::ValueType;
     use evergraph_graph::value::collection::{List, Map, Set};
-    use std::sync::Arc;
 
     fn number(text: &str, value_type: ValueType) -> Item {
         Item::Value(Value::parse(text, value_type).unwrap())

@@ -2,6 +2,7 @@
 
 use crate::value::date::{self, Unit};
 use crate::value::item::Item;
+use crate::value::room::Room;
 use crate::value::text::{self, TextFunction};
 use crate::value::{convert, list};
 use evergraph_graph::catalogue::Catalogue;
@@ -32,17 +33,17 @@ pub enum ScalarFunction {
 }
 
 impl ScalarFunction {
-    /// What it makes of `item`; `catalogue` has the names of elements.
+    /// What it makes of `item`, if there is `room` for it; `catalogue` has the names of elements.
     ///
     /// # Errors
-    /// `invalid` of an item that it has no answer for.
-    pub fn of(&self, item: &Item, catalogue: &Catalogue) -> Result<Item> {
+    /// `invalid` of an item that it has no answer for; `limit` if there isn't room.
+    pub fn of(&self, item: &Item, catalogue: &Catalogue, room: Room) -> Result<Item> {
         match self {
-            Self::AsString(local) => text::as_string(item, *local, catalogue),
-            Self::Text(function, local) => function.of(item, *local),
-            Self::Conjoin(delimiter) => list::conjoin(item, delimiter, catalogue),
-            Self::Reverse => Ok(list::reverse(item)),
-            Self::Index(as_map) => Ok(list::index(item, *as_map)),
+            Self::AsString(local) => text::as_string(item, *local, catalogue, room),
+            Self::Text(function, local) => function.of(item, *local, room),
+            Self::Conjoin(delimiter) => list::conjoin(item, delimiter, catalogue, room),
+            Self::Reverse => list::reverse(item, room),
+            Self::Index(as_map) => list::index(item, *as_map, room),
             Self::AsNumber(to) => convert::as_number(item, *to),
             Self::AsBool => convert::as_bool(item),
             Self::AsDate => date::as_date(item),

@@ -4,11 +4,16 @@
 
 use crate::step::element::edge_id_text;
 use crate::value::item::{Item, Owner, Token};
+use crate::value::room::Room;
+use crate::value::tree::Tree;
 use crate::value::types::kind_name;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::value::Value;
+
+/// What a text of its own takes beside its bytes: an allocation is no smaller.
+const ALLOCATION_BYTES: usize = 16;
 
 /// What makes something of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,11 +55,11 @@ impl TextFunction {
         }
     }
 
-    /// What it makes of `item`, or, if `local`, of each text in a list.
+    /// What it makes of `item`, or, if `local`, of each text in a list, if there is `room` for it.
     ///
     /// # Errors
-    /// `invalid` of what is neither a text nor null.
-    pub fn of(&self, item: &Item, local: bool) -> Result<Item> {
+    /// `invalid` of what is neither a text nor null; `limit` if there isn't room.
+    pub fn of(&self, item: &Item, local: bool, room: Room) -> Result<Item> {
         let name = self.name();
         if local {
             let wrong = |item: &Item| {
@@ -63,18 +68,46 @@ impl TextFunction {
                     kind_name(item)
                 ))
             };
-            let one = |item: &Item| self.of_text(item).ok_or_else(|| wrong(item));
+            let one = |item: &Item, room: Room| {
+                item.as_str().map_or(Ok(()), |text| room.check(self.made_bytes(text)))?;
+                self.of_text(item).ok_or_else(|| wrong(item))
+            };
             return match item.elements() {
-                Some(items) => items.iter().map(one).collect::<Result<_>>().map(Item::List),
-                None => one(item),
+                Some(items) => each(&items, room, one),
+                None => one(item, room),
             };
         }
+        item.as_str().map_or(Ok(()), |text| room.check(self.made_bytes(text)))?;
         self.of_text(item).ok_or_else(|| {
             Error::invalid(format!(
                 "The {name}() step can only take string as argument, encountered {}.",
                 kind_name(item)
             ))
         })
+    }
+
+    /// What is made of `text` takes at most so many bytes, about.
+    fn made_bytes(&self, text: &str) -> usize {
+        match self {
+            Self::Length => 0,
+            Self::Replace(Some((from, to))) if from.len() < to.len() && !from.is_empty() => {
+                let more = text.matches(&**from).count().saturating_mul(to.len() - from.len());
+                text.len().saturating_add(more)
+            }
+            Self::Split(Some(separator)) if separator.is_empty() => {
+                text.chars().count().saturating_mul(size_of::<Item>() + ALLOCATION_BYTES)
+            }
+            Self::Split(separator) => {
+                let parts = match separator {
+                    None => text.split_whitespace().count(),
+                    Some(separator) => text.matches(&**separator).count() + 1,
+                };
+                text.len().saturating_add(parts.saturating_mul(size_of::<Item>() + ALLOCATION_BYTES))
+            }
+            // Of few letters the capital is longer, and then by less than three times.
+            Self::ToLower | Self::ToUpper => text.len().saturating_mul(3),
+            _ => text.len(),
+        }
     }
 
     fn of_text(&self, item: &Item) -> Option<Item> {
@@ -115,16 +148,33 @@ impl TextFunction {
     }
 }
 
-/// The texts one after the other; null counts for nothing, and is what comes of nothing else.
+/// What `one` makes of each of `items`, as long as there is `room` for all of it.
+fn each(items: &[Item], mut room: Room, one: impl Fn(&Item, Room) -> Result<Item>) -> Result<Item> {
+    let mut made = Vec::new();
+    for item in items {
+        let item = one(item, room)?;
+        let bytes = size_of::<Item>().saturating_add(item.heap_bytes());
+        room.check(bytes)?;
+        room.bytes -= bytes as u64;
+        made.push(item);
+    }
+    Ok(Item::List(made.into()))
+}
+
+/// The texts one after the other, if there is `room` for them; null counts for nothing, and is what comes of nothing else.
 ///
 /// # Errors
-/// `invalid` of what is neither a text nor null.
-pub fn concat<'a>(items: impl IntoIterator<Item = &'a Item>) -> Result<Item> {
+/// `invalid` of what is neither a text nor null; `limit` if there isn't room.
+pub fn concat<'a>(items: impl IntoIterator<Item = &'a Item>, room: Room) -> Result<Item> {
     let mut all: Option<String> = None;
     for item in items {
         match (item, item.as_str()) {
             (Item::Null, _) => {}
-            (_, Some(text)) => all.get_or_insert_default().push_str(text),
+            (_, Some(text)) => {
+                let all = all.get_or_insert_default();
+                room.check(all.len().saturating_add(text.len()))?;
+                all.push_str(text);
+            }
             _ => {
                 return Err(Error::invalid(format!(
                     "String concat() can only take string as argument, encountered {}.",
@@ -136,79 +186,133 @@ pub fn concat<'a>(items: impl IntoIterator<Item = &'a Item>) -> Result<Item> {
     Ok(all.map_or(Item::Null, Item::from))
 }
 
-/// `asString()`, of each item of a list if `local`.
+/// `asString()`, of each item of a list if `local`, if there is `room` for it.
 ///
 /// # Errors
-/// `invalid` of null.
-pub fn as_string(item: &Item, local: bool, catalogue: &Catalogue) -> Result<Item> {
-    let one = |item: &Item| match item {
+/// `invalid` of null; `limit` if there isn't room.
+pub fn as_string(item: &Item, local: bool, catalogue: &Catalogue, room: Room) -> Result<Item> {
+    let one = |item: &Item, room: Room| match item {
         Item::Null => Err(Error::invalid("Can't parse null as String.")),
-        item => Ok(Item::from(shown(item, catalogue))),
+        item => shown(item, catalogue, room).map(Item::from),
     };
     match item.elements().filter(|_| local) {
-        Some(items) => items.iter().map(one).collect::<Result<_>>().map(Item::List),
-        None => one(item),
+        Some(items) => each(&items, room, one),
+        None => one(item, room),
     }
 }
 
 /// An item as a text, as TinkerPop writes it: `29`, `v[1]`, `e[..][1-knows->2]`, `vp[name->marko]`, `[a, b]`, `{name=[lop]}`.
-#[must_use]
-pub fn shown(item: &Item, catalogue: &Catalogue) -> String {
-    let joined = |items: &mut dyn Iterator<Item = Item>| {
-        items.map(|item| shown(&item, catalogue)).collect::<Vec<_>>().join(", ")
-    };
-    let entry = |key: &Item, value: &Item| format!("{}={}", shown(key, catalogue), shown(value, catalogue));
-    match item {
-        Item::Null => "null".to_owned(),
-        Item::Value(Value::Map(map)) => {
-            let entries = map.as_slice().iter();
-            let entries =
-                entries.map(|(key, value)| entry(&Item::Value(key.clone()), &Item::Value(value.clone())));
-            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+///
+/// # Errors
+/// `limit` if there isn't `room` for it.
+pub fn shown(item: &Item, catalogue: &Catalogue, room: Room) -> Result<String> {
+    let mut text = String::new();
+    Printer { catalogue, room }.item(item, &mut text)?;
+    Ok(text)
+}
+
+/// Writes items behind a text, as long as there is room.
+struct Printer<'a> {
+    catalogue: &'a Catalogue,
+    room: Room,
+}
+
+impl Printer<'_> {
+    fn item(&self, item: &Item, out: &mut String) -> Result<()> {
+        self.room.check(out.len())?;
+        let catalogue = self.catalogue;
+        match item {
+            Item::Null => out.push_str("null"),
+            Item::Value(Value::Map(map)) => {
+                let values =
+                    |(key, value): &(Value, Value)| (Item::Value(key.clone()), Item::Value(value.clone()));
+                let entries = map.as_slice().iter().map(values);
+                self.joined("{", entries, "}", out, |(key, value), out| self.entry(&key, &value, out))?;
+            }
+            Item::Map(map) => {
+                let entries = map.entries().iter();
+                self.joined("{", entries, "}", out, |(key, value), out| self.entry(key, value, out))?;
+            }
+            Item::Tree(tree) => self.tree(tree, out)?,
+            Item::Graph(graph) => {
+                let (vertices, edges) = (graph.vertices().len(), graph.edges().len());
+                out.push_str(&format!("graph[vertices:{vertices} edges:{edges}]"));
+            }
+            Item::Path(path) => {
+                self.joined("path[", path.items(), "]", out, |item, out| self.item(item, out))?;
+            }
+            Item::List(items) | Item::Set(items) => {
+                self.joined("[", items.iter(), "]", out, |item, out| self.item(item, out))?;
+            }
+            Item::Value(Value::List(_) | Value::Set(_)) => {
+                let items = item.elements().unwrap_or_default();
+                self.joined("[", items.iter(), "]", out, |item, out| self.item(item, out))?;
+            }
+            Item::Value(value) => {
+                self.room.check(out.len().saturating_add(value.heap_bytes()))?;
+                out.push_str(&value.to_string());
+            }
+            Item::Vertex(vertex) => out.push_str(&format!("v[{}]", vertex.0)),
+            Item::Edge(edge) => out.push_str(&format!(
+                "e[{}][{}-{}->{}]",
+                edge_id_text(*edge),
+                edge.source.0,
+                catalogue.edge_type_name(edge.edge_type),
+                edge.target.0
+            )),
+            Item::Property(property) => {
+                let letters = if matches!(property.owner, Owner::Vertex(_)) { "vp" } else { "p" };
+                let key = catalogue.key_name(property.key);
+                self.room.check(out.len().saturating_add(property.value.heap_bytes()))?;
+                out.push_str(&format!("{letters}[{key}->{}]", property.value));
+            }
+            Item::Entry(both) => self.entry(&both.0, &both.1, out)?,
+            Item::Token(token) => out.push_str(match token {
+                Token::Id => "id",
+                Token::Label => "label",
+                Token::Key => "key",
+                Token::Value => "value",
+            }),
+            Item::Direction(direction) => out.push_str(match direction {
+                Direction::Out => "OUT",
+                Direction::In => "IN",
+                Direction::Both => "BOTH",
+            }),
         }
-        Item::Map(map) => {
-            let entries = map.entries().iter().map(|(key, value)| entry(key, value));
-            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        Ok(())
+    }
+
+    fn entry(&self, key: &Item, value: &Item, out: &mut String) -> Result<()> {
+        self.item(key, out)?;
+        out.push('=');
+        self.item(value, out)
+    }
+
+    fn tree(&self, tree: &Tree, out: &mut String) -> Result<()> {
+        self.joined("{", tree.branches().iter(), "}", out, |(item, below), out| {
+            self.item(item, out)?;
+            out.push('=');
+            self.tree(below, out)
+        })
+    }
+
+    fn joined<T>(
+        &self,
+        first: &str,
+        all: impl Iterator<Item = T>,
+        last: &str,
+        out: &mut String,
+        one: impl Fn(T, &mut String) -> Result<()>,
+    ) -> Result<()> {
+        out.push_str(first);
+        for (at, part) in all.enumerate() {
+            if at > 0 {
+                out.push_str(", ");
+            }
+            one(part, out)?;
         }
-        Item::Tree(tree) => {
-            let branches = tree.branches().iter().map(|(item, below)| {
-                let below = Item::Tree(std::sync::Arc::new(below.clone()));
-                entry(item, &below)
-            });
-            format!("{{{}}}", branches.collect::<Vec<_>>().join(", "))
-        }
-        Item::Graph(graph) => {
-            format!("graph[vertices:{} edges:{}]", graph.vertices().len(), graph.edges().len())
-        }
-        Item::Path(path) => format!("path[{}]", joined(&mut path.items().cloned())),
-        Item::List(_) | Item::Set(_) | Item::Value(Value::List(_) | Value::Set(_)) => {
-            format!("[{}]", joined(&mut item.elements().unwrap_or_default().into_iter()))
-        }
-        Item::Value(value) => value.to_string(),
-        Item::Vertex(vertex) => format!("v[{}]", vertex.0),
-        Item::Edge(edge) => format!(
-            "e[{}][{}-{}->{}]",
-            edge_id_text(*edge),
-            edge.source.0,
-            catalogue.edge_type_name(edge.edge_type),
-            edge.target.0
-        ),
-        Item::Property(property) => {
-            let letters = if matches!(property.owner, Owner::Vertex(_)) { "vp" } else { "p" };
-            format!("{letters}[{}->{}]", catalogue.key_name(property.key), property.value)
-        }
-        Item::Entry(both) => entry(&both.0, &both.1),
-        Item::Token(token) => match token {
-            Token::Id => "id".to_owned(),
-            Token::Label => "label".to_owned(),
-            Token::Key => "key".to_owned(),
-            Token::Value => "value".to_owned(),
-        },
-        Item::Direction(direction) => match direction {
-            Direction::Out => "OUT".to_owned(),
-            Direction::In => "IN".to_owned(),
-            Direction::Both => "BOTH".to_owned(),
-        },
+        out.push_str(last);
+        Ok(())
     }
 }
 
@@ -254,30 +358,34 @@ mod tests {
         ];
         for (function, text, expected) in table {
             let text = Item::from(*text);
-            assert_eq!(&function.of(&text, false).unwrap(), expected, "{function:?} of {text:?}");
+            assert_eq!(
+                &function.of(&text, false, Room::UNLIMITED).unwrap(),
+                expected,
+                "{function:?} of {text:?}"
+            );
             let within = Item::List([text, Item::Null].into());
-            let found = function.of(&within, true).unwrap();
+            let found = function.of(&within, true, Room::UNLIMITED).unwrap();
             assert_eq!(found, Item::List([expected.clone(), Item::Null].into()), "{function:?}, local");
-            assert_eq!(function.of(&Item::Null, false).unwrap(), Item::Null);
+            assert_eq!(function.of(&Item::Null, false, Room::UNLIMITED).unwrap(), Item::Null);
         }
     }
 
     #[test]
     fn what_is_no_text_is_refused_by_the_steps_name() {
         let numbers = Item::List([Item::from(1_i32)].into());
-        let global = TextFunction::TrimStart.of(&numbers, false).unwrap_err().to_string();
+        let global = TextFunction::TrimStart.of(&numbers, false, Room::UNLIMITED).unwrap_err().to_string();
         assert!(global.contains("The lTrim() step can only take string as argument"), "{global}");
-        let local = TextFunction::Trim.of(&numbers, true).unwrap_err().to_string();
+        let local = TextFunction::Trim.of(&numbers, true, Room::UNLIMITED).unwrap_err().to_string();
         assert!(local.contains("The trim(local) step can only take string or list of strings"), "{local}");
     }
 
     #[test]
     fn null_adds_nothing_to_a_text() {
         let [a, b] = ["a", "b"].map(Item::from);
-        assert_eq!(concat([&a, &b]).unwrap(), Item::from("ab"));
-        assert_eq!(concat([&Item::Null, &b]).unwrap(), b);
-        assert_eq!(concat([&Item::Null]).unwrap(), Item::Null);
-        let error = concat([&list(&["a"]), &b]).unwrap_err().to_string();
+        assert_eq!(concat([&a, &b], Room::UNLIMITED).unwrap(), Item::from("ab"));
+        assert_eq!(concat([&Item::Null, &b], Room::UNLIMITED).unwrap(), b);
+        assert_eq!(concat([&Item::Null], Room::UNLIMITED).unwrap(), Item::Null);
+        let error = concat([&list(&["a"]), &b], Room::UNLIMITED).unwrap_err().to_string();
         assert!(error.contains("String concat() can only take string as argument"), "{error}");
     }
 
@@ -293,10 +401,14 @@ mod tests {
             (Item::Vertex(evergraph_graph::id::VertexId(1)), "v[1]"),
             (Item::Token(Token::Id), "id"),
         ] {
-            assert_eq!(as_string(&item, false, &catalogue).unwrap(), Item::from(expected));
+            assert_eq!(as_string(&item, false, &catalogue, Room::UNLIMITED).unwrap(), Item::from(expected));
         }
-        assert_eq!(as_string(&list(&["a", "b"]), true, &catalogue).unwrap(), list(&["a", "b"]));
-        let error = as_string(&Item::List([Item::Null].into()), true, &catalogue).unwrap_err();
+        assert_eq!(
+            as_string(&list(&["a", "b"]), true, &catalogue, Room::UNLIMITED).unwrap(),
+            list(&["a", "b"])
+        );
+        let error =
+            as_string(&Item::List([Item::Null].into()), true, &catalogue, Room::UNLIMITED).unwrap_err();
         assert!(error.to_string().contains("Can't parse null"), "{error}");
     }
 }

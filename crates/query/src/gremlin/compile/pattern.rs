@@ -7,7 +7,7 @@ use crate::plan::pattern::{Match, PATTERNS_MAX, PathPattern, Pattern, is_solvabl
 
 impl Compiler {
     pub(super) fn match_(&mut self, call: &Call) -> Compiled<Operator> {
-        let known_before = self.slots.len();
+        let known_before = self.slots.all.len();
         let mut names = Names::default();
         call.arguments.iter().filter_map(as_traversal).for_each(|calls| names.read(calls));
         let starts: Vec<usize> = names.starts.iter().map(|name| self.slot(name)).collect();
@@ -144,7 +144,10 @@ impl<'c> Names<'c> {
     fn read(&mut self, calls: &'c [Call]) {
         fn add<'c>(names: &mut Vec<&'c str>, call: &'c Call) {
             let name = call.arguments.first().and_then(|name| name.kind.as_str());
-            names.extend(name.filter(|name| !names.contains(name)));
+            // More names come of more patterns than there may be, which is told later.
+            if names.len() <= PATTERNS_MAX {
+                names.extend(name.filter(|name| !names.contains(name)));
+            }
         }
         for one in connected(calls).into_iter().flatten() {
             match one {

@@ -16,9 +16,9 @@ use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
+use crate::execute::waiting::Waiting;
 use crate::step::algorithm::selection::{Selected, Selection};
 use crate::step::algorithm::{kernel, not_a_vertex};
-use crate::step::bound::ROW_BYTES;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use evergraph_algorithms::bfs::{Bfs, BfsParameters, bfs};
@@ -27,7 +27,6 @@ use evergraph_algorithms::sssp::{SsspParameters, sssp};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, EdgeId, VertexId};
 use evergraph_graph::vertex_set::VertexSet;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 const NAME: &str = "shortestPath";
@@ -51,7 +50,7 @@ pub struct Chosen {
 pub struct ShortestPaths {
     selection: Selection,
     chosen: Chosen,
-    waiting: VecDeque<Batch>,
+    waiting: Waiting,
     graph: Option<Graph>,
     /// The paths from the row that is next of the first batch that waits, once some were given.
     walk: Option<Walk>,
@@ -62,24 +61,22 @@ impl ShortestPaths {
     /// Through `selection`.
     #[must_use]
     pub fn new(selection: Selection, chosen: Chosen) -> Self {
-        Self { selection, chosen, waiting: VecDeque::new(), graph: None, walk: None, row: 0 }
+        Self { selection, chosen, waiting: Waiting::default(), graph: None, walk: None, row: 0 }
     }
 }
 
 impl Step for ShortestPaths {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if let Some(batch) = input.take() {
-            cx.charge.hold(batch.len() * ROW_BYTES)?;
-            self.waiting.push_back(batch);
+            self.waiting.push(batch, &mut cx.charge)?;
         }
         Ok(None)
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        while let Some(batch) = self.waiting.front() {
+        while let Some(batch) = self.waiting.first() {
             if self.row as usize == batch.len() {
-                cx.charge.free(batch.len() * ROW_BYTES);
-                self.waiting.pop_front();
+                self.waiting.pop();
                 self.row = 0;
                 continue;
             }

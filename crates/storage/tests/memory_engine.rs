@@ -134,7 +134,8 @@ fn check_vertex(view: &impl View, model: &Model, vertex: u32) {
             let mut list = Vec::new();
             view.neighbors(id, TypeId(t), side, &mut list).unwrap();
             assert_eq!(view.degree(id, TypeId(t), side).unwrap(), list.len() as u64);
-            let absent = list.iter().map(|(neighbor, discriminator)| (VertexId(neighbor.0 + 1), *discriminator));
+            let absent =
+                list.iter().map(|(neighbor, discriminator)| (VertexId(neighbor.0 + 1), *discriminator));
             let places = absent.chain(list.iter().copied()).map(Some).chain([None]);
             for (after, limit) in places.zip([1, usize::MAX, 2].into_iter().cycle()) {
                 let mut part = Vec::new();

@@ -210,9 +210,8 @@ impl View for MemoryView<'_> {
             list.push((VertexId(neighbor), discriminator));
             ControlFlow::Continue(())
         };
-        let after = after.map(|(neighbor, discriminator)| {
-            RecordKey::edge(vertex.row(), neighbor.0, discriminator)
-        });
+        let after =
+            after.map(|(neighbor, discriminator)| RecordKey::edge(vertex.row(), neighbor.0, discriminator));
         // Whether the list or the limit ended it, the caller sees how many there are.
         let _ = self.edges(vertex, edge_type, side, |layer| {
             list::for_each_edge(layer, vertex.row(), self.timestamp, after, &mut push)

@@ -138,7 +138,7 @@ fn forget(parts: &mut Vec<Part>) -> Option<Timestamp> {
         kept -= parts[dropped].records.len();
         dropped += 1;
     }
-    let mut forgotten = parts.drain(..dropped).last().map(|part| part.newest);
+    let mut forgotten = parts.drain(..dropped).next_back().map(|part| part.newest);
     // One merge took more than fit: half as many are kept, so that the next small one drops none.
     if let [part] = &mut parts[..]
         && part.records.len() > RECORDS_MAX

@@ -32,7 +32,6 @@ fn all_that_is_read_is_dropped_whatever_the_size_of_batches() {
         ("g.V().hasLabel('hub').sideEffect(__.outE('b').drop()).outE('a').drop()", 21, 20),
         ("g.V().hasLabel('hub').outE().sideEffect(__.drop())", 21, 20),
         ("g.V().hasLabel('hub').out('b').drop()", 11, 21),
-        ("g.V().hasLabel('hub').both().drop()", 0, 0),
         ("g.V().outE().drop()", 21, 0),
         ("g.E().drop()", 21, 0),
         ("g.E().hasLabel('a').drop()", 21, 10),

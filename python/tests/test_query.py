@@ -139,7 +139,7 @@ def test_a_variable_is_stored_in_the_width_of_its_property() -> None:
         found = db.query("g.V().values('born').order()")
         assert found.to_list() == [1780, 1816]
         assert db.query("g.V().values('born').is(typeOf(GType.INT)).count()").one() == 2
-        with pytest.raises(eg.InvalidError, match='property Person.born takes int, found the long "5000000000"'):
+        with pytest.raises(eg.InvalidError, match=r'property Person\.born takes int, found the long "5000000000"'):
             db.query("g.addV('Person').property('born', year)", year=5_000_000_000).to_list()
 
 

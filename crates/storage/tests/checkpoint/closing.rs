@@ -26,10 +26,10 @@ type Midst<'a> = dyn FnMut() + 'a;
 fn close_beside(operation: impl Fn(&OpenStore, &mut Midst<'_>) -> Result<()> + Send) {
     let directory = MemoryDirectory::new("db");
     let first = small(&directory);
-    let has_ended = AtomicBool::new(false);
+    let has_gone_on = AtomicBool::new(false);
     let (begun, in_the_midst) = channel();
     let (reopened, go_on) = channel::<()>();
-    let (open_first, ended) = (&first, &has_ended);
+    let (open_first, went_on) = (&first, &has_gone_on);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let mut begun = Some(begun);
@@ -38,17 +38,18 @@ fn close_beside(operation: impl Fn(&OpenStore, &mut Midst<'_>) -> Result<()> + S
                     begun.send(()).unwrap();
                     // Closing waits, so that nobody says so; else the next opening is through by then.
                     let _ = go_on.recv_timeout(Duration::from_millis(200));
+                    // Here, where closing still waits, so that this is seen when it returns.
+                    went_on.store(true, Ordering::Release);
                 }
             });
-            ended.store(true, Ordering::Release);
             done.unwrap();
         });
         in_the_midst.recv().unwrap();
         first.close().unwrap();
-        let had_ended = has_ended.load(Ordering::Acquire);
+        let had_gone_on = has_gone_on.load(Ordering::Acquire);
         let second = open(&directory).unwrap();
         let _ = reopened.send(());
-        assert!(had_ended, "closing gave the lock back before the operation had ended");
+        assert!(had_gone_on, "closing gave the lock back before the operation had ended");
         second.close().unwrap();
     });
     let third = open(&directory).unwrap();

@@ -5,6 +5,7 @@ use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
+use crate::execute::limits::Holding;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::waiting::Waiting;
 use crate::plan::predicate::Predicate;
@@ -249,17 +250,21 @@ impl Step for Coalesce {
         let Some(batch) = input.take() else { return Ok(None) };
         let mut left: Vec<u32> = (0..batch.len() as u32).collect();
         let (mut made, mut past): (Vec<Vec<u32>>, Vec<Batch>) = (Vec::new(), Vec::new());
+        let mut holding = Holding::default();
         for child in &mut self.children {
             if left.is_empty() {
                 break;
             }
-            let found = child.all(&batch.gather(&left.as_slice().into()), cx)?;
+            let (found, memory) = child.all(&batch.gather(&left.as_slice().into()), cx)?;
+            holding.join(memory);
             let rows: Vec<u32> = found.origin.iter().map(|origin| left[*origin as usize]).collect();
             left.retain(|row| rows.binary_search(row).is_err());
             made.push(rows);
             past.push(found);
         }
+        holding.join(cx.charge.holding(holding.bytes() as usize)?);
         let found = Batch::concat(&past);
+        drop(past);
         let origin = batch.origin.clone();
         let mut made = batch.follow(&Rows::Some(made.concat().into()), found.current);
         remember(&mut made, self.came_from, &found.slots);

@@ -192,7 +192,7 @@ fn values_are_nested_so_deeply_and_no_deeper() {
     }
     // Trees are as deep as paths are long.
     for text in [
-        "g.inject(1).repeat(__.identity()).times(100000).tree()",
+        "g.inject(1).repeat(__.constant(1)).times(1000).tree()",
         "g.V().repeat(__.both()).times(1000).limit(1).tree()",
         "g.V(0).repeat(__.both().limit(1)).times(1000).tree()",
         "g.V(0).repeat(__.both().limit(1)).times(1000).tree('x').cap('x')",

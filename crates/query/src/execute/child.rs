@@ -129,13 +129,14 @@ impl Child {
         Ok((rows, column.gather(&order.into())))
     }
 
-    /// Everything that comes of the rows, by ascending origin.
+    /// Everything that comes of the rows, by ascending origin, and its memory.
     ///
     /// # Errors
     /// What the child meets; `limit`.
-    pub fn all(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<Batch> {
+    pub fn all(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<(Batch, Holding)> {
         let mut batches = Waiting::default();
         self.run(parent, cx, |batch, cx| batches.push(batch, &mut cx.charge).map(|()| true))?;
-        Ok(batches.together(&mut cx.charge)?.0.sort_by_origin())
+        let (all, holding) = batches.together(&mut cx.charge)?;
+        Ok((all.sort_by_origin(), holding))
     }
 }

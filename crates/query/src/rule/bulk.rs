@@ -179,6 +179,21 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_a_barrier_gathers_in_a_promised_order_stay_apart() {
+        let fold = || Operator::Reduce(Reducer::Fold);
+        let merged = [hop(), Operator::Bulk, hop(), fold()];
+        for (first, expected) in [
+            (Operator::Vertices(Scan::default()), &merged[..]),
+            (Operator::Unfold, &[hop(), hop(), fold()]),
+            (Operator::Order(Vec::new()), &[hop(), hop(), fold()]),
+        ] {
+            let mut operators = vec![first, hop(), hop(), fold()];
+            apply(&mut operators);
+            assert_eq!(operators[1..], *expected);
+        }
+    }
+
+    #[test]
     fn a_limit_is_not_kept_waiting() {
         let mut operators = vec![hop(), hop(), limit(), count()];
         let before = operators.clone();

@@ -53,6 +53,9 @@ impl Step for Range {
     }
 }
 
+/// What a part of a batch takes beside its rows: the first of an origin makes room for four.
+const PART_BYTES: usize = 4 * size_of::<(Batch, Holding)>();
+
 /// The last so many of each origin.
 pub struct Tail {
     count: u64,
@@ -76,7 +79,7 @@ impl Step for Tail {
             let end = first + batch.origin[first..].iter().take_while(|other| **other == origin).count();
             let waiting = &mut self.last[origin as usize];
             let part = batch.slice(first, end).trimmed();
-            let holding = cx.charge.holding(part.extent().heap_bytes)?;
+            let holding = cx.charge.holding(PART_BYTES + part.extent().heap_bytes)?;
             waiting.push_back((part, holding));
             let all = waiting.iter().fold(0_u64, |sum, (batch, _)| sum.saturating_add(traversers(batch)));
             let mut more = all.saturating_sub(self.count);

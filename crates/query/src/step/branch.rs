@@ -5,6 +5,7 @@ use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
+use crate::execute::limits::Holding;
 use crate::execute::pipeline::Step;
 use crate::execute::waiting::Waiting;
 use crate::plan::predicate::Predicate;
@@ -158,18 +159,22 @@ impl Step for Coalesce {
         let Some(batch) = input.take() else { return Ok(None) };
         let mut left: Vec<u32> = (0..batch.len() as u32).collect();
         let (mut made, mut past): (Vec<Vec<u32>>, Vec<Batch>) = (Vec::new(), Vec::new());
+        let mut holding = Holding::default();
         for child in &mut self.children {
             if left.is_empty() {
                 break;
             }
-            let found = child.all(&batch.gather(&left.as_slice().into()), cx)?;
+            let (found, memory) = child.all(&batch.gather(&left.as_slice().into()), cx)?;
+            holding.join(memory);
             let rows: Vec<u32> = found.origin.iter().map(|origin| left[*origin as usize]).collect();
             left.retain(|row| rows.binary_search(row).is_err());
             made.push(rows);
             past.push(found);
         }
+        holding.join(cx.charge.holding(holding.bytes() as usize)?);
         // What became of a row comes where the row stood, whichever child it is of.
         let found = Batch { origin: made.concat(), ..Batch::concat(&past) }.sort_by_origin();
+        drop(past);
         let mut made = batch.follow(&Rows::Some(found.origin.into()), found.current);
         remember(&mut made, self.came_from, &found.slots);
         Ok(Some(made))
@@ -220,7 +225,7 @@ impl Step for FlatMap {
                 return Ok(input.take().map(|batch| batch.follow(&Rows::Some(rows.into()), column)));
             }
             Wanted::AllInOrder => {
-                let found = self.child.all(batch, cx)?;
+                let (found, _holding) = self.child.all(batch, cx)?;
                 return Ok(input.take().map(|batch| self.made(batch, found)));
             }
             Wanted::All => {}
@@ -274,11 +279,13 @@ impl Local {
 
     /// All that comes of the rows of `batch`, in their order.
     fn all_in_order(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Batch> {
-        let mut made = self.child.all(batch, cx)?;
+        let (mut made, mut holding) = self.child.all(batch, cx)?;
         if self.optional {
             let is_left = |row: &u32| made.origin.binary_search(row).is_err();
             let left: Vec<u32> = (0..batch.len() as u32).filter(is_left).collect();
             let rest = Batch { bulk: None, ..batch.gather(&left.as_slice().into()) };
+            // Both at once, until they are one.
+            holding.join(cx.charge.holding(holding.bytes() as usize)?);
             made = Batch::concat(&[made, Batch { origin: left, ..rest }]).sort_by_origin();
         }
         batch.adopt(made)

@@ -18,7 +18,6 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::mem::discriminant;
-use std::sync::Arc;
 
 /// Sets of up to so many items are compared one by one.
 const FEW: usize = 8;
@@ -116,6 +115,10 @@ fn collection(item: &Item) -> Option<Collection> {
 }
 
 fn is_same(left: &Item, right: &Item, numbers: Numbers) -> bool {
+    // What is shared isn't compared item by item.
+    if left.shares(right) {
+        return true;
+    }
     match (left, right) {
         (Item::Null, Item::Null) => true,
         (Item::Vertex(left), Item::Vertex(right)) => left == right,
@@ -129,10 +132,8 @@ fn is_same(left: &Item, right: &Item, numbers: Numbers) -> bool {
         (Item::Graph(left), Item::Graph(right)) => left == right,
         (Item::Token(left), Item::Token(right)) => left == right,
         (Item::Direction(left), Item::Direction(right)) => left == right,
-        // Those that share their items aren't compared one by one.
-        (Item::List(left), Item::List(right)) => left.shares(right) || is_same_list(left, right, numbers),
-        (Item::Set(left), Item::Set(right)) => left.shares(right) || is_same_set(left, right, numbers),
-        (Item::Map(left), Item::Map(right)) if Arc::ptr_eq(left, right) => true,
+        (Item::List(left), Item::List(right)) => is_same_list(left, right, numbers),
+        (Item::Set(left), Item::Set(right)) => is_same_set(left, right, numbers),
         // Both are found by key at once.
         (Item::Map(left), Item::Map(right)) if numbers == Numbers::OfOneType => left == right,
         _ => match (collection(left), collection(right)) {
@@ -258,6 +259,7 @@ mod tests {
     use crate::value::map::ItemMap;
     use evergraph_graph::value::ValueType;
     use evergraph_graph::value::collection::{List, Map, Set};
+    use std::sync::Arc;
 
     fn number(text: &str, value_type: ValueType) -> Item {
         Item::Value(Value::parse(text, value_type).unwrap())
@@ -353,5 +355,13 @@ mod tests {
         assert_eq!(hashes(&mut sets.into_iter()), 1000);
         assert_eq!(hashes(&mut (0..1000).map(map)), 1000);
         assert_eq!(hashes(&mut (0..1000).map(|at| Item::Value(stored(at).into()))), 1000);
+    }
+
+    #[test]
+    fn what_is_shared_is_not_compared_item_by_item() {
+        // Of two copies of itself each time: nobody lives to see it walked.
+        let doubled = |list: &Item| Item::List([list.clone(), list.clone()].into());
+        let list = (0..200).fold(Item::from("a"), |list, _| doubled(&list));
+        assert!(list == list.clone() && ByValue::are_one(&doubled(&list), &doubled(&list)));
     }
 }

@@ -125,6 +125,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_equal_value_are_one_branch_among_few_and_many() {
+        for count in [LINEAR_MAX as i32, 100] {
+            let mut tree = Tree::default();
+            (0..count).for_each(|number| tree.lay([Item::from(number)]).unwrap());
+            (0..count).for_each(|number| tree.lay([Item::from(i64::from(number))]).unwrap());
+            assert_eq!(tree.branches().len(), count as usize);
+        }
+    }
+
+    #[test]
     fn many_siblings_are_found_as_few_are() {
         let mut tree = Tree::default();
         for _ in 0..2 {

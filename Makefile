@@ -32,7 +32,8 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 SHARE := $(if $(PREFIX),$(PREFIX)/share,$(or $(XDG_DATA_HOME),$(HOME)/.local/share))
-ENGINES := $(BUILT)/release/evergraph-benches
+# As users get it by `make install` and in wheels.
+ENGINES := $(BUILT)/dist/evergraph-benches
 SCHEDULES := $(wildcard crates/storage/tests/schedules_*.rs)
 # All of one workspace, so that every command chooses the same features and what one compiled serves the next; the
 # engines beside us are the one thing that `make bench-smoke` adds.
@@ -165,7 +166,7 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 	$(Q)LIBCLANG_PATH="$(or $(LIBCLANG_PATH),$(shell "$(BUILT)/compare/bin/python" -c \
 	    'import clang, pathlib; print(pathlib.Path(clang.__path__[0]) / "native")' 2>/dev/null))" \
 	    BINDGEN_EXTRA_CLANG_ARGS="$(BINDGEN_EXTRA_CLANG_ARGS) -isystem $(shell $${CC:-cc} -print-file-name=include)" \
-	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --release -p evergraph-benches --features rocksdb
+	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist -p evergraph-benches --features rocksdb
 	$(Q)$(if $(GAPBS_DIR),GAPBS_DIR="$(GAPBS_DIR)") "$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
 
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)

@@ -152,7 +152,7 @@ impl Upkeep {
     }
 
     /// Before closing: makes a checkpoint if commits of this run leave many log files. A program that opens,
-    /// commits and closes within [`LOOK_EVERY`] never gets one otherwise, however often it runs.
+    /// commits and closes within a fifth of a second never gets one otherwise, however often it runs.
     ///
     /// If it fails the checkpoint before stays valid, and closing the next time tries again.
     pub fn fold_log_files(&self) {

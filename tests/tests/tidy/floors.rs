@@ -187,7 +187,7 @@ fn module_floor(path: &[&str], floors: Floors) -> Option<(usize, &'static str)> 
 }
 
 /// Folder of sources and module path of a crate's file; the crate's root has an empty path.
-fn module_of(path: &str) -> Option<(&str, Vec<&str>)> {
+pub fn module_of(path: &str) -> Option<(&str, Vec<&str>)> {
     let rest = path.strip_prefix("crates/")?.strip_suffix(".rs")?;
     let (_, module) = rest.split_once("/src/")?;
     let source = path.get(..path.len() - module.len() - "/.rs".len())?;
@@ -198,7 +198,7 @@ fn module_of(path: &str) -> Option<(&str, Vec<&str>)> {
 
 /// Offset and path, from the crate's root, of all that the code of `module` names by `crate::`
 /// anywhere, or by `super::` in a declaration at the file's own level.
-fn imports<'a>(code: &'a str, module: &[&'a str]) -> Vec<(usize, Vec<&'a str>)> {
+pub fn imports<'a>(code: &'a str, module: &[&'a str]) -> Vec<(usize, Vec<&'a str>)> {
     let mut found = Vec::new();
     for at in words(code, "crate") {
         leaves(&code[at + "crate".len()..], Vec::new(), &mut |path| found.push((at, path)));

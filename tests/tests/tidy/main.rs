@@ -4,8 +4,9 @@
 //! bad samples below it; here each rule meets the tree. A finding says file, line and what to do.
 //!
 //! What to edit when the project grows: the tables `CRATES` and `MODULES` (`floors.rs`) and
-//! `UNSAFE_FILES` (`words.rs`).
+//! `UNSAFE_FILES` (`words.rs`); when a circle of imports is cut, `KNOTS` (`cycles.rs`).
 
+mod cycles;
 mod floors;
 mod links;
 mod rust_text;
@@ -51,6 +52,13 @@ fn no_module_of_storage_imports_from_a_higher_floor() {
     assert_none(
         Tree::read().rust().flat_map(|file| floors::modules(&file.path, &file.text, floors::MODULES)),
     );
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle_but_those_listed() {
+    let tree = Tree::read();
+    let files = tree.rust().map(|file| (file.path.as_str(), file.text.as_str()));
+    assert_none(cycles::circles(files, cycles::KNOTS));
 }
 
 #[test]

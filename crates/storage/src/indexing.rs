@@ -20,7 +20,7 @@
 
 use crate::engine::{Engine, View};
 use crate::index::build::{Duplicates, check_newcomers, fill_group, other_holder};
-use crate::index::directory::Indexes;
+use crate::index::directory::{Indexed, Indexes};
 use crate::index::item::Item;
 use crate::index::property_index::{Completion, PropertyIndex};
 use crate::io::environment::Background;
@@ -139,7 +139,7 @@ impl<E: Engine> Store<E> {
         Ok(true)
     }
 
-    fn build<I: Item>(
+    fn build<I: Indexed>(
         &self,
         request: &IndexRequest<'_>,
         definition: IndexDefinition,
@@ -246,7 +246,7 @@ impl<E: Engine> Store<E> {
         Ok(new)
     }
 
-    fn index_rows<I: Item, V: View>(
+    fn index_rows<I: Indexed, V: View>(
         &self,
         staged: &V,
         definition: IndexDefinition,
@@ -305,7 +305,7 @@ impl<E: Engine> Store<E> {
         Ok(())
     }
 
-    fn enter_rows<I: Item, V: View>(&self, staged: &V, id: IndexId) -> Result<()> {
+    fn enter_rows<I: Indexed, V: View>(&self, staged: &V, id: IndexId) -> Result<()> {
         let Some(index) = self.front().indexes.get::<I>(id) else { return Ok(()) };
         let at = staged.timestamp();
         for group in groups_of(staged) {
@@ -324,12 +324,12 @@ fn groups_of<V: View>(view: &V) -> impl Iterator<Item = GroupId> + use<V> {
 }
 
 /// An index that is being built; taken back when dropped, unless it became ready.
-struct Building<'a, I: Item, E: Engine> {
+struct Building<'a, I: Indexed, E: Engine> {
     front: &'a Front<E>,
     index: Arc<PropertyIndex<I>>,
 }
 
-impl<'a, I: Item, E: Engine> Building<'a, I, E> {
+impl<'a, I: Indexed, E: Engine> Building<'a, I, E> {
     /// Makes every commit from here on keep the index up; also the last commit that doesn't.
     fn begin(
         front: &'a Front<E>,
@@ -357,7 +357,7 @@ impl<'a, I: Item, E: Engine> Building<'a, I, E> {
     }
 }
 
-impl<I: Item, E: Engine> Drop for Building<'_, I, E> {
+impl<I: Indexed, E: Engine> Drop for Building<'_, I, E> {
     fn drop(&mut self) {
         let displaced = {
             let mut latch = self.front.timeline.latch();
@@ -552,7 +552,7 @@ fn fill<I: Item, V: View>(view: &V, (index, all): &Opening<I>, group: GroupId) -
     Ok(())
 }
 
-fn finish<I: Item>(
+fn finish<I: Indexed>(
     built: &[Opening<I>],
     at: Timestamp,
     catalogue: &Catalogue,

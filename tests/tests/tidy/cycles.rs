@@ -65,7 +65,8 @@ pub fn circles<'a>(files: impl Iterator<Item = (&'a str, &'a str)>, known: &[Kno
     }
     findings.extend(unmet.into_iter().map(|knot| {
         let modules: Vec<String> = knot.modules.iter().map(|&module| module.to_owned()).collect();
-        let message = format!("{} no longer form this circle: shorten its entry in `KNOTS`", listed(&modules));
+        let message =
+            format!("{} no longer form this circle: shorten its entry in `KNOTS`", listed(&modules));
         Finding::new(knot.source, 1, message)
     }));
     findings
@@ -73,9 +74,11 @@ pub fn circles<'a>(files: impl Iterator<Item = (&'a str, &'a str)>, known: &[Kno
 
 /// The crates that the files belong to, by their folder of sources.
 fn crates<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, Crate> {
-    let files: Vec<_> = files.filter_map(|(path, text)| file(path).map(|(of, module)| (path, of, module, text))).collect();
+    let files: Vec<_> =
+        files.filter_map(|(path, text)| file(path).map(|(of, module)| (path, of, module, text))).collect();
     let mut crates: BTreeMap<String, Crate> = BTreeMap::new();
-    let known: BTreeSet<(&str, String)> = files.iter().map(|(_, of, module, _)| (*of, module.join("::"))).collect();
+    let known: BTreeSet<(&str, String)> =
+        files.iter().map(|(_, of, module, _)| (*of, module.join("::"))).collect();
     for (path, source, module, text) in files {
         let text = RustText::of(text);
         let code = text.code_above_tests();
@@ -83,11 +86,13 @@ fn crates<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<Strin
         let found = crates.entry(source.to_owned()).or_default().imports.entry(name.clone()).or_default();
         for (at, import) in imports(code, &module) {
             let defined = (1..=import.len()).rev().map(|length| import[..length].join("::"));
-            let Some(target) = defined.into_iter().find(|target| known.contains(&(source, target.clone()))) else {
+            let Some(target) = defined.into_iter().find(|target| known.contains(&(source, target.clone())))
+            else {
                 continue;
             };
             if target != name {
-                let import = Import { file: path.to_owned(), line: line_of(code, at), path: import.join("::") };
+                let import =
+                    Import { file: path.to_owned(), line: line_of(code, at), path: import.join("::") };
                 found.entry(target).or_insert(import);
             }
         }
@@ -109,7 +114,8 @@ impl Crate {
     }
 
     fn imports_within(&self, knot: &[String]) -> usize {
-        let within = |module: &String| self.imports[module].keys().filter(|target| knot.contains(target)).count();
+        let within =
+            |module: &String| self.imports[module].keys().filter(|target| knot.contains(target)).count();
         knot.iter().map(within).sum()
     }
 
@@ -123,8 +129,11 @@ impl Crate {
             if placed.contains(module) {
                 continue;
             }
-            let knot: Vec<String> =
-                targets.iter().filter(|target| reached[*target].contains(module)).map(|&other| other.clone()).collect();
+            let knot: Vec<String> = targets
+                .iter()
+                .filter(|target| reached[*target].contains(module))
+                .map(|&other| other.clone())
+                .collect();
             if knot.len() > 1 {
                 placed.extend(targets.iter().filter(|target| reached[*target].contains(module)).copied());
                 knots.push(knot);
@@ -202,7 +211,10 @@ mod tests {
         ("crates/a/src/lib.rs", "pub mod top;\nuse crate::top::Top;\n"),
         ("crates/a/src/top.rs", "use crate::left::Left;\n\nuse crate::right::Right;\n"),
         ("crates/a/src/left.rs", "use crate::right::Right;\n"),
-        ("crates/a/src/right.rs", "fn f() {\n    crate::left::f()\n}\n#[cfg(test)]\nmod tests {\n    use crate::top::Top;\n}\n"),
+        (
+            "crates/a/src/right.rs",
+            "fn f() {\n    crate::left::f()\n}\n#[cfg(test)]\nmod tests {\n    use crate::top::Top;\n}\n",
+        ),
         ("crates/a/src/other/mod.rs", "pub mod inner;\nuse crate::top::Top;\n"),
     ];
     const KNOWN: Knot = Knot { source: "crates/a/src", modules: &["left", "right"], imports: 2 };

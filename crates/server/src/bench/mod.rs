@@ -22,5 +22,6 @@ pub mod looking_up;
 pub mod plan;
 pub mod report;
 pub mod restart;
+pub mod run;
 pub mod section;
 pub mod transactions;

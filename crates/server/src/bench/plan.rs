@@ -1,15 +1,6 @@
-//! Plan: how much is measured, and the whole of a benchmark in its order.
+//! Plan: how much is measured, and what every measurement is given.
 
-use crate::bench::commits;
-use crate::bench::importing;
-use crate::bench::live;
-use crate::bench::looking_up;
-use crate::bench::report::BenchReport;
-use crate::bench::restart;
-use crate::bench::section::Section;
 use crate::context::Context;
-use crate::demo::folder::Folder;
-use crate::terminal::failure::Failure;
 use crate::terminal::meter::Meter;
 use evergraph::generate::rmat::RmatOptions;
 use evergraph_graph::error::Result;
@@ -62,28 +53,6 @@ impl Plan {
     pub fn graph_name(&self) -> String {
         format!("R-MAT, 2^{} vertices with 16 edges each, directed, both directions kept", self.scale)
     }
-}
-
-/// Measures everything, telling each section when it is done.
-///
-/// # Errors
-/// `cancelled`; what making and opening databases meets.
-pub fn run(
-    plan: &Plan,
-    parent: Option<&Path>,
-    context: &Context,
-) -> std::result::Result<BenchReport<Plan>, Failure> {
-    let mut report = BenchReport::begin(*plan, context)?;
-    let folder = Folder::make("evergraph-bench-", parent)?;
-    let work = Work { plan, folder: folder.path(), context };
-    let mut done = |section: Section| report.add(section.clone(), &section, context);
-    done(commits::measure(&work)?)?;
-    live::measure(&work)?.into_iter().try_for_each(&mut done)?;
-    done(looking_up::measure(&work)?)?;
-    let (imported, database) = importing::measure(&work)?;
-    done(imported)?;
-    done(restart::measure(&work, &database)?)?;
-    Ok(report)
 }
 
 /// What every measurement is given.

@@ -1,6 +1,7 @@
 //! `evergraph bench`: the quick look that users take on their own machine. See [`crate::bench`].
 
-use crate::bench::plan::{Plan, run};
+use crate::bench::plan::Plan;
+use crate::bench::run::run;
 use crate::bench::transactions;
 use crate::bench::transactions::plan::Part;
 use crate::context::Context;
@@ -104,7 +105,8 @@ pub fn execute(arguments: &BenchArguments, context: &Context) -> Result<(), Fail
 }
 
 fn measure_transactions(arguments: &TransactionsArguments, context: &Context) -> Result<(), Failure> {
-    use transactions::plan::{Plan, run};
+    use transactions::plan::Plan;
+    use transactions::run::run;
     let mut plan = if arguments.quick { Plan::quick() } else { Plan::full() };
     plan.nodes = arguments.vertices.unwrap_or(plan.nodes);
     plan.rounds = arguments.rounds.map_or(plan.rounds, |rounds| rounds as usize);

@@ -16,8 +16,37 @@ pub type ById<I> = BTreeMap<IndexId, Arc<PropertyIndex<I>>>;
 /// The indexes at one moment.
 #[derive(Clone, Default, Debug)]
 pub struct Indexes {
-    pub(super) vertices: ById<VertexId>,
-    pub(super) edges: ById<EdgeId>,
+    vertices: ById<VertexId>,
+    edges: ById<EdgeId>,
+}
+
+/// An item that has indexes of its own.
+pub trait Indexed: Item {
+    /// The indexes that find such items.
+    fn indexes(all: &Indexes) -> &ById<Self>;
+
+    /// As [`Indexed::indexes`], to change them.
+    fn indexes_mut(all: &mut Indexes) -> &mut ById<Self>;
+}
+
+impl Indexed for VertexId {
+    fn indexes(all: &Indexes) -> &ById<Self> {
+        &all.vertices
+    }
+
+    fn indexes_mut(all: &mut Indexes) -> &mut ById<Self> {
+        &mut all.vertices
+    }
+}
+
+impl Indexed for EdgeId {
+    fn indexes(all: &Indexes) -> &ById<Self> {
+        &all.edges
+    }
+
+    fn indexes_mut(all: &mut Indexes) -> &mut ById<Self> {
+        &mut all.edges
+    }
 }
 
 impl Indexes {
@@ -29,7 +58,7 @@ impl Indexes {
 
     /// The index of this identity.
     #[must_use]
-    pub fn get<I: Item>(&self, id: IndexId) -> Option<&Arc<PropertyIndex<I>>> {
+    pub fn get<I: Indexed>(&self, id: IndexId) -> Option<&Arc<PropertyIndex<I>>> {
         I::indexes(self).get(&id)
     }
 
@@ -40,7 +69,7 @@ impl Indexes {
     }
 
     /// Adds an index, in place of one of the same identity.
-    pub fn add<I: Item>(&mut self, index: Arc<PropertyIndex<I>>) {
+    pub fn add<I: Indexed>(&mut self, index: Arc<PropertyIndex<I>>) {
         I::indexes_mut(self).insert(index.definition().id, index);
     }
 
@@ -51,7 +80,7 @@ impl Indexes {
     }
 
     /// The indexes on any property of `owner`.
-    pub fn of_owner<I: Item>(&self, owner: Owner) -> impl Iterator<Item = &Arc<PropertyIndex<I>>> {
+    pub fn of_owner<I: Indexed>(&self, owner: Owner) -> impl Iterator<Item = &Arc<PropertyIndex<I>>> {
         let first = IndexId { owner, key: KeyId(0), kind: IndexKind::Hash };
         let last = IndexId { owner, key: KeyId(u16::MAX), kind: IndexKind::Ordered };
         I::indexes(self).range(first..=last).map(|(_, index)| index)
@@ -89,7 +118,7 @@ impl IndexDirectory {
 
     /// The index of this identity.
     #[must_use]
-    pub fn get<I: Item>(&self, id: IndexId) -> Option<Arc<PropertyIndex<I>>> {
+    pub fn get<I: Indexed>(&self, id: IndexId) -> Option<Arc<PropertyIndex<I>>> {
         self.0.load().get(id).cloned()
     }
 

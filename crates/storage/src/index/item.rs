@@ -3,7 +3,6 @@
 //! Everything about indexes is written once, for both.
 
 use crate::engine::View;
-use crate::index::directory::{ById, Indexes};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, VertexId};
@@ -31,12 +30,6 @@ pub trait Item: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync + 's
         group: GroupId,
         visit: &mut dyn FnMut(Self, Value) -> Result<()>,
     ) -> Result<()>;
-
-    /// The indexes that find such items.
-    fn indexes(all: &Indexes) -> &ById<Self>;
-
-    /// As [`Item::indexes`], to change them.
-    fn indexes_mut(all: &mut Indexes) -> &mut ById<Self>;
 
     /// What errors call it: `v7`, or `v7-[KNOWS]->v9`, with the discriminator unless it is zero.
     fn name(self, catalogue: &Catalogue) -> String;
@@ -69,14 +62,6 @@ impl Item for VertexId {
             }
         }
         Ok(())
-    }
-
-    fn indexes(all: &Indexes) -> &ById<Self> {
-        &all.vertices
-    }
-
-    fn indexes_mut(all: &mut Indexes) -> &mut ById<Self> {
-        &mut all.vertices
     }
 
     fn name(self, _: &Catalogue) -> String {
@@ -116,14 +101,6 @@ impl Item for EdgeId {
             }
         }
         Ok(())
-    }
-
-    fn indexes(all: &Indexes) -> &ById<Self> {
-        &all.edges
-    }
-
-    fn indexes_mut(all: &mut Indexes) -> &mut ById<Self> {
-        &mut all.edges
     }
 
     fn name(self, catalogue: &Catalogue) -> String {

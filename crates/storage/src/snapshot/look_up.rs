@@ -10,7 +10,7 @@
 //! instead, so that the answer is right all the same.
 
 use crate::engine::View;
-use crate::index::item::Item;
+use crate::index::directory::Indexed;
 use crate::index::ordered_entries::Place;
 use crate::index::property_index::PropertyIndex;
 use crate::snapshot::reader::Reader;
@@ -39,7 +39,7 @@ const BATCH: (usize, usize) = (16, 256);
 const SCAN_BATCH: usize = 4096;
 
 /// An item that a reader reads with own writes laid over.
-pub(crate) trait ReadItem: Item {
+pub(crate) trait ReadItem: Indexed {
     fn read<V: View>(self, reader: &Reader<'_, V>, key: KeyId) -> Result<Option<Value>>;
 
     /// What own writes gave to such items.
@@ -376,7 +376,7 @@ impl<V: View> Reader<'_, V> {
 
     /// The index that answers this view, preferably by hash; `None` where the property has to be read off
     /// every item, since the view is older than what is there.
-    fn index_on<I: Item>(
+    fn index_on<I: Indexed>(
         &self,
         (owner, key): Property,
         kind: Option<IndexKind>,

@@ -4,17 +4,19 @@
 //! holder loses it, which the transaction sees as the property that it read to check the candidate.
 
 use crate::engine::Newer;
-use crate::index::directory::Indexes;
-use crate::index::item::Item;
+use crate::index::directory::{Indexed, Indexes};
 use crate::index::ordered_entries::Place;
 use crate::index::property_index::PropertyIndex;
 use crate::planted::{Bug, planted};
 use crate::sync::Mutex;
-use crate::transaction::reads::{APART_MAX, Stale};
+use crate::transaction::stale::Stale;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// Reads of one segment, or of one index, that are told apart.
+pub const APART_MAX: usize = 4096;
 
 /// What was looked up in indexes of vertices, or of edges.
 #[derive(Debug)]
@@ -36,7 +38,7 @@ struct LookedUp<I> {
     whole: bool,
 }
 
-impl<I: Item> LookUps<I> {
+impl<I: Indexed> LookUps<I> {
     /// The items with `value` were asked for.
     pub fn note_value(&self, index: &Arc<PropertyIndex<I>>, value: &Value) {
         let hash = index.hash_of(value);
@@ -89,7 +91,7 @@ impl<I: Item> LookUps<I> {
     }
 }
 
-impl<I: Item> LookedUp<I> {
+impl<I: Indexed> LookedUp<I> {
     fn newer(&self, since: Timestamp) -> Newer {
         if self.whole {
             return self.index.any_newer(since);

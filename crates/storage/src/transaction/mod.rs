@@ -6,7 +6,7 @@
 //!   edge_parts        many edges of one vertex deleted, in several transactions
 //!   writes            one coalesced write an item
 //!   schema_writes     names and types used first; names, fitting numbers
-//!   reads, look_ups  what a serialisable one has read
+//!   reads, look_ups  what a serialisable one has read; stale: which of it has changed
 //!   taken_ids         vertex ids, given back by a rollback
 //!   discriminators    names of parallel edges
 //! commit      resolve -> payload -> latch; describe tells a conflict in the user's names
@@ -34,5 +34,6 @@ pub mod replay;
 pub mod resolve;
 pub mod retry;
 pub mod schema_writes;
+pub mod stale;
 pub mod taken_ids;
 pub mod writes;

@@ -26,14 +26,11 @@
 use crate::engine::{Engine, Key, Newer};
 use crate::index::directory::Indexes;
 use crate::sync::Mutex;
-use crate::transaction::look_ups::LookUps;
+use crate::transaction::look_ups::{APART_MAX, LookUps};
+use crate::transaction::stale::Stale;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
-use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::{HashMap, HashSet};
-
-/// Reads of one segment, or of one index, that are told apart.
-pub const APART_MAX: usize = 4096;
 
 /// Reads that are kept as they come. Most transactions read no more, and pay for no table.
 const FRESH_MAX: usize = 256;
@@ -103,19 +100,6 @@ struct Keys {
     apart: HashSet<Key>,
     /// Too much to tell apart: any change of the subject counts.
     whole: bool,
-}
-
-/// A read that would have another answer now.
-#[derive(Debug)]
-pub enum Stale {
-    /// Somebody changed this, or the records that would tell are gone.
-    Changed(Key, Newer),
-    /// Somebody entered what was looked up, or the changes that would tell are gone.
-    Entered(IndexId, Newer),
-    /// Names came that the transaction may have asked for in vain.
-    NewNames,
-    /// The index that answered was dropped: nobody tells it of changes any more.
-    Dropped(IndexId),
 }
 
 impl Noted {

@@ -21,5 +21,6 @@ pub mod hub_appends;
 pub mod hub_look_ups;
 pub mod plan;
 pub mod recovery;
+pub mod run;
 pub mod social;
 pub mod told;

@@ -1,11 +1,6 @@
-//! Plan: how much is measured of transactions, and all of it in its order.
+//! Plan: how much is measured of transactions, and what every measurement is given.
 
-use crate::bench::report::BenchReport;
-use crate::bench::transactions::told::Told;
-use crate::bench::transactions::{half_writes, held_snapshot, hub_appends, hub_look_ups, recovery, social};
 use crate::context::Context;
-use crate::demo::folder::Folder;
-use crate::terminal::failure::Failure;
 use crate::terminal::meter::Meter;
 use clap::ValueEnum;
 use evergraph_graph::error::Result;
@@ -116,33 +111,4 @@ impl Work<'_> {
     pub fn round(&self, meter: &Meter, phase: &str, round: usize) -> Result<()> {
         self.tell(meter, phase, round as f64 / self.plan.rounds as f64)
     }
-}
-
-/// Measures the parts of `plan`, telling each table when it is done.
-///
-/// # Errors
-/// `cancelled`; what making and opening databases meets.
-pub fn run(
-    plan: Plan,
-    parent: Option<&Path>,
-    context: &Context,
-) -> std::result::Result<BenchReport<Plan>, Failure> {
-    let mut report = BenchReport::begin(plan.clone(), context)?;
-    for part in Part::value_variants().iter().filter(|part| plan.parts.contains(part)) {
-        // A folder for each part, so that what was measured leaves the disk.
-        let folder = Folder::make("evergraph-bench-", parent)?;
-        let work = Work { plan: &plan, folder: folder.path(), context };
-        let tables: Vec<Told> = match part {
-            Part::Social => vec![social::measure(&work)?],
-            Part::HalfWrites => vec![half_writes::measure(&work)?],
-            Part::HubLookUps => vec![hub_look_ups::measure(&work)?],
-            Part::HubAppends => vec![hub_appends::measure(&work)?],
-            Part::HeldSnapshot => vec![held_snapshot::measure(&work)?],
-            Part::Recovery => recovery::measure(&work)?.into(),
-        };
-        for table in tables {
-            report.add(table.section.clone(), &table, context)?;
-        }
-    }
-    Ok(report)
 }

@@ -1,0 +1,32 @@
+//! Run: the whole of a benchmark in its order.
+
+use crate::bench::plan::{Plan, Work};
+use crate::bench::report::BenchReport;
+use crate::bench::section::Section;
+use crate::bench::{commits, importing, live, looking_up, restart};
+use crate::context::Context;
+use crate::demo::folder::Folder;
+use crate::terminal::failure::Failure;
+use std::path::Path;
+
+/// Measures everything, telling each section when it is done.
+///
+/// # Errors
+/// `cancelled`; what making and opening databases meets.
+pub fn run(
+    plan: &Plan,
+    parent: Option<&Path>,
+    context: &Context,
+) -> std::result::Result<BenchReport<Plan>, Failure> {
+    let mut report = BenchReport::begin(*plan, context)?;
+    let folder = Folder::make("evergraph-bench-", parent)?;
+    let work = Work { plan, folder: folder.path(), context };
+    let mut done = |section: Section| report.add(section.clone(), &section, context);
+    done(commits::measure(&work)?)?;
+    live::measure(&work)?.into_iter().try_for_each(&mut done)?;
+    done(looking_up::measure(&work)?)?;
+    let (imported, database) = importing::measure(&work)?;
+    done(imported)?;
+    done(restart::measure(&work, &database)?)?;
+    Ok(report)
+}

@@ -5,7 +5,8 @@
 //! handle                            one open database a path; closes with its last handle; forks
 //! names, value, error               names to numbers, values to values, errors to exceptions
 //! read                              one item at a time        tables, csr   in bulk
-//! bulk, arrow_in, arrow_out         tables in and out         import        files in
+//! bulk, arrow_in                    tables in                 import        files in
+//! arrow_out, arrow_time             tables out
 //! algorithms                        all of them, by name
 //! query, argument, item, element    Gremlin: results, variables in, results out
 //! ```
@@ -17,6 +18,7 @@ mod algorithms;
 mod argument;
 mod arrow_in;
 mod arrow_out;
+mod arrow_time;
 mod bulk;
 mod csr;
 mod database;

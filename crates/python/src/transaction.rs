@@ -6,10 +6,10 @@ use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, direction, edge_tuple, vertex};
 use crate::query::{Asked, Making, Results, Said};
 use crate::read::{self, Item, ItemName};
-use crate::value::{fitted, from_python};
+use crate::value::from_python;
 use crate::work;
 use evergraph::graph::catalogue::Owner;
-use evergraph::graph::id::{KeyId, LabelId};
+use evergraph::graph::id::KeyId;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::{GraphView, ReadByName, TransactionOptions, Value, VertexId};
@@ -76,10 +76,9 @@ fn ended(py: Python<'_>) -> PyErr {
 /// What a vertex or an edge is to have.
 type Properties = Vec<(KeyId, Value)>;
 
-/// Keys and values to write to an item of `owner`; those that are `None` are left out, or in `removed`.
+/// Keys and values to write to an item; those that are `None` are left out, or in `removed`.
 fn changes(
     transaction: &mut evergraph::Transaction,
-    owner: Owner,
     properties: &Bound<'_, PyDict>,
 ) -> PyResult<(Properties, Vec<KeyId>)> {
     let py = properties.py();
@@ -91,21 +90,9 @@ fn changes(
             removed.push(key);
             continue;
         }
-        let value = from_python(&value)?;
-        let wanted = match value {
-            // Only a whole number may have to change.
-            Value::I64(_) => transaction.by_id_ref().catalogue().property_type(owner, key),
-            _ => None,
-        };
-        set.push((key, fitted(value, wanted)));
+        set.push((key, from_python(&value)?));
     }
     Ok((set, removed))
-}
-
-fn label_of(py: Python<'_>, transaction: &evergraph::Transaction, number: u64) -> PyResult<LabelId> {
-    let mut labels = Vec::with_capacity(1);
-    transaction.by_id_ref().labels(&[vertex(py, number)?], &mut labels).or_raise(py)?;
-    labels[0].ok_or_else(|| exception(py, "NotFoundError", &format!("vertex {number} isn't there")))
 }
 
 #[pymethods]
@@ -113,7 +100,7 @@ impl Transaction {
     fn add_vertex(&self, py: Python<'_>, label: &str, properties: &Bound<'_, PyDict>) -> PyResult<u64> {
         self.with(py, |transaction| {
             let label = transaction.by_id().label(label).or_raise(py)?;
-            let (set, _) = changes(transaction, Owner::Label(label), properties)?;
+            let (set, _) = changes(transaction, properties)?;
             Ok(transaction.by_id().add_vertex(label, &set).or_raise(py)?.0.into())
         })
     }
@@ -136,8 +123,7 @@ impl Transaction {
                 let text = format!("put_vertex finds the vertex by a unique key, and {name}.{key} is none");
                 return Err(invalid(py, text));
             }
-            let value = fitted(value, catalogue.property_type(owner, unique));
-            let (mut set, _) = changes(transaction, owner, properties)?;
+            let (mut set, _) = changes(transaction, properties)?;
             set.retain(|(other, _)| *other != unique);
             let Some(found) = transaction.find(name, key, value.clone()).or_raise(py)? else {
                 set.push((unique, value));
@@ -168,7 +154,7 @@ impl Transaction {
         self.with(py, |transaction| {
             let (source, target) = (vertex(py, source)?, vertex(py, target)?);
             let edge_type = transaction.by_id().edge_type(edge_type).or_raise(py)?;
-            let (set, _) = changes(transaction, Owner::EdgeType(edge_type), properties)?;
+            let (set, _) = changes(transaction, properties)?;
             let by_id = transaction.by_id();
             let edge = match put {
                 true => by_id.put_edge(source, edge_type, target, &set),
@@ -181,14 +167,7 @@ impl Transaction {
     fn set(&self, py: Python<'_>, item: ItemName, properties: &Bound<'_, PyDict>) -> PyResult<()> {
         self.with(py, |transaction| {
             let found = item.item(py, transaction.by_id_ref())?;
-            let owner = match (&item, found) {
-                (ItemName::Vertex(number), _) => Owner::Label(label_of(py, transaction, *number)?),
-                (_, Item::Edge(edge)) => Owner::EdgeType(edge.edge_type),
-                (ItemName::Edge(_), Item::Vertex(vertex)) => {
-                    Owner::Label(label_of(py, transaction, vertex.0.into())?)
-                }
-            };
-            let (set, removed) = changes(transaction, owner, properties)?;
+            let (set, removed) = changes(transaction, properties)?;
             let set = set.into_iter().map(|(key, value)| (key, Some(value)));
             for (key, value) in set.chain(removed.into_iter().map(|key| (key, None))) {
                 match found {

@@ -43,9 +43,10 @@ from evergraph.errors import (
 )
 from evergraph.lists import CompactCsr, CsrPiece
 from evergraph.query import Results
+from evergraph.services import GraphView, Request, Service
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
-from evergraph.values import Duration, EdgeId, Property, Subgraph
+from evergraph.values import Duration, EdgeId, Property, Subgraph, VertexId
 
 __all__ = [
     "BusyError",
@@ -62,17 +63,21 @@ __all__ = [
     "EdgeId",
     "EvergraphError",
     "ForkError",
+    "GraphView",
     "InvalidError",
     "IoError",
     "LimitError",
     "NotFoundError",
     "Property",
+    "Request",
     "Results",
+    "Service",
     "Snapshot",
     "SnapshotClosed",
     "Subgraph",
     "Transaction",
     "TransactionClosed",
+    "VertexId",
     "__version__",
     "check_files",
     "open",

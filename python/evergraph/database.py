@@ -12,13 +12,14 @@ from evergraph.errors import InvalidError
 from evergraph.handle import Handle
 from evergraph.loading import Loading
 from evergraph.progress import Progress, shown
-from evergraph.query import Results, variables_of
+from evergraph.query import Results, query_settings, variables_of
 from evergraph.reader import of_edges
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
 
 if TYPE_CHECKING:
     from evergraph.loading import StrPath
+    from evergraph.services import Services
 
 __all__ = ["Database", "check_files", "open"]
 
@@ -262,6 +263,9 @@ class Database(Loading, Handle):
         bindings: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         memory_limit: int | None = None,
+        services: Services | None = None,
+        files: bool = False,
+        isolation: Isolation | None = None,
         **variables: Any,
     ) -> Results:
         """Run a query in Gremlin.
@@ -272,10 +276,15 @@ class Database(Loading, Handle):
 
         Parameters
         ----------
-        text, bindings, **variables
+        text, bindings, services, **variables
             As of ``Snapshot.query``.
         timeout, memory_limit
             The same; attempts and the commit are within the time.
+        files : bool
+            Whether it may read and write files: ``g.io('people.json').read()`` imports, ``.write()`` exports. A text
+            from outside should not name files of this machine.
+        isolation : {"snapshot", "serializable"}, optional
+            That of its transaction, if it writes.
 
         Returns
         -------
@@ -302,8 +311,54 @@ class Database(Loading, Handle):
           g.V().otu('KNOWS')
                 ^^^
         """
-        asked = variables_of(bindings, variables)
-        return Results(self._native.query(text, asked, timeout, memory_limit, None))
+        settings = query_settings(
+            timeout=timeout, memory_limit=memory_limit, services=services, files=files, isolation=isolation
+        )
+        return Results(self._native.query(text, variables_of(bindings, variables), settings))
+
+    def explain(self, text: str, /, *, bindings: Mapping[str, Any] | None = None, **variables: Any) -> str:
+        """What a query would do: its steps after all rewriting, and the indexes that they would ask. Nothing runs.
+
+        Parameters
+        ----------
+        text, bindings, **variables
+            As of `query`.
+
+        Examples
+        --------
+        >>> "Person.name" in db.explain("g.V().has('Person', 'name', 'Ada').out('KNOWS')")  # the index
+        True
+        """
+        return self._native.explain(text, variables_of(bindings, variables), query_settings())
+
+    def profile(
+        self,
+        text: str,
+        /,
+        *,
+        bindings: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        services: Services | None = None,
+        isolation: Isolation | None = None,
+        **variables: Any,
+    ) -> str:
+        """Run a query to its end, and tell what each of its steps did. One that writes is committed.
+
+        Parameters
+        ----------
+        text, bindings, timeout, memory_limit, services, isolation, **variables
+            As of `query`.
+
+        Examples
+        --------
+        >>> print(db.profile("g.V().hasLabel('Person').count()"))  # doctest: +ELLIPSIS
+        step ...
+        """
+        settings = query_settings(
+            timeout=timeout, memory_limit=memory_limit, services=services, isolation=isolation
+        )
+        return self._native.profile(text, variables_of(bindings, variables), settings)
 
     def create_index(
         self,

@@ -279,7 +279,7 @@ impl ColumnReader {
         if array.data_type().is_integer() {
             let whole = cast(array, &DataType::Int64)?;
             let whole = numbers::<Int64Type, i64>(&whole, |number| number);
-            // All integers have a nearest float, and nearly all floats that are whole an integer of 128 bits.
+            // The float nearest to an integer of 64 bits is whole, and far within 128 bits.
             let is_inexact = |(number, float): (&i64, &f64)| i128::from(*number) != *float as i128;
             if let Some(at) = whole.iter().zip(floats).position(is_inexact) {
                 return inexact(at, whole[at].to_string());

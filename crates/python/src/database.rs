@@ -4,7 +4,7 @@ use crate::bulk;
 use crate::error::{OrRaise, exception, invalid, raised};
 use crate::handle::{Held, Open, Setting};
 use crate::import;
-use crate::query::{Asked, Making, Results, Said};
+use crate::query::{Asked, QuerySettings, Results, Said};
 use crate::snapshot::{Snapshot, Taken};
 use crate::transaction::Transaction;
 use crate::work::{self, fraction};
@@ -61,7 +61,11 @@ fn isolation(py: Python<'_>, name: &str) -> PyResult<Isolation> {
     }
 }
 
-fn transaction_options(
+/// The options of a transaction, by the names that Python has.
+///
+/// # Errors
+/// `InvalidError` for a level that there isn't, and as [`seconds`].
+pub fn transaction_options(
     py: Python<'_>,
     level: Option<&str>,
     timeout: Option<f64>,
@@ -250,20 +254,16 @@ impl Database {
         py: Python<'_>,
         said: Said,
         variables: &Bound<'_, PyDict>,
-        timeout: Option<f64>,
-        memory_limit: Option<u64>,
-        making: Option<Making>,
+        settings: QuerySettings,
     ) -> PyResult<Results> {
         let open = self.open(py)?;
-        let catalogue = open.database().store().catalogue();
-        let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
-        let plan = asked.on(open.database().ask(asked.said())).plan().or_raise(py)?;
-        if !plan.writes {
+        let asked = Asked::new(said, variables, settings, &open.database().store().catalogue())?;
+        let plan = py.detach(|| asked.on_database(open.database()).plan()).or_raise(py)?;
+        if !plan.writes && plan.io().is_none() {
             return Results::reading(py, py.detach(|| Taken::new(open)), asked, None);
         }
-        let items = work::run(py, None, |watch| {
-            asked.on(open.database().ask(asked.said())).cancel(&watch.cancel).items()
-        })?;
+        let run = |watch: &work::Watch| asked.on_database(open.database()).cancel(&watch.cancel).items();
+        let items = work::run(py, None, run)?;
         // It is committed: what others did since is seen, too.
         let elements = py.detach(|| {
             let snapshot = open.database().snapshot();
@@ -271,6 +271,34 @@ impl Database {
         });
         let elements = elements.or_raise(py)?;
         Ok(Results::made(asked, items, elements, open.database().store().catalogue()))
+    }
+
+    /// What a query would do, as a table for people.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        said: Said,
+        variables: &Bound<'_, PyDict>,
+        settings: QuerySettings,
+    ) -> PyResult<String> {
+        let open = self.open(py)?;
+        let asked = Asked::new(said, variables, settings, &open.database().store().catalogue())?;
+        let explained = py.detach(|| asked.on_database(open.database()).explain());
+        Ok(explained.or_raise(py)?.to_string())
+    }
+
+    /// What each step of a query did, as a table for people. One that writes is committed.
+    fn profile(
+        &self,
+        py: Python<'_>,
+        said: Said,
+        variables: &Bound<'_, PyDict>,
+        settings: QuerySettings,
+    ) -> PyResult<String> {
+        let open = self.open(py)?;
+        let asked = Asked::new(said, variables, settings, &open.database().store().catalogue())?;
+        let run = |watch: &work::Watch| asked.on_database(open.database()).cancel(&watch.cancel).profile();
+        Ok(work::run(py, None, run)?.to_string())
     }
 
     #[expect(clippy::too_many_arguments, reason = "what an index is, and who watches")]

@@ -9,6 +9,7 @@
 //! arrow_out, arrow_time             tables out
 //! algorithms                        all of them, by name
 //! query, argument, item, element    Gremlin: results, variables in, results out
+//! service                           functions of Python that queries call
 //! ```
 //!
 //! Nothing here is unsafe: Arrow's C interface is pyo3-arrow's business, NumPy's arrays are rust-numpy's, and what borrows
@@ -30,6 +31,7 @@ mod item;
 mod names;
 mod query;
 mod read;
+mod service;
 mod snapshot;
 mod tables;
 mod transaction;
@@ -47,6 +49,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<transaction::Transaction>()?;
     module.add_class::<snapshot::Snapshot>()?;
     module.add_class::<query::Results>()?;
+    module.add_class::<service::Graph>()?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
     module.add_function(wrap_pyfunction!(database::check_files, module)?)?;
     let forked = [("after_in_child", wrap_pyfunction!(handle::forked, module)?)].into_py_dict(module.py())?;

@@ -4,7 +4,7 @@ use crate::bulk;
 use crate::error::{OrRaise, exception, invalid};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, direction, edge_tuple, vertex};
-use crate::query::{Asked, Making, Results, Said};
+use crate::query::{Asked, QuerySettings, Results, Said};
 use crate::read::{self, Item, ItemName};
 use crate::value::from_python;
 use crate::work;
@@ -282,6 +282,48 @@ impl Transaction {
         self.with(py, |transaction| read::range(py, transaction.by_id_ref(), label, key, &range, limit))
     }
 
+    fn key_of<'py>(&self, py: Python<'py>, number: u64) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
+        self.with(py, |transaction| read::key_of(py, transaction.by_id_ref(), number))
+    }
+
+    fn prefix<'py>(
+        &self,
+        py: Python<'py>,
+        label: &str,
+        key: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, u64)>> {
+        self.with(py, |transaction| read::prefix(py, transaction.by_id_ref(), label, key, prefix, limit))
+    }
+
+    fn edges_with(
+        &self,
+        py: Python<'_>,
+        edge_type: &str,
+        key: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<EdgeTuple>> {
+        self.with(py, |transaction| read::edges_with(py, transaction.by_id_ref(), edge_type, key, value))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
+    fn edges_in_range<'py>(
+        &self,
+        py: Python<'py>,
+        edge_type: &str,
+        key: &str,
+        start: Option<&Bound<'py, PyAny>>,
+        stop: Option<&Bound<'py, PyAny>>,
+        limit: usize,
+        descending: bool,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, EdgeTuple)>> {
+        let range = read::value_range(start, stop, descending)?;
+        self.with(py, |transaction| {
+            read::edges_in_range(py, transaction.by_id_ref(), edge_type, key, &range, limit)
+        })
+    }
+
     #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
     fn newest_edges<'py>(
         &self,
@@ -339,13 +381,11 @@ impl Transaction {
         py: Python<'_>,
         said: Said,
         variables: &Bound<'_, PyDict>,
-        timeout: Option<f64>,
-        memory_limit: Option<u64>,
-        making: Option<Making>,
+        settings: QuerySettings,
     ) -> PyResult<Results> {
         self.with(py, |transaction| {
             let catalogue = transaction.by_id_ref().catalogue();
-            let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
+            let asked = Asked::new(said, variables, settings, &catalogue)?;
             let (items, elements) = work::run(py, None, |watch| {
                 let items = asked.on(transaction.ask(asked.said())).cancel(&watch.cancel).items()?;
                 let elements = asked.elements(&items, |text, bindings| {
@@ -355,6 +395,37 @@ impl Transaction {
             })?;
             // The query may have brought new names.
             Ok(Results::made(asked, items, elements, transaction.by_id_ref().catalogue()))
+        })
+    }
+
+    /// What a query would do, as a table for people.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        said: Said,
+        variables: &Bound<'_, PyDict>,
+        settings: QuerySettings,
+    ) -> PyResult<String> {
+        self.with(py, |transaction| {
+            let asked = Asked::new(said, variables, settings, &transaction.by_id_ref().catalogue())?;
+            let explained = py.detach(|| asked.on(transaction.ask(asked.said())).explain());
+            Ok(explained.or_raise(py)?.to_string())
+        })
+    }
+
+    /// What each step of a query did, which was run to its end, as a table for people.
+    fn profile(
+        &self,
+        py: Python<'_>,
+        said: Said,
+        variables: &Bound<'_, PyDict>,
+        settings: QuerySettings,
+    ) -> PyResult<String> {
+        self.with(py, |transaction| {
+            let asked = Asked::new(said, variables, settings, &transaction.by_id_ref().catalogue())?;
+            let run =
+                |watch: &work::Watch| asked.on(transaction.ask(asked.said())).cancel(&watch.cancel).profile();
+            Ok(work::run(py, None, run)?.to_string())
         })
     }
 

@@ -54,8 +54,8 @@ pub fn number() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Values of all types; collections to a depth of four.
-pub fn any_value() -> impl Strategy<Value = Value> {
+/// Values of all types but collections.
+pub fn any_scalar() -> impl Strategy<Value = Value> {
     let other = prop_oneof![
         any::<bool>().prop_map(Value::from),
         proptest::char::range('a', 'c').prop_map(Value::from),
@@ -74,8 +74,12 @@ pub fn any_value() -> impl Strategy<Value = Value> {
         ),
         any::<[u8; 16]>().prop_map(|bytes| Value::from(Uuid::from_bytes(bytes))),
     ];
-    let scalar = prop_oneof![number(), other];
-    scalar.prop_recursive(4, 24, 4, |inner| {
+    prop_oneof![number(), other]
+}
+
+/// Values of all types; collections to a depth of four.
+pub fn any_value() -> impl Strategy<Value = Value> {
+    any_scalar().prop_recursive(4, 24, 4, |inner| {
         let values = proptest::collection::vec(inner.clone(), 0..4);
         let entries = proptest::collection::vec((inner.clone(), inner), 0..4);
         prop_oneof![

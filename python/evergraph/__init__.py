@@ -24,7 +24,7 @@ properties can hold, ``evergraph.errors`` what can go wrong, ``evergraph.progres
 
 from evergraph._native import __version__
 from evergraph.algorithms import Condition
-from evergraph.database import Database, check_files, open  # noqa: A004 - eg.open is the name
+from evergraph.database import Database, check_files, open, salvage  # noqa: A004 - eg.open is the name
 from evergraph.errors import (
     BusyError,
     CancelledError,
@@ -81,4 +81,5 @@ __all__ = [
     "__version__",
     "check_files",
     "open",
+    "salvage",
 ]

@@ -24,8 +24,12 @@ class _OpenSettings(TypedDict):
     durability: str | None
     sync_interval: float | None
     isolation: str | None
-    timeout: float | None
+    transaction_timeout: float | None
+    transaction_bytes_max: int | None
+    stall_max: float | None
     memory_limit: int | None
+    checkpoint_after_bytes: int | None
+    log_file_bytes: int | None
 
 class _QuerySettings(TypedDict):
     timeout: float | None
@@ -40,6 +44,10 @@ def open(  # noqa: A001
     path: str | PathLike[str] | None, settings: _OpenSettings, progress: _Progress
 ) -> Database: ...
 def check_files(path: str | PathLike[str], progress: _Progress) -> dict[str, Any]: ...
+
+def salvage(
+    path: str | PathLike[str], target: str | PathLike[str], progress: _Progress
+) -> dict[str, Any]: ...
 
 class Database:
     @property
@@ -73,6 +81,10 @@ class Database:
         settings: dict[str, Any],
         progress: _Progress,
     ) -> dict[str, Any]: ...
+    def propose_mapping(
+        self, files: list[tuple[str, str | None, str | None, str | None]], settings: dict[str, Any]
+    ) -> str: ...
+    def export(self, settings: dict[str, Any], progress: _Progress) -> dict[str, Any]: ...
     def stats(self) -> dict[str, Any]: ...
     def check(self, progress: _Progress) -> dict[str, Any]: ...
     def backup(self, path: str | PathLike[str], progress: _Progress) -> dict[str, Any]: ...

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from evergraph import _native
 from evergraph.errors import InvalidError
+from evergraph.files import Files
 from evergraph.handle import Handle
 from evergraph.loading import Loading
 from evergraph.progress import Progress, shown
@@ -18,10 +19,10 @@ from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
 
 if TYPE_CHECKING:
-    from evergraph.loading import StrPath
+    from evergraph.files import StrPath
     from evergraph.services import Services
 
-__all__ = ["Database", "check_files", "open"]
+__all__ = ["Database", "check_files", "open", "salvage"]
 
 T = TypeVar("T")
 Durability: TypeAlias = Literal["sync", "interval", "none"]
@@ -37,8 +38,12 @@ def open(  # noqa: A001 - as the standard library's modules do
     read_only: bool = False,
     create: bool = True,
     isolation: Isolation | None = None,
-    timeout: float | None = None,
+    transaction_timeout: float | None = None,
+    transaction_bytes_max: int | None = None,
+    stall_max: float | None = None,
     memory_limit: int | None = None,
+    checkpoint_after_bytes: int | None = None,
+    log_file_bytes: int | None = None,
     progress: Progress = None,
 ) -> Database:
     """Open the database at a path, or a new one in memory.
@@ -62,10 +67,18 @@ def open(  # noqa: A001 - as the standard library's modules do
         Whether to make the database if there is none.
     isolation : {"snapshot", "serializable"}, optional
         That of transactions which don't ask for another.
-    timeout : float, optional
-        Seconds that a transaction may take which doesn't ask for another time.
+    transaction_timeout : float, optional
+        Seconds that a transaction may take which doesn't ask for another time; no limit by default.
+    transaction_bytes_max : int, optional
+        Bytes that the writes of a transaction may take in memory: a gibibyte by default.
+    stall_max : float, optional
+        Seconds that a commit may wait for merges that fell behind: 10 by default.
     memory_limit : int, optional
-        Bytes that algorithms may take.
+        Bytes that algorithms and queries may take together.
+    checkpoint_after_bytes : int, optional
+        Bytes of commits in the log after which a checkpoint is made: 32 MiB by default.
+    log_file_bytes : int, optional
+        The size that log files grow to: 64 MiB by default.
     progress
         See ``evergraph.progress``.
 
@@ -104,8 +117,12 @@ def open(  # noqa: A001 - as the standard library's modules do
         "durability": durability,
         "sync_interval": sync_interval,
         "isolation": isolation,
-        "timeout": timeout,
+        "transaction_timeout": transaction_timeout,
+        "transaction_bytes_max": transaction_bytes_max,
+        "stall_max": stall_max,
         "memory_limit": memory_limit,
+        "checkpoint_after_bytes": checkpoint_after_bytes,
+        "log_file_bytes": log_file_bytes,
     }
     with shown(progress) as told:
         return Database(_native.open(None if path is None else os.fspath(path), settings, told))
@@ -123,7 +140,39 @@ def check_files(path: StrPath, *, progress: Progress = None) -> dict[str, Any]:
         return _native.check_files(os.fspath(path), told)
 
 
-class Database(Loading, Handle):
+def salvage(path: StrPath, target: StrPath, *, progress: Progress = None) -> dict[str, Any]:
+    """Write what verifies of a damaged database that nobody has open into a new one.
+
+    Numbers of vertices, names and indexes stay what they were. Not a byte at `path` is changed.
+
+    Parameters
+    ----------
+    path : path
+        The damaged database.
+    target : path
+        The folder of the new one, which is new or empty.
+    progress
+        See ``evergraph.progress``.
+
+    Returns
+    -------
+    dict
+        ``complete``, whether nothing is missing; ``losses``, what is damaged and what came of it, a list of str;
+        ``vertices``, ``edges`` and ``bytes_written`` of the new database; ``through``, the last commit that is in
+        it, and ``commits_left``, how many verify behind one that is missing, and were not taken.
+
+    Raises
+    ------
+    CorruptionError
+        If nothing can be named.
+    InvalidError
+        If `target` is taken.
+    """
+    with shown(progress) as told:
+        return _native.salvage(os.fspath(path), os.fspath(target), told)
+
+
+class Database(Loading, Files, Handle):
     """A handle of an open graph database. Any thread may use it.
 
     ``evergraph.open`` gives one. As a context manager it closes at the end.

@@ -2,6 +2,7 @@
 
 use crate::bulk;
 use crate::error::{OrRaise, exception, invalid, raised};
+use crate::export;
 use crate::handle::{Held, Open, Setting};
 use crate::import;
 use crate::query::{Asked, QuerySettings, Results, Said};
@@ -39,9 +40,17 @@ pub struct OpenSettings {
     #[pyo3(item)]
     isolation: Option<String>,
     #[pyo3(item)]
-    timeout: Option<f64>,
+    transaction_timeout: Option<f64>,
+    #[pyo3(item)]
+    transaction_bytes_max: Option<u64>,
+    #[pyo3(item)]
+    stall_max: Option<f64>,
     #[pyo3(item)]
     memory_limit: Option<u64>,
+    #[pyo3(item)]
+    checkpoint_after_bytes: Option<u64>,
+    #[pyo3(item)]
+    log_file_bytes: Option<u64>,
 }
 
 /// `seconds` as a duration.
@@ -95,11 +104,19 @@ impl OpenSettings {
         if let Some(name) = &self.isolation {
             options.isolation = isolation(py, name)?;
         }
-        if let Some(timeout) = self.timeout {
-            options.transaction_timeout = seconds(py, "timeout", timeout)?;
+        if let Some(timeout) = self.transaction_timeout {
+            options.transaction_timeout = seconds(py, "transaction_timeout", timeout)?;
         }
-        if let Some(bytes) = self.memory_limit {
-            options.memory_limit_bytes = bytes;
+        if let Some(stall) = self.stall_max {
+            options.stall_max = seconds(py, "stall_max", stall)?;
+        }
+        for (asked, option) in [
+            (self.transaction_bytes_max, &mut options.transaction_bytes_max),
+            (self.memory_limit, &mut options.memory_limit_bytes),
+            (self.checkpoint_after_bytes, &mut options.checkpoint_after_bytes),
+            (self.log_file_bytes, &mut options.log_file_bytes),
+        ] {
+            *option = asked.unwrap_or(*option);
         }
         Ok(options)
     }
@@ -108,13 +125,18 @@ impl OpenSettings {
 impl OpenSettings {
     fn in_words(&self) -> Vec<Setting> {
         let words = |number: Option<f64>| number.map(|number| number.to_string());
+        let bytes = |number: Option<u64>| number.map(|number| number.to_string());
         let setting = |name, asked, default| Setting { name, asked, default };
         vec![
             setting("durability", self.durability.clone(), "sync"),
             setting("sync_interval", words(self.sync_interval), "0.1"),
             setting("isolation", self.isolation.clone(), "snapshot"),
-            setting("timeout", words(self.timeout), "none"),
-            setting("memory_limit", self.memory_limit.map(|bytes| bytes.to_string()), "none"),
+            setting("transaction_timeout", words(self.transaction_timeout), "none"),
+            setting("transaction_bytes_max", bytes(self.transaction_bytes_max), "1073741824"),
+            setting("stall_max", words(self.stall_max), "10"),
+            setting("memory_limit", bytes(self.memory_limit), "none"),
+            setting("checkpoint_after_bytes", bytes(self.checkpoint_after_bytes), "33554432"),
+            setting("log_file_bytes", bytes(self.log_file_bytes), "67108864"),
         ]
     }
 }
@@ -161,6 +183,33 @@ pub fn check_files<'py>(
         evergraph::Database::check_files(&path, &mut |what, done, total| told(watch, what, done, total))
     })?;
     report(py, &found)
+}
+
+/// Writes what verifies of a damaged database that nobody has open into a new one.
+///
+/// # Errors
+/// Those of [`evergraph::Database::salvage`].
+#[pyfunction]
+pub fn salvage<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    target: PathBuf,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let saved = work::run(py, progress, |watch| {
+        let mut tell = |what: &str, done, total| told(watch, what, done, total);
+        evergraph::Database::salvage(&path, &target, &mut tell)
+    })?;
+    let report = PyDict::new(py);
+    report.set_item("complete", saved.is_complete())?;
+    report.set_item("vertices", saved.vertices_count)?;
+    report.set_item("edges", saved.edges_count)?;
+    report.set_item("bytes_written", saved.bytes_written)?;
+    report.set_item("through", saved.through.0)?;
+    let losses: Vec<&str> = saved.losses.iter().map(|loss| loss.problem.as_str()).collect();
+    report.set_item("losses", losses)?;
+    report.set_item("commits_left", saved.left.count)?;
+    Ok(report)
 }
 
 fn told(watch: &work::Watch, what: &str, done: u64, total: u64) -> ControlFlow<()> {
@@ -406,6 +455,30 @@ impl Database {
         let wanted = import::Wanted::new(py, files, settings)?;
         let report = work::run(py, progress, |watch| wanted.import(open.database(), watch))?;
         import::report(py, &report)
+    }
+
+    /// The mapping file that says how files would be imported.
+    fn propose_mapping(
+        &self,
+        py: Python<'_>,
+        files: Vec<import::FileName>,
+        settings: &Bound<'_, PyDict>,
+    ) -> PyResult<String> {
+        let open = self.open(py)?;
+        let wanted = import::Wanted::new(py, files, settings)?;
+        work::run(py, None, |_| wanted.propose(open.database()))
+    }
+
+    fn export<'py>(
+        &self,
+        py: Python<'py>,
+        settings: export::ExportSettings,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let open = self.open(py)?;
+        let options = settings.options(py)?;
+        let written = work::run(py, progress, |watch| export::export(open.database(), options, watch))?;
+        export::report(py, &written)
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -6,7 +6,7 @@
 //! names, value, error               names to numbers, values to values, errors to exceptions
 //! read                              one item at a time        tables, csr   in bulk
 //! bulk, arrow_in                    tables in                 import        files in
-//! arrow_out, arrow_time             tables out
+//! arrow_out, arrow_time             tables out                export        files out
 //! algorithms                        all of them, by name
 //! query, argument, item, element    Gremlin: results, variables in, results out
 //! service                           functions of Python that queries call
@@ -25,6 +25,7 @@ mod csr;
 mod database;
 mod element;
 mod error;
+mod export;
 mod handle;
 mod import;
 mod item;
@@ -52,6 +53,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<service::Graph>()?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
     module.add_function(wrap_pyfunction!(database::check_files, module)?)?;
+    module.add_function(wrap_pyfunction!(database::salvage, module)?)?;
     let forked = [("after_in_child", wrap_pyfunction!(handle::forked, module)?)].into_py_dict(module.py())?;
     module.py().import("os")?.call_method("register_at_fork", (), Some(&forked))?;
     Ok(())

@@ -106,7 +106,7 @@ impl Assembly {
     /// `invalid` if there is no such space, if its ids are of another kind elsewhere, or if it isn't clear by
     /// which key the database's vertices are found.
     pub fn end_space(&mut self, end: &EndSpace, default: IdType, file: &str, column: &str) -> Result<usize> {
-        let EndSpace { space: name, id_type, key } = end;
+        let EndSpace { space: name, id_type, key, creates } = end;
         let space = match self.find_space(name) {
             Some(space) => Some(space),
             None => self.enter_known_space(name, key.as_deref(), file)?,
@@ -120,7 +120,7 @@ impl Assembly {
                 Ok(space)
             }
             // Skipping the edges of whole files is nothing that anybody means.
-            None if self.on_unknown != OnUnknown::Create => {
+            None if !creates && self.on_unknown != OnUnknown::Create => {
                 Err(Error::invalid(format!("{file}: {column}: {}", self.unknown_space(name))))
             }
             None => self.space(name, id_type.or(Some(default)), file),

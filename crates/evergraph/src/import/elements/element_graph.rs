@@ -123,7 +123,8 @@ impl ElementGraph {
         options: &ImportOptions,
     ) -> Result<Entered> {
         let space = assembly.enter_space(file.format.space(), None, name)?;
-        let rule = EdgeRule { source_space: space, target_space: space, undirected: file.rule.undirected };
+        let undirected = file.rule.undirected;
+        let rule = EdgeRule { source_space: space, target_space: space, undirected, ..EdgeRule::default() };
         self.waiting.push(Waiting { file: name.to_owned(), rule, batches: Vec::new() });
         let rules = ElementRules {
             vertex_label: file.rule.label.clone().unwrap_or_else(|| options.vertex_label.clone()),

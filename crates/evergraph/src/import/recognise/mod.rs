@@ -13,12 +13,24 @@
 //!
 //! What is found is a [`FileRule`](crate::import::mapping::rule::FileRule), as a mapping file would say.
 
+pub mod columns;
+pub mod csv;
 pub mod delimiter;
 pub mod elements;
+pub mod end_names;
+pub mod ends;
 pub mod file;
+pub mod file_name;
+pub mod first_row;
 pub mod known_types;
+pub mod labels;
 pub mod ldbc;
 pub mod list;
+pub mod look;
+pub mod neo4j;
+pub mod neptune;
 pub mod plain;
 pub mod sample;
+pub mod settle;
 pub mod stream;
+pub mod table;

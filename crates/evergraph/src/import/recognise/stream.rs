@@ -11,7 +11,7 @@ use crate::import::input::Input;
 use crate::import::integer::{parse_i64, parse_u64};
 use crate::import::recognise::delimiter::detect_delimiter;
 use crate::import::recognise::elements::{looks_like_graphml, looks_like_graphson};
-use crate::import::recognise::file::is_role_word;
+use crate::import::recognise::neo4j::is_role_word;
 use evergraph_graph::error::Result;
 
 /// Bytes that are looked at.

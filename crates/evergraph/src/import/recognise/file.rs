@@ -9,7 +9,7 @@ use crate::import::mapping::words::header_words;
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
 use crate::import::parquet::file::{look_at_start, refuse_stream};
 use crate::import::recognise::delimiter::{check_delimiter, detect_delimiter, detect_in};
-use crate::import::recognise::elements::{looks_like_graphml, looks_like_graphson};
+use crate::import::recognise::elements::{ELEMENT_ENDINGS, format_of_elements};
 use crate::import::recognise::known_types::yield_to_known;
 use crate::import::recognise::ldbc;
 use crate::import::recognise::list::{ListLook, look_at_list};
@@ -21,8 +21,8 @@ use evergraph_graph::error::{Error, Result};
 use std::path::Path;
 
 /// The endings that tell what a file holds.
-pub const KNOWN_ENDINGS: &str = "known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst, and \
-     .parquet";
+pub const KNOWN_ENDINGS: &str = "known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml .gexf .gml .net .paj .cyjs, each \
+     also with .gz or .zst, and .parquet";
 
 /// Rows of a Parquet file that are looked at.
 const PARQUET_ROWS: usize = 4096;
@@ -211,10 +211,11 @@ fn look(file: &InputFile, input: &Input, options: &ImportOptions) -> Result<Look
         (None | Some(Role::Nodes | Role::Relationships | Role::Edges), "parquet") => {
             look_at_parquet(file, input, options)
         }
-        (Some(Role::GraphSon), _) | (None, "graphson") => rule(FileFormat::GraphSon),
-        (Some(Role::GraphMl), _) | (None, "graphml") => rule(FileFormat::GraphMl),
-        (None, "json") if looks_like_graphson(input)? => rule(FileFormat::GraphSon),
-        (None, "xml") if looks_like_graphml(input)? => rule(FileFormat::GraphMl),
+        (Some(Role::GraphSon), _) => rule(FileFormat::GraphSon),
+        (Some(Role::GraphMl), _) => rule(FileFormat::GraphMl),
+        (None, ending) if ELEMENT_ENDINGS.contains(&ending) => {
+            format_of_elements(ending, input)?.map_or(Ok(Look::Stranger), rule)
+        }
         (None, "e" | "edges" | "el" | "txt") | (Some(Role::EdgeList), _) => list(FileFormat::EdgeList, 2),
         (Some(Role::Nodes | Role::Relationships), _) | (None | Some(Role::Edges), "csv" | "tsv") => {
             look_at_csv(file, input, options)

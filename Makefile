@@ -58,6 +58,7 @@ GREMLIN_TEST_JAR := $(or $(EVERGRAPH_GREMLIN_TEST),$(HOME)/.m2/repository/org/ap
 PACKAGE := $(abspath $(BUILT))/python-package
 SITE := $(abspath $(BUILT))/docs
 PACKAGE_PYG := $(abspath $(BUILT))/python-pyg
+CHECKER := $(abspath $(BUILT))/python-packages
 PYTHON_PACKAGE := CARGO_TARGET_DIR="$(abspath $(BUILT))" CARGO_FLAGS="$(CARGO_FLAGS)" tools/python-package
 # The native module is checked and built without a Python: it speaks the stable interface.
 NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
@@ -65,7 +66,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
-    python-package networkx-suite compare-python compare-package pyg wheel gremlin-test tinkerpop \
+    python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop \
     differential
 
 help: ## List the targets
@@ -239,6 +240,13 @@ build: toolchain ## Build target/release/evergraph
 
 wheel: toolchain python-package ## Build the Python package into target/wheels; `pip install .` does both at once
 	$(Q)$(PYTHON_PACKAGE) wheel "$(PACKAGE)"
+
+packages: toolchain python-package ## Build what the registries get, crates and wheel, and try it (ten minutes); uploads nothing
+	$(Q)tools/make-python "$(CHECKER)" python/requirements-packages.txt
+	@echo "== crates"
+	$(Q)$(CARGO) publish $(CARGO_FLAGS) $(QUIET) --workspace --dry-run
+	@echo "== wheel and source distribution"
+	$(Q)$(PYTHON_PACKAGE) packages "$(PACKAGE)" "$(CHECKER)"
 
 docs: toolchain python-package ## Build the site of the documentation into target/site; runs the notebooks
 	$(Q)tools/make-python "$(SITE)" docs/site/requirements.txt

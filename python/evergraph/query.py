@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from evergraph.errors import InvalidError, NotFoundError
 from evergraph.handle import Handle
+from evergraph.services import described
 
 if TYPE_CHECKING:
     from evergraph import _native
+    from evergraph.services import Services
 
-__all__ = ["Results", "variables_of"]
+__all__ = ["Results", "query_settings", "variables_of"]
 
 FIRST_ROWS = 64
 ROWS = 1024
@@ -173,6 +175,26 @@ class Results(Handle):
     def __repr__(self) -> str:
         """Say whether there may be more."""
         return f"<evergraph.Results{'' if self.is_open else ', closed'}>"
+
+
+def query_settings(
+    *,
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    services: Services | None = None,
+    files: bool = False,
+    isolation: str | None = None,
+    making: tuple[Any, bool] | None = None,
+) -> _native._QuerySettings:
+    """Give what a call says beside its query as the native module wants it."""
+    return {
+        "timeout": timeout,
+        "memory_limit": memory_limit,
+        "services": described(services),
+        "files": files,
+        "isolation": isolation,
+        "making": making,
+    }
 
 
 def variables_of(bindings: Mapping[str, Any] | None, variables: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from evergraph.handle import Handle
 from evergraph.lists import Lists
 from evergraph.progress import Progress, shown
 from evergraph.pyg.graph import read_graph
-from evergraph.query import variables_of
 from evergraph.reader import names, of_edges
 from evergraph.values import Direction
 
@@ -243,22 +242,6 @@ class Snapshot(Algorithms, Lists, Handle):
         [1, 1]
         """
         return self._native.degrees(ids_of(vertices), list(types), direction)
-
-    def explain(self, text: str, /, *, bindings: Mapping[str, Any] | None = None, **variables: Any) -> str:
-        """What a query would do: its steps after all rewriting, and the indexes that they would ask. Nothing runs.
-
-        Parameters
-        ----------
-        text, bindings, **variables
-            As of `query`.
-
-        Examples
-        --------
-        >>> steps = snapshot.explain("g.V().has('Person', 'name', name).out('KNOWS')", name="Ada")
-        >>> "Person.name" in steps  # the index
-        True
-        """
-        return self._native.explain(text, variables_of(bindings, variables))
 
     def to_scipy(
         self,

@@ -9,23 +9,26 @@
 
 use crate::argument;
 use crate::arrow_out::into_pyarrow;
-use crate::database::seconds;
+use crate::database::{seconds, transaction_options};
 use crate::element::Elements;
 use crate::error::{OrRaise, exception};
 use crate::handle::Held;
 use crate::item::{self, Maker, Names};
+use crate::service::{ServiceDescription, services as services_of};
 use crate::snapshot::{Snapshot, Taken};
 use crate::work;
 use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
+use evergraph::gremlin::graph::Deciding;
 use evergraph::gremlin::query::{self, Limits, Query};
 use evergraph::gremlin::results;
 use evergraph::query::gremlin::bindings::Bindings;
 use evergraph::query::gremlin::bytecode::Bytecode;
 use evergraph::query::gremlin::bytecode::graph_binary::parse;
 use evergraph::query::gremlin::parser::ParseLimits;
-use evergraph::{Error, ErrorKind, GraphView, Item, ReadByName};
+use evergraph::query::service::Services;
+use evergraph::{Error, ErrorKind, GraphView, Item, ReadByName, TransactionOptions};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
@@ -46,11 +49,32 @@ pub enum Said {
     Bytes(PyBackedBytes),
 }
 
+/// What a call says beside the query and its variables; what is `None` is as it is by default.
+#[derive(FromPyObject)]
+pub struct QuerySettings {
+    #[pyo3(item)]
+    timeout: Option<f64>,
+    #[pyo3(item)]
+    memory_limit: Option<u64>,
+    #[pyo3(item)]
+    services: Vec<ServiceDescription>,
+    #[pyo3(item)]
+    files: bool,
+    #[pyo3(item)]
+    isolation: Option<String>,
+    #[pyo3(item)]
+    making: Option<Making>,
+}
+
 /// A query as Python asks it.
 pub struct Asked {
     said: Read,
     bindings: Bindings,
     limits: Limits,
+    services: Services,
+    files: bool,
+    /// Of the transaction of its own that it may have.
+    options: TransactionOptions,
     making: Option<Making>,
 }
 
@@ -61,23 +85,23 @@ enum Read {
 }
 
 impl Asked {
-    /// The query that says `said`; what is `None` is as it is by default.
+    /// The query that says `said`.
     ///
     /// # Errors
-    /// `InvalidError` for what no variable can be, for a time that there isn't, and for bytes that are no bytecode;
+    /// `InvalidError` for what no variable can be, for a setting that there isn't, and for bytes that are no bytecode;
     /// `LimitError` for those that pass a limit.
     pub fn new(
         said: Said,
         variables: &Bound<'_, PyDict>,
-        timeout: Option<f64>,
-        memory_limit: Option<u64>,
+        settings: QuerySettings,
         catalogue: &Catalogue,
     ) -> PyResult<Self> {
+        let py = variables.py();
+        let QuerySettings { timeout, memory_limit, services, files, isolation, making } = settings;
         let mut limits = Limits::default();
         if let Some(timeout) = timeout {
             let endless = timeout == f64::INFINITY;
-            limits.timeout =
-                if endless { Duration::MAX } else { seconds(variables.py(), "timeout", timeout)? };
+            limits.timeout = if endless { Duration::MAX } else { seconds(py, "timeout", timeout)? };
         }
         if let Some(bytes) = memory_limit {
             limits.memory_bytes = bytes;
@@ -88,10 +112,13 @@ impl Asked {
                 // These bytes aren't a stranger's, and large values lie in them, which a text has as variables.
                 let limits = ParseLimits { text_bytes_max: usize::MAX, ..ParseLimits::default() };
                 let bytecode = parse(&bytes, &limits).map_err(Error::from);
-                Read::Bytecode(bytecode.or_raise(variables.py())?)
+                Read::Bytecode(bytecode.or_raise(py)?)
             }
         };
-        Ok(Self { said, bindings: argument::bindings(variables, catalogue)?, limits, making: None })
+        let bindings = argument::bindings(variables, catalogue)?;
+        let services = services_of(py, &services)?;
+        let options = transaction_options(py, isolation.as_deref(), None)?;
+        Ok(Self { said, bindings, limits, services, files, options, making })
     }
 
     /// What it says.
@@ -100,12 +127,6 @@ impl Asked {
             Read::Text(text) => query::Said::Text(text),
             Read::Bytecode(bytecode) => query::Said::Bytecode(bytecode),
         }
-    }
-
-    /// The same, whose elements are made by somebody.
-    #[must_use]
-    pub fn making(self, making: Option<Making>) -> Self {
-        Self { making, ..self }
     }
 
     /// What whoever makes elements must know of those in `items`, which `ask` looks up where these came from.
@@ -123,9 +144,14 @@ impl Asked {
         }
     }
 
-    /// `query` with the variables and limits of this.
+    /// `query` with the variables, limits and services of this.
     pub fn on<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
-        query.bindings(self.bindings.clone()).limits(self.limits)
+        query.bindings(self.bindings.clone()).limits(self.limits).services(&self.services).files(self.files)
+    }
+
+    /// This on `database`, which decides by the query.
+    pub fn on_database<'q>(&'q self, database: &'q evergraph::Database) -> Query<'q, Deciding<'q>> {
+        self.on(database.ask(self.said())).transaction(self.options)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::import::faults::{BadRows, OnBadRow};
 use crate::import::id_type::IdType;
 use crate::import::mapping::document::Mapping;
+use crate::import::mapping::rule::FileFormat;
 use crate::import::memory::available_bytes;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use evergraph_graph::cancel::CancelFlag;
@@ -19,6 +20,8 @@ pub struct ImportOptions {
     /// How each file is read; nothing else in the files' folders is. `None`: what the file `import.toml` of a
     /// folder says of those in it, and what names and first rows show of all others.
     pub mapping: Option<Mapping>,
+    /// The formats that are read: a file of another one is an error, or left out if only its folder was named. Empty: all.
+    pub formats: Vec<FileFormat>,
     /// What stands between two fields. `None`: a tab in `.tsv` files; otherwise what the first line shows.
     pub delimiter: Option<u8>,
     /// What encloses fields with delimiters or line breaks in CSV files, doubled inside; `None` makes
@@ -78,6 +81,7 @@ impl ImportOptions {
         Self {
             files: files.into_iter().collect(),
             mapping: None,
+            formats: Vec::new(),
             delimiter: None,
             quote: Some(b'"'),
             escape: None,

@@ -174,6 +174,8 @@ impl Plan {
         let folders = options.files.iter().map(|file| display_name(&file.path));
         let what = if self.ignored_files.is_empty() {
             "there is no file in it"
+        } else if !options.formats.is_empty() {
+            "no file in it is of a format that is read here"
         } else {
             "no file in it has a name that tells what it holds"
         };
@@ -182,10 +184,20 @@ impl Plan {
     }
 
     fn add(&mut self, candidate: Candidate, rule: FileRule, options: &ImportOptions) -> Result<()> {
-        let Candidate { file: InputFile { path, role, .. }, input, bytes, .. } = candidate;
-        if rule.format == FileFormat::Ignore {
+        let Candidate { file: InputFile { path, role, .. }, input, bytes, is_in_folder, .. } = candidate;
+        let is_asked_for = options.formats.is_empty() || options.formats.contains(&rule.format);
+        if rule.format == FileFormat::Ignore || is_in_folder && !is_asked_for {
             self.ignored_files.push(path);
             return Ok(());
+        }
+        if !is_asked_for {
+            let asked: Vec<&str> = options.formats.iter().map(|format| format.name()).collect();
+            return Err(Error::invalid(format!(
+                "{}: its format is {}, and what is read here is {}: import it by what reads that, or all formats",
+                input.name(),
+                rule.format.name(),
+                asked.join(", ")
+            )));
         }
         self.bytes_total = self.bytes_total.zip(bytes).map(|(total, bytes)| total + bytes);
         let mut add_list = |kind| {

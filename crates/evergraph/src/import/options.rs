@@ -54,8 +54,9 @@ pub struct ImportOptions {
     pub on_duplicate: OnDuplicate,
     /// What to do about edges to vertices that aren't there.
     pub on_unknown: OnUnknown,
-    /// The property that keeps the ids of vertices in GraphSON and GraphML.
-    pub vertex_id_key: String,
+    /// The property that keeps the ids of vertices in files of vertices and edges (GraphSON, GraphML, GEXF and
+    /// so on). `None`: `id`, or `_id` if vertices have a property `id` of their own.
+    pub vertex_id_key: Option<String>,
     /// The property that keeps the ids of edges there. `None`: they are not kept.
     pub edge_id_key: Option<String>,
     /// What to do about rows that can't be loaded.
@@ -97,7 +98,7 @@ impl ImportOptions {
             vertex_columns: None,
             on_duplicate: OnDuplicate::Fail,
             on_unknown: OnUnknown::Fail,
-            vertex_id_key: "id".to_owned(),
+            vertex_id_key: None,
             edge_id_key: None,
             on_bad_row: OnBadRow::Stop,
             bad_rows_report: None,

@@ -218,6 +218,10 @@ impl Plan {
             FileFormat::MatrixMarket => return add_list(ListKind::MatrixMarket),
             FileFormat::GraphSon => return add_elements(ElementFormat::GraphSon),
             FileFormat::GraphMl => return add_elements(ElementFormat::GraphMl),
+            FileFormat::Gexf => return add_elements(ElementFormat::Gexf),
+            FileFormat::Gml => return add_elements(ElementFormat::Gml),
+            FileFormat::Pajek => return add_elements(ElementFormat::Pajek),
+            FileFormat::NodeLink => return add_elements(ElementFormat::NodeLink),
             FileFormat::Parquet => {
                 refuse_stream(&input)?;
                 let file = ParquetFile { path, rule };
@@ -288,12 +292,18 @@ fn stranger(candidate: &Candidate) -> Error {
     let (_, ending) = stem_and_ending(&candidate.file.path);
     Error::invalid(match ending.as_str() {
         _ if candidate.bytes == Some(0) => format!("{name}: is empty"),
-        "json" => format!(
-            "{name}: it doesn't begin with a vertex of GraphSON, nor with {{\"vertices\": [; if it is GraphSON all the \
-             same, say --graphson {name}"
+        "json" | "cyjs" => format!(
+            "{name}: it doesn't begin with a vertex of GraphSON, nor with {{\"vertices\": [, and has no \"nodes\", \
+             \"links\", \"edges\" or \"elements\" in its beginning; if it is GraphSON all the same, say --graphson \
+             {name}; if it is a graph of nodes and links, a mapping file can say so (format = \"node-link\")"
         ),
         "xml" => format!(
-            "{name}: there is no <graphml> in its beginning; if it is GraphML all the same, say --graphml {name}"
+            "{name}: there is no <graphml> or <gexf> in its beginning; if it is GraphML all the same, say --graphml \
+             {name}"
+        ),
+        "net" | "paj" => format!(
+            "{name}: there is no line *Vertices in its beginning, as a network of Pajek has one; if it is one all the \
+             same, a mapping file can say so (format = \"pajek\")"
         ),
         _ => format!(
             "{name}: its name doesn't tell what it holds ({KNOWN_ENDINGS}); say it by --nodes LABEL=FILE, --edges \

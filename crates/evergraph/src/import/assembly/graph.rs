@@ -43,6 +43,10 @@ pub struct Assembly {
     /// By edge type, for files without direction: the pairs of vertices that have an edge.
     pub(super) pairs: HashMap<String, HashSet<[Place; 2]>>,
     pub(super) settled: Settled,
+    /// Spaces of files whose numbers have no stated type.
+    pub(super) untyped_spaces: HashSet<usize>,
+    /// Spaces whose names are no labels.
+    pub(super) labelless_spaces: HashSet<usize>,
     /// What the database has.
     pub(super) known: Arc<Known>,
     /// Where blocks go.
@@ -69,6 +73,8 @@ impl Assembly {
             dead: HashSet::new(),
             pairs: HashMap::new(),
             settled: Settled::default(),
+            untyped_spaces: HashSet::new(),
+            labelless_spaces: HashSet::new(),
             known,
             staging,
         }
@@ -95,6 +101,17 @@ impl Assembly {
         let space = self.space(name, id_type, file)?;
         self.spaces[space].places.enter(file);
         Ok(space)
+    }
+
+    /// Says that numbers in files of `space` have no stated type: of one key that has fractions, all become
+    /// doubles.
+    pub fn unify_numbers(&mut self, space: usize) {
+        self.untyped_spaces.insert(space);
+    }
+
+    /// Says that vertices that are created in `space` get the label for those without, since its name is none.
+    pub fn create_without_label(&mut self, space: usize) {
+        self.labelless_spaces.insert(space);
     }
 
     /// The number of the space where the edges of `file` have an end as `end` says, in a column that errors

@@ -61,6 +61,14 @@ pub enum FileFormat {
     GraphSon,
     /// GraphML.
     GraphMl,
+    /// GEXF.
+    Gexf,
+    /// GML.
+    Gml,
+    /// Pajek.
+    Pajek,
+    /// Nodes and links in JSON.
+    NodeLink,
     /// Parquet, of vertices or of edges.
     Parquet,
     /// Nothing of interest.
@@ -91,7 +99,7 @@ pub enum ColumnName {
 
 impl FileFormat {
     /// All formats.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Csv,
         Self::EdgeList,
         Self::VertexList,
@@ -99,6 +107,10 @@ impl FileFormat {
         Self::MatrixMarket,
         Self::GraphSon,
         Self::GraphMl,
+        Self::Gexf,
+        Self::Gml,
+        Self::Pajek,
+        Self::NodeLink,
         Self::Parquet,
         Self::Ignore,
     ];
@@ -114,6 +126,10 @@ impl FileFormat {
             Self::MatrixMarket => "matrix-market",
             Self::GraphSon => "graphson",
             Self::GraphMl => "graphml",
+            Self::Gexf => "gexf",
+            Self::Gml => "gml",
+            Self::Pajek => "pajek",
+            Self::NodeLink => "node-link",
             Self::Parquet => "parquet",
             Self::Ignore => "ignore",
         }
@@ -146,7 +162,9 @@ impl FileFormat {
             Self::EdgeList | Self::VertexList | Self::Dimacs | Self::MatrixMarket => {
                 &["label", "type", "columns", "delimiter", "null", "undirected"]
             }
-            Self::GraphSon | Self::GraphMl => &["label", "type", "undirected"],
+            Self::GraphSon | Self::GraphMl | Self::Gexf | Self::Gml | Self::Pajek | Self::NodeLink => {
+                &["label", "type", "undirected"]
+            }
         }
     }
 }

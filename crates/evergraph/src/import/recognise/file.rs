@@ -5,7 +5,7 @@ use crate::import::known::Known;
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{ImportOptions, InputFile, Role};
 use crate::import::recognise::csv::{look_at_csv, look_at_parquet, look_at_text};
-use crate::import::recognise::elements::{looks_like_graphml, looks_like_graphson};
+use crate::import::recognise::elements::{ELEMENT_ENDINGS, format_of_elements};
 use crate::import::recognise::file_name::stem_and_ending;
 use crate::import::recognise::list::look_at_list;
 use crate::import::recognise::look::Look;
@@ -14,8 +14,8 @@ use crate::import::recognise::stream::ending_by_content;
 use evergraph_graph::error::Result;
 
 /// The endings that tell what a file holds.
-pub const KNOWN_ENDINGS: &str = "known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst, and \
-     .parquet";
+pub const KNOWN_ENDINGS: &str = "known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml .gexf .gml .net .paj .cyjs, each \
+     also with .gz or .zst, and .parquet";
 
 /// A file of which nothing is known but where it is, and what somebody said of it.
 #[derive(Clone, Debug)]
@@ -61,11 +61,11 @@ fn look(unrecognised: &Unrecognised, options: &ImportOptions) -> Result<Look> {
         (None | Some(Role::Nodes | Role::Relationships | Role::Edges), "parquet") => {
             look_at_parquet(file, input, options)
         }
-        (Some(Role::GraphSon), _) | (None, "graphson") => rule(FileFormat::GraphSon),
-        (Some(Role::GraphMl), _) | (None, "graphml") => rule(FileFormat::GraphMl),
-        (None, "json") if looks_like_graphson(input)? => rule(FileFormat::GraphSon),
-        (None, "xml") if looks_like_graphml(input)? => rule(FileFormat::GraphMl),
-        (None, "json" | "xml") => Ok(Look::Stranger),
+        (Some(Role::GraphSon), _) => rule(FileFormat::GraphSon),
+        (Some(Role::GraphMl), _) => rule(FileFormat::GraphMl),
+        (None, ending) if ELEMENT_ENDINGS.contains(&ending) => {
+            format_of_elements(ending, input)?.map_or(Ok(Look::Stranger), rule)
+        }
         (Some(Role::EdgeList), _) => list(FileFormat::EdgeList, 2),
         (Some(Role::Nodes | Role::Relationships), _)
         | (None | Some(Role::Edges), "csv" | "tsv" | "tab" | "psv") => look_at_csv(file, input, options),

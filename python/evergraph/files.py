@@ -170,7 +170,7 @@ class Files:
         vertex_lists: StrPath | Sequence[StrPath] = (),
         **options: Unpack[TextOptions],
     ) -> dict[str, Any]:
-        """Import lists of edges as one commit: SNAP, Graphalytics, DIMACS, Matrix Market, and pairs of any name.
+        r"""Import lists of edges as one commit: SNAP, Graphalytics, DIMACS, Matrix Market, and pairs of any name.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class Files:
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder) / "links.dat"
-        ...     _ = path.write_text("1 2 0.5\\n2 3 1.5\\n")
+        ...     _ = path.write_text("1 2 0.5\n2 3 1.5\n")
         ...     done = db.import_edge_lists(path, vertex_label="Page", edge_type="LINK")
         >>> done["vertices"], done["edges"]
         (3, 2)
@@ -367,8 +367,8 @@ class Files:
         Returns
         -------
         dict
-            ``vertices`` and ``edges`` written, ``files`` with name, rows and bytes of each, and ``losses``: what the
-            files don't carry, a sentence each.
+            ``vertices`` and ``edges`` written, ``files`` with name, rows and bytes of each, and ``losses``: what
+            the files don't carry, a sentence each.
 
         Raises
         ------

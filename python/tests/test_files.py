@@ -14,6 +14,7 @@ from conftest import People
 
 import evergraph as eg
 
+
 def test_files_are_imported_with_progress(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("id:ID,name:string,:LABEL\n1,Ada,Person\n2,Charles,Person\n")
     (tmp_path / "knows.csv").write_text(":START_ID,:END_ID,:TYPE,since:int\n1,2,KNOWS,1833\n1,9,KNOWS,1\n")
@@ -117,7 +118,11 @@ def test_ids_of_elements_are_kept_where_they_are_asked_for(circle: People, tmp_p
 
 def test_a_file_is_read_by_its_method_whatever_it_is_called(circle: People, tmp_path: Path) -> None:
     paths = written(circle, tmp_path)
-    for kind, name in [("graphson", "import_graphson"), ("graphml", "import_graphml"), ("edgelist", "import_edge_lists")]:
+    for kind, name in [
+        ("graphson", "import_graphson"),
+        ("graphml", "import_graphml"),
+        ("edgelist", "import_edge_lists"),
+    ]:
         odd = tmp_path / f"{kind}.dump"
         odd.write_bytes(gzip.compress(paths[kind].read_bytes()))
         with eg.open() as db:
@@ -148,13 +153,12 @@ def test_lists_take_names_ids_and_columns(tmp_path: Path) -> None:
 
 def test_an_import_takes_only_the_options_of_its_format(tmp_path: Path) -> None:
     with eg.open() as db:
-        for call in (
-            lambda: db.import_parquet(tmp_path, delimiter=","),  # type: ignore[call-arg]
-            lambda: db.import_csv(tmp_path, vertex_id="id"),  # type: ignore[call-arg]
-            lambda: db.import_files(tmp_path, delimeter=","),  # type: ignore[call-arg]
-        ):
-            with pytest.raises(TypeError, match="unexpected keyword argument 'vertex_id'|'delimiter'|'delimeter'"):
-                call()
+        with pytest.raises(TypeError, match="unexpected keyword argument 'delimiter'"):
+            db.import_parquet(tmp_path, delimiter=",")  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="unexpected keyword argument 'vertex_id'"):
+            db.import_csv(tmp_path, vertex_id="id")  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="unexpected keyword argument 'delimeter'"):
+            db.import_files(tmp_path, delimeter=",")  # type: ignore[call-arg]
 
 
 def test_a_proposed_mapping_is_what_an_import_follows(circle: People, tmp_path: Path) -> None:

@@ -6,8 +6,15 @@
 //! | GraphSON 3 (2 and 1 as well), a vertex a line or wrapped | [`graphson::stream`], [`graphson::line_read`] | [`graphson::line_write`] |
 //! | values in GraphSON 3 | [`graphson::value_read`] | [`graphson::value_write`] |
 //! | GraphML | [`graphml::reader`] | [`graphml::writer`] |
+//! | GEXF 1.0 to 1.3 | [`gexf::reader`] | |
+//! | GML | [`gml::reader`] | |
+//! | Pajek (`.net`) | [`pajek::reader`] | |
+//! | nodes and links in JSON: NetworkX, D3, Cytoscape and others | [`node_link::reader`] | |
 //! | DIMACS shortest paths (`.gr`) | [`dimacs`], line by line | [`dimacs`] |
 //! | Matrix Market, coordinates (`.mtx`) | [`matrix_market`], line by line | [`matrix_market`] |
+//!
+//! Readers of one file of elements are [`element_source::ElementSource`]s; GraphSON, whose lines are parsed on
+//! many threads, is none.
 //!
 //! What a graph loses on its way through a file and back:
 //!

@@ -26,13 +26,14 @@
 //! | properties of edges | all types | all types (1) | one whole number | one number, or none |
 //! | properties of vertices | all types | all types (1), one value a key | lost | lost |
 //! | ids of properties, meta-properties | kept | lost, counted | lost | lost |
-//! | control characters in text | kept | an error | | |
+//! | control characters in text | kept | kept (3); in ids an error | | |
 //! | order of a vertex's edges | within an edge type | kept | kept | kept |
 //! | parallel edges, self-loops | kept | kept | kept | kept (2) |
 //! | vertices without edges | kept | kept | kept | kept |
 //!
 //! (1) GraphML knows six types; others are strings to whoever doesn't know our `evergraph.type`.
 //! (2) As entries of one place, which other readers may add up.
+//! (3) In GraphSON, which others take for the text itself.
 //!
 //! Readers trust nothing: what they are given is elements or an error that says where, never a panic,
 //! and the memory that they take is bounded by limits of their options.

@@ -92,6 +92,7 @@ fn reader(
         ElementFormat::Gml => Box::new(GmlReader::new(bytes, options)),
         ElementFormat::Pajek => Box::new(PajekReader::new(bytes, options)),
         ElementFormat::NodeLink => Box::new(NodeLinkReader::new(bytes, options)),
+        // GraphSON has a reader of its own and never comes here.
         ElementFormat::GraphMl | ElementFormat::GraphSon => {
             let SourceOptions { default_label, default_edge_type, .. } = options;
             let options = GraphmlOptions { default_label, default_edge_type, ..GraphmlOptions::default() };

@@ -98,8 +98,8 @@ fn what_cannot_be_a_graph_at_all_is_told_by_what_it_is() {
         (
             "a.gml",
             "<gml:FeatureCollection/>",
-            "a.gml: line 1, column 1: expected a key such as `graph`, found `<`: this is XML, of GraphML or of the \
-             Geography Markup Language, and not GML",
+            "a.gml: there is no `graph [` in its beginning, as GML has it, the Graph Modelling Language (that of \
+             geography holds no graph); if it is one all the same, a mapping file can say so (format = \"gml\")",
         ),
         (
             "a.xml",

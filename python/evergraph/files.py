@@ -119,7 +119,8 @@ class Files:
         edge_columns, vertex_columns : str, optional
             What follows source and target, or the id, in lists: ``"weight,time:datetime{epoch:seconds}"``.
         vertex_id : str, optional
-            The property that keeps the ids of vertices in GraphSON and GraphML: ``id`` by default.
+            The property that keeps the ids of vertices in files of vertices and edges (GraphSON, GraphML, GEXF and
+            so on): by default ``id``, or ``_id`` if vertices have a property ``id`` of their own.
         edge_id : str, optional
             The property that keeps the ids of edges there; by default they are not kept.
 
@@ -248,7 +249,8 @@ class Files:
         *files : path
             Files, and folders of files.
         vertex_id, edge_id : str, optional
-            The properties that keep the ids of vertices, ``id`` by default, and of edges, none by default.
+            The properties that keep the ids of vertices, by default ``id``, or ``_id`` if they have a property ``id``
+            of their own, and of edges, none by default.
         **options
             As of `import_files`.
 

@@ -70,9 +70,7 @@ impl Wanted {
         options.formats = formats.iter().map(|name| format(py, name)).collect::<PyResult<_>>()?;
         given.columns_of_text(&mut options)?;
         given.lists(&mut options)?;
-        if let Some(key) = given.text("vertex_id")? {
-            options.vertex_id_key = key;
-        }
+        options.vertex_id_key = given.text("vertex_id")?;
         options.edge_id_key = given.text("edge_id")?;
         options.on_bad_row =
             match (given.choice("on_bad_row", &["stop", "skip"])?, given.value("bad_rows_max")?) {

@@ -30,13 +30,20 @@
 //! Readers trust nothing: what they are given is elements or an error that says where, never a panic,
 //! and the memory that they take is bounded by limits of their options.
 
+mod byte_stream;
 pub mod dimacs;
 pub mod element;
+pub mod element_source;
 pub mod error;
+pub mod gexf;
+pub mod gml;
 pub mod graphml;
 pub mod graphson;
 pub mod json;
 pub mod matrix_market;
+pub mod node_link;
+pub mod pajek;
 #[cfg(test)]
 mod strategy;
 mod words;
+pub mod xml;

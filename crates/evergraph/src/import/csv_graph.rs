@@ -84,7 +84,7 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
         let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
         let text = format!("header column {} ({})", column + 1, Shortened::new(&field.text));
         let space = assembly.end_space(end, context.options.id_type, &file, &text)?;
-        end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_))));
+        end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_)), end.creates));
         id_types.push(end.id_type.map_or_else(|| id_type_of(&assembly.spaces()[space], &file), Ok)?);
     }
     let [first, second] = end_columns[..] else {
@@ -94,7 +94,13 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
     let format = RowFormat { header, id_types, default_name: name, null };
     let starts_first = first.2;
     let (source, target) = if starts_first { (first, second) } else { (second, first) };
-    let rule = EdgeRule { source_space: source.1, target_space: target.1, undirected };
+    let rule = EdgeRule {
+        source_space: source.1,
+        target_space: target.1,
+        creates_sources: source.3,
+        creates_targets: target.3,
+        undirected,
+    };
     let mut declared = HashSet::new();
     read_batches(records, &format, context, |rows, collector| {
         let CsvRows { lines, columns, ids, names, faults, texts } = rows;

@@ -8,6 +8,7 @@
 //! :IGNORE                 left out                     :END_ID(Person)     where it ends
 //! id:ID(Person){id-type:long}                          :TYPE               the edge's type
 //! :START_ID(Person){key:name}                          of vertices in the database: by which key
+//! :START_ID(Person){on-unknown:create}                  a vertex that isn't there is created
 //! any{form:graphson} behind a name: values of any type in GraphSON 3, so `"a"` and `""` are texts
 //! ```
 //!
@@ -17,8 +18,8 @@
 //!
 //! Source: Neo4j Operations Manual, "Import": headers. Differs: the options in braces but `id-type`,
 //! quoted names, and the types of
-//! [`ValueType`] that Neo4j lacks are ours; a relationship's id, points and time zones of columns are
-//! refused; one label a vertex.
+//! [`ValueType`] that Neo4j lacks are ours; a relationship's id is a property, if it has a name; points and
+//! time zones of columns are refused; one label a vertex, the first one.
 
 use crate::import::cell::CellType;
 use crate::import::epoch::EpochUnit;
@@ -30,6 +31,9 @@ use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
 use std::collections::HashMap;
 use std::mem::Discriminant;
+
+/// What `on-unknown` of one end of edges can be.
+pub const ON_UNKNOWN_CREATE: &str = "create";
 
 /// Arrays inside one another in a type: `long[][]` is 2 deep.
 const ARRAY_DEPTH_MAX: u8 = 16;
@@ -92,6 +96,8 @@ pub struct EndSpace {
     pub id_type: Option<IdType>,
     /// The unique key that the ids are of the database's vertices, if the header tells.
     pub key: Option<String>,
+    /// Whether a vertex that isn't there is created, whatever the options say of unknown ones.
+    pub creates: bool,
 }
 
 impl Header {
@@ -121,6 +127,9 @@ impl Header {
             parsed.push(HeaderField { text: text.trim().to_owned(), meaning });
         }
         let role = find_role(&parsed).map_err(|why| Error::invalid(format!("{file}: header: {why}")))?;
+        if role == Role::Relationships {
+            parsed.iter_mut().for_each(|field| field.meaning = field.meaning.clone().of_edges());
+        }
         Ok(Self { fields: parsed, role })
     }
 
@@ -139,6 +148,18 @@ impl Meaning {
             Self::Property { key, .. } => Some(key),
             Self::Id { key, .. } => key.as_deref(),
             _ => None,
+        }
+    }
+
+    /// The same in a file of edges: their ids are properties if they have a name, and nothing otherwise.
+    fn of_edges(self) -> Self {
+        match self {
+            Self::Id { key: Some(key), id_type, .. } => {
+                let value_type = id_type.map_or(ValueType::String, IdType::value_type);
+                Self::Property { key, cell_type: CellType::Scalar(value_type) }
+            }
+            Self::Id { key: None, .. } => Self::Ignore,
+            other => other,
         }
     }
 
@@ -213,15 +234,13 @@ fn find_role(fields: &[HeaderField]) -> std::result::Result<Role, String> {
             Err("a file with :ID holds vertices, which have a :LABEL and no :TYPE".to_owned())
         }
         (true, false, false) => Ok(Role::Nodes),
-        (false, true, true) if has(|meaning| matches!(meaning, Meaning::Label)) => {
+        (_, true, true) if has(|meaning| matches!(meaning, Meaning::Label)) => {
             Err("a file with :START_ID holds edges, which have a :TYPE and no :LABEL".to_owned())
         }
-        (false, true, true) => Ok(Role::Relationships),
-        (true, _, _) => {
-            Err("either :ID for vertices, or :START_ID and :END_ID for edges, not both".to_owned())
-        }
-        (false, true, false) => Err("there is :START_ID and no :END_ID".to_owned()),
-        (false, false, true) => Err("there is :END_ID and no :START_ID".to_owned()),
+        // Neo4j and Neptune give ids to edges, too.
+        (_, true, true) => Ok(Role::Relationships),
+        (_, true, false) => Err("there is :START_ID and no :END_ID".to_owned()),
+        (_, false, true) => Err("there is :END_ID and no :START_ID".to_owned()),
         (false, false, false) => Err(format!(
             "neither :ID (vertices) nor :START_ID and :END_ID (edges) among {} column{}: {}; \
              is the delimiter right? A header can also be given as an option",
@@ -257,13 +276,13 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     };
     match kind_upper.as_str() {
         "ID" => {
-            let (id_type, _) = parse_id_options(&options, false)?;
+            let IdOptions { id_type, .. } = parse_id_options(&options, IdRole::Vertex)?;
             Ok(Meaning::Id { key: (!name.is_empty()).then(|| name.to_owned()), space, id_type })
         }
         "START_ID" | "END_ID" if !name.is_empty() => Err(format!(":{kind_upper} takes no name before it")),
         "START_ID" | "END_ID" => {
-            let (id_type, key) = parse_id_options(&options, true)?;
-            let end = EndSpace { space, id_type, key };
+            let IdOptions { id_type, key, creates } = parse_id_options(&options, IdRole::End)?;
+            let end = EndSpace { space, id_type, key, creates };
             Ok(if kind_upper == "START_ID" { Meaning::StartId(end) } else { Meaning::EndId(end) })
         }
         "LABEL" => nameless(Meaning::Label),
@@ -295,23 +314,48 @@ pub fn parse_type(word: &str, array_delimiter: u8) -> std::result::Result<CellTy
     }
 }
 
-/// The type of ids, and the key that they are of the database's vertices, which only ends of edges have.
-fn parse_id_options(
-    options: &[(String, String)],
-    is_end: bool,
-) -> std::result::Result<(Option<IdType>, Option<String>), String> {
-    let (mut id_type, mut key) = (None, None);
+/// What a column of ids says in braces.
+#[derive(Default)]
+struct IdOptions {
+    /// The type of the ids.
+    id_type: Option<IdType>,
+    /// The key that they are of the database's vertices.
+    key: Option<String>,
+    /// Whether a vertex that isn't there is created.
+    creates: bool,
+}
+
+/// Whose ids a column has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IdRole {
+    /// Those of the vertices of a file.
+    Vertex,
+    /// Those of the vertices where edges begin or end: only these have a key, and may be unknown.
+    End,
+}
+
+fn parse_id_options(options: &[(String, String)], role: IdRole) -> std::result::Result<IdOptions, String> {
+    let mut found = IdOptions::default();
     for (option, value) in options {
         match option.as_str() {
-            "id-type" => id_type = Some(IdType::parse(value)?),
-            "key" if is_end => key = Some(value.clone()),
+            "id-type" => found.id_type = Some(IdType::parse(value)?),
+            "key" if role == IdRole::End => found.key = Some(value.clone()),
+            "on-unknown" if role == IdRole::End => {
+                if !value.eq_ignore_ascii_case(ON_UNKNOWN_CREATE) {
+                    return Err(format!("unknown on-unknown {value:?}; known is {ON_UNKNOWN_CREATE}"));
+                }
+                found.creates = true;
+            }
             _ => {
-                let known = if is_end { "known are id-type and key" } else { "known is id-type" };
+                let known = match role {
+                    IdRole::Vertex => "known is id-type",
+                    IdRole::End => "known are id-type, key and on-unknown",
+                };
                 return Err(format!("unknown option {option:?}; {known}"));
             }
         }
     }
-    Ok((id_type, key))
+    Ok(found)
 }
 
 /// Splits `text{inside}` into `text` and `inside`.
@@ -456,21 +500,37 @@ mod tests {
 
     #[test]
     fn a_header_of_edges_is_read_in_any_case() {
-        let header = parse(":start_id(A B){Key: Name}|:END_ID{id-type:long}|:type|since:long").unwrap();
+        let header =
+            parse(":start_id(A B){Key: Name}|:END_ID{id-type:long,on-unknown:create}|:type|since:long")
+                .unwrap();
         assert_eq!(header.role, Role::Relationships);
         assert_eq!(
             header.fields[0].meaning,
             Meaning::StartId(EndSpace {
                 space: "A B".to_owned(),
                 id_type: None,
-                key: Some("Name".to_owned())
+                key: Some("Name".to_owned()),
+                creates: false,
             })
         );
         assert_eq!(
             header.fields[1].meaning,
-            Meaning::EndId(EndSpace { space: String::new(), id_type: Some(IdType::LONG), key: None })
+            Meaning::EndId(EndSpace {
+                space: String::new(),
+                id_type: Some(IdType::LONG),
+                key: None,
+                creates: true,
+            })
         );
         assert_eq!(header.position(|meaning| *meaning == Meaning::Type), Some(2));
+    }
+
+    #[test]
+    fn edges_may_have_ids_of_their_own() {
+        let header = parse("eid:ID{id-type:long}|:START_ID|:END_ID").unwrap();
+        assert_eq!(header.role, Role::Relationships);
+        assert_eq!(header.fields[0].meaning, property("eid", CellType::Scalar(ValueType::I64)));
+        assert_eq!(parse(":ID|:START_ID|:END_ID|:TYPE").unwrap().fields[0].meaning, Meaning::Ignore);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! by file, line and column; it stops the import, or is counted, left out and told in a report.
 
 pub mod assembly;
+pub mod blanks;
 pub mod cell;
 pub mod context;
 pub mod csv_file;

@@ -33,6 +33,8 @@ pub struct ImportOptions {
     pub null: Option<String>,
     /// What stands between the elements of an array in CSV files.
     pub array_delimiter: u8,
+    /// What the first line of CSV files is. `None`: what it looks like.
+    pub first_line: Option<FirstLine>,
     /// The type of ids in CSV files whose header doesn't say.
     pub id_type: IdType,
     /// The label of the vertices of edge lists.
@@ -52,8 +54,9 @@ pub struct ImportOptions {
     pub on_duplicate: OnDuplicate,
     /// What to do about edges to vertices that aren't there.
     pub on_unknown: OnUnknown,
-    /// The property that keeps the ids of vertices in GraphSON and GraphML.
-    pub vertex_id_key: String,
+    /// The property that keeps the ids of vertices in files of vertices and edges (GraphSON, GraphML, GEXF and
+    /// so on). `None`: `id`, or `_id` if vertices have a property `id` of their own.
+    pub vertex_id_key: Option<String>,
     /// The property that keeps the ids of edges there. `None`: they are not kept.
     pub edge_id_key: Option<String>,
     /// What to do about rows that can't be loaded.
@@ -86,6 +89,7 @@ impl ImportOptions {
             escape: None,
             null: None,
             array_delimiter: b';',
+            first_line: None,
             id_type: IdType::STRING,
             vertex_label: "Vertex".to_owned(),
             edge_type: "EDGE".to_owned(),
@@ -94,7 +98,7 @@ impl ImportOptions {
             vertex_columns: None,
             on_duplicate: OnDuplicate::Fail,
             on_unknown: OnUnknown::Fail,
-            vertex_id_key: "id".to_owned(),
+            vertex_id_key: None,
             edge_id_key: None,
             on_bad_row: OnBadRow::Stop,
             bad_rows_report: None,
@@ -217,6 +221,15 @@ pub enum HeaderPlace {
     Replaced(String),
     /// It is this text, and the file begins with data.
     Given(String),
+}
+
+/// What the first line of a CSV file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FirstLine {
+    /// The names of its columns.
+    Header,
+    /// A row.
+    Data,
 }
 
 /// How far an import is.

@@ -21,7 +21,9 @@ use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
 use crate::import::parquet::file::{ParquetFile, refuse_stream};
-use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise, stem_and_ending};
+use crate::import::recognise::file::{KNOWN_ENDINGS, Unrecognised, recognise};
+use crate::import::recognise::file_name::stem_and_ending;
+use crate::import::recognise::settle::Recognised;
 use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
 use evergraph_storage::checkpoint::manifest;
@@ -155,6 +157,7 @@ impl Plan {
                 Some(Recognised { rule, notes, advice, problem: None }) => {
                     if !notes.is_empty() {
                         self.guessed_files.push(candidate.file.path.clone());
+                        self.notes.push(format!("{name}: {}", notes.join("; ")));
                     }
                     self.notes.extend(advice.map(|advice| format!("{name}: {advice}")));
                     self.add(candidate, rule, options)?;
@@ -215,6 +218,10 @@ impl Plan {
             FileFormat::MatrixMarket => return add_list(ListKind::MatrixMarket),
             FileFormat::GraphSon => return add_elements(ElementFormat::GraphSon),
             FileFormat::GraphMl => return add_elements(ElementFormat::GraphMl),
+            FileFormat::Gexf => return add_elements(ElementFormat::Gexf),
+            FileFormat::Gml => return add_elements(ElementFormat::Gml),
+            FileFormat::Pajek => return add_elements(ElementFormat::Pajek),
+            FileFormat::NodeLink => return add_elements(ElementFormat::NodeLink),
             FileFormat::Parquet => {
                 refuse_stream(&input)?;
                 let file = ParquetFile { path, rule };
@@ -271,9 +278,12 @@ fn recognise_all(
     options: &ImportOptions,
     known: &Known,
 ) -> Result<Vec<Option<Recognised>>> {
-    let files: Vec<(InputFile, Input)> =
-        candidates.iter().map(|candidate| (candidate.file.clone(), candidate.input.clone())).collect();
-    recognise(&files, options, known)
+    let files = candidates.iter().map(|Candidate { file, input, is_in_folder, .. }| Unrecognised {
+        file: file.clone(),
+        input: input.clone(),
+        is_in_folder: *is_in_folder,
+    });
+    recognise(&files.collect::<Vec<_>>(), options, known)
 }
 
 /// What to do about a file that was named and of which nothing tells what it holds.
@@ -282,12 +292,18 @@ fn stranger(candidate: &Candidate) -> Error {
     let (_, ending) = stem_and_ending(&candidate.file.path);
     Error::invalid(match ending.as_str() {
         _ if candidate.bytes == Some(0) => format!("{name}: is empty"),
-        "json" => format!(
-            "{name}: it doesn't begin with a vertex of GraphSON, nor with {{\"vertices\": [; if it is GraphSON all the \
-             same, say --graphson {name}"
+        "json" | "cyjs" => format!(
+            "{name}: it doesn't begin with a vertex of GraphSON, nor with {{\"vertices\": [, and has no \"nodes\", \
+             \"links\", \"edges\" or \"elements\" in its beginning; if it is GraphSON all the same, say --graphson \
+             {name}; if it is a graph of nodes and links, a mapping file can say so (format = \"node-link\")"
         ),
         "xml" => format!(
-            "{name}: there is no <graphml> in its beginning; if it is GraphML all the same, say --graphml {name}"
+            "{name}: there is no <graphml> or <gexf> in its beginning; if it is GraphML all the same, say --graphml \
+             {name}"
+        ),
+        "net" | "paj" => format!(
+            "{name}: there is no line *Vertices in its beginning, as a network of Pajek has one; if it is one all the \
+             same, a mapping file can say so (format = \"pajek\")"
         ),
         _ => format!(
             "{name}: its name doesn't tell what it holds ({KNOWN_ENDINGS}); say it by --nodes LABEL=FILE, --edges \

@@ -104,7 +104,8 @@ pub(crate) fn read_in_blocks(
     elements.finish(&mut assembly, &mut context)?;
     let mut notes = plan.notes.clone();
     notes.extend(elements.notes);
-    notes.extend(assembly.settle_types());
+    notes.extend(assembly.settle_id_keys());
+    notes.extend(pool.install(|| assembly.settle_types())?);
     let mut settled = assembly.finish(&mut load)?;
     for (label, lists) in lists_by_label(&plan, options) {
         let mut graph = EdgeListGraph::new(label, &context)?;

@@ -29,7 +29,19 @@ pub enum Kind {
     Mixed,
 }
 
-const ODD: [&str; 44] = [
+const ODD: [&str; 56] = [
+    "_id",
+    "__id",
+    "label",
+    "labels",
+    "labelV",
+    "labelE",
+    "parent",
+    "source",
+    "type",
+    "@type",
+    "outE",
+    "d0",
     "../x",
     "a:b",
     "a{b}",

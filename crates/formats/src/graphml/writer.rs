@@ -9,7 +9,7 @@
 //!
 //! Keys stand before everything that uses them, so the caller states the properties and their types
 //! ahead. A property whose values differ in type is stated once for each type; no reader minds two
-//! keys of one name. The document follows GraphML's schema but for the three attributes with our name
+//! keys of one name, nor a property called `labelV`, since the key of labels is known by its id. The document follows GraphML's schema but for the three attributes with our name
 //! before them, which say what GraphML can't: types besides its six (see [`crate::graphml::types`]),
 //! and the types of ids. An id that is no NMTOKEN (one with blanks, say) is written as it is, which
 //! readers accept though the schema doesn't.
@@ -24,9 +24,9 @@ use evergraph_graph::value::{Value, ValueType};
 
 use crate::element::{Edge, Vertex};
 use crate::error::WriteError;
-use crate::graphml::escape::{first_forbidden, forbidden, write_attribute, write_text};
 use crate::graphml::keys::Scope;
 use crate::graphml::types::{TYPE_ATTRIBUTE, graphml_name, write_value};
+use crate::xml::escape::{first_forbidden, forbidden, write_attribute, write_text};
 
 /// The attribute of a graph that says which type its vertices' ids have.
 pub const VERTEX_IDS_ATTRIBUTE: &str = "evergraph.vertexIds";
@@ -95,7 +95,7 @@ impl<W: Write> GraphmlWriter<W> {
     ///
     /// # Errors
     /// [`WriteError::Io`]; [`WriteError::Unwritable`] if a property is stated twice, has the type `any`
-    /// or a name that XML can't hold, or goes by the name of the labels' key.
+    /// or a name that XML can't hold.
     pub fn new(bytes: W, schema: GraphmlSchema) -> Result<Self, WriteError> {
         let mut writer =
             Self { bytes, keys: HashMap::new(), losses: Losses::default(), text: HEAD.to_owned(), schema };
@@ -107,9 +107,6 @@ impl<W: Write> GraphmlWriter<W> {
             let refuse = |reason: String| {
                 Err(WriteError::Unwritable { element: format!("property `{}`", property.name), reason })
             };
-            if LABEL_KEYS.contains(&(property.scope, property.name.as_str())) {
-                return refuse("the name stands for the element's label in GraphML".to_owned());
-            }
             if property.value_type == ValueType::Any {
                 return refuse("GraphML needs the types of its values, one by one, not any".to_owned());
             }
@@ -286,7 +283,8 @@ fn push_data(
 mod tests {
     use super::*;
     use crate::element::{Element, VertexProperty};
-    use crate::graphml::reader::{GraphmlOptions, GraphmlReader};
+    use crate::graphml::options::GraphmlOptions;
+    use crate::graphml::reader::GraphmlReader;
     use crate::strategy::any_graph;
     use proptest::prelude::*;
     use std::collections::HashSet;
@@ -404,15 +402,13 @@ mod tests {
             |name: &str, value_type| PropertyKey { scope: Scope::Vertex, name: name.to_owned(), value_type };
         let schema =
             |properties| GraphmlSchema { properties, vertex_ids: ValueType::I64, edge_ids: ValueType::I64 };
-        for properties in [
-            vec![key("labelV", ValueType::String)],
-            vec![key("a", ValueType::Any)],
-            vec![key("a", ValueType::I8), key("a", ValueType::I8)],
-        ] {
+        for properties in
+            [vec![key("a", ValueType::Any)], vec![key("a", ValueType::I8), key("a", ValueType::I8)]]
+        {
             assert!(GraphmlWriter::new(Vec::new(), schema(properties)).is_err());
         }
         let properties =
-            vec![key("a", ValueType::I64), key("a", ValueType::Bool), key("labelE", ValueType::Bool)];
+            vec![key("a", ValueType::I64), key("a", ValueType::Bool), key("labelV", ValueType::Bool)];
         let mut writer = GraphmlWriter::new(Vec::new(), schema(properties)).unwrap();
         writer.write_vertex(&vertex(1_i64, &[("a", true.into())])).unwrap();
         let error = writer.write_vertex(&vertex(2_i64, &[("a", 1_i32.into())])).unwrap_err();

@@ -49,7 +49,8 @@ What a file holds follows from its name and first lines:
   .txt            [time]` a line                           names and values look like
   .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
   .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
-  .xml .graphml   GraphML
+  .xml .graphml   GraphML             .gexf .gml  GEXF (Gephi), GML
+  .json .cyjs     nodes and links     .net .paj   Pajek
 A database that has data gets more. Edges name its vertices by the unique key of their label (of
 several the one called id, or :START_ID(Person){key:name}): the header's :START_ID(Person), without
 a file of persons, means those that are there. To files with plain headers, where several labels may
@@ -151,11 +152,12 @@ pub struct ImportArguments {
     /// What to do about an edge to or from a vertex that isn't there.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
     pub on_unknown: OnUnknownArgument,
-    /// The property that keeps the ids of vertices in GraphSON and GraphML.
-    #[arg(long, value_name = "KEY", default_value = "id", help_heading = "GraphSON and GraphML")]
-    pub vertex_id: String,
+    /// The property that keeps the ids of vertices in files of vertices and edges [default: id, or _id if they
+    /// have a property id of their own].
+    #[arg(long, value_name = "KEY", help_heading = "Files of vertices and edges")]
+    pub vertex_id: Option<String>,
     /// The property that keeps the ids of edges there [default: they are not kept].
-    #[arg(long, value_name = "KEY", help_heading = "GraphSON and GraphML")]
+    #[arg(long, value_name = "KEY", help_heading = "Files of vertices and edges")]
     pub edge_id: Option<String>,
     /// What to do about a row that can't be loaded.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]

@@ -5,6 +5,8 @@
 //! | `.v`; `.e .edges .el .txt` | lists of vertices; of edges (Graphalytics, SNAP) |
 //! | `.gr`; `.mtx` | DIMACS; Matrix Market |
 //! | `.graphson`, or `.json` that begins as a vertex; `.graphml`, or `.xml` with its tag | GraphSON; GraphML |
+//! | `.json`, `.cyjs` with a list of nodes or links | nodes and links: NetworkX, D3, Cytoscape and others |
+//! | `.gexf`, or `.xml` with its tag; `.gml`; `.net`, `.paj` with `*Vertices` | GEXF; GML; Pajek |
 //! | `person_knows_person_0_0.csv` with `Person.id\|Person.id` | LDBC SNB ([`ldbc`]) |
 //! | a header with `:ID`, or `:START_ID` and `:END_ID` | CSV in Neo4j's conventions |
 //! | a first line that begins with two whole numbers | a list of edges |
@@ -13,12 +15,24 @@
 //!
 //! What is found is a [`FileRule`](crate::import::mapping::rule::FileRule), as a mapping file would say.
 
+pub mod columns;
+pub mod csv;
 pub mod delimiter;
 pub mod elements;
+pub mod end_names;
+pub mod ends;
 pub mod file;
+pub mod file_name;
+pub mod first_row;
 pub mod known_types;
+pub mod labels;
 pub mod ldbc;
 pub mod list;
+pub mod look;
+pub mod neo4j;
+pub mod neptune;
 pub mod plain;
 pub mod sample;
+pub mod settle;
 pub mod stream;
+pub mod table;

@@ -18,9 +18,13 @@ use evergraph_graph::value::date::Date;
 use evergraph_graph::value::datetime::DateTime;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Bytes of fields that are looked at.
 const SAMPLE_BYTES: usize = 256 * 1024;
+
+/// What PostgreSQL, MySQL and others write for no value.
+pub const NULL_MARK: &str = "\\N";
 
 /// The beginning of a CSV file.
 #[derive(Debug)]
@@ -33,15 +37,29 @@ pub struct Sample {
     pub columns_with_first: Vec<ColumnSample>,
     /// How many rows there are behind it, of those that were looked at.
     pub rows: usize,
+    /// Of them, how many have another number of fields.
+    pub odd_rows: u64,
+    /// Whether that were all rows of the file.
+    pub is_whole: bool,
+    /// Whether some field is [`NULL_MARK`], which counts as no value.
+    pub has_null_marks: bool,
 }
 
 /// What a column looks like.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ColumnSample {
     /// The type that all its values have; `None` if there are none.
     pub value_type: Option<ValueType>,
     /// Whether every row has a value, and all differ.
     pub is_key: bool,
+    /// Rows with a value.
+    pub filled: usize,
+    /// The values, by their hashes.
+    pub values: HashSet<u64>,
+    /// The shapes of the values, as [`shape_of`] tells them.
+    pub shapes: u64,
+    /// Whether all values stand in braces, as maps do.
+    pub are_maps: bool,
 }
 
 impl Sample {
@@ -56,41 +74,47 @@ impl Sample {
         let rules = FaultCollector::new(OnBadRow::Skip { at_most: None }, None).rules();
         let batch = records.next_batch(first.len(), SAMPLE_BYTES, rules)?;
         let rows = batch.as_ref().map_or(0, RecordBatch::len);
+        let behind = |column: usize| {
+            let batch = batch.iter();
+            batch.flat_map(move |batch| (0..batch.len()).map(move |row| batch.fields.field(row, column)))
+        };
         let look = |column: usize, with_first: bool| {
             let in_first = first.iter().skip(column).take(usize::from(with_first)).map(String::as_bytes);
-            let behind = batch
-                .iter()
-                .flat_map(|batch| (0..batch.len()).map(|record| batch.fields.field(record, column)));
-            ColumnSample::of(in_first.chain(behind))
+            ColumnSample::of(in_first.chain(behind(column)))
         };
         let columns = (0..first.len()).map(|column| look(column, false)).collect();
         let columns_with_first = (0..first.len()).map(|column| look(column, true)).collect();
-        Ok(Some(Self { columns, columns_with_first, rows, first }))
+        let has_null_marks =
+            (0..first.len()).any(|column| behind(column).any(|text| text == NULL_MARK.as_bytes()));
+        let odd_rows = batch.as_ref().map_or(0, |batch| batch.faults.count());
+        let is_whole = records.next_batch(first.len(), 1, rules)?.is_none();
+        Ok(Some(Self { columns, columns_with_first, rows, odd_rows, is_whole, has_null_marks, first }))
     }
-}
 
-impl Sample {
     /// What the columns of a Parquet file look like; their types are stated.
     #[must_use]
     pub fn of_columns(start: &ParquetStart) -> Self {
         let rows = start.rows.as_ref().map_or(0, |rows| rows.num_rows());
-        let is_key = |column: usize| {
-            let mut seen = HashSet::new();
+        let look = |column: usize, value_type: Option<ValueType>| {
             let array = start.rows.as_ref().map(|rows| rows.column(column));
-            array.is_some_and(|array| {
-                (0..rows).all(|row| match value_at(array, row, false) {
-                    Ok(Some(value)) => seen.insert(value),
-                    _ => false,
-                })
-            })
+            let value = |row| array.and_then(|array| value_at(array, row, false).ok().flatten());
+            let texts: Vec<Option<String>> =
+                (0..rows).map(|row| value(row).map(|value| value.to_string())).collect();
+            let texts = texts.iter().map(|text| text.as_deref().unwrap_or_default().as_bytes());
+            ColumnSample { value_type, ..ColumnSample::of(texts) }
         };
-        let columns: Vec<ColumnSample> = start
-            .types
-            .iter()
-            .enumerate()
-            .map(|(column, value_type)| ColumnSample { value_type: *value_type, is_key: is_key(column) })
-            .collect();
-        Self { first: start.names.clone(), columns_with_first: columns.clone(), columns, rows }
+        let types = start.types.iter().enumerate();
+        let columns: Vec<ColumnSample> = types.map(|(column, of)| look(column, *of)).collect();
+        Self {
+            first: start.names.clone(),
+            columns_with_first: columns.clone(),
+            columns,
+            rows,
+            odd_rows: 0,
+            // Whether there are more rows nobody asked.
+            is_whole: false,
+            has_null_marks: false,
+        }
     }
 }
 
@@ -101,14 +125,97 @@ impl ColumnSample {
         self.value_type.filter(|value_type| *value_type != ValueType::String)
     }
 
+    /// Whether its values may be ids of vertices: they are whole numbers, texts or UUIDs.
+    #[must_use]
+    pub fn may_be_id(&self) -> bool {
+        const WIDTHS: [ValueType; 4] = [ValueType::I8, ValueType::I16, ValueType::I32, ValueType::I64];
+        const OTHERS: [ValueType; 3] = [ValueType::BigInteger, ValueType::String, ValueType::Uuid];
+        self.value_type.is_none_or(|of| WIDTHS.contains(&of) || OTHERS.contains(&of))
+    }
+
+    /// Whether its values are texts.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        self.value_type == Some(ValueType::String)
+    }
+
+    /// Whether it has the value `text`.
+    #[must_use]
+    pub fn has(&self, text: &str) -> bool {
+        self.values.contains(&hash_of(text.as_bytes()))
+    }
+
+    /// How many values it shares with `other`.
+    #[must_use]
+    pub fn shared(&self, other: &Self) -> usize {
+        self.values.intersection(&other.values).count()
+    }
+
+    /// A column of `value_type` whose values nobody looks at.
+    #[cfg(test)]
+    #[must_use]
+    pub fn of_type(value_type: Option<ValueType>) -> Self {
+        Self { value_type, ..Self::default() }
+    }
+
     fn of<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Self {
-        let texts: Vec<&[u8]> = texts.collect();
-        let mut seen = HashSet::new();
+        let without_null = |text: &'a [u8]| if text == NULL_MARK.as_bytes() { b"" } else { text };
+        let texts: Vec<&[u8]> = texts.map(without_null).collect();
+        let filled = texts.iter().filter(|text| !text.is_empty()).count();
+        let values: HashSet<u64> =
+            texts.iter().filter(|text| !text.is_empty()).map(|text| hash_of(text)).collect();
         Self {
             value_type: guess(texts.iter().copied()),
-            is_key: !texts.is_empty() && texts.iter().all(|text| !text.is_empty() && seen.insert(*text)),
+            is_key: !texts.is_empty() && values.len() == texts.len(),
+            filled,
+            values,
+            are_maps: filled > 0 && texts.iter().all(|text| text.is_empty() || is_in_braces(text)),
+            shapes: texts.iter().fold(0, |shapes, text| shapes | shape_of(&String::from_utf8_lossy(text))),
         }
     }
+}
+
+fn is_in_braces(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    text.starts_with(b"{") && text.ends_with(b"}")
+}
+
+/// The same for equal texts, and blanks around them don't count.
+fn hash_of(text: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.trim_ascii().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// One bit for the shape of `text`: which case its letters have, and whether digits, blanks or other
+/// characters are among them. None for an empty text.
+#[must_use]
+pub fn shape_of(text: &str) -> u64 {
+    let text = text.trim();
+    if text.is_empty() {
+        return 0;
+    }
+    let mut words = text.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty());
+    let is_small = |word: &str| word.chars().all(char::is_lowercase);
+    let is_title = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().is_some_and(char::is_uppercase) && letters.all(char::is_lowercase)
+    };
+    let has = |wanted: fn(char) -> bool| text.chars().any(wanted);
+    let case = match () {
+        () if !has(char::is_alphabetic) => 0,
+        () if !has(char::is_uppercase) => 1,
+        () if !has(char::is_lowercase) => 2,
+        () if words.all(|word| is_title(word) || is_small(word)) => 3,
+        () => 4,
+    };
+    let others = [
+        has(char::is_numeric),
+        has(char::is_whitespace),
+        has(|letter| !letter.is_alphanumeric() && !letter.is_whitespace()),
+    ];
+    let others = others.into_iter().fold(0, |bits, is_there| bits * 2 + usize::from(is_there));
+    1 << (case * 8 + others)
 }
 
 /// Whether `text` looks like a value and not like the name of a column.
@@ -187,7 +294,7 @@ mod tests {
     fn a_sample_is_the_first_line_and_what_follows() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
-        let format = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None };
+        let format = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None, comment: None };
         std::fs::write(&path, "id,name,town\n1,Ada,London\n2,,London\nbad\n").unwrap();
         let sample = Sample::of(&Input::new(&path).unwrap(), format).unwrap().unwrap();
         assert_eq!((sample.first.join(" ").as_str(), sample.rows), ("id name town", 2));
@@ -195,7 +302,25 @@ mod tests {
         assert_eq!(keys, [true, false, false]);
         let types = sample.columns_with_first.iter().map(|column| column.value_type);
         assert_eq!(types.collect::<Vec<_>>(), [Some(ValueType::String); 3]);
+        assert_eq!((sample.odd_rows, sample.is_whole), (1, true));
         std::fs::write(&path, "").unwrap();
         assert!(Sample::of(&Input::new(&path).unwrap(), format).unwrap().is_none());
+    }
+
+    #[test]
+    fn marks_of_no_value_and_blanks_are_not_looked_at() {
+        let texts: [&[u8]; 4] = [b"1", b"\\N", b" 2 ", b"2"];
+        let column = ColumnSample::of(texts.into_iter());
+        assert_eq!((column.value_type, column.is_key, column.filled), (Some(ValueType::I64), false, 3));
+        assert!(column.has("2") && !column.has("3"));
+    }
+
+    #[test]
+    fn shapes_tell_words_from_words() {
+        let same = |one: &str, other: &str| shape_of(one) == shape_of(other);
+        assert!(same("Adam", "Waterloo") && same("name", "city") && same("Q12", "P31"));
+        assert!(!same("name", "Adam") && !same("Adam", "ADAM") && !same("Adam", "Adam Smith"));
+        assert!(!same("title", "a_b") && !same("12", "a"));
+        assert_eq!(shape_of(" "), 0);
     }
 }

@@ -87,7 +87,8 @@ fn csv_with_names_only_is_vertices_and_edges_by_what_it_looks_like() {
     assert_eq!(
         invalid(&[("a.csv", "town,street\nA,x\nA,y\n")]),
         "a.csv: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are \
-         there :START_ID and :END_ID of edges: the first line is \"town street\"; a mapping file can say how it is \
+         there :START_ID and :END_ID of edges: the first line is \"town street\"; if its rows are edges between the \
+         first two columns, say --edges TYPE=FILE; a mapping file can say how it is \
          read, `evergraph import --propose` writes one to begin with"
     );
 }

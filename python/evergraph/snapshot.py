@@ -437,7 +437,7 @@ class Snapshot(Algorithms, Lists, Handle):
     ) -> Picture:
         """A picture of a small graph, or of a part of a large one, for notebooks.
 
-        Vertices have the colours of their labels, and edges are arrows. No more than `limit` vertices are drawn, and
+        Vertices have the colours of their labels, and edges are arrows. At most `limit` vertices are drawn, and
         the title says how many there are. It needs Matplotlib and NetworkX: ``pip install evergraph[show]``.
 
         Parameters

@@ -44,8 +44,10 @@ fn promise(input: &[u8]) {
         escape: ESCAPES[choice / 16 % 2],
     };
     let Some(records) = read_records(format, text) else { return };
-    let again =
-        read_records(CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None, comment: None }, &plain(&records));
+    let again = read_records(
+        CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None, comment: None },
+        &plain(&records),
+    );
     assert_eq!(again, Some(records));
     read_rows(format, text);
 }

@@ -5,16 +5,19 @@
 
 use crate::import::assembly::batch::Names;
 use crate::import::assembly::id_column::IdColumn;
-use crate::import::cell::{CellColumn, Cells, shortened};
+use crate::import::cell::{CellColumn, CellType, Cells, shortened};
 use crate::import::csv_records::{RecordBatch, RecordFields};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::id_type::IdType;
 use crate::import::integer::parse_i64;
 use crate::import::quoted_name;
-use evergraph_graph::value::Value;
+use evergraph_graph::value::{Value, ValueType};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+
+/// The property that has all labels of a vertex, if it has several.
+pub const LABELS_KEY: &str = "labels";
 
 /// How the records of one file become rows.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ pub struct RowFormat {
     pub id_types: Vec<IdType>,
     /// The label or type of rows that name none.
     pub default_name: String,
+    /// What stands between several labels of a vertex.
+    pub array_delimiter: u8,
     /// The text that stands for no value, besides an empty one.
     pub null: Option<Vec<u8>>,
 }
@@ -40,6 +45,8 @@ pub struct CsvRows {
     pub ids: Vec<IdColumn>,
     /// The label or type of each row; `None` if the file has no column for it.
     pub names: Option<Names>,
+    /// Rows with several labels: the first one is among `names`, and property [`LABELS_KEY`] has all.
+    pub several_labels: u64,
     /// Records that were left out.
     pub faults: Faults,
     /// The texts of the rows, for errors.
@@ -68,6 +75,7 @@ impl RowFormat {
         let mut properties: Vec<(String, Cells)> = Vec::new();
         let mut ids: Vec<IdColumn> = Vec::new();
         let mut names: Option<Names> = None;
+        let mut several_labels = 0;
         for (column, field) in self.header.fields.iter().enumerate() {
             match &field.meaning {
                 Meaning::Ignore => {}
@@ -91,7 +99,29 @@ impl RowFormat {
                     }
                     ids.push(cells);
                 }
-                Meaning::Label | Meaning::Type => {
+                Meaning::Label => {
+                    let mut column_names = NameReader::default();
+                    let mut all_labels = Cells::new(self.labels_type());
+                    for record in 0..records {
+                        let text = self.without_null(fields.field(record, column));
+                        let several = self.first_of_several(text);
+                        several_labels += u64::from(several.is_some());
+                        let first = several.unwrap_or(text);
+                        let named = column_names.push(first, &self.default_name);
+                        let kept = match several {
+                            Some(_) => all_labels.push(&self.trimmed(text)),
+                            None => all_labels.push(b""),
+                        };
+                        if let Err(why) = named.and(kept) {
+                            note(record, column, why);
+                        }
+                    }
+                    names = Some(column_names.names);
+                    if several_labels > 0 {
+                        properties.push((LABELS_KEY.to_owned(), all_labels));
+                    }
+                }
+                Meaning::Type => {
                     let mut column_names = NameReader::default();
                     for record in 0..records {
                         let text = self.without_null(fields.field(record, column));
@@ -108,6 +138,7 @@ impl RowFormat {
             columns: Vec::new(),
             ids,
             names,
+            several_labels,
             faults: Faults::new(rules),
             texts: RowTexts { fields, kept: None },
         };
@@ -132,6 +163,27 @@ impl RowFormat {
         rows.faults.join(batch.faults);
         rows.columns = properties.into_iter().map(|(key, cells)| (key, cells.finish())).collect();
         rows
+    }
+
+    /// The type of property [`LABELS_KEY`].
+    #[must_use]
+    pub fn labels_type(&self) -> CellType {
+        CellType::Array(ValueType::String, self.array_delimiter)
+    }
+
+    /// The first of several labels in `field`; `None` if there is one, or nothing that could keep the others.
+    fn first_of_several<'a>(&self, field: &'a [u8]) -> Option<&'a [u8]> {
+        let delimiter = field.iter().position(|byte| *byte == self.array_delimiter)?;
+        let is_quoted = field.trim_ascii_start().starts_with(b"\"");
+        let is_taken = || self.header.fields.iter().any(|field| field.meaning.key() == Some(LABELS_KEY));
+        let first = field[..delimiter].trim_ascii();
+        (!is_quoted && !first.is_empty() && !is_taken()).then_some(first)
+    }
+
+    /// `field` without blanks around the labels in it.
+    fn trimmed(&self, field: &[u8]) -> Vec<u8> {
+        let labels = field.split(|byte| *byte == self.array_delimiter).map(<[u8]>::trim_ascii);
+        labels.filter(|label| !label.is_empty()).collect::<Vec<_>>().join(&self.array_delimiter)
     }
 
     fn without_null<'a>(&self, field: &'a [u8]) -> &'a [u8] {
@@ -216,7 +268,11 @@ impl NameReader {
             return Ok(Cow::Owned(name));
         }
         if text.contains(';') {
-            return Err(format!("{} are several labels; a vertex has one", shortened(field)));
+            return Err(format!(
+                "{} are several names; a vertex has one label (property {LABELS_KEY} keeps all, if it is free), and an \
+                 edge one type",
+                shortened(field)
+            ));
         }
         Ok(Cow::Borrowed(if text.is_empty() { default } else { text }))
     }

@@ -23,6 +23,7 @@
 
 use crate::import::cell::CellType;
 use crate::import::epoch::EpochUnit;
+use crate::import::id_options::{IdOptions, IdRole, parse_id_options};
 use crate::import::id_type::IdType;
 use crate::import::options::Role;
 use crate::import::quoted_name;
@@ -31,9 +32,6 @@ use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
 use std::collections::HashMap;
 use std::mem::Discriminant;
-
-/// What `on-unknown` of one end of edges can be.
-pub const ON_UNKNOWN_CREATE: &str = "create";
 
 /// Arrays inside one another in a type: `long[][]` is 2 deep.
 const ARRAY_DEPTH_MAX: u8 = 16;
@@ -312,50 +310,6 @@ pub fn parse_type(word: &str, array_delimiter: u8) -> std::result::Result<CellTy
         Meaning::Property { cell_type, .. } => Ok(cell_type),
         _ => Err(format!("{word:?} is no type of properties")),
     }
-}
-
-/// What a column of ids says in braces.
-#[derive(Default)]
-struct IdOptions {
-    /// The type of the ids.
-    id_type: Option<IdType>,
-    /// The key that they are of the database's vertices.
-    key: Option<String>,
-    /// Whether a vertex that isn't there is created.
-    creates: bool,
-}
-
-/// Whose ids a column has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum IdRole {
-    /// Those of the vertices of a file.
-    Vertex,
-    /// Those of the vertices where edges begin or end: only these have a key, and may be unknown.
-    End,
-}
-
-fn parse_id_options(options: &[(String, String)], role: IdRole) -> std::result::Result<IdOptions, String> {
-    let mut found = IdOptions::default();
-    for (option, value) in options {
-        match option.as_str() {
-            "id-type" => found.id_type = Some(IdType::parse(value)?),
-            "key" if role == IdRole::End => found.key = Some(value.clone()),
-            "on-unknown" if role == IdRole::End => {
-                if !value.eq_ignore_ascii_case(ON_UNKNOWN_CREATE) {
-                    return Err(format!("unknown on-unknown {value:?}; known is {ON_UNKNOWN_CREATE}"));
-                }
-                found.creates = true;
-            }
-            _ => {
-                let known = match role {
-                    IdRole::Vertex => "known is id-type",
-                    IdRole::End => "known are id-type, key and on-unknown",
-                };
-                return Err(format!("unknown option {option:?}; {known}"));
-            }
-        }
-    }
-    Ok(found)
 }
 
 /// Splits `text{inside}` into `text` and `inside`.

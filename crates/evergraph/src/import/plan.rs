@@ -283,6 +283,10 @@ fn stranger(candidate: &Candidate) -> Error {
         "xml" => format!(
             "{name}: there is no <graphml> in its beginning; if it is GraphML all the same, say --graphml {name}"
         ),
+        "txt" | "dat" | "data" => format!(
+            "{name}: its lines are neither pairs of numbers nor of one width, so it is no list of edges and no table; if \
+             it is one all the same, --delimiter CHARACTER says what stands between its fields"
+        ),
         _ => format!(
             "{name}: its name doesn't tell what it holds ({KNOWN_ENDINGS}); say it by --nodes LABEL=FILE, --edges \
              TYPE=FILE, --vertex-list FILE, --graphson FILE or --graphml FILE"

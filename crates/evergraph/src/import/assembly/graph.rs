@@ -43,6 +43,8 @@ pub struct Assembly {
     /// By edge type, for files without direction: the pairs of vertices that have an edge.
     pub(super) pairs: HashMap<String, HashSet<[Place; 2]>>,
     pub(super) settled: Settled,
+    /// What of the files has another form in the graph: a sentence each.
+    pub notes: Vec<String>,
     /// What the database has.
     pub(super) known: Arc<Known>,
     /// Where blocks go.
@@ -69,6 +71,7 @@ impl Assembly {
             dead: HashSet::new(),
             pairs: HashMap::new(),
             settled: Settled::default(),
+            notes: Vec::new(),
             known,
             staging,
         }

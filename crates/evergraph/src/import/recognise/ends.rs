@@ -12,7 +12,7 @@
 //! they mean.
 
 use crate::import::recognise::columns::{PlainColumns, stem_has, stem_of_key};
-use crate::import::recognise::end_names::{self, Rank, words_of};
+use crate::import::recognise::end_names::{self, Rank, Scope, words_of};
 use crate::import::recognise::labels::KnownLabels;
 use evergraph_graph::value::ValueType;
 
@@ -131,7 +131,8 @@ impl Evidence {
 pub fn find(columns: &PlainColumns, hint: NameHint<'_>, labels: &KnownLabels) -> Option<FoundEnds> {
     let has_id = columns.id_column(hint.stem).is_some();
     let has_key = columns.first_key().is_some();
-    let named = by_names(columns).filter(|ends| !has_id || ends.evidence == Evidence::Names(Rank::Clear));
+    let named = by_names(columns, Scope::First)
+        .filter(|ends| !has_id || ends.evidence == Evidence::Names(Rank::Clear));
     if has_id || named.is_some() {
         return named;
     }
@@ -149,7 +150,7 @@ pub fn find_told(columns: &PlainColumns, labels: &KnownLabels) -> Option<FoundEn
         let mut used = columns.used();
         Some(found(columns, [used.next()?, used.next()?], Evidence::Told))
     };
-    let ends = by_names(columns)
+    let ends = by_names(columns, Scope::Anywhere)
         .or_else(|| by_labels(columns, labels))
         .or_else(|| if columns.has_names { None } else { by_values(columns) });
     ends.or_else(first).map(|ends| FoundEnds { label_columns: None, ..ends })
@@ -169,7 +170,7 @@ pub fn by_ids(columns: &PlainColumns, labels: &KnownLabels) -> Option<FoundEnds>
 
 /// The ends by the names of columns.
 #[must_use]
-pub fn by_names(columns: &PlainColumns) -> Option<FoundEnds> {
+pub fn by_names(columns: &PlainColumns, scope: Scope) -> Option<FoundEnds> {
     if !columns.has_names {
         return None;
     }
@@ -181,7 +182,7 @@ pub fn by_names(columns: &PlainColumns) -> Option<FoundEnds> {
             },
         )
         .collect();
-    let ends = end_names::find(&names, &columns.samples)?;
+    let ends = end_names::find(&names, &columns.samples, scope)?;
     let evidence = Evidence::Names(ends.rank);
     let label_columns = ends.label_columns;
     Some(FoundEnds { subject: ends.subject, label_columns, ..found(columns, ends.columns, evidence) })
@@ -216,17 +217,30 @@ fn by_keys(columns: &PlainColumns) -> Option<FoundEnds> {
 
 /// Two columns of texts that share values, and one between them that names the types.
 fn by_values(columns: &PlainColumns) -> Option<FoundEnds> {
-    let texts: Vec<usize> = columns.used().filter(|column| columns.samples[*column].is_text()).collect();
+    let is_end = |column: &usize| {
+        let sample = &columns.samples[*column];
+        sample.is_text() && sample.filled == columns.rows
+    };
+    let texts: Vec<usize> = columns.used().filter(is_end).collect();
     let is_narrow = columns.used().count() <= NARROW;
+    // Where rows have ids, or columns names that say nothing, only the first column is where edges begin.
+    let is_bound = columns.has_names || columns.first_key().is_some();
+    let first = columns.used().next();
+    let least = match (is_narrow, columns.has_names) {
+        (true, false) => 0.1,
+        (true, true) => 0.3,
+        // In wide files columns of codes share values by chance.
+        (false, _) => 0.5,
+    };
     let mut best: Option<(f64, [usize; 2])> = None;
     for (at, source) in texts.iter().copied().enumerate() {
         for target in texts[at + 1..].iter().copied() {
             let [one, other] = [source, target].map(|column| &columns.samples[column]);
             let shared = one.shared(other);
             let share = shared as f64 / one.values.len().min(other.values.len()).max(1) as f64;
-            // In wide files columns of codes share values by chance.
-            let is_enough = if is_narrow { shared >= 1 } else { shared >= 10 && share >= 0.5 };
-            if is_enough && best.is_none_or(|(most, _)| share > most) {
+            let is_enough = share >= least && shared >= if is_narrow { 1 } else { 10 };
+            let may_begin = !is_bound || first == Some(source);
+            if is_enough && may_begin && best.is_none_or(|(most, _)| share > most) {
                 best = Some((share, [source, target]));
             }
         }

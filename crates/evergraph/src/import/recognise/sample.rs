@@ -26,6 +26,9 @@ const SAMPLE_BYTES: usize = 256 * 1024;
 /// What PostgreSQL, MySQL and others write for no value.
 pub const NULL_MARK: &str = "\\N";
 
+/// What others write, and what may be a text as well.
+const NULL_WORDS: [&str; 6] = ["NULL", "null", "NA", "N/A", "NaN", "None"];
+
 /// The beginning of a CSV file.
 #[derive(Debug)]
 pub struct Sample {
@@ -43,6 +46,8 @@ pub struct Sample {
     pub is_whole: bool,
     /// Whether some field is [`NULL_MARK`], which counts as no value.
     pub has_null_marks: bool,
+    /// A word that may mean no value, if it is there.
+    pub null_word: Option<&'static str>,
 }
 
 /// What a column looks like.
@@ -84,11 +89,24 @@ impl Sample {
         };
         let columns = (0..first.len()).map(|column| look(column, false)).collect();
         let columns_with_first = (0..first.len()).map(|column| look(column, true)).collect();
-        let has_null_marks =
-            (0..first.len()).any(|column| behind(column).any(|text| text == NULL_MARK.as_bytes()));
+        let has_null_marks = (0..first.len())
+            .any(|column| behind(column).any(|text| text == NULL_MARK.as_bytes()))
+            || first.iter().any(|text| text == NULL_MARK);
+        let is_there =
+            |word: &&str| (0..first.len()).any(|column| behind(column).any(|text| text == word.as_bytes()));
+        let null_word = NULL_WORDS.into_iter().find(is_there);
         let odd_rows = batch.as_ref().map_or(0, |batch| batch.faults.count());
         let is_whole = records.next_batch(first.len(), 1, rules)?.is_none();
-        Ok(Some(Self { columns, columns_with_first, rows, odd_rows, is_whole, has_null_marks, first }))
+        Ok(Some(Self {
+            columns,
+            columns_with_first,
+            rows,
+            odd_rows,
+            is_whole,
+            has_null_marks,
+            null_word,
+            first,
+        }))
     }
 
     /// What the columns of a Parquet file look like; their types are stated.
@@ -114,6 +132,7 @@ impl Sample {
             // Whether there are more rows nobody asked.
             is_whole: false,
             has_null_marks: false,
+            null_word: None,
         }
     }
 }

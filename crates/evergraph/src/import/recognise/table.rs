@@ -10,7 +10,7 @@
 use crate::import::blanks::count_fields;
 use crate::import::csv_records::BLANK;
 use crate::import::recognise::delimiter::count_outside_quotes;
-use crate::import::recognise::end_names;
+use crate::import::recognise::end_names::{self, Scope};
 use crate::import::recognise::sample::{ColumnSample, is_value};
 use crate::import::source::Source;
 use evergraph_graph::error::Result;
@@ -104,7 +104,7 @@ fn names_in(line: &[u8], delimiter: u8, width: usize) -> Option<Vec<String>> {
     }
     // Two words of a sentence are no names.
     let words: Vec<&str> = names.iter().map(String::as_str).collect();
-    let are_ends = || end_names::find(&words, &vec![ColumnSample::default(); width]).is_some();
+    let are_ends = || end_names::find(&words, &vec![ColumnSample::default(); width], Scope::First).is_some();
     (delimiter != BLANK || are_ends()).then_some(names)
 }
 

@@ -136,9 +136,12 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
 
 /// The properties that a header declares.
 fn properties(header: &Header) -> impl Iterator<Item = (&str, CellType)> {
-    header.fields.iter().filter_map(|field| match &field.meaning {
-        Meaning::Property { key, cell_type } => Some((key.as_str(), *cell_type)),
-        _ => None,
+    header.fields.iter().flat_map(|field| match &field.meaning {
+        Meaning::Property { key, cell_type } => vec![(key.as_str(), *cell_type)],
+        Meaning::Attributes(attributes) => {
+            attributes.iter().map(|(key, cell_type)| (key.as_str(), *cell_type)).collect()
+        }
+        _ => Vec::new(),
     })
 }
 

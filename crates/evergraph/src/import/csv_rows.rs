@@ -11,7 +11,9 @@ use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::id_type::IdType;
 use crate::import::integer::parse_i64;
+use crate::import::literal::read_map;
 use crate::import::quoted_name;
+use evergraph_graph::value::collection::Map;
 use evergraph_graph::value::{Value, ValueType};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -79,6 +81,17 @@ impl RowFormat {
         for (column, field) in self.header.fields.iter().enumerate() {
             match &field.meaning {
                 Meaning::Ignore => {}
+                Meaning::Attributes(attributes) => {
+                    let mut columns: Vec<Cells> =
+                        attributes.iter().map(|(_, cell_type)| Cells::new(*cell_type)).collect();
+                    for record in 0..records {
+                        let text = self.without_null(fields.field(record, column));
+                        if let Err(why) = push_attributes(&mut columns, attributes, text) {
+                            note(record, column, why);
+                        }
+                    }
+                    properties.extend(attributes.iter().map(|(key, _)| key.clone()).zip(columns));
+                }
                 Meaning::Property { key, cell_type } => {
                     let mut cells = Cells::new(*cell_type);
                     for record in 0..records {
@@ -200,6 +213,42 @@ impl RowTexts {
     pub fn text(&self, row: usize) -> Vec<u8> {
         self.fields.text(self.kept.as_ref().map_or(row, |kept| kept[row] as usize))
     }
+}
+
+/// Reads the map `field`, each of whose values goes to the column of its key. After an error, every column has a row
+/// all the same.
+fn push_attributes(
+    columns: &mut [Cells],
+    attributes: &[(String, CellType)],
+    field: &[u8],
+) -> Result<(), String> {
+    let read = || {
+        let text = std::str::from_utf8(field)
+            .map_err(|_| format!("{} is not UTF-8; convert the file with iconv", shortened(field)))?;
+        match if text.trim().is_empty() { Ok(Value::Map(Map::default())) } else { read_map(text) } {
+            Ok(Value::Map(map)) => Ok(map),
+            Ok(_) => Err(format!("{} is no map", shortened(field))),
+            Err(why) => Err(format!("{} is no map: {why}", shortened(field))),
+        }
+    };
+    let map = read();
+    let mut result = map.as_ref().map(drop).map_err(Clone::clone);
+    for (cells, (key, _)) in columns.iter_mut().zip(attributes) {
+        let value = map.as_ref().ok().and_then(|map| map.get(&Value::from(key.as_str())));
+        let text = value.map(ToString::to_string).unwrap_or_default();
+        let pushed = cells.push(text.as_bytes()).map_err(|why| format!("{key}: {why}"));
+        result = result.and(pushed);
+    }
+    let is_known = |key: &Value| attributes.iter().any(|(known, _)| *key == Value::from(known.as_str()));
+    let unknown = map.iter().flat_map(Map::as_slice).map(|(key, _)| key).find(|key| !is_known(key));
+    result.and(match unknown {
+        Some(key) => Err(format!(
+            "attribute {key} is none of {}, which the first rows have: give all, as in :ATTRIBUTES{{{key}:string}}, by \
+             `columns` of a mapping",
+            attributes.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>().join(", ")
+        )),
+        None => Ok(()),
+    })
 }
 
 /// Reads the next id. After an error there is one all the same, of no meaning.

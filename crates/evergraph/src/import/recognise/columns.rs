@@ -117,6 +117,19 @@ impl PlainColumns {
         name_of(&self.words[column])
     }
 
+    /// Columns of maps whose values become properties: of files without names, as NetworkX writes them.
+    pub fn attribute_columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.used().filter(|column| !self.has_names && !self.samples[*column].attributes.is_empty())
+    }
+
+    /// The word that says so of `column`.
+    #[must_use]
+    pub fn attributes_word(&self, column: usize) -> String {
+        let attributes = self.samples[column].attributes.iter();
+        let words = attributes.map(|(key, of)| format!("{}:{}", quoted_name::write(key), of.name()));
+        format!(":ATTRIBUTES{{{}}}", words.collect::<Vec<_>>().join(","))
+    }
+
     /// The column that is an id by its name, `id` or after `stem`.
     #[must_use]
     pub fn id_column(&self, stem: &str) -> Option<usize> {

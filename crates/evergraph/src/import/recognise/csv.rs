@@ -12,13 +12,13 @@ use crate::import::recognise::delimiter::{check_delimiter, detect_delimiter, det
 use crate::import::recognise::file_name::{stem, stem_and_ending};
 use crate::import::recognise::first_row::FirstRow;
 use crate::import::recognise::ldbc;
-use crate::import::recognise::list::{ListShape, look_at_list};
+use crate::import::recognise::list::{ListLook, ListShape, look_at_list};
 use crate::import::recognise::look::Look;
 use crate::import::recognise::neo4j::{is_role_word, known_label, neo4j_rule};
 use crate::import::recognise::neptune;
 use crate::import::recognise::plain::{EndLabel, NullMarks, PlainFile};
 use crate::import::recognise::sample::Sample;
-use crate::import::recognise::table::{TableLook, look_at_table};
+use crate::import::recognise::table::{TableLook, leading_count, look_at_table};
 use evergraph_graph::error::{Error, Result};
 
 /// Bytes in which quotes are looked for.
@@ -82,6 +82,11 @@ pub fn look_at_text(file: &InputFile, input: &Input, options: &ImportOptions) ->
     }
     let table = look_at_table(&mut input.look()?, options.delimiter, options.quote)?;
     let Some(table) = table else {
+        if let Some(count) = leading_count(&mut input.look()?, options.delimiter, options.quote)? {
+            let problem = format!("its first line, {count}, counts the others: take it out (tail -n +2)");
+            let list = ListLook { problem: Some(problem), ..ListLook::default() };
+            return Ok(Some(Look::List(FileRule::new(FileFormat::EdgeList), list)));
+        }
         // A line of it is wrong, which its reader names.
         let begins_as_list = list.shape != ListShape::Other;
         return Ok(begins_as_list.then(|| Look::List(FileRule::new(FileFormat::EdgeList), list)));

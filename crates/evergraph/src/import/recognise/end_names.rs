@@ -39,7 +39,7 @@ pub struct NamedEnds {
 }
 
 /// Words that begin and end edges, and mean little else.
-const CLEAR: [(&str, &str); 38] = [
+const CLEAR: [(&str, &str); 39] = [
     ("source", "target"),
     ("source", "destination"),
     ("source", "dest"),
@@ -57,6 +57,7 @@ const CLEAR: [(&str, &str); 38] = [
     ("orig", "dst"),
     ("subject", "object"),
     ("subj", "obj"),
+    ("query", "subject"),
     ("sender", "receiver"),
     ("sender", "recipient"),
     ("follower", "followee"),

@@ -14,6 +14,7 @@
 use crate::import::recognise::columns::{PlainColumns, stem_has, stem_of_key};
 use crate::import::recognise::end_names::{self, Rank, Scope, words_of};
 use crate::import::recognise::labels::KnownLabels;
+use crate::import::recognise::ldbc::type_in_name;
 use evergraph_graph::value::ValueType;
 
 /// Words in the names of files that hold edges.
@@ -133,8 +134,9 @@ pub fn find(columns: &PlainColumns, hint: NameHint<'_>, labels: &KnownLabels) ->
     let has_key = columns.first_key().is_some();
     let named = by_names(columns, Scope::First)
         .filter(|ends| !has_id || ends.evidence == Evidence::Names(Rank::Clear));
-    if has_id || named.is_some() {
-        return named;
+    let called = if named.is_some() { None } else { by_stem(columns, hint.stem, labels) };
+    if has_id || named.is_some() || called.is_some() {
+        return named.or(called);
     }
     by_labels(columns, labels)
         .or_else(|| if has_key { None } else { by_keys(columns) })
@@ -184,8 +186,29 @@ pub fn by_names(columns: &PlainColumns, scope: Scope) -> Option<FoundEnds> {
         .collect();
     let ends = end_names::find(&names, &columns.samples, scope)?;
     let evidence = Evidence::Names(ends.rank);
+    if let Some(columns_behind) = namesakes_behind(columns, ends.columns) {
+        return Some(found(columns, columns_behind, evidence));
+    }
     let label_columns = ends.label_columns;
     Some(FoundEnds { subject: ends.subject, label_columns, ..found(columns, ends.columns, evidence) })
+}
+
+/// The columns right behind `ends`, if both have one name: `From Bank, Account, To Bank, Account` joins accounts.
+fn namesakes_behind(columns: &PlainColumns, ends: [usize; 2]) -> Option<[usize; 2]> {
+    let behind = ends.map(|end| end + 1);
+    let [one, other] = [columns.names.get(behind[0])?, columns.names.get(behind[1])?];
+    (*other == format!("{one}_2") && behind.iter().all(|column| columns.samples[*column].may_be_id()))
+        .then_some(behind)
+}
+
+/// The first two columns of a file that is called after two labels: `Comment_hasTag_Tag`.
+fn by_stem(columns: &PlainColumns, stem: &str, labels: &KnownLabels) -> Option<FoundEnds> {
+    let (source, _, target) = type_in_name(stem)?;
+    let mut used = columns.used();
+    let ends = [used.next()?, used.next()?];
+    let are_known = labels.named(&source).is_some() && labels.named(&target).is_some();
+    let are_ids = ends.iter().all(|end| columns.samples[*end].may_be_id());
+    (are_known && are_ids).then(|| found(columns, ends, Evidence::Labels))
 }
 
 /// Columns called after labels: the first two, or any two if rows have no ids of their own.

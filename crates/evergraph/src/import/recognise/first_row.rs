@@ -13,7 +13,8 @@
 
 use crate::import::mapping::words::name_of;
 use crate::import::recognise::end_names::words_of;
-use crate::import::recognise::sample::{ColumnSample, NULL_MARK, Sample, is_value, narrowest_type, shape_of};
+use crate::import::recognise::guess::{is_value, narrowest_type};
+use crate::import::recognise::sample::{ColumnSample, NULL_MARK, Sample, shape_of};
 use evergraph_graph::value::ValueType;
 
 /// What the first line of a file is.

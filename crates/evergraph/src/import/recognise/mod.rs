@@ -30,6 +30,7 @@ pub mod ends;
 pub mod file;
 pub mod file_name;
 pub mod first_row;
+pub mod guess;
 pub mod known_types;
 pub mod labels;
 pub mod ldbc;

@@ -97,7 +97,9 @@ impl PlainFile {
         let id = self.columns.id_column(&self.stem)?;
         let is_nodes = self.role.is_none_or(|role| role == Role::Nodes);
         let is_edges = || ends::find(&self.columns, self.hint(), &KnownLabels::default()).is_some();
-        (is_nodes && (self.role.is_some() || !is_edges())).then(|| self.label_of(id))
+        // It may be called after two labels, which the other files show.
+        let is_vague = type_in_name(&self.stem).is_some() && !self.columns.samples[id].is_key;
+        (is_nodes && (self.role.is_some() || (!is_vague && !is_edges()))).then(|| self.label_of(id))
     }
 
     /// The label, if this file has vertices.
@@ -309,7 +311,12 @@ impl PlainFile {
             ":TYPE".clone_into(&mut words[column]);
             rule.types.remove(self.columns.key(column));
         }
-        let others: Vec<usize> = [source, target].into_iter().chain(type_column).collect();
+        let mut others: Vec<usize> = [source, target].into_iter().chain(type_column).collect();
+        for column in self.columns.attribute_columns() {
+            let words = rule.columns.get_or_insert_with(|| self.columns.words.clone());
+            words[column] = self.columns.attributes_word(column);
+            others.push(column);
+        }
         self.add_types(&mut rule, &others);
         Settled { rule, notes, problem }
     }
@@ -363,8 +370,11 @@ impl PlainFile {
             text += &format!(", their type is column {}", columns.names[column]);
         }
         let used = |column: &usize| !ends.columns.contains(column) && ends.type_column != Some(*column);
-        let others: Vec<&str> =
-            columns.used().filter(used).map(|column| columns.names[column].as_str()).collect();
+        let name = |column: usize| match columns.attribute_columns().any(|other| other == column) {
+            true => columns.samples[column].attributes.iter().map(|(key, _)| key.as_str()).collect(),
+            false => vec![columns.names[column].as_str()],
+        };
+        let others: Vec<&str> = columns.used().filter(used).flat_map(name).collect();
         if !others.is_empty() && others.len() <= 12 {
             text += &format!(", properties {}", others.join(", "));
         }

@@ -81,7 +81,11 @@ fn lists_of_edges_without_a_header_lose_no_row() {
         origin(
             "NetworkX: write_edgelist, numbers and attributes",
             &[("g.edgelist", "1 2 {'weight': 0.5}\n1 3 {'weight': 2, 'kind': 'x y'}\n")],
-            &["Vertex[id:long] 3", "g(Vertex>Vertex)[c3:map] 2"],
+            &[
+                "Vertex[id:long] 3",
+                "g(Vertex>Vertex)[weight:double,kind:string] 2",
+                "note properties weight, kind",
+            ],
         ),
         origin(
             "NetworkX: a comment that names columns",
@@ -104,6 +108,11 @@ fn lists_of_edges_without_a_header_lose_no_row() {
             "KONECT: out.*, named",
             &[("out.moreno", "% asym posweighted\n1 2 0.5\n2 3 1\n")],
             &["Vertex[id:long] 3", "EDGE(Vertex>Vertex)[weight:double] 2"],
+        ),
+        origin(
+            "OpenKE: train2id.txt, which counts its lines first",
+            &[("train2id.txt", "2\n0 1 0\n1 2 0\n")],
+            &["error train2id.txt: its first line, 2, counts the others: take it out (tail -n +2)"],
         ),
         origin(
             "OpenFlights: routes.dat",

@@ -159,6 +159,29 @@ fn lists_of_edges_with_a_header_make_vertices_of_their_ends() {
             ],
         ),
         origin(
+            "IBM: transactions for anti money laundering",
+            &[(
+                "HI-Small_Trans.csv",
+                "Timestamp,From Bank,Account,To Bank,Account,Amount Received,Receiving Currency,Is Laundering\n\
+                 2022/09/01 00:20,010,8000EBD30,010,8000EBD31,3697.34,US Dollar,0\n\
+                 2022/09/01 00:21,03208,8000F4580,001,8000EBD30,0.01,US Dollar,0\n",
+            )],
+            &[
+                "Vertex[id:string] 3",
+                "HI-Small_Trans(Vertex>Vertex)[Timestamp:string,From Bank:string,To Bank:string,Amount Received:double,\
+                 Receiving Currency:string,Is Laundering:long] 2",
+                "note edges from column Account to column Account_2",
+            ],
+        ),
+        origin(
+            "BLAST",
+            &[(
+                "blast.csv",
+                " query acc.ver,subject acc.ver,% identity\nsp|O43240,O43240.3,100\nsp|O43240,O60259.1,43.411\n",
+            )],
+            &["Vertex[id:string] 3", "blast(Vertex>Vertex)[% identity:double] 2"],
+        ),
+        origin(
             "Last.fm: friends",
             &[("user_friends.dat", "userID\tfriendID\n2\t275\n2\t428\n275\t2\n")],
             &["Vertex[id:long] 3", "user_friends(Vertex>Vertex) 3"],

@@ -174,6 +174,19 @@ fn files_of_edges_join_the_vertices_of_files_beside_them() {
             ],
         ),
         origin(
+            "LSQB: merged foreign keys",
+            &[
+                ("Comment.csv", "id|hascreator_person\n962|28\n963|29\n"),
+                ("Tag.csv", "id|hastype_tagclass\n139|1\n140|2\n"),
+                ("Comment_hasTag_Tag.csv", "id|hastag_tag\n962|139\n962|140\n963|139\n"),
+            ],
+            &[
+                "Comment[id:long,hascreator_person:long] 2",
+                "Tag[id:long,hastype_tagclass:long] 2",
+                "HAS_TAG(Comment>Tag) 3",
+            ],
+        ),
+        origin(
             "MovieLens: movies and ratings",
             &[
                 (

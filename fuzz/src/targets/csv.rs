@@ -114,6 +114,7 @@ fn read_rows(format: CsvFormat, text: &[u8]) {
         id_types: id_types.collect(),
         header,
         default_name: "Name".to_owned(),
+        array_delimiter: b';',
         null: Some(b"\\N".to_vec()),
     };
     let mut faults = FaultCollector::new(OnBadRow::Skip { at_most: None }, None);

@@ -161,7 +161,7 @@ fn missing_files_and_files_of_unknown_content_are_named() {
     files.inputs[0] = InputFile::new(files.folder.path());
     let error = read(&files.options(), &|_| ()).unwrap_err().to_string();
     assert!(
-        error.ends_with("known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst, and .parquet"),
+        error.ends_with(".graphml .gexf .gml .net .paj .cyjs, each also with .gz or .zst, and .parquet"),
         "{error}"
     );
 }

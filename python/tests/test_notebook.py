@@ -231,6 +231,8 @@ def test_a_picture_is_of_what_was_chosen(circle: People) -> None:
         snapshot.show(labels="Town")
     with pytest.raises(eg.NotFoundError):
         snapshot.show(types="HATES")
+    with pytest.raises(eg.NotFoundError, match="vertex 77 isn't there"):
+        snapshot.show([circle.ada, 77])
     snapshot.close()
     with pytest.raises(eg.SnapshotClosed):
         snapshot.show()

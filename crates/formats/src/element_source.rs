@@ -31,15 +31,18 @@ pub struct SourceOptions {
     pub default_edge_type: String,
     /// How long the text of one element may be, in bytes.
     pub text_bytes_max: usize,
+    /// How many vertices a file may announce that it doesn't list one by one.
+    pub announced_max: u64,
 }
 
 impl Default for SourceOptions {
-    /// `vertex`, `edge`, 16 MiB.
+    /// `vertex`, `edge`, 16 MiB, 4,294,967,295.
     fn default() -> Self {
         Self {
             default_label: "vertex".to_owned(),
             default_edge_type: "edge".to_owned(),
             text_bytes_max: 16 << 20,
+            announced_max: u64::from(u32::MAX),
         }
     }
 }

@@ -301,6 +301,10 @@ fn stranger(candidate: &Candidate) -> Error {
             "{name}: there is no <graphml> or <gexf> in its beginning; if it is GraphML all the same, say --graphml \
              {name}"
         ),
+        "gml" => format!(
+            "{name}: there is no `graph [` in its beginning, as GML has it, the Graph Modelling Language (that of \
+             geography holds no graph); if it is one all the same, a mapping file can say so (format = \"gml\")"
+        ),
         "net" | "paj" => format!(
             "{name}: there is no line *Vertices in its beginning, as a network of Pajek has one; if it is one all the \
              same, a mapping file can say so (format = \"pajek\")"

@@ -1,6 +1,6 @@
 //! Graphs: a random graph, put into a database, and what a database holds, in a form that compares.
 
-use crate::values::{Kind, Letters, kind, name};
+use crate::values::{Kind, kind, name};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::{Database, Direction, GraphView, ReadByName, Value};
 use proptest::collection::{btree_map, btree_set, vec};
@@ -42,9 +42,9 @@ pub struct Content {
 }
 
 /// Graphs with everything that a graph can have.
-pub fn graph(letters: Letters) -> impl Strategy<Value = Graph> {
-    let names = || btree_set(name(letters), 1..4).prop_map(|names| names.into_iter().collect::<Vec<_>>());
-    let keys = btree_map(name(letters), kind(), 1..4).prop_map(|mut keys| {
+pub fn graph() -> impl Strategy<Value = Graph> {
+    let names = || btree_set(name(), 1..4).prop_map(|names| names.into_iter().collect::<Vec<_>>());
+    let keys = btree_map(name(), kind(), 1..4).prop_map(|mut keys| {
         keys.remove(ID);
         keys.remove(CODE);
         keys.into_iter().collect::<Vec<_>>()
@@ -58,12 +58,12 @@ pub fn graph(letters: Letters) -> impl Strategy<Value = Graph> {
                 _ => vec![],
             })
             .collect();
-        let vertices = vec((0..labels.len(), values(&keys, letters)), 0..10);
+        let vertices = vec((0..labels.len(), values(&keys)), 0..10);
         (Just((labels, unique, types, keys.clone())), vertices).prop_flat_map(
             move |((labels, unique, types, keys), vertices)| {
                 let ends = 0..vertices.len().max(1);
                 let most = if vertices.is_empty() { 1 } else { 16 };
-                let edges = vec((0..types.len(), ends.clone(), ends, values(&keys, letters)), 0..most);
+                let edges = vec((0..types.len(), ends.clone(), ends, values(&keys)), 0..most);
                 (edges, any::<bool>()).prop_map(move |(edges, shares_ids)| Graph {
                     labels: labels.clone(),
                     unique: unique.clone(),
@@ -79,8 +79,8 @@ pub fn graph(letters: Letters) -> impl Strategy<Value = Graph> {
 }
 
 /// A value for each of `keys`, or none.
-fn values(keys: &[(String, Kind)], letters: Letters) -> Vec<BoxedStrategy<Option<Value>>> {
-    keys.iter().map(|(_, kind)| weighted(0.7, kind.values(letters)).boxed()).collect()
+fn values(keys: &[(String, Kind)]) -> Vec<BoxedStrategy<Option<Value>>> {
+    keys.iter().map(|(_, kind)| weighted(0.7, kind.values()).boxed()).collect()
 }
 
 impl Graph {

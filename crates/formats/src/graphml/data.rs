@@ -18,7 +18,7 @@ use crate::element_source::{Properties, ReadSummary, Remark};
 use crate::error::ReadError;
 use crate::graphml::keys::{Keys, Purpose, Scope};
 use crate::graphml::options::GraphmlOptions;
-use crate::graphml::types::read_key_value;
+use crate::graphml::types::{FORM_ATTRIBUTE, GRAPHSON_FORM, KeyType, read_graphson, read_key_value};
 use crate::xml::tokens::{Tag, Token, Tokens, is_blank, malformed};
 
 /// The property that a drawing's label becomes.
@@ -153,7 +153,11 @@ impl DataReader {
             self.summary.note(Remark::Data);
             return Ok(());
         };
-        let value = match read_key_value(&text, key.key_type) {
+        let read = match (tag.attribute(FORM_ATTRIBUTE), key.key_type) {
+            (Some(GRAPHSON_FORM), KeyType::Of(value_type)) => read_graphson(&text, value_type).map(Some),
+            _ => read_key_value(&text, key.key_type),
+        };
+        let value = match read {
             Ok(value) => value,
             Err(reason) => return fail(reason),
         };

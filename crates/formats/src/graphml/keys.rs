@@ -13,10 +13,12 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 
-use evergraph_graph::value::Value;
+use evergraph_graph::value::{Value, ValueType};
 
 use crate::error::ReadError;
-use crate::graphml::types::{KeyType, read_key_type, read_key_value};
+use crate::graphml::types::{
+    FORM_ATTRIBUTE, GRAPHSON_FORM, KeyType, read_graphson, read_key_type, read_key_value,
+};
 use crate::xml::tokens::{Tag, Token, Tokens, malformed};
 
 /// Keys that a file may declare.
@@ -167,7 +169,15 @@ impl Keys {
                 Token::End | Token::Eof => break,
             }
         }
-        let name = tag.attribute("attr.name").unwrap_or(&id).to_owned();
+        let name = tag.attribute("attr.name").unwrap_or(&id);
+        let name = match tag.attribute(FORM_ATTRIBUTE) {
+            Some(GRAPHSON_FORM) => {
+                let read = read_graphson(name, ValueType::String)
+                    .map_err(|reason| fail(format!("its name: {reason}")))?;
+                read.as_str().unwrap_or_default().to_owned()
+            }
+            _ => name.to_owned(),
+        };
         let next = self.name_numbers.len();
         let name_number = *self.name_numbers.entry(name.clone()).or_insert(next);
         let default = default.flatten();

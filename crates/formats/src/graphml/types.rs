@@ -28,6 +28,11 @@ use crate::xml::tokens::{Tag, is_blank};
 /// The attribute of a key that says which of our types its values have.
 pub const TYPE_ATTRIBUTE: &str = "evergraph.type";
 
+/// The attribute of a key or of data that says in which form the key's name or the value stands.
+pub const FORM_ATTRIBUTE: &str = "evergraph.form";
+/// GraphSON: for texts with characters that XML can't hold, which JSON escapes.
+pub const GRAPHSON_FORM: &str = "graphson";
+
 /// What stands before the name of an element's type where graph-tool calls a type of lists.
 const VECTOR: &str = "vector_";
 
@@ -134,24 +139,39 @@ pub fn read_value(text: &str, value_type: ValueType) -> Result<Value, String> {
         ValueType::Char => Value::parse(text, value_type).map_err(|error| error.to_string()),
         ValueType::Bool if trimmed == "1" => Ok(Value::Bool(true)),
         ValueType::Bool if trimmed == "0" => Ok(Value::Bool(false)),
-        ValueType::List | ValueType::Set | ValueType::Map => {
-            let mut reader = JsonReader::new(trimmed.as_bytes());
-            let value = value_read::read_value(&mut reader).and_then(|value| {
-                reader.finish()?;
-                Ok(value)
-            });
-            let value = value.map_err(|error| format!("a {value_type} in GraphSON: {error}"))?;
-            if value.value_type() != value_type {
-                return Err(format!("expected a {value_type} in GraphSON, found a {}", value.value_type()));
-            }
-            Ok(value)
-        }
+        ValueType::List | ValueType::Set | ValueType::Map => read_graphson(trimmed, value_type),
         ValueType::F64 if is_hexadecimal(trimmed) => hexadecimal(trimmed).map(Value::F64),
         ValueType::F32 if is_hexadecimal(trimmed) => {
             hexadecimal(trimmed).map(|number| Value::F32(number as f32))
         }
         _ => Value::parse(trimmed, value_type).map_err(|error| error.to_string()),
     }
+}
+
+/// Reads `text`, which is GraphSON, as a value of `value_type`.
+///
+/// # Errors
+/// A text for people, if it isn't one.
+pub fn read_graphson(text: &str, value_type: ValueType) -> Result<Value, String> {
+    let mut reader = JsonReader::new(text.as_bytes());
+    let value = value_read::read_value(&mut reader).and_then(|value| {
+        reader.finish()?;
+        Ok(value)
+    });
+    let value = value.map_err(|error| format!("a {value_type} in GraphSON: {error}"))?;
+    if value.value_type() != value_type {
+        return Err(format!("expected a {value_type} in GraphSON, found a {}", value.value_type()));
+    }
+    Ok(value)
+}
+
+/// The text of `value` in GraphSON, without any character that XML can't hold.
+#[must_use]
+pub fn write_graphson(value: &Value) -> String {
+    let mut json = String::new();
+    value_write::write_value(&mut json, value);
+    // JSON escapes the others, and these stand in strings only.
+    json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff")
 }
 
 fn is_hexadecimal(text: &str) -> bool {

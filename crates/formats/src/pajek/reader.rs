@@ -228,6 +228,10 @@ impl<R: BufRead> PajekReader<R> {
                 Part::Other { has_count: false }
             }
             Section::Vertices { .. } if self.network.is_some() => return second(self.position),
+            Section::Vertices { count: announced, .. } if announced > self.options.announced_max => {
+                let (position, limit) = (self.position, self.options.announced_max);
+                return Err(ReadError::TooMany { position, announced, limit });
+            }
             Section::Vertices { count, first_kind } => {
                 let further = HashSet::new();
                 self.network = Some(Network { count, first_kind, next: 1, further, is_whole: false });
@@ -599,6 +603,12 @@ mod tests {
             let error = read(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+        let options = SourceOptions { announced_max: 9, ..SourceOptions::default() };
+        let error = PajekReader::new(b"*Vertices 10".as_slice(), options).next().unwrap().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 1, column 1: 10 vertices are announced, and there is memory for 9"
+        );
         let mut latin = PajekReader::new(b"*Vertices 1\n1 \"\xe9\"\n".as_slice(), SourceOptions::default());
         let error = latin.next().unwrap().unwrap_err().to_string();
         assert!(error.starts_with("line 2, column 4: a text is not UTF-8"), "{error}");

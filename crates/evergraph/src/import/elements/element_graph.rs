@@ -468,6 +468,19 @@ mod tests {
     }
 
     #[test]
+    fn unknown_ends_in_files_of_edges_alone_become_vertices_of_the_label_for_those_without() {
+        let create = |options: &mut ImportOptions| options.on_unknown = OnUnknown::Create;
+        let links = r#"{"links": [{"source": 1, "target": 2}]}"#;
+        let load = read(&[("g.json", links)], create, (2, 16)).unwrap().load;
+        let table = &load.vertices[0];
+        assert_eq!(
+            (table.label.as_str(), table.rows, table.unique_key.as_deref()),
+            ("Vertex", 2, Some("id"))
+        );
+        assert_eq!(load.edges_count(), 1);
+    }
+
+    #[test]
     fn a_file_of_each_format_is_known_by_its_name_or_its_content() {
         let gexf = "<gexf><graph><nodes><node id=\"a\"/><node id=\"b\"/></nodes><edges><edge source=\"a\" target=\"b\"/></edges></graph></gexf>";
         let gml = "Creator \"x\"\ngraph [\n node [ id 1 ]\n node [ id 2 ] edge [ source 1 target 2 ] ]";

@@ -9,6 +9,7 @@ use crate::import::context::Context;
 use crate::import::elements::element_graph::{ElementFile, ElementFormat, ElementGraph};
 use crate::import::elements::graphson::read_error;
 use crate::import::elements::rows::{ElementBlock, ElementRows};
+use crate::import::memory::available_bytes;
 use crate::import::pipeline;
 use crate::import::source::Source;
 use evergraph_formats::element::Element;
@@ -25,6 +26,8 @@ use std::io::BufReader;
 
 /// Bytes of a file that an element has, about.
 const ELEMENT_BYTES: usize = 128;
+/// Memory of a vertex with nothing but an id, while it is loaded, about.
+const ANNOUNCED_BYTES: u64 = 64;
 
 /// Reads the vertices of `file` into `assembly`, its edges into `graph`.
 ///
@@ -81,6 +84,7 @@ fn reader(
     let options = SourceOptions {
         default_label: label.to_owned(),
         default_edge_type: edge_type.to_owned(),
+        announced_max: available_bytes() / ANNOUNCED_BYTES,
         ..SourceOptions::default()
     };
     Ok(match format {
@@ -88,6 +92,7 @@ fn reader(
         ElementFormat::Gml => Box::new(GmlReader::new(bytes, options)),
         ElementFormat::Pajek => Box::new(PajekReader::new(bytes, options)),
         ElementFormat::NodeLink => Box::new(NodeLinkReader::new(bytes, options)),
+        // GraphSON has a reader of its own and never comes here.
         ElementFormat::GraphMl | ElementFormat::GraphSon => {
             let SourceOptions { default_label, default_edge_type, .. } = options;
             let options = GraphmlOptions { default_label, default_edge_type, ..GraphmlOptions::default() };

@@ -117,8 +117,8 @@ fn look_at_columns(
         return Err(Error::invalid(format!("{}: {why}", input.name())));
     }
     let header = names.as_ref().unwrap_or(&first);
-    let vertex_id = options.vertex_id_key.as_deref().unwrap_or("id");
-    let words = neptune::header_words(header, vertex_id, options.edge_id_key.as_deref());
+    let words =
+        neptune::header_words(header, options.vertex_id_key.as_deref(), options.edge_id_key.as_deref());
     if let Some(words) = words {
         let words = words.map_err(|why| Error::invalid(format!("{}: header: {why}", input.name())))?;
         let advice = (neptune::has_edge_ids(header) && options.edge_id_key.is_none())

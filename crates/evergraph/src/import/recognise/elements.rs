@@ -32,7 +32,7 @@ pub fn format_of_elements(ending: &str, input: &Input) -> Result<Option<FileForm
         "graphml" => Ok(Some(FileFormat::GraphMl)),
         "gexf" => Ok(Some(FileFormat::Gexf)),
         // Some call GraphML so, too.
-        "gml" => xml(Some(FileFormat::Gml)),
+        "gml" => xml(looks_like_gml(input)?.then_some(FileFormat::Gml)),
         "xml" => xml(None),
         "net" | "paj" => Ok(looks_like_pajek(input)?.then_some(FileFormat::Pajek)),
         _ if looks_like_node_link(input)? => Ok(Some(FileFormat::NodeLink)),
@@ -152,6 +152,7 @@ mod tests {
         assert_eq!(told("xml", "<g:gexf xmlns:g='x'>"), Some(FileFormat::Gexf));
         assert_eq!(told("gml", "<?xml version='1.0'?><graphml>"), Some(FileFormat::GraphMl));
         assert_eq!(told("gml", "graph [ ]"), Some(FileFormat::Gml));
+        assert_eq!(told("gml", "<gml:FeatureCollection/>"), None);
         assert_eq!(told("net", "a title\r*VERTICES 3\r"), Some(FileFormat::Pajek));
         assert_eq!(told("net", "1 2\n"), None);
         assert_eq!(told("json", "{\"id\":1,\"label\":\"a\"}"), Some(FileFormat::GraphSon));

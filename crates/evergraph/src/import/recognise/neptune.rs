@@ -13,13 +13,13 @@
 use crate::import::quoted_name;
 
 /// The words of `header` in Neo4j's conventions; `None` if it is no header of Neptune's. The ids of vertices
-/// become property `vertex_id`, those of edges `edge_id`, or none.
+/// become property `vertex_id`, without one `id`, or `_id` if that is taken; those of edges `edge_id`, or none.
 ///
 /// # Errors
 /// What is wrong with a column.
 pub fn header_words(
     header: &[String],
-    vertex_id: &str,
+    vertex_id: Option<&str>,
     edge_id: Option<&str>,
 ) -> Option<Result<Vec<String>, String>> {
     let words: Vec<&str> = header.iter().map(|word| word.trim()).collect();
@@ -28,6 +28,8 @@ pub fn header_words(
         return None;
     }
     let is_edges = has("from") || has("to");
+    let has_property_id = words.iter().any(|word| property_name(word).0 == "id");
+    let vertex_id = vertex_id.unwrap_or(if has_property_id { "_id" } else { "id" });
     let word = |word: &&str| match system_name(word) {
         Some("id") if is_edges => {
             Ok(edge_id.map_or(":IGNORE".to_owned(), |key| quoted_name::write(key).into()))
@@ -57,9 +59,14 @@ fn system_name(word: &str) -> Option<&str> {
     Some(known.unwrap_or(name))
 }
 
+/// Name and type of the column of a property.
+fn property_name(word: &str) -> (&str, &str) {
+    word.rsplit_once(':').unwrap_or((word, "string"))
+}
+
 /// `name:String[](set)` as `name:string[]`.
 fn property(word: &str) -> Result<String, String> {
-    let (name, kind) = word.rsplit_once(':').unwrap_or((word, "string"));
+    let (name, kind) = property_name(word);
     let name = quoted_name::write(name);
     let (kind, cardinality) = match kind.split_once('(') {
         Some((kind, cardinality)) => (kind.trim(), cardinality.trim().strip_suffix(')')),
@@ -99,12 +106,13 @@ mod tests {
 
     fn words(header: &str) -> Option<Result<String, String>> {
         let header: Vec<String> = header.split(',').map(ToOwned::to_owned).collect();
-        header_words(&header, "id", None).map(|words| words.map(|words| words.join(",")))
+        header_words(&header, None, None).map(|words| words.map(|words| words.join(",")))
     }
 
     #[test]
     fn headers_of_neptune_are_put_into_our_words() {
         for (header, expected) in [
+            ("~id,~label,id:Int", "_id:ID,:LABEL,id:int"),
             (
                 "~id,~label,name:String[],age:Int(single),lat:Double,seen:Date,note",
                 "id:ID,:LABEL,name:string[],age:int,lat:double,seen:datetime,note:string",
@@ -118,7 +126,7 @@ mod tests {
         assert!(words("~id,x:Point").unwrap().unwrap_err().contains("type point is none of Neptune's"));
         assert!(words("~id,~nabel").unwrap().is_err() && words("~id,a:Int(list)").unwrap().is_err());
         let kept: Vec<String> = ["~id", "~from", "~to"].map(ToOwned::to_owned).into();
-        let kept = header_words(&kept, "id", Some("edge")).unwrap().unwrap();
+        let kept = header_words(&kept, None, Some("edge")).unwrap().unwrap();
         assert_eq!(kept, ["edge", ":START_ID", ":END_ID"]);
     }
 }

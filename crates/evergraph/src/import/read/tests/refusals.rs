@@ -85,13 +85,27 @@ fn what_cannot_be_a_graph_at_all_is_told_by_what_it_is() {
         (
             "a.json",
             "[]",
-            "a.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [; if it is GraphSON all \
-             the same, say --graphson a.json",
+            "a.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [, and has no \"nodes\", \
+             \"links\", \"edges\" or \"elements\" in its beginning; if it is GraphSON all the same, say --graphson \
+             a.json; if it is a graph of nodes and links, a mapping file can say so (format = \"node-link\")",
+        ),
+        (
+            "a.net",
+            "1 2\n",
+            "a.net: there is no line *Vertices in its beginning, as a network of Pajek has one; if it is one all the \
+             same, a mapping file can say so (format = \"pajek\")",
+        ),
+        (
+            "a.gml",
+            "<gml:FeatureCollection/>",
+            "a.gml: there is no `graph [` in its beginning, as GML has it, the Graph Modelling Language (that of \
+             geography holds no graph); if it is one all the same, a mapping file can say so (format = \"gml\")",
         ),
         (
             "a.xml",
             "<html/>",
-            "a.xml: there is no <graphml> in its beginning; if it is GraphML all the same, say --graphml a.xml",
+            "a.xml: there is no <graphml> or <gexf> in its beginning; if it is GraphML all the same, say --graphml \
+             a.xml",
         ),
         (
             "g.gr",
@@ -126,9 +140,9 @@ fn missing_files_and_files_of_unknown_content_are_named() {
     let mut files = Files::new(&[("a.bin", "one\n")]);
     assert_eq!(
         files.error(&files.options()).1,
-        "a.bin: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each \
-         also with .gz or .zst, and .parquet); say it by --nodes LABEL=FILE, --edges TYPE=FILE, --vertex-list \
-         FILE, --graphson FILE or --graphml FILE"
+        "a.bin: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml .gexf \
+         .gml .net .paj .cyjs, each also with .gz or .zst, and .parquet); say it by --nodes LABEL=FILE, --edges \
+         TYPE=FILE, --vertex-list FILE, --graphson FILE or --graphml FILE"
     );
     assert_eq!(invalid(&[("a.xml", "")]), "a.xml: is empty");
     fs::write(files.path("a.bin"), "1 2\n").unwrap();

@@ -34,6 +34,8 @@ pub struct OpenCsv {
     pub name: String,
     /// The text that stands for no value, besides an empty one.
     pub null: Option<String>,
+    /// What stands between the elements of an array, and between several labels.
+    pub array_delimiter: u8,
     /// Whether a pair of vertices has one edge at most.
     pub undirected: bool,
 }
@@ -112,6 +114,7 @@ impl CsvFile {
             records,
             header,
             null: rule.null.clone().or_else(|| options.null.clone()),
+            array_delimiter,
             undirected: rule.undirected,
         })
     }

@@ -6,6 +6,7 @@
 //! nicknames:string[]      an array, `;` between        :LABEL              the vertex's label
 //! seen:datetime{epoch:seconds}                         :START_ID(Person)   where the edge begins
 //! :IGNORE                 left out                     :END_ID(Person)     where it ends
+//! :ATTRIBUTES{weight:double,kind:string}               a map of these properties, as Python writes it
 //! id:ID(Person){id-type:long}                          :TYPE               the edge's type
 //! :START_ID(Person){key:name}                          of vertices in the database: by which key
 //! :START_ID(Person){on-unknown:create}                  a vertex that isn't there is created
@@ -23,6 +24,7 @@
 
 use crate::import::cell::CellType;
 use crate::import::epoch::EpochUnit;
+use crate::import::id_options::{IdOptions, IdRole, parse_id_options};
 use crate::import::id_type::IdType;
 use crate::import::options::Role;
 use crate::import::quoted_name;
@@ -31,9 +33,6 @@ use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
 use std::collections::HashMap;
 use std::mem::Discriminant;
-
-/// What `on-unknown` of one end of edges can be.
-pub const ON_UNKNOWN_CREATE: &str = "create";
 
 /// Arrays inside one another in a type: `long[][]` is 2 deep.
 const ARRAY_DEPTH_MAX: u8 = 16;
@@ -78,6 +77,8 @@ pub enum Meaning {
     Type,
     /// Nothing of interest.
     Ignore,
+    /// A map, each of whose values is a property: their keys, and what the values are.
+    Attributes(Vec<(String, CellType)>),
     /// A property.
     Property {
         /// Its key.
@@ -165,10 +166,13 @@ impl Meaning {
 
     /// What only one column may say.
     fn says(&self) -> impl Iterator<Item = Said> {
-        let key = self.key().map(|key| Said::Key(key.to_owned()));
-        let many = matches!(self, Self::Property { .. } | Self::Ignore);
+        let mut keys: Vec<Said> = self.key().map(|key| Said::Key(key.to_owned())).into_iter().collect();
+        if let Self::Attributes(attributes) = self {
+            keys.extend(attributes.iter().map(|(key, _)| Said::Key(key.clone())));
+        }
+        let many = matches!(self, Self::Property { .. } | Self::Ignore | Self::Attributes(_));
         let role = (!many).then(|| Said::Role(std::mem::discriminant(self)));
-        key.into_iter().chain(role)
+        keys.into_iter().chain(role)
     }
 }
 
@@ -262,6 +266,9 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     let quoted = quoted_name::read(name);
     let is_nameless = name.is_empty();
     let name = quoted.as_deref().unwrap_or(name);
+    if is_nameless && space.is_none() && kind.eq_ignore_ascii_case("ATTRIBUTES") {
+        return parse_attributes(options.unwrap_or(""), array_delimiter).map(Meaning::Attributes);
+    }
     let options = parse_options(options.unwrap_or(""))?;
     let kind_upper = kind.to_ascii_uppercase();
     let is_end = matches!(kind_upper.as_str(), "ID" | "START_ID" | "END_ID");
@@ -302,6 +309,16 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     }
 }
 
+/// The properties in `weight:double,kind:string`.
+fn parse_attributes(text: &str, array_delimiter: u8) -> std::result::Result<Vec<(String, CellType)>, String> {
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let attribute = |word: &str| match parse_meaning(word, array_delimiter)? {
+        Meaning::Property { key, cell_type } => Ok((key, cell_type)),
+        _ => Err(format!("{word:?} is no property: :ATTRIBUTES has name:type of each")),
+    };
+    words.map(attribute).collect()
+}
+
 /// The type that a word of a header states behind its name, such as `int`, `string[]` or
 /// `any{form:graphson}`.
 ///
@@ -312,50 +329,6 @@ pub fn parse_type(word: &str, array_delimiter: u8) -> std::result::Result<CellTy
         Meaning::Property { cell_type, .. } => Ok(cell_type),
         _ => Err(format!("{word:?} is no type of properties")),
     }
-}
-
-/// What a column of ids says in braces.
-#[derive(Default)]
-struct IdOptions {
-    /// The type of the ids.
-    id_type: Option<IdType>,
-    /// The key that they are of the database's vertices.
-    key: Option<String>,
-    /// Whether a vertex that isn't there is created.
-    creates: bool,
-}
-
-/// Whose ids a column has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum IdRole {
-    /// Those of the vertices of a file.
-    Vertex,
-    /// Those of the vertices where edges begin or end: only these have a key, and may be unknown.
-    End,
-}
-
-fn parse_id_options(options: &[(String, String)], role: IdRole) -> std::result::Result<IdOptions, String> {
-    let mut found = IdOptions::default();
-    for (option, value) in options {
-        match option.as_str() {
-            "id-type" => found.id_type = Some(IdType::parse(value)?),
-            "key" if role == IdRole::End => found.key = Some(value.clone()),
-            "on-unknown" if role == IdRole::End => {
-                if !value.eq_ignore_ascii_case(ON_UNKNOWN_CREATE) {
-                    return Err(format!("unknown on-unknown {value:?}; known is {ON_UNKNOWN_CREATE}"));
-                }
-                found.creates = true;
-            }
-            _ => {
-                let known = match role {
-                    IdRole::Vertex => "known is id-type",
-                    IdRole::End => "known are id-type, key and on-unknown",
-                };
-                return Err(format!("unknown option {option:?}; {known}"));
-            }
-        }
-    }
-    Ok(found)
 }
 
 /// Splits `text{inside}` into `text` and `inside`.
@@ -523,6 +496,16 @@ mod tests {
             })
         );
         assert_eq!(header.position(|meaning| *meaning == Meaning::Type), Some(2));
+    }
+
+    #[test]
+    fn a_map_may_hold_several_properties() {
+        let header = parse(":START_ID|:END_ID|:ATTRIBUTES{Weight:double, kind:string}").unwrap();
+        let attributes = [("Weight", ValueType::F64), ("kind", ValueType::String)];
+        let attributes = attributes.map(|(key, of)| (key.to_owned(), CellType::Scalar(of)));
+        assert_eq!(header.fields[2].meaning, Meaning::Attributes(attributes.to_vec()));
+        let twice = parse(":ID|kind|:ATTRIBUTES{kind:string}").unwrap_err().to_string();
+        assert!(twice.contains("column 2 (\"kind\") says the same"), "{twice}");
     }
 
     #[test]

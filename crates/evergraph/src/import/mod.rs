@@ -28,6 +28,7 @@ pub mod elements;
 pub mod epoch;
 pub mod faults;
 pub mod header;
+pub mod id_options;
 pub mod id_type;
 pub mod identity;
 pub mod input;

@@ -309,6 +309,10 @@ fn stranger(candidate: &Candidate) -> Error {
             "{name}: there is no line *Vertices in its beginning, as a network of Pajek has one; if it is one all the \
              same, a mapping file can say so (format = \"pajek\")"
         ),
+        "txt" | "dat" | "data" => format!(
+            "{name}: its lines are neither pairs of numbers nor of one width, so it is no list of edges and no table; if \
+             it is one all the same, --delimiter CHARACTER says what stands between its fields"
+        ),
         _ => format!(
             "{name}: its name doesn't tell what it holds ({KNOWN_ENDINGS}); say it by --nodes LABEL=FILE, --edges \
              TYPE=FILE, --vertex-list FILE, --graphson FILE or --graphml FILE"

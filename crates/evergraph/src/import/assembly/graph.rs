@@ -47,6 +47,8 @@ pub struct Assembly {
     pub(super) untyped_spaces: HashSet<usize>,
     /// Spaces whose names are no labels.
     pub(super) labelless_spaces: HashSet<usize>,
+    /// What of the files has another form in the graph: a sentence each.
+    pub notes: Vec<String>,
     /// What the database has.
     pub(super) known: Arc<Known>,
     /// Where blocks go.
@@ -75,6 +77,7 @@ impl Assembly {
             settled: Settled::default(),
             untyped_spaces: HashSet::new(),
             labelless_spaces: HashSet::new(),
+            notes: Vec::new(),
             known,
             staging,
         }

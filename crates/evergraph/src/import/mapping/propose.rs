@@ -3,7 +3,7 @@
 //! What is as it is by default is left out, and what nobody can know is said in a comment. Reading the
 //! text gives the rules back.
 
-use crate::import::header::ON_UNKNOWN_CREATE;
+use crate::import::id_options::ON_UNKNOWN_CREATE;
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileFormat, FileRule};
 use std::fmt::Write;
 

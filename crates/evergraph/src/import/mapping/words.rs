@@ -8,7 +8,7 @@
 //!
 //! So there is one language for what columns hold, that of headers, and one place that reads it.
 
-use crate::import::header::ON_UNKNOWN_CREATE;
+use crate::import::id_options::ON_UNKNOWN_CREATE;
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileRule};
 use crate::import::recognise::neo4j::is_role_word;
 use std::collections::HashMap;

@@ -246,7 +246,8 @@ fn parse_rows(
                 };
                 columns.push((key.clone(), values));
             }
-            Meaning::Ignore => {}
+            // Names of columns say no such thing: their maps stay maps.
+            Meaning::Ignore | Meaning::Attributes(_) => {}
         }
     }
     let mut rows = Rows {

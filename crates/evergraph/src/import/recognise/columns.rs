@@ -19,7 +19,7 @@ use evergraph_graph::value::ValueType;
 use std::collections::HashSet;
 
 /// A column that is left out.
-pub const IGNORED: &str = ":IGNORE";
+const IGNORED: &str = ":IGNORE";
 
 /// What pandas calls an index that it wrote and read again, and what it calls one in Parquet.
 const INDEX_NAMES: [&str; 2] = ["Unnamed: 0", "__index_level_0__"];
@@ -41,6 +41,8 @@ pub struct PlainColumns {
     pub has_names: bool,
     /// Whether it is no guess that the first line does, or doesn't.
     pub is_certain: bool,
+    /// Whether the words are those of the file's first line.
+    pub is_as_in_file: bool,
     /// The column that counts rows.
     pub row_numbers: Option<usize>,
 }
@@ -62,6 +64,7 @@ impl PlainColumns {
             has_header: is_header,
             has_names: given.is_some(),
             is_certain,
+            is_as_in_file: is_header,
             row_numbers: None,
         };
         let mut taken = HashSet::new();
@@ -70,6 +73,7 @@ impl PlainColumns {
             let (word, name) = columns.name(column, text);
             let (word, name) = unlike(word, name, &taken);
             taken.insert(name_of(&word).to_owned());
+            columns.is_as_in_file &= word == text;
             columns.words.push(word);
             columns.names.push(name);
         }
@@ -88,6 +92,7 @@ impl PlainColumns {
             has_header: true,
             has_names: true,
             is_certain: true,
+            is_as_in_file: true,
             row_numbers: sample.first.iter().position(is_index).filter(|at| {
                 let sample = &sample.columns[*at];
                 sample.is_key && sample.may_be_id() && !sample.is_text()
@@ -110,6 +115,19 @@ impl PlainColumns {
     #[must_use]
     pub fn key(&self, column: usize) -> &str {
         name_of(&self.words[column])
+    }
+
+    /// Columns of maps whose values become properties: of files without names, as NetworkX writes them.
+    pub fn attribute_columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.used().filter(|column| !self.has_names && !self.samples[*column].attributes.is_empty())
+    }
+
+    /// The word that says so of `column`.
+    #[must_use]
+    pub fn attributes_word(&self, column: usize) -> String {
+        let attributes = self.samples[column].attributes.iter();
+        let words = attributes.map(|(key, of)| format!("{}:{}", quoted_name::write(key), of.name()));
+        format!(":ATTRIBUTES{{{}}}", words.collect::<Vec<_>>().join(","))
     }
 
     /// The column that is an id by its name, `id` or after `stem`.

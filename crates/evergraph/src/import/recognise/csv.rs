@@ -12,14 +12,17 @@ use crate::import::recognise::delimiter::{check_delimiter, detect_delimiter, det
 use crate::import::recognise::file_name::{stem, stem_and_ending};
 use crate::import::recognise::first_row::FirstRow;
 use crate::import::recognise::ldbc;
-use crate::import::recognise::list::{ListShape, look_at_list};
+use crate::import::recognise::list::{ListLook, ListShape, look_at_list};
 use crate::import::recognise::look::Look;
 use crate::import::recognise::neo4j::{is_role_word, known_label, neo4j_rule};
 use crate::import::recognise::neptune;
-use crate::import::recognise::plain::{EndLabel, PlainFile};
+use crate::import::recognise::plain::{EndLabel, NullMarks, PlainFile};
 use crate::import::recognise::sample::Sample;
-use crate::import::recognise::table::{TableLook, look_at_table};
+use crate::import::recognise::table::{TableLook, leading_count, look_at_table};
 use evergraph_graph::error::{Error, Result};
+
+/// Bytes in which quotes are looked for.
+const QUOTE_BYTES: usize = 256 * 1024;
 
 /// Endings of files that hold edges, if they are tables at all.
 const LIST_ENDINGS: [&str; 6] = ["e", "edges", "el", "edgelist", "ncol", "txt"];
@@ -79,6 +82,11 @@ pub fn look_at_text(file: &InputFile, input: &Input, options: &ImportOptions) ->
     }
     let table = look_at_table(&mut input.look()?, options.delimiter, options.quote)?;
     let Some(table) = table else {
+        if let Some(count) = leading_count(&mut input.look()?, options.delimiter, options.quote)? {
+            let problem = format!("its first line, {count}, counts the others: take it out (tail -n +2)");
+            let list = ListLook { problem: Some(problem), ..ListLook::default() };
+            return Ok(Some(Look::List(FileRule::new(FileFormat::EdgeList), list)));
+        }
         // A line of it is wrong, which its reader names.
         let begins_as_list = list.shape != ListShape::Other;
         return Ok(begins_as_list.then(|| Look::List(FileRule::new(FileFormat::EdgeList), list)));
@@ -129,21 +137,9 @@ fn look_at_columns(
     if first.iter().any(|word| is_role_word(word)) {
         return Ok(by_header(rule, first, None));
     }
-    let sample = match Sample::of(input, format) {
-        Ok(sample) if sample.as_ref().is_none_or(|sample| sample.odd_rows == 0) => Ok(sample),
-        read => {
-            // Quotes may be characters as others are.
-            let bare = CsvFormat { quote: None, ..format };
-            match Sample::of(input, bare)? {
-                Some(sample) if format.quote.is_some() && sample.odd_rows == 0 && sample.rows > 0 => {
-                    rule.quote = Some(None);
-                    Ok(Some(sample))
-                }
-                _ => read,
-            }
-        }
-    };
-    let Some(sample) = sample? else {
+    let (sample, has_bare_quotes) = sample_of(input, format)?;
+    rule.quote = if has_bare_quotes { Some(None) } else { rule.quote };
+    let Some(sample) = sample else {
         return Err(Error::invalid(format!("{}: was emptied meanwhile", input.name())));
     };
     let first_row = match (&names, options.first_line) {
@@ -152,7 +148,7 @@ fn look_at_columns(
         (None, None) => FirstRow::of(&sample),
     };
     let columns = PlainColumns::of_text(&sample, first_row, names.as_deref());
-    let plain = plain(file, input, options, (columns, &sample));
+    let plain = PlainFile { has_bare_quotes, ..plain(file, input, options, (columns, &sample)) };
     let is_list = file.role.is_none_or(|role| role == Role::Edges) && is_edge(&first);
     if is_list {
         let list = look_at_list(input, 2, options)?;
@@ -161,6 +157,26 @@ fn look_at_columns(
         }
     }
     Ok(Look::Plain(plain, rule))
+}
+
+/// The first rows of `input`, and whether quotes are characters in it: without quoting rows are of one width, and
+/// with it some aren't, or run into one another.
+fn sample_of(input: &Input, format: CsvFormat) -> Result<(Option<Sample>, bool)> {
+    let quoted = Sample::of(input, format);
+    let rows = match &quoted {
+        Ok(Some(sample)) if sample.odd_rows == 0 => sample.rows,
+        _ => 0,
+    };
+    if let Some(quote) = format.quote
+        && input.look()?.peek(QUOTE_BYTES)?.contains(&quote)
+    {
+        let bare = Sample::of(input, CsvFormat { quote: None, ..format })?;
+        let is_even = |sample: &Sample| sample.odd_rows == 0 && sample.rows > rows && sample.first.len() > 1;
+        if bare.as_ref().is_some_and(is_even) {
+            return Ok((bare, true));
+        }
+    }
+    Ok((quoted?, false))
 }
 
 /// What a Parquet file is.
@@ -206,7 +222,14 @@ fn plain(
         columns,
         is_whole: sample.is_whole,
         is_list: LIST_ENDINGS.contains(&stem_and_ending(&file.path).1.as_str()),
-        has_null_marks: sample.has_null_marks && options.null.is_none(),
+        null_marks: match (&options.null, sample.has_null_marks) {
+            (Some(_), _) => NullMarks::None,
+            (None, true) => NullMarks::Seen,
+            (None, false) if sample.is_whole => NullMarks::None,
+            (None, false) => NullMarks::Possible,
+        },
+        null_word: sample.null_word.filter(|_| options.null.is_none()),
+        has_bare_quotes: false,
         end_label,
     }
 }

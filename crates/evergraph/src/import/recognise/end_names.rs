@@ -39,7 +39,7 @@ pub struct NamedEnds {
 }
 
 /// Words that begin and end edges, and mean little else.
-const CLEAR: [(&str, &str); 38] = [
+const CLEAR: [(&str, &str); 39] = [
     ("source", "target"),
     ("source", "destination"),
     ("source", "dest"),
@@ -57,6 +57,7 @@ const CLEAR: [(&str, &str); 38] = [
     ("orig", "dst"),
     ("subject", "object"),
     ("subj", "obj"),
+    ("query", "subject"),
     ("sender", "receiver"),
     ("sender", "recipient"),
     ("follower", "followee"),
@@ -81,7 +82,7 @@ const CLEAR: [(&str, &str); 38] = [
 ];
 
 /// Words that begin and end edges, and other things as well.
-const LIKELY: [(&str, &str); 16] = [
+const LIKELY: [(&str, &str); 20] = [
     ("start", "end"),
     ("head", "tail"),
     ("begin", "end"),
@@ -95,6 +96,10 @@ const LIKELY: [(&str, &str); 16] = [
     ("row", "column"),
     ("s", "t"),
     ("s", "o"),
+    ("user", "friend"),
+    ("user", "contact"),
+    ("user", "follower"),
+    ("person", "friend"),
     ("h", "t"),
     ("1", "2"),
     ("0", "1"),
@@ -128,18 +133,51 @@ const IDENTIFYING: [&str; 21] = [
     "index",
 ];
 
+/// Words of columns that count or measure something of ends, and aren't them.
+const MEASURES: [&str; 20] = [
+    "nodes",
+    "count",
+    "counts",
+    "number",
+    "num",
+    "total",
+    "degree",
+    "size",
+    "balance",
+    "amount",
+    "port",
+    "bytes",
+    "packets",
+    "date",
+    "time",
+    "lat",
+    "lon",
+    "latitude",
+    "longitude",
+    "share",
+];
+
 /// Words of columns that name the label of an end.
 const LABEL_WORDS: [&str; 4] = ["type", "label", "labels", "class"];
+
+/// Where names that mean other things as well may stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// Before all other columns: there they are ends.
+    First,
+    /// Anywhere: there they may be ends.
+    Anywhere,
+}
 
 /// The ends that the `names` of columns show; `None` if they show none. `columns` has what the columns look
 /// like: edges end neither at fractions nor at dates.
 #[must_use]
-pub fn find(names: &[&str], columns: &[ColumnSample]) -> Option<NamedEnds> {
+pub fn find(names: &[&str], columns: &[ColumnSample], scope: Scope) -> Option<NamedEnds> {
     let words: Vec<Vec<String>> = names.iter().map(|name| words_of(name)).collect();
     let mut found: Option<(NamedEnds, usize)> = None;
     for source in 0..names.len() {
         for target in (0..names.len()).filter(|target| *target != source) {
-            let Some((ends, position)) = pair(&words, [source, target], columns) else { continue };
+            let Some((ends, position)) = pair(&words, [source, target], columns, scope) else { continue };
             // The surest, of these the shortest, of these the first.
             let is_better = found.as_ref().is_none_or(|(best, _)| {
                 let sureness = |ends: &NamedEnds| (ends.rank, Reverse(words[ends.columns[0]].len()));
@@ -156,12 +194,17 @@ pub fn find(names: &[&str], columns: &[ColumnSample]) -> Option<NamedEnds> {
 }
 
 /// What `columns` are as ends, and the word in which they differ.
-fn pair(words: &[Vec<String>], columns: [usize; 2], samples: &[ColumnSample]) -> Option<(NamedEnds, usize)> {
+fn pair(
+    words: &[Vec<String>],
+    columns: [usize; 2],
+    samples: &[ColumnSample],
+    scope: Scope,
+) -> Option<(NamedEnds, usize)> {
     let [source, target] = columns.map(|column| &words[column]);
     let position = difference(source, target)?;
     let (word, other) = (source[position].as_str(), target[position].as_str());
     let rest: Vec<&str> = words_but(source, position);
-    if rest.iter().any(|word| LABEL_WORDS.contains(word)) {
+    if rest.iter().any(|word| LABEL_WORDS.contains(word) || MEASURES.contains(word)) {
         return None;
     }
     if !columns.iter().all(|column| samples[*column].may_be_id()) {
@@ -169,11 +212,12 @@ fn pair(words: &[Vec<String>], columns: [usize; 2], samples: &[ColumnSample]) ->
     }
     let is_id = rest.iter().any(|word| IDENTIFYING.contains(word));
     let is_first = columns == [0, 1] || columns == [0, 2];
+    let is_in_scope = is_first || scope == Scope::Anywhere;
     let rank = match () {
         () if is_one_of(&CLEAR, word, other) || is_glued(word, other) => Rank::Clear,
         () if !is_one_of(&LIKELY, word, other) => return None,
         () if is_id => Rank::Likely,
-        () if !is_first || (rest.is_empty() && NEVER_ALONE.contains(&word)) => return None,
+        () if !is_in_scope || (rest.is_empty() && NEVER_ALONE.contains(&word)) => return None,
         () => Rank::Weak,
     };
     let subject: Vec<&str> = rest.into_iter().filter(|word| !IDENTIFYING[..5].contains(word)).collect();
@@ -253,7 +297,7 @@ mod tests {
     fn ends(header: &str) -> Option<(usize, usize, Rank)> {
         let names: Vec<&str> = header.split(',').collect();
         let sample = ColumnSample::of_type(Some(ValueType::I64));
-        let found = find(&names, &vec![sample; names.len()])?;
+        let found = find(&names, &vec![sample; names.len()], Scope::First)?;
         Some((found.columns[0], found.columns[1], found.rank))
     }
 
@@ -302,6 +346,8 @@ mod tests {
             ("start,end", Some((0, 1, Rank::Weak))),
             ("name,phone1,phone2", None),
             ("x,y", None),
+            ("metaedge,source_nodes,target_nodes", None),
+            ("userID,friendID", Some((0, 1, Rank::Likely))),
             ("chr,start,end", None),
             ("to", None),
             ("id,name", None),
@@ -313,12 +359,15 @@ mod tests {
     #[test]
     fn fractions_and_dates_are_no_ends_and_labels_of_ends_are_told() {
         let columns = [ValueType::Date, ValueType::Date].map(|of| ColumnSample::of_type(Some(of)));
-        assert_eq!(find(&["from", "to"], &columns), None);
+        assert_eq!(find(&["from", "to"], &columns, Scope::First), None);
         let long = ColumnSample::of_type(Some(ValueType::I64));
         let names = ["start_id", "start_vertex_type", "end_id", "end_vertex_type"];
-        let found = find(&names, &vec![long.clone(); 4]).unwrap();
+        let found = find(&names, &vec![long.clone(); 4], Scope::First).unwrap();
         assert_eq!(found.label_columns, Some([1, 3]));
-        let found = find(&["source_airport_id", "target_airport_id"], &vec![long; 2]).unwrap();
+        let found =
+            find(&["source_airport_id", "target_airport_id"], &vec![long.clone(); 2], Scope::First).unwrap();
         assert_eq!((found.subject.as_deref(), found.label_columns), (Some("airport"), None));
+        let found = find(&["id", "team1", "team2"], &vec![long; 3], Scope::Anywhere).unwrap();
+        assert_eq!((found.columns, found.rank), ([1, 2], Rank::Weak));
     }
 }

@@ -12,8 +12,9 @@
 //! they mean.
 
 use crate::import::recognise::columns::{PlainColumns, stem_has, stem_of_key};
-use crate::import::recognise::end_names::{self, Rank, words_of};
+use crate::import::recognise::end_names::{self, Rank, Scope, words_of};
 use crate::import::recognise::labels::KnownLabels;
+use crate::import::recognise::ldbc::type_in_name;
 use evergraph_graph::value::ValueType;
 
 /// Words in the names of files that hold edges.
@@ -131,9 +132,11 @@ impl Evidence {
 pub fn find(columns: &PlainColumns, hint: NameHint<'_>, labels: &KnownLabels) -> Option<FoundEnds> {
     let has_id = columns.id_column(hint.stem).is_some();
     let has_key = columns.first_key().is_some();
-    let named = by_names(columns).filter(|ends| !has_id || ends.evidence == Evidence::Names(Rank::Clear));
-    if has_id || named.is_some() {
-        return named;
+    let named = by_names(columns, Scope::First)
+        .filter(|ends| !has_id || ends.evidence == Evidence::Names(Rank::Clear));
+    let called = if named.is_some() { None } else { by_stem(columns, hint.stem, labels) };
+    if has_id || named.is_some() || called.is_some() {
+        return named.or(called);
     }
     by_labels(columns, labels)
         .or_else(|| if has_key { None } else { by_keys(columns) })
@@ -149,7 +152,7 @@ pub fn find_told(columns: &PlainColumns, labels: &KnownLabels) -> Option<FoundEn
         let mut used = columns.used();
         Some(found(columns, [used.next()?, used.next()?], Evidence::Told))
     };
-    let ends = by_names(columns)
+    let ends = by_names(columns, Scope::Anywhere)
         .or_else(|| by_labels(columns, labels))
         .or_else(|| if columns.has_names { None } else { by_values(columns) });
     ends.or_else(first).map(|ends| FoundEnds { label_columns: None, ..ends })
@@ -169,7 +172,7 @@ pub fn by_ids(columns: &PlainColumns, labels: &KnownLabels) -> Option<FoundEnds>
 
 /// The ends by the names of columns.
 #[must_use]
-pub fn by_names(columns: &PlainColumns) -> Option<FoundEnds> {
+pub fn by_names(columns: &PlainColumns, scope: Scope) -> Option<FoundEnds> {
     if !columns.has_names {
         return None;
     }
@@ -181,10 +184,31 @@ pub fn by_names(columns: &PlainColumns) -> Option<FoundEnds> {
             },
         )
         .collect();
-    let ends = end_names::find(&names, &columns.samples)?;
+    let ends = end_names::find(&names, &columns.samples, scope)?;
     let evidence = Evidence::Names(ends.rank);
+    if let Some(columns_behind) = namesakes_behind(columns, ends.columns) {
+        return Some(found(columns, columns_behind, evidence));
+    }
     let label_columns = ends.label_columns;
     Some(FoundEnds { subject: ends.subject, label_columns, ..found(columns, ends.columns, evidence) })
+}
+
+/// The columns right behind `ends`, if both have one name: `From Bank, Account, To Bank, Account` joins accounts.
+fn namesakes_behind(columns: &PlainColumns, ends: [usize; 2]) -> Option<[usize; 2]> {
+    let behind = ends.map(|end| end + 1);
+    let [one, other] = [columns.names.get(behind[0])?, columns.names.get(behind[1])?];
+    (*other == format!("{one}_2") && behind.iter().all(|column| columns.samples[*column].may_be_id()))
+        .then_some(behind)
+}
+
+/// The first two columns of a file that is called after two labels: `Comment_hasTag_Tag`.
+fn by_stem(columns: &PlainColumns, stem: &str, labels: &KnownLabels) -> Option<FoundEnds> {
+    let (source, _, target) = type_in_name(stem)?;
+    let mut used = columns.used();
+    let ends = [used.next()?, used.next()?];
+    let are_known = labels.named(&source).is_some() && labels.named(&target).is_some();
+    let are_ids = ends.iter().all(|end| columns.samples[*end].may_be_id());
+    (are_known && are_ids).then(|| found(columns, ends, Evidence::Labels))
 }
 
 /// Columns called after labels: the first two, or any two if rows have no ids of their own.
@@ -216,17 +240,30 @@ fn by_keys(columns: &PlainColumns) -> Option<FoundEnds> {
 
 /// Two columns of texts that share values, and one between them that names the types.
 fn by_values(columns: &PlainColumns) -> Option<FoundEnds> {
-    let texts: Vec<usize> = columns.used().filter(|column| columns.samples[*column].is_text()).collect();
+    let is_end = |column: &usize| {
+        let sample = &columns.samples[*column];
+        sample.is_text() && sample.filled == columns.rows
+    };
+    let texts: Vec<usize> = columns.used().filter(is_end).collect();
     let is_narrow = columns.used().count() <= NARROW;
+    // Where rows have ids, or columns names that say nothing, only the first column is where edges begin.
+    let is_bound = columns.has_names || columns.first_key().is_some();
+    let first = columns.used().next();
+    let least = match (is_narrow, columns.has_names) {
+        (true, false) => 0.1,
+        (true, true) => 0.3,
+        // In wide files columns of codes share values by chance.
+        (false, _) => 0.5,
+    };
     let mut best: Option<(f64, [usize; 2])> = None;
     for (at, source) in texts.iter().copied().enumerate() {
         for target in texts[at + 1..].iter().copied() {
             let [one, other] = [source, target].map(|column| &columns.samples[column]);
             let shared = one.shared(other);
             let share = shared as f64 / one.values.len().min(other.values.len()).max(1) as f64;
-            // In wide files columns of codes share values by chance.
-            let is_enough = if is_narrow { shared >= 1 } else { shared >= 10 && share >= 0.5 };
-            if is_enough && best.is_none_or(|(most, _)| share > most) {
+            let is_enough = share >= least && shared >= if is_narrow { 1 } else { 10 };
+            let may_begin = !is_bound || first == Some(source);
+            if is_enough && may_begin && best.is_none_or(|(most, _)| share > most) {
                 best = Some((share, [source, target]));
             }
         }

@@ -14,8 +14,8 @@ use crate::import::recognise::stream::ending_by_content;
 use evergraph_graph::error::Result;
 
 /// The endings that tell what a file holds.
-pub const KNOWN_ENDINGS: &str = "known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml .gexf .gml .net .paj .cyjs, each \
-     also with .gz or .zst, and .parquet";
+pub const KNOWN_ENDINGS: &str = "known are .csv .tsv .tab .psv .txt .dat .data .v .e .edges .el .edgelist .ncol .gr .mtx .json .graphson .xml .graphml \
+     .gexf .gml .net .paj .cyjs, each also with .gz or .zst, and .parquet";
 
 /// A file of which nothing is known but where it is, and what somebody said of it.
 #[derive(Clone, Debug)]

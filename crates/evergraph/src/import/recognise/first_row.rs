@@ -13,7 +13,8 @@
 
 use crate::import::mapping::words::name_of;
 use crate::import::recognise::end_names::words_of;
-use crate::import::recognise::sample::{ColumnSample, Sample, is_value, narrowest_type, shape_of};
+use crate::import::recognise::guess::{is_value, narrowest_type};
+use crate::import::recognise::sample::{ColumnSample, NULL_MARK, Sample, shape_of};
 use evergraph_graph::value::ValueType;
 
 /// What the first line of a file is.
@@ -168,6 +169,9 @@ pub fn names_property(name: &str) -> bool {
     words.last().is_some_and(|word| PROPERTY_WORDS.contains(&word.as_str()))
 }
 
+/// What programs write for no value.
+const NO_VALUES: [&str; 9] = [NULL_MARK, "NULL", "null", "NA", "N/A", "NaN", "nan", "None", "-"];
+
 /// What one column says of the first line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Vote {
@@ -217,7 +221,8 @@ impl FirstRow {
 fn vote(text: &str, column: usize, columns: &[ColumnSample]) -> Vote {
     let name = name_of(text);
     let sample = &columns[column];
-    if text.trim().is_empty() {
+    // A row may lack a value.
+    if text.trim().is_empty() || NO_VALUES.contains(&text.trim()) {
         return Vote::None;
     }
     let is_word = words_of(name).iter().any(|word| COLUMN_WORDS.contains(&word.as_str()));
@@ -281,6 +286,7 @@ mod tests {
             ("Kansas City,508\nNew York,8804\n", DATA),
             ("pid,2019,2020\n7,1,2\n", HEADER),
             (",source,target\n0,a,b\n1,b,c\n", HEADER),
+            ("1,Ada,NA\n2,Eve,1900-01-01\n", DATA),
             ("1,2,0.5\n2,3,0.7\n", DATA),
             ("7,Ada,2020-01-01\n8,Mary,\n", DATA),
             ("id:ID,x\n1,2\n", HEADER),

@@ -1,6 +1,6 @@
 //! Neo4j: headers in Neo4j's conventions, which say what columns hold; LDBC's files among them.
 
-use crate::import::header::ON_UNKNOWN_CREATE;
+use crate::import::id_options::ON_UNKNOWN_CREATE;
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileRule};
 use crate::import::recognise::labels::KnownLabel;
 use crate::import::recognise::ldbc;

@@ -12,9 +12,9 @@
 //! a database has count as those of files do, after them.
 
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileFormat, FileRule};
-use crate::import::mapping::words::name_of;
 use crate::import::options::Role;
-use crate::import::recognise::columns::{IGNORED, PlainColumns, stem_of_key};
+use crate::import::recognise::columns::{PlainColumns, stem_of_key};
+use crate::import::recognise::end_names::Scope;
 use crate::import::recognise::ends::{self, Evidence, FoundEnds, NameHint};
 use crate::import::recognise::first_row::names_property;
 use crate::import::recognise::labels::{KnownLabel, KnownLabels};
@@ -40,8 +40,12 @@ pub struct PlainFile {
     pub is_list: bool,
     /// Whether all of its rows were looked at.
     pub is_whole: bool,
-    /// Whether some fields are [`NULL_MARK`].
-    pub has_null_marks: bool,
+    /// Whether fields are [`NULL_MARK`].
+    pub null_marks: NullMarks,
+    /// A word in its fields that may mean no value.
+    pub null_word: Option<&'static str>,
+    /// Whether quotes are characters as others are, against what the options say.
+    pub has_bare_quotes: bool,
     /// The label of vertices that are made of the ends of edges, and whether somebody named it.
     pub end_label: EndLabel,
 }
@@ -53,6 +57,17 @@ pub enum EndLabel {
     Told(String),
     /// It is the one for all lists.
     Default(String),
+}
+
+/// Whether fields of a file are [`NULL_MARK`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NullMarks {
+    /// None is, or they mean something else.
+    None,
+    /// Some are.
+    Seen,
+    /// Of those that weren't looked at, some may be.
+    Possible,
 }
 
 /// What a file was found to be.
@@ -82,7 +97,9 @@ impl PlainFile {
         let id = self.columns.id_column(&self.stem)?;
         let is_nodes = self.role.is_none_or(|role| role == Role::Nodes);
         let is_edges = || ends::find(&self.columns, self.hint(), &KnownLabels::default()).is_some();
-        (is_nodes && (self.role.is_some() || !is_edges())).then(|| self.label_of(id))
+        // It may be called after two labels, which the other files show.
+        let is_vague = type_in_name(&self.stem).is_some() && !self.columns.samples[id].is_key;
+        (is_nodes && (self.role.is_some() || (!is_vague && !is_edges()))).then(|| self.label_of(id))
     }
 
     /// The label, if this file has vertices.
@@ -117,9 +134,17 @@ impl PlainFile {
             Some(ends) => self.edges(ends, labels),
             None => self.vertices(labels),
         };
-        if self.has_null_marks {
+        if self.null_marks != NullMarks::None {
             settled.rule.null = Some(NULL_MARK.to_owned());
+        }
+        if self.null_marks == NullMarks::Seen {
             settled.notes.push(format!("{NULL_MARK} stands for no value"));
+        }
+        if let Some(word) = self.null_word {
+            settled.notes.push(format!("{word} is a text in it (--null {word} makes it no value)"));
+        }
+        if self.has_bare_quotes {
+            settled.notes.push("quotes are ordinary characters in it (--quote none)".to_owned());
         }
         settled.notes.extend(self.first_line_note());
         if let Some(column) = self.columns.row_numbers {
@@ -209,7 +234,7 @@ impl PlainFile {
                 columns.names[source], columns.names[target]
             )
         };
-        if let Some(ends) = ends::by_names(columns) {
+        if let Some(ends) = ends::by_names(columns, Scope::Anywhere) {
             return Some(says(ends.columns));
         }
         let is_obvious = columns.id_column(&self.stem).is_some();
@@ -286,7 +311,12 @@ impl PlainFile {
             ":TYPE".clone_into(&mut words[column]);
             rule.types.remove(self.columns.key(column));
         }
-        let others: Vec<usize> = [source, target].into_iter().chain(type_column).collect();
+        let mut others: Vec<usize> = [source, target].into_iter().chain(type_column).collect();
+        for column in self.columns.attribute_columns() {
+            let words = rule.columns.get_or_insert_with(|| self.columns.words.clone());
+            words[column] = self.columns.attributes_word(column);
+            others.push(column);
+        }
         self.add_types(&mut rule, &others);
         Settled { rule, notes, problem }
     }
@@ -340,8 +370,11 @@ impl PlainFile {
             text += &format!(", their type is column {}", columns.names[column]);
         }
         let used = |column: &usize| !ends.columns.contains(column) && ends.type_column != Some(*column);
-        let others: Vec<&str> =
-            columns.used().filter(used).map(|column| columns.names[column].as_str()).collect();
+        let name = |column: usize| match columns.attribute_columns().any(|other| other == column) {
+            true => columns.samples[column].attributes.iter().map(|(key, _)| key.as_str()).collect(),
+            false => vec![columns.names[column].as_str()],
+        };
+        let others: Vec<&str> = columns.used().filter(used).flat_map(name).collect();
         if !others.is_empty() && others.len() <= 12 {
             text += &format!(", properties {}", others.join(", "));
         }
@@ -355,7 +388,8 @@ impl PlainFile {
         }
         if !created.is_empty() {
             let plural = if created.len() == 1 { "" } else { "s" };
-            notes.push(format!("their ends become vertices of label{plural} {}", created.join(", ")));
+            let one = if created.len() == 1 { "" } else { " (--label LABEL makes them of one)" };
+            notes.push(format!("their ends become vertices of label{plural} {}{one}", created.join(", ")));
         }
         if !ends.evidence.is_sure() && self.role.is_none() {
             notes.push("if its rows are vertices, say --nodes LABEL=FILE".to_owned());
@@ -376,8 +410,7 @@ impl PlainFile {
         let mut rule = FileRule::new(FileFormat::Csv);
         let columns = &self.columns;
         rule.header = columns.has_header;
-        let is_as_named = |(word, name): (&String, &String)| word != IGNORED && name_of(word) == name;
-        if !columns.has_header || !columns.words.iter().zip(&columns.names).all(is_as_named) {
+        if !columns.is_as_in_file {
             rule.columns = Some(columns.words.clone());
         } else {
             // Of Parquet, whose columns keep their names.
@@ -450,7 +483,9 @@ mod tests {
             columns: PlainColumns::of_text(&sample, FirstRow::of(&sample), None),
             is_list: false,
             is_whole: true,
-            has_null_marks: false,
+            null_marks: NullMarks::None,
+            null_word: None,
+            has_bare_quotes: false,
             end_label: EndLabel::Default("Vertex".to_owned()),
         }
     }

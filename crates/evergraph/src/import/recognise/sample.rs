@@ -10,12 +10,11 @@
 use crate::import::csv_records::{CsvFormat, CsvRecords, RecordBatch};
 use crate::import::faults::{FaultCollector, OnBadRow};
 use crate::import::input::Input;
-use crate::import::integer::parse_i64;
+use crate::import::literal::read_map;
 use crate::import::parquet::cells::value_at;
 use crate::import::parquet::file::ParquetStart;
+use crate::import::recognise::guess::guess;
 use evergraph_graph::error::Result;
-use evergraph_graph::value::date::Date;
-use evergraph_graph::value::datetime::DateTime;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -25,6 +24,12 @@ const SAMPLE_BYTES: usize = 256 * 1024;
 
 /// What PostgreSQL, MySQL and others write for no value.
 pub const NULL_MARK: &str = "\\N";
+
+/// What others write, and what may be a text as well.
+const NULL_WORDS: [&str; 6] = ["NULL", "null", "NA", "N/A", "NaN", "None"];
+
+/// Keys of maps that become properties of their own, at most.
+const ATTRIBUTES_MAX: usize = 64;
 
 /// The beginning of a CSV file.
 #[derive(Debug)]
@@ -43,6 +48,8 @@ pub struct Sample {
     pub is_whole: bool,
     /// Whether some field is [`NULL_MARK`], which counts as no value.
     pub has_null_marks: bool,
+    /// A word that may mean no value, if it is there.
+    pub null_word: Option<&'static str>,
 }
 
 /// What a column looks like.
@@ -60,6 +67,8 @@ pub struct ColumnSample {
     pub shapes: u64,
     /// Whether all values stand in braces, as maps do.
     pub are_maps: bool,
+    /// The keys of these maps and the types of their values, if texts lead to them; in order of appearance.
+    pub attributes: Vec<(String, ValueType)>,
 }
 
 impl Sample {
@@ -84,11 +93,24 @@ impl Sample {
         };
         let columns = (0..first.len()).map(|column| look(column, false)).collect();
         let columns_with_first = (0..first.len()).map(|column| look(column, true)).collect();
-        let has_null_marks =
-            (0..first.len()).any(|column| behind(column).any(|text| text == NULL_MARK.as_bytes()));
+        let has_null_marks = (0..first.len())
+            .any(|column| behind(column).any(|text| text == NULL_MARK.as_bytes()))
+            || first.iter().any(|text| text == NULL_MARK);
+        let is_there =
+            |word: &&str| (0..first.len()).any(|column| behind(column).any(|text| text == word.as_bytes()));
+        let null_word = NULL_WORDS.into_iter().find(is_there);
         let odd_rows = batch.as_ref().map_or(0, |batch| batch.faults.count());
         let is_whole = records.next_batch(first.len(), 1, rules)?.is_none();
-        Ok(Some(Self { columns, columns_with_first, rows, odd_rows, is_whole, has_null_marks, first }))
+        Ok(Some(Self {
+            columns,
+            columns_with_first,
+            rows,
+            odd_rows,
+            is_whole,
+            has_null_marks,
+            null_word,
+            first,
+        }))
     }
 
     /// What the columns of a Parquet file look like; their types are stated.
@@ -114,6 +136,7 @@ impl Sample {
             // Whether there are more rows nobody asked.
             is_whole: false,
             has_null_marks: false,
+            null_word: None,
         }
     }
 }
@@ -162,6 +185,7 @@ impl ColumnSample {
         let without_null = |text: &'a [u8]| if text == NULL_MARK.as_bytes() { b"" } else { text };
         let texts: Vec<&[u8]> = texts.map(without_null).collect();
         let filled = texts.iter().filter(|text| !text.is_empty()).count();
+        let are_maps = filled > 0 && texts.iter().all(|text| text.is_empty() || is_in_braces(text));
         let values: HashSet<u64> =
             texts.iter().filter(|text| !text.is_empty()).map(|text| hash_of(text)).collect();
         Self {
@@ -169,10 +193,30 @@ impl ColumnSample {
             is_key: !texts.is_empty() && values.len() == texts.len(),
             filled,
             values,
-            are_maps: filled > 0 && texts.iter().all(|text| text.is_empty() || is_in_braces(text)),
+            are_maps,
+            attributes: if are_maps { attributes(&texts) } else { Vec::new() },
             shapes: texts.iter().fold(0, |shapes, text| shapes | shape_of(&String::from_utf8_lossy(text))),
         }
     }
+}
+
+/// The keys of the maps that `texts` are; none if some text is no map, or its keys are no texts.
+fn attributes(texts: &[&[u8]]) -> Vec<(String, ValueType)> {
+    let mut values: Vec<(String, Vec<String>)> = Vec::new();
+    for text in texts.iter().filter(|text| !text.is_empty()) {
+        let map = std::str::from_utf8(text).ok().and_then(|text| read_map(text).ok());
+        let Some(Value::Map(map)) = map else { return Vec::new() };
+        for (key, value) in map.as_slice() {
+            let Value::String(key) = key else { return Vec::new() };
+            match values.iter().position(|(known, _)| **known == **key) {
+                Some(at) => values[at].1.push(value.to_string()),
+                None if values.len() == ATTRIBUTES_MAX => return Vec::new(),
+                None => values.push((key.to_string(), vec![value.to_string()])),
+            }
+        }
+    }
+    let type_of = |texts: &[String]| guess(texts.iter().map(String::as_bytes)).unwrap_or(ValueType::String);
+    values.into_iter().map(|(key, texts)| (key, type_of(&texts))).collect()
 }
 
 fn is_in_braces(text: &[u8]) -> bool {
@@ -218,77 +262,9 @@ pub fn shape_of(text: &str) -> u64 {
     1 << (case * 8 + others)
 }
 
-/// Whether `text` looks like a value and not like the name of a column.
-#[must_use]
-pub fn is_value(text: &str) -> bool {
-    let text = text.trim();
-    text.is_empty() || narrowest_type(text) != ValueType::String
-}
-
-/// The narrowest type that `text` fits: of bool, long, bigint, double, date, datetime, uuid and string.
-#[must_use]
-pub fn narrowest_type(text: &str) -> ValueType {
-    guess([text.as_bytes()].into_iter()).unwrap_or(ValueType::String)
-}
-
-/// The narrowest type that all `texts` have which aren't empty.
-fn guess<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Option<ValueType> {
-    const GUESSES: [ValueType; 7] = [
-        ValueType::Bool,
-        ValueType::I64,
-        ValueType::BigInteger,
-        ValueType::F64,
-        ValueType::Date,
-        ValueType::DateTime,
-        ValueType::Uuid,
-    ];
-    let mut possible = GUESSES.to_vec();
-    let mut is_empty = true;
-    for text in texts.filter(|text| !text.is_empty()) {
-        is_empty = false;
-        let text = std::str::from_utf8(text).unwrap_or_default().trim();
-        possible.retain(|value_type| is_of(text, *value_type));
-    }
-    if is_empty { None } else { Some(possible.first().copied().unwrap_or(ValueType::String)) }
-}
-
-fn is_of(text: &str, value_type: ValueType) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    // Zeros and signs in front belong to codes and telephone numbers.
-    let is_number = digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
-        && !(digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0."));
-    match value_type {
-        ValueType::I64 => is_number && parse_i64(text.as_bytes()).is_ok(),
-        ValueType::F64 | ValueType::BigInteger => is_number && Value::parse(text, value_type).is_ok(),
-        ValueType::Date => text.parse::<Date>().is_ok(),
-        ValueType::DateTime => text.parse::<DateTime>().is_ok(),
-        _ => Value::parse(text, value_type).is_ok(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn types_are_the_narrowest_that_all_values_have() {
-        for (texts, expected) in [
-            (&["true", "", "FALSE"][..], Some(ValueType::Bool)),
-            (&["1", "-20", "0"], Some(ValueType::I64)),
-            (&["1", "2.5", "1e9"], Some(ValueType::F64)),
-            (&["1", "9223372036854775808"], Some(ValueType::BigInteger)),
-            (&["2024-02-29"], Some(ValueType::Date)),
-            (&["2024-02-29", "2024-02-29 12:00:00+01:00"], Some(ValueType::DateTime)),
-            (&["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12"], Some(ValueType::Uuid)),
-            (&["1", "007"], Some(ValueType::String)),
-            (&["+49 30"], Some(ValueType::String)),
-            (&["nan"], Some(ValueType::String)),
-            (&["1", "x"], Some(ValueType::String)),
-            (&["", ""], None),
-        ] {
-            assert_eq!(guess(texts.iter().map(|text| text.as_bytes())), expected, "{texts:?}");
-        }
-    }
 
     #[test]
     fn a_sample_is_the_first_line_and_what_follows() {

@@ -10,10 +10,12 @@
 use crate::import::blanks::count_fields;
 use crate::import::csv_records::BLANK;
 use crate::import::recognise::delimiter::count_outside_quotes;
-use crate::import::recognise::end_names;
-use crate::import::recognise::sample::{ColumnSample, is_value};
+use crate::import::recognise::end_names::{self, Scope};
+use crate::import::recognise::guess::is_value;
+use crate::import::recognise::sample::ColumnSample;
 use crate::import::source::Source;
 use evergraph_graph::error::Result;
+use std::io;
 
 /// Bytes that are looked at.
 const START_BYTES: usize = 64 * 1024;
@@ -91,6 +93,28 @@ pub fn look_at_table(
     Ok(Some(TableLook { delimiter, width, comment, names, first_line }))
 }
 
+/// The first line of `source`, which is read again afterwards, if it is a number and the others are a table: some
+/// programs count the rows first.
+///
+/// # Errors
+/// As reading.
+pub fn leading_count(
+    source: &mut Source,
+    delimiter: Option<u8>,
+    quote: Option<u8>,
+) -> Result<Option<String>> {
+    let start = source.peek(START_BYTES)?;
+    let Some(end) = start.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
+    let first = start[..end].trim_ascii();
+    if first.is_empty() || !first.iter().all(u8::is_ascii_digit) {
+        return Ok(None);
+    }
+    let count = String::from_utf8_lossy(first).into_owned();
+    let rest = io::Cursor::new(start[end + 1..].to_vec());
+    let mut rest = Source::from_unpacked(source.name().to_owned(), rest);
+    Ok(look_at_table(&mut rest, delimiter, quote)?.map(|_| count))
+}
+
 /// The names of `width` columns in a comment, if it has some.
 fn names_in(line: &[u8], delimiter: u8, width: usize) -> Option<Vec<String>> {
     let line = String::from_utf8_lossy(line);
@@ -104,7 +128,7 @@ fn names_in(line: &[u8], delimiter: u8, width: usize) -> Option<Vec<String>> {
     }
     // Two words of a sentence are no names.
     let words: Vec<&str> = names.iter().map(String::as_str).collect();
-    let are_ends = || end_names::find(&words, &vec![ColumnSample::default(); width]).is_some();
+    let are_ends = || end_names::find(&words, &vec![ColumnSample::default(); width], Scope::First).is_some();
     (delimiter != BLANK || are_ends()).then_some(names)
 }
 
@@ -117,6 +141,16 @@ mod tests {
         let mut source = Source::from_reader("a.txt", Cursor::new(text.to_owned())).unwrap();
         let look = look_at_table(&mut source, None, Some(b'"')).unwrap()?;
         Some((char::from(look.delimiter), look.width, look.names.unwrap_or_default().join(" ")))
+    }
+
+    #[test]
+    fn a_count_before_a_table_is_seen() {
+        let count = |text: &str| {
+            let mut source = Source::from_reader("a.txt", Cursor::new(text.to_owned())).unwrap();
+            leading_count(&mut source, None, None).unwrap()
+        };
+        assert_eq!(count("3\n1 2 0\n2 3 1\n").as_deref(), Some("3"));
+        assert_eq!((count("a\n1 2\n"), count("3\n4\n"), count("")), (None, None, None));
     }
 
     #[test]

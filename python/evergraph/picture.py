@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evergraph._tables import ids_of, library
-from evergraph.errors import InvalidError
+from evergraph.errors import InvalidError, NotFoundError
 from evergraph.values import EdgeId, Subgraph
 
 if TYPE_CHECKING:
@@ -140,7 +140,10 @@ def chosen(
         if total <= limit:
             return first
     else:
-        first = [int(vertex) for vertex in ids_of(of) if snapshot.has(int(vertex))]
+        first = [int(vertex) for vertex in ids_of(of)]
+        gone = next((vertex for vertex in first[:limit] if not snapshot.has(vertex)), None)
+        if gone is not None:
+            raise NotFoundError(f"vertex {gone} isn't there")
     found: dict[int, None] = {}
     given = first if of is not None else first[:1]
     waiting = list(given)

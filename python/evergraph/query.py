@@ -228,9 +228,7 @@ class Results(Handle):
         if rows is None:
             text = f"{self!r}: to_list(), to_pandas(), to_polars(), to_arrow() or a loop fetches them"
             return paragraph(text if state_of(self) == "" else repr(self))
-        return results_table(rows) + paragraph(
-            "Results that weren't fetched yet; to_list() and a loop fetch them."
-        )
+        return results_table(rows) + paragraph("The next results; to_list() or a loop fetches them.")
 
     def _at_hand(self) -> list[Any] | None:
         """The next results, a few, which stay the next ones; ``None`` if a query would have to run for them."""

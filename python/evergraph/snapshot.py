@@ -118,7 +118,10 @@ class Snapshot(Algorithms, Lists, Handle):
         -------
         pyarrow.Table with columns vertex (uint64) and label (dictionary of string), and one a property
             One row a vertex, ascending. A property that a vertex lacks is null. Strings are large_string,
-            datetimes timestamps in UTC and nanoseconds; bigint, decimal, map and mixed types are text.
+            datetimes timestamps in UTC, in nanoseconds or the next unit that holds them; durations are duration,
+            or month_day_nano_interval with months or days; bigints uint64 or decimal128, decimals decimal128; maps
+            structs, or maps if their keys aren't texts. Numbers of several types are of one that holds them; other
+            values of several types are text.
 
         Raises
         ------
@@ -463,7 +466,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Raises
         ------
         NotFoundError
-            For names that aren't in the graph.
+            For names and vertices that aren't in the graph.
 
         Examples
         --------

@@ -12,6 +12,7 @@
 //! them has a barrier: then each runs to its end before the next. [`Pace`] tells the two apart.
 
 use crate::plan::operator::{Choose, Group, GroupValue, Operator, Reducer, Traversal};
+use crate::stack::deeper;
 
 /// What is known of the order of rows at a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,7 +161,7 @@ impl Traversal {
     /// The pace of its steps together.
     #[must_use]
     pub fn pace(&self) -> Pace {
-        Pace::of_all(self.operators.iter().map(Operator::pace))
+        deeper(|| Pace::of_all(self.operators.iter().map(Operator::pace)))
     }
 
     /// Whether what comes of rows with ascending origins comes by ascending origin, all in all and not only within a batch.
@@ -183,6 +184,7 @@ impl Traversal {
                     | Operator::SimplePath { .. }
                     | Operator::As(_)
                     | Operator::Range { .. }
+                    | Operator::TimeLimit(_)
                     | Operator::Dedup { .. }
                     | Operator::Coalesce(_)
             )
@@ -216,6 +218,7 @@ impl Operator {
             },
             Self::Inject { .. }
             | Self::Range { .. }
+            | Self::TimeLimit(_)
             | Self::Subgraph(_)
             | Self::Tree { into: Some(_), .. }
             | Self::Group(Group { into: Some(_), .. }) => Pace::Remembers,

@@ -4,6 +4,7 @@ use crate::plan::function::Function;
 use crate::plan::io::Io;
 use crate::plan::operator::{By, Group, Operator, Traversal};
 use crate::plan::scalar::Scalar;
+use crate::stack::deeper;
 
 impl Traversal {
     /// Calls `visitor` with each traversal within this one, the innermost first, and with this one at last.
@@ -13,7 +14,7 @@ impl Traversal {
 
     fn visit_all(&mut self, visitor: &mut dyn FnMut(&mut Traversal)) {
         for operator in &mut self.operators {
-            operator.visit(visitor);
+            deeper(|| operator.visit(visitor));
         }
         visitor(self);
     }
@@ -22,6 +23,16 @@ impl Traversal {
     #[must_use]
     pub fn gathers(&self) -> bool {
         self.operators.iter().any(Operator::gathers)
+    }
+
+    /// Whether one of `operators` writes, and one behind it needs no more once enough has come.
+    #[must_use]
+    pub fn stops_behind_a_write(operators: &[Operator]) -> bool {
+        let stops = |operator: &Operator| {
+            matches!(operator, Operator::Range { limit, .. } if *limit < u64::MAX)
+                || matches!(operator, Operator::TimeLimit(_))
+        };
+        operators.iter().skip_while(|operator| !operator.writes()).any(stops)
     }
 
     /// Whether one of `operators` merges, and another one writes: a row's merge may find what the other wrote for a row before.
@@ -64,6 +75,13 @@ impl Operator {
         })
     }
 
+    /// Whether a traversal in it deletes elements.
+    #[must_use]
+    pub fn drops_within(&self) -> bool {
+        let drops = |operator: &Self| matches!(operator, Self::Drop);
+        !drops(self) && self.has(drops)
+    }
+
     /// Whether it writes once for each traverser, and not once for a row that stands for several.
     #[must_use]
     pub fn writes_for_each(&self) -> bool {
@@ -73,7 +91,7 @@ impl Operator {
     /// Whether `is` is true of it, or of an operator in a traversal in it.
     fn has(&self, is: impl Fn(&Self) -> bool + Copy) -> bool {
         let within = |of: &Traversal| of.operators.iter().any(|operator| operator.has(is));
-        is(self) || self.parts().into_iter().any(|(_, of)| within(of))
+        is(self) || self.parts().into_iter().any(|(_, of)| deeper(|| within(of)))
     }
 
     fn visit(&mut self, visitor: &mut dyn FnMut(&mut Traversal)) {

@@ -16,19 +16,21 @@ use crate::plan::pattern::{Match, Pattern};
 use crate::plan::predicate::Predicate;
 use crate::plan::row_order::{RowOrder, before_each};
 use crate::plan::scalar::Scalar;
+use crate::stack::deeper;
 use crate::step::algorithm::shortest_path;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
     algorithm, barrier, bound, branch, branches, bulk, call, chance, dedup, expand, filter, group, merge,
-    options, order, parallel, pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unbulk,
-    unfold, write,
+    options, order, parallel, pattern, portion, repeat, sack, scalar, side_effect, source, subgraph, tree,
+    unbulk, unfold, write,
 };
 use crate::value::item::Token;
 use evergraph_graph::error::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Makes the steps of a plan.
 pub struct Builder<'a> {
@@ -70,12 +72,23 @@ impl<'a> Builder<'a> {
     }
 
     fn steps(&mut self, operators: &[Operator]) -> Result<Vec<Box<dyn Step>>> {
+        deeper(|| self.steps_here(operators))
+    }
+
+    fn steps_here(&mut self, operators: &[Operator]) -> Result<Vec<Box<dyn Step>>> {
         let around = self.row_order;
         let mut steps: Vec<Box<dyn Step>> = Vec::with_capacity(operators.len());
         // What a merge finds shows what other steps wrote for the rows before: they go through one by one.
-        let mut lockstep = self.plan.writes && Traversal::merges_between_writes(operators);
+        // What comes behind a limit is not written: nor what would come of the rest of a batch.
+        let mut lockstep = self.plan.writes
+            && (Traversal::merges_between_writes(operators) || Traversal::stops_behind_a_write(operators));
         for (operator, row_order) in operators.iter().zip(before_each(operators, around)) {
             self.row_order = row_order;
+            if self.plan.writes && operator.drops_within() {
+                // What it deletes for a row, those behind it see; which rows there are does not depend on that.
+                steps.push(Box::new(branch::Together::default()));
+                steps.push(Box::new(branch::OneByOne::default()));
+            }
             if lockstep && operator.writes() {
                 steps.push(Box::new(branch::OneByOne::default()));
                 lockstep = false;
@@ -214,6 +227,9 @@ impl<'a> Builder<'a> {
             }
             Operator::Range { skip, limit } => (Box::new(bound::Range::new(*skip, *limit)), false),
             Operator::Tail(count) => (Box::new(bound::Tail::new(*count)), false),
+            Operator::TimeLimit(milliseconds) => {
+                (Box::new(bound::TimeLimit::new(Duration::from_millis(*milliseconds))), false)
+            }
             Operator::Dedup { slots, by } => {
                 (Box::new(dedup::Dedup::new(slots.clone(), self.all_by(by)?)), false)
             }
@@ -244,18 +260,19 @@ impl<'a> Builder<'a> {
             }
             Operator::Union(all) => {
                 let branches = self.branches(&all.iter().collect::<Vec<_>>())?;
-                (Box::new(branch::Union::new(branches)), false)
+                (self.bounded(branch::Union::new(branches)), false)
             }
             Operator::Coalesce(all) => {
-                (Box::new(branch::Coalesce::new(self.children(all)?, self.came_from())), true)
+                let step = branch::Coalesce::new(self.children(all)?, self.came_from());
+                (Box::new(portion::InPortions::new(Box::new(step))), true)
             }
             Operator::Optional(of) => {
                 let step = branch::Local::optional(self.child(of)?);
-                (Box::new(if self.row_order.is_kept() { step.in_order() } else { step }), false)
+                (self.bounded(if self.row_order.is_kept() { step.in_order() } else { step }), false)
             }
             Operator::Local(of) => {
                 let step = branch::Local::new(self.child(of)?);
-                (Box::new(if self.must_sort(of) { step.in_order() } else { step }), false)
+                (self.bounded(if self.must_sort(of) { step.in_order() } else { step }), false)
             }
             Operator::Child { of, all } => {
                 let wanted = match all {
@@ -263,12 +280,19 @@ impl<'a> Builder<'a> {
                     true if self.must_sort(of) => branch::Wanted::AllInOrder,
                     true => branch::Wanted::All,
                 };
-                (Box::new(branch::FlatMap::new(self.child(of)?, wanted, self.came_from())), true)
+                let step = branch::FlatMap::new(self.child(of)?, wanted, self.came_from());
+                (self.bounded(step), true)
             }
             Operator::SideEffect(of) => (Box::new(branch::Aside(self.child(of)?)), false),
-            Operator::Choose(choose) => (Box::new(self.choose(choose)?), false),
+            Operator::Choose(choose) => {
+                let step = self.choose(choose)?;
+                (self.bounded(step), false)
+            }
             Operator::Repeat(repeat) => (Box::new(self.repeat(repeat)?), false),
-            Operator::Branch(branch) => (Box::new(self.branch(branch)?), false),
+            Operator::Branch(branch) => {
+                let step = self.branch(branch)?;
+                (self.bounded(step), false)
+            }
             Operator::Subgraph(into) => (Box::new(subgraph::SubgraphAside::new(*into)), false),
             Operator::SetSack { how, by } => (Box::new(sack::SetSack::new(*how, self.by(by)?)), false),
             Operator::Barrier { normalises } => (Box::new(sack::Barrier::new(*normalises)), false),
@@ -294,13 +318,21 @@ impl<'a> Builder<'a> {
                 (Box::new(write::SetProperties(self.properties(properties)?)), false)
             }
             Operator::Merge(merge) => (Box::new(self.merge(merge)?), true),
-            Operator::Drop => (Box::new(write::Drop), false),
+            Operator::Drop => (Box::new(write::Drop::default()), false),
             Operator::Io(_) => {
                 return Err(Error::invalid(
                     "io() is for the database itself: a snapshot or a transaction reads and writes no whole files",
                 ));
             }
         })
+    }
+
+    /// `step`, which hands on all that becomes of its input at once where the order of rows is kept: in portions then.
+    fn bounded(&self, step: impl Step + 'static) -> Box<dyn Step> {
+        match self.row_order.is_kept() {
+            true => Box::new(portion::InPortions::new(Box::new(step))),
+            false => Box::new(step),
+        }
     }
 
     fn properties(&mut self, all: &[NewProperty]) -> Result<write::NewProperties> {
@@ -527,8 +559,9 @@ fn asks(operator: &Operator) -> bool {
 
 /// Whether a condition in `traversal`, however deep, asks for what is gathered aside.
 fn asks_anywhere(traversal: &Traversal) -> bool {
-    let asks =
-        |operator: &Operator| asks(operator) || operator.parts().iter().any(|(_, of)| asks_anywhere(of));
+    let asks = |operator: &Operator| {
+        asks(operator) || operator.parts().iter().any(|(_, of)| deeper(|| asks_anywhere(of)))
+    };
     traversal.operators.iter().any(asks)
 }
 
@@ -566,5 +599,13 @@ impl Step for Traced {
 
     fn is_done(&self) -> bool {
         self.0.is_done()
+    }
+
+    fn settles(&self) -> bool {
+        self.0.settles()
+    }
+
+    fn settle(&mut self, cx: &mut Context<'_>) -> Result<()> {
+        self.0.settle(cx)
     }
 }

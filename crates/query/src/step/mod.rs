@@ -23,6 +23,7 @@ pub mod options;
 pub mod order;
 pub mod parallel;
 pub mod pattern;
+pub mod portion;
 pub mod property;
 pub mod repeat;
 pub mod sack;

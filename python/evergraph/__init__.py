@@ -40,6 +40,7 @@ from evergraph.errors import (
     NotFoundError,
     SnapshotClosed,
     TransactionClosed,
+    UnknownNameWarning,
 )
 from evergraph.lists import CompactCsr, CsrPiece
 from evergraph.query import Results
@@ -73,6 +74,7 @@ __all__ = [
     "Subgraph",
     "Transaction",
     "TransactionClosed",
+    "UnknownNameWarning",
     "__version__",
     "check_files",
     "open",

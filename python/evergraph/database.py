@@ -12,7 +12,7 @@ from evergraph.errors import InvalidError
 from evergraph.handle import Handle
 from evergraph.loading import Loading
 from evergraph.progress import Progress, shown
-from evergraph.query import Results, variables_of
+from evergraph.query import Results, results_of, variables_of
 from evergraph.reader import of_edges
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
@@ -262,6 +262,7 @@ class Database(Loading, Handle):
         bindings: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         memory_limit: int | None = None,
+        strict: bool = False,
         **variables: Any,
     ) -> Results:
         """Run a query in Gremlin.
@@ -274,6 +275,8 @@ class Database(Loading, Handle):
         ----------
         text, bindings, **variables
             As of ``Snapshot.query``.
+        strict
+            The same.
         timeout, memory_limit
             The same; attempts and the commit are within the time.
 
@@ -303,7 +306,7 @@ class Database(Loading, Handle):
                 ^^^
         """
         asked = variables_of(bindings, variables)
-        return Results(self._native.query(text, asked, timeout, memory_limit, None))
+        return results_of(self._native.query(text, asked, timeout, memory_limit, None, strict))
 
     def create_index(
         self,

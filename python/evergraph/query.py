@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from evergraph.errors import InvalidError, NotFoundError
+from evergraph.errors import InvalidError, NotFoundError, UnknownNameWarning
 from evergraph.handle import Handle
 
 if TYPE_CHECKING:
     from evergraph import _native
 
-__all__ = ["Results", "variables_of"]
+__all__ = ["Results", "results_of", "variables_of"]
 
 FIRST_ROWS = 64
 ROWS = 1024
@@ -183,3 +184,10 @@ def variables_of(bindings: Mapping[str, Any] | None, variables: dict[str, Any]) 
     if twice:
         raise InvalidError(f"variable `{twice[0]}` is given twice: by its name, and in bindings")
     return {**bindings, **variables}
+
+
+def results_of(native: _native.Results) -> Results:
+    """Warn whoever asked, two calls above, of what stands beside the results, and give these."""
+    for note in native.notes():
+        warnings.warn(note, UnknownNameWarning, stacklevel=3)
+    return Results(native)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evergraph.errors import InvalidError
-from evergraph.query import Results, variables_of
+from evergraph.query import Results, results_of, variables_of
 from evergraph.values import Direction, EdgeId, Item, Value
 
 if TYPE_CHECKING:
@@ -245,6 +245,7 @@ class Reader:
         bindings: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         memory_limit: int | None = None,
+        strict: bool = False,
         **variables: Any,
     ) -> Results:
         """Run a query in Gremlin.
@@ -263,6 +264,9 @@ class Reader:
             Seconds from its begin until its last result is fetched: 60 by default, ``math.inf`` for no limit.
         memory_limit : int, optional
             Bytes that it may hold at once beside the graph: a gibibyte by default.
+        strict : bool, optional
+            Whether a label, an edge type or a property that the graph doesn't have is an ``InvalidError``; by default
+            it is an ``UnknownNameWarning``, with the name that was probably meant.
         **variables
             The variables of the text and their values: what a property can be, ``None``, a vertex, an
             ``EdgeId``, and lists, sets and dicts of them. One that the text doesn't have is no error.
@@ -292,4 +296,4 @@ class Reader:
         3
         """
         asked = variables_of(bindings, variables)
-        return Results(self._native.query(text, asked, timeout, memory_limit, None))
+        return results_of(self._native.query(text, asked, timeout, memory_limit, None, strict))

@@ -245,6 +245,8 @@ impl Database {
     }
 
     /// A query: on a snapshot that the results hold if it only reads, else in a transaction of its own, and committed.
+    #[expect(clippy::too_many_arguments, reason = "what Python says of a query")]
+    #[pyo3(signature = (said, variables, timeout, memory_limit, making, strict=false))]
     fn query(
         &self,
         py: Python<'_>,
@@ -253,11 +255,13 @@ impl Database {
         timeout: Option<f64>,
         memory_limit: Option<u64>,
         making: Option<Making>,
+        strict: bool,
     ) -> PyResult<Results> {
         let open = self.open(py)?;
         let catalogue = open.database().store().catalogue();
-        let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
-        let plan = asked.on(open.database().ask(asked.said())).plan().or_raise(py)?;
+        let asked =
+            Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making).strict(strict);
+        let plan = asked.bound(open.database().ask(asked.said())).plan().or_raise(py)?;
         if !plan.writes {
             return Results::reading(py, py.detach(|| Taken::new(open)), asked, None);
         }

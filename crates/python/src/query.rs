@@ -19,6 +19,7 @@ use crate::work;
 use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
+use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{self, Limits, Query};
 use evergraph::gremlin::results;
 use evergraph::query::gremlin::bindings::Bindings;
@@ -52,6 +53,8 @@ pub struct Asked {
     bindings: Bindings,
     limits: Limits,
     making: Option<Making>,
+    strict: bool,
+    notes: Notes,
 }
 
 /// What a query says, once bytes are calls.
@@ -91,7 +94,8 @@ impl Asked {
                 Read::Bytecode(bytecode.or_raise(variables.py())?)
             }
         };
-        Ok(Self { said, bindings: argument::bindings(variables, catalogue)?, limits, making: None })
+        let bindings = argument::bindings(variables, catalogue)?;
+        Ok(Self { said, bindings, limits, making: None, strict: false, notes: Notes::default() })
     }
 
     /// What it says.
@@ -106,6 +110,12 @@ impl Asked {
     #[must_use]
     pub fn making(self, making: Option<Making>) -> Self {
         Self { making, ..self }
+    }
+
+    /// The same, where a name that the graph doesn't have is an error if `strict`.
+    #[must_use]
+    pub fn strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
     }
 
     /// What whoever makes elements must know of those in `items`, which `ask` looks up where these came from.
@@ -123,8 +133,13 @@ impl Asked {
         }
     }
 
-    /// `query` with the variables and limits of this.
+    /// `query` with the variables and limits of this, whose notes come with its results.
     pub fn on<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
+        self.bound(query).strict(self.strict).notes(&self.notes)
+    }
+
+    /// `query` with the variables and limits of this, about which nothing is noted.
+    pub fn bound<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
         query.bindings(self.bindings.clone()).limits(self.limits)
     }
 }
@@ -178,6 +193,8 @@ pub struct Results {
     fetching: Held<Mutex<Fetching>>,
     /// Whose snapshot they are read from, if it is somebody's: they end with it.
     snapshot: Option<Py<Snapshot>>,
+    /// What stands beside them.
+    notes: Notes,
 }
 
 impl Results {
@@ -194,6 +211,7 @@ impl Results {
         let cancel = CancelFlag::default();
         let catalogue = taken.snapshot().catalogue();
         let maker = asked.making.as_ref().map(|Making(maker, _)| maker.clone_ref(py));
+        let notes = asked.notes.clone();
         let begun = py.detach(|| {
             Streaming::try_new(Reading { taken, asked }, |reading| {
                 let query = reading.taken.snapshot().ask(reading.asked.said());
@@ -202,7 +220,7 @@ impl Results {
         });
         let source = Source::Streaming(begun.or_raise(py)?);
         let fetching = Fetching { source, catalogue, cancel, maker, elements: Elements::default() };
-        Ok(Self { fetching: Held::new(Mutex::new(fetching)), snapshot })
+        Ok(Self { fetching: Held::new(Mutex::new(fetching)), snapshot, notes })
     }
 
     /// The results of a query that was run, with what [`Asked::elements`] says of them.
@@ -211,7 +229,7 @@ impl Results {
         let source = Source::Made(items.into_iter());
         let maker = asked.making.map(|Making(maker, _)| maker);
         let fetching = Fetching { source, catalogue, cancel: CancelFlag::default(), maker, elements };
-        Self { fetching: Held::new(Mutex::new(fetching)), snapshot: None }
+        Self { fetching: Held::new(Mutex::new(fetching)), snapshot: None, notes: asked.notes }
     }
 
     fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Fetching) -> PyResult<T>) -> PyResult<T> {
@@ -338,6 +356,11 @@ impl Results {
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |fetching| fetching.end(py, Source::Closed))
+    }
+
+    /// What stands beside the results; the next time nothing.
+    fn notes(&self) -> Vec<String> {
+        self.notes.take().iter().map(ToString::to_string).collect()
     }
 
     #[getter]

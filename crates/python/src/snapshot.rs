@@ -12,7 +12,6 @@ use crate::tables;
 use crate::work;
 use evergraph::algorithms::control::Control;
 use evergraph::graph::topology::Projection;
-use evergraph::query::explain::Explanation;
 use evergraph::{Freeze, GraphView, ReadByName, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -363,6 +362,8 @@ impl Snapshot {
     }
 
     /// A query that only reads; its results end with this snapshot.
+    #[expect(clippy::too_many_arguments, reason = "what Python says of a query")]
+    #[pyo3(signature = (said, variables, timeout, memory_limit, making, strict=false))]
     fn query(
         slf: &Bound<'_, Self>,
         said: Said,
@@ -370,11 +371,13 @@ impl Snapshot {
         timeout: Option<f64>,
         memory_limit: Option<u64>,
         making: Option<Making>,
+        strict: bool,
     ) -> PyResult<Results> {
         let py = slf.py();
         let taken = slf.get().share(py)?;
         let catalogue = taken.snapshot.catalogue();
-        let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
+        let asked =
+            Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making).strict(strict);
         Results::reading(py, taken, asked, Some(slf.clone().unbind()))
     }
 
@@ -383,8 +386,8 @@ impl Snapshot {
         let taken = self.share(py)?;
         let catalogue = taken.snapshot.catalogue();
         let asked = Asked::new(Said::Text(text), variables, None, None, &catalogue)?;
-        let plan = asked.on(taken.snapshot.ask(asked.said())).plan().or_raise(py)?;
-        Ok(Explanation::of(&plan, Some(&catalogue)).to_string())
+        let explained = asked.bound(taken.snapshot.ask(asked.said())).explain().or_raise(py)?;
+        Ok(explained.to_string())
     }
 
     fn algorithm<'py>(

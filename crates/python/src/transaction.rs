@@ -355,6 +355,8 @@ impl Transaction {
     }
 
     /// A query, run to its end.
+    #[expect(clippy::too_many_arguments, reason = "what Python says of a query")]
+    #[pyo3(signature = (said, variables, timeout, memory_limit, making, strict=false))]
     fn query(
         &self,
         py: Python<'_>,
@@ -363,10 +365,12 @@ impl Transaction {
         timeout: Option<f64>,
         memory_limit: Option<u64>,
         making: Option<Making>,
+        strict: bool,
     ) -> PyResult<Results> {
         self.with(py, |transaction| {
             let catalogue = transaction.by_id_ref().catalogue();
-            let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
+            let asked =
+                Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making).strict(strict);
             let (items, elements) = work::run(py, None, |watch| {
                 let items = asked.on(transaction.ask(asked.said())).cancel(&watch.cancel).items()?;
                 let elements = asked.elements(&items, |text, bindings| {

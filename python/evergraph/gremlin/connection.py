@@ -15,7 +15,7 @@ from evergraph.errors import ClosedError, InvalidError
 from evergraph.gremlin.elements import MAKER
 from evergraph.gremlin.options import Options
 from evergraph.gremlin.written import written
-from evergraph.query import Results
+from evergraph.query import Results, results_of
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
 from evergraph.values import EdgeId
@@ -88,8 +88,8 @@ class Connection(RemoteConnection):
         properties = self._properties if asked.properties is None else asked.properties
         making = (MAKER, properties)
         said = written(asked.bytecode, self._edge_id)
-        native = self._graph._native.query(said, {}, timeout, self._limits[1], making)
-        return RemoteTraversal(traversers(Results(native)))
+        native = self._graph._native.query(said, {}, timeout, self._limits[1], making, asked.strict)
+        return RemoteTraversal(traversers(results_of(native)))
 
     def _edge_id(self, edge: EdgeId) -> str:
         """The id by which queries name an edge."""

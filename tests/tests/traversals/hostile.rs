@@ -303,3 +303,33 @@ fn the_time_covers_reading_and_planning_and_both_take_as_long_as_the_text() {
     db.gremlin(&format!("g.V(){names}.path()")).timeout(Duration::MAX).plan().unwrap();
     assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
 }
+
+/// Whoever makes steps asks, at each traversal, what those within it do: to walk into them each time took a time that grew with
+/// the product of depth and size.
+#[test]
+fn steps_are_made_in_a_time_that_grows_with_the_text_however_deeply_it_is_nested() {
+    let db = Database::in_memory().unwrap();
+    let nested = |begin: &str, end: &str, depth: usize, steps: usize| {
+        let level = format!("{begin}{}", ".out()".repeat(steps / depth));
+        format!("g.V().order().by('n'){}{}", level.repeat(depth), end.repeat(depth))
+    };
+    for (begin, end) in [
+        (".union(__.identity()", ", __.out())"),
+        (".choose(__.out(), __.out()", ")"),
+        (".local(__.out()", ")"),
+        (".sideEffect(__.out()", ")"),
+        (".where(__.out()", ")"),
+        (".repeat(__.out()", ").times(2)"),
+        (".coalesce(__.out()", ").addV('x')"),
+    ] {
+        let took = |depth: usize| {
+            let text = nested(begin, end, depth, 40_000);
+            let begun = Instant::now();
+            db.gremlin(&text).timeout(Duration::MAX).run().unwrap();
+            begun.elapsed()
+        };
+        let (flat, deep) = (took(2).min(took(2)), took(240).min(took(240)));
+        println!("{begin}: {flat:?} {deep:?}");
+        assert!(deep < 8 * flat + PATIENCE / 20, "{begin}: {deep:?} nested deeply, {flat:?} else");
+    }
+}

@@ -5,7 +5,7 @@ use evergraph::gremlin::graphson;
 use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::Query;
 use evergraph::query::gremlin::parser::ParseLimits;
-use evergraph::{Database, ErrorKind, ReadByName as _};
+use evergraph::{Database, ErrorKind, IndexOptions, ReadByName as _};
 
 fn accounts() -> Database {
     let db = Database::in_memory().unwrap();
@@ -79,7 +79,7 @@ fn bytecode_has_notes_with_the_instruction() {
 #[test]
 fn names_of_the_query_its_transaction_and_the_schema_are_known() {
     let db = accounts();
-    db.create_index("Later", "key").unwrap();
+    db.create_index(&IndexOptions::on_label("Later", "key")).unwrap();
     for text in [
         "g.V().hasLabel('Account').in('OWNS').values('born')",
         "g.V().hasLabel('Later').values('key')",

@@ -86,6 +86,11 @@ impl Step for TimeLimit {
         self.began.resize(origins as usize, None);
     }
 
+    /// The time of all loops together.
+    fn again(&mut self, origins: u32) {
+        self.began.resize(origins as usize, None);
+    }
+
     fn is_done(&self) -> bool {
         self.began.iter().all(|began| began.is_some_and(|began| began.elapsed() >= self.time))
     }

@@ -3,6 +3,7 @@
 use crate::amount;
 use crate::command::query::naming::Naming;
 use crate::command::query::output::Output;
+use crate::command::query::plan_report::PlanReport;
 use crate::terminal::console::Console;
 use crate::terminal::failure::Failure;
 use crate::terminal::number::{counted, time};
@@ -17,6 +18,7 @@ use evergraph_query::explain::Explanation;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::parser::variable::parse_variable;
+use evergraph_query::plan::operator::Outcome;
 use evergraph_query::value::item::Item;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -115,7 +117,7 @@ impl Asking {
         if profile { query.profile() } else { query.explain() }
     }
 
-    /// Asks the database; results of a query that writes are printed when it is committed. Whether it wrote.
+    /// Asks the database; of a text that ends in `profile()` or `explain()` the plan is printed. Results of a query that writes are printed when it is committed. Whether it wrote.
     ///
     /// # Errors
     /// `invalid` for a text that is no query, with the place; what the query meets; what printing does.
@@ -129,6 +131,11 @@ impl Asking {
         let plan = self.of(database.gremlin(text)).notes(&notes).plan()?;
         self.tell(&notes);
         let writes = plan.writes;
+        if plan.outcome != Outcome::Results {
+            let profile = plan.outcome == Outcome::Profile;
+            self.console.result(&PlanReport(self.explain(database, text, profile)?))?;
+            return Ok(writes);
+        }
         if writes || plan.io().is_some() {
             let items = self.of(database.gremlin(text)).transaction(self.isolation).items()?;
             print(items.into_iter().map(Ok), &database.snapshot(), output)?;
@@ -152,8 +159,14 @@ impl Asking {
     ) -> std::result::Result<(), Failure> {
         let (mut shown, mut left_out) = (Vec::new(), 0);
         let notes = Notes::default();
-        let results = self.of(transaction.gremlin(text)).notes(&notes).iter()?;
+        let plan = self.of(transaction.gremlin(text)).notes(&notes).plan()?;
         self.tell(&notes);
+        if plan.outcome != Outcome::Results {
+            let query = self.of(transaction.gremlin(text));
+            let explained = if plan.outcome == Outcome::Profile { query.profile() } else { query.explain() };
+            return self.console.result(&PlanReport(explained?));
+        }
+        let results = self.of(transaction.gremlin(text)).iter()?;
         for item in results {
             let item = item?;
             if (shown.len() as u64) < output.rows_max() {

@@ -215,7 +215,10 @@ impl<'d> Session<'d> {
             Setting::Timeout(timeout) => self.asking.limits.timeout = timeout,
             Setting::Memory(bytes) => self.asking.limits.memory_bytes = bytes,
             Setting::Rows(rows) => self.rows_max = rows,
-            Setting::Json(json) => self.console = self.console.with_json(json),
+            Setting::Json(json) => {
+                self.console = self.console.with_json(json);
+                self.asking.console = self.console;
+            }
             Setting::Timing(timing) => self.timing = timing,
             Setting::Isolation(isolation) => self.asking.isolation = isolation,
             Setting::Strict(strict) => self.asking.strict = strict,

@@ -91,11 +91,6 @@ impl Explanation {
     }
 }
 
-/// Where an operator is in memory: what tells it from those equal to it while its plan stays where it is.
-pub(crate) fn place(operator: &Operator) -> usize {
-    std::ptr::from_ref(operator).addr()
-}
-
 struct Explained<'p> {
     plan: &'p Plan,
     catalogue: Option<&'p Catalogue>,
@@ -106,7 +101,7 @@ struct Explained<'p> {
 impl Explained<'_> {
     fn traversal(&mut self, traversal: &Traversal, depth: usize, role: &str) {
         for (number, operator) in traversal.operators.iter().enumerate() {
-            self.places.insert(place(operator), self.lines.len());
+            self.places.insert(operator.place(), self.lines.len());
             let text = operator.describe(self.plan);
             let text = if number == 0 && !role.is_empty() { format!("{role}: {text}") } else { text };
             let index = match operator {

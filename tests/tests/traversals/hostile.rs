@@ -329,7 +329,74 @@ fn steps_are_made_in_a_time_that_grows_with_the_text_however_deeply_it_is_nested
             begun.elapsed()
         };
         let (flat, deep) = (took(2).min(took(2)), took(240).min(took(240)));
-        println!("{begin}: {flat:?} {deep:?}");
         assert!(deep < 8 * flat + PATIENCE / 20, "{begin}: {deep:?} nested deeply, {flat:?} else");
     }
+}
+
+/// A thread of half a mebibyte, as some systems give, in a program that isn't optimised: levels took up to 20 KiB of its stack.
+#[test]
+fn a_query_that_is_nested_as_deeply_as_it_may_be_needs_no_large_stack() {
+    const STACK_BYTES: usize = 512 << 10;
+    // What opens a level, and what closes it.
+    let forms = [
+        (".where(__.identity()", ")"),
+        (".not(__.identity()", ")"),
+        (".and(__.identity()", ", __.identity())"),
+        (".or(__.has('n')", ", __.identity())"),
+        (".union(__.identity()", ", __.identity())"),
+        (".coalesce(__.identity()", ", __.identity())"),
+        (".optional(__.identity()", ")"),
+        (".local(__.identity()", ")"),
+        (".map(__.identity()", ")"),
+        (".flatMap(__.identity()", ")"),
+        (".sideEffect(__.identity()", ")"),
+        (".choose(__.identity(), __.identity()", ")"),
+        (".choose(__.identity()", ", __.identity(), __.identity())"),
+        (".repeat(__.identity()", ").times(1)"),
+        (".order().by(__.identity()", ".count())"),
+        (".group().by(__.identity()", ".count()).count()"),
+        (".group().by('n').by(__.identity()", ".count()).count()"),
+        (".project('a').by(__.identity()", ".count()).count()"),
+        (".dedup().by(__.identity()", ".count())"),
+        (".aggregate('x').by(__.identity()", ".count())"),
+        (".branch(__.identity()", ").option(any, __.identity())"),
+        (".match(__.as('a').identity()", ".as('b'))"),
+        (".addV(__.constant('a')", ")"),
+        (".property('n', __.identity()", ".count())"),
+        (".has('n', __.identity()", ")"),
+        (".is(P.not(P.eq(1)", "))"),
+        (".inject([[1]", ")"),
+    ];
+    let run = move || {
+        for (open, close) in forms {
+            let db = modern();
+            let depth = if open.matches(['(', '[']).count() > 2 { 110 } else { 240 };
+            let nested = |open: &str, close: &str, within: &str| {
+                format!("{}{within}{}", open.repeat(depth), close.repeat(depth))
+            };
+            let text = match open {
+                ".is(P.not(P.eq(1)" => format!("g.V().is({})", nested("P.not(", ")", "P.eq(1)")),
+                ".inject([[1]" => format!("g.inject({})", nested("[", "]", "1")),
+                _ => format!("g.V().limit(1){}", nested(open, close, "")),
+            };
+            for text in [text.clone(), format!("{text}.profile()"), format!("g.withPath(){}", &text[1..])] {
+                for query in [db.gremlin(&text), db.gremlin(&text).strict(true)] {
+                    let ended = query.timeout(PATIENCE).items();
+                    let kind = ended.as_ref().err().map(evergraph::Error::kind);
+                    assert!(
+                        matches!(kind, None | Some(ErrorKind::Invalid | ErrorKind::Limit)),
+                        "{text}: {kind:?}"
+                    );
+                    assert!(
+                        kind != Some(ErrorKind::Limit) || open.contains("inject"),
+                        "{text}: {:?}",
+                        ended.err()
+                    );
+                }
+                let explained = db.gremlin(&text).explain().map(|explained| explained.to_string());
+                assert!(explained.is_ok_and(|text| !text.is_empty()), "{text}");
+            }
+        }
+    };
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run).unwrap().join().unwrap();
 }

@@ -316,6 +316,12 @@ pub enum Operator {
 impl Operator {
     /// `dedup()`: each once, by what it is.
     pub const EACH_ONCE: Self = Self::Dedup { slots: Vec::new(), by: Vec::new() };
+
+    /// Where it is in memory: what tells it from those equal to it while its plan stays where it is.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
 }
 
 /// Elements of the graph.

@@ -107,7 +107,7 @@ fn follows_a_hop(operators: &[Operator]) -> bool {
 
 /// Whether it does the same with one row that stands for several as with several rows, and asks for none before all came.
 fn is_blind(operator: &Operator) -> bool {
-    if operator.parts().iter().any(|(_, of)| of.gathers()) {
+    if operator.parts().iter().any(|(_, of)| of.fact().gathers) {
         return false;
     }
     match operator {

@@ -6,9 +6,9 @@ use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::Profiled;
-use crate::explain::place;
 use crate::plan::algorithm::{Selection, ShortestPaths};
 use crate::plan::call::Call;
+use crate::plan::facts::Facts;
 use crate::plan::function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
@@ -43,6 +43,8 @@ pub struct Builder<'a> {
     asks_aside: bool,
     /// The order of rows before the operator whose step is being made.
     row_order: RowOrder,
+    /// What is true of each operator.
+    facts: Facts,
 }
 
 impl<'a> Builder<'a> {
@@ -50,7 +52,8 @@ impl<'a> Builder<'a> {
     #[must_use]
     pub fn new(plan: &'a Plan) -> Self {
         let asks_aside = !plan.side_effects.is_empty() && asks_anywhere(&plan.root);
-        Self { plan, repeats: Vec::new(), asks_aside, lines: None, row_order: RowOrder::FIRST }
+        let facts = Facts::of(&plan.root);
+        Self { plan, repeats: Vec::new(), asks_aside, lines: None, row_order: RowOrder::FIRST, facts }
     }
 
     /// The same, with steps that measure what they do, each in its line.
@@ -81,24 +84,23 @@ impl<'a> Builder<'a> {
         // What a merge finds shows what other steps wrote for the rows before: they go through one by one.
         // What comes behind a limit is not written: nor what would come of the rest of a batch.
         let mut lockstep = self.plan.writes
-            && (Traversal::merges_between_writes(operators) || Traversal::stops_behind_a_write(operators));
-        for (operator, row_order) in operators.iter().zip(before_each(operators, around)) {
+            && (self.facts.merges_between_writes(operators) || self.facts.stops_behind_a_write(operators));
+        for (operator, row_order) in operators.iter().zip(before_each(operators, around, &self.facts)) {
             self.row_order = row_order;
-            if self.plan.writes && operator.drops_within() {
+            let fact = self.facts.at(operator);
+            if fact.drops && !matches!(operator, Operator::Drop) {
                 // What it deletes for a row, those behind it see; which rows there are does not depend on that.
                 steps.push(Box::new(branch::Together::default()));
                 steps.push(Box::new(branch::OneByOne::default()));
             }
-            if lockstep && operator.writes() {
+            if lockstep && fact.writes {
                 steps.push(Box::new(branch::OneByOne::default()));
                 lockstep = false;
             }
-            if row_order.is_kept() && operator.keeps_order_one_by_one() {
+            if row_order.is_kept() && operator.keeps_order_one_by_one(fact.pace) {
                 steps.push(Box::new(branch::OneByOne::default()));
             }
-            if let Operator::Local(of) | Operator::Child { of, .. } = operator
-                && of.gathers()
-            {
+            if matches!(operator, Operator::Local(_) | Operator::Child { .. }) && fact.gathers {
                 steps.push(Box::new(branch::OneByOne::default()));
             }
             if self.asks_aside && matches!(operator, Operator::Aggregate { .. }) {
@@ -116,7 +118,8 @@ impl<'a> Builder<'a> {
     /// The branches that run these traversals.
     fn branches(&mut self, traversals: &[&Traversal]) -> Result<branches::Branches> {
         let around = self.row_order;
-        let order = branches::ResultOrder::of(around, traversals);
+        let paces = traversals.iter().map(|traversal| self.facts.together(traversal).pace);
+        let order = branches::ResultOrder::of(around, paces);
         if order == branches::ResultOrder::ByRow {
             self.row_order = RowOrder::FIRST;
         }
@@ -169,7 +172,7 @@ impl<'a> Builder<'a> {
     fn step(&mut self, operator: &Operator) -> Result<Box<dyn Step>> {
         let (step, moves) = self.bare_step(operator)?;
         let step = self.traced(step, moves);
-        let line = self.lines.as_ref().and_then(|lines| lines.get(&place(operator)));
+        let line = self.lines.as_ref().and_then(|lines| lines.get(&operator.place()));
         Ok(match line {
             Some(line) => Box::new(Profiled::new(step, *line)),
             None => step,

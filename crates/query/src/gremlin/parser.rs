@@ -35,7 +35,7 @@ use crate::stack::deeper;
 pub struct ParseLimits {
     /// Bytes of the text; below 2^32 in any case.
     pub text_bytes_max: usize,
-    /// Calls, lists, sets, maps and predicates around anything. A level takes about 1 KiB of stack.
+    /// Calls, lists, sets, maps and predicates around anything, whatever stack the thread has.
     pub depth_max: usize,
     /// Items of all ranges together.
     pub range_items_max: usize,

@@ -6,7 +6,7 @@
 use crate::plan::io::Io;
 use crate::plan::operator::{Group, GroupValue, Operator, Reducer, Traversal};
 use crate::stack::deeper;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// When a traversal gives what becomes of a row, and what that depends on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -61,7 +61,6 @@ pub struct Fact {
 }
 
 /// The facts of a plan, by where its operators are in memory.
-#[derive(Default)]
 pub struct Facts(HashMap<usize, Fact>);
 
 impl Facts {
@@ -70,9 +69,11 @@ impl Facts {
     /// Cost: one visit to each.
     #[must_use]
     pub fn of(traversal: &Traversal) -> Self {
-        let mut facts = Self::default();
-        facts.walk(traversal);
-        facts
+        let mut facts = HashMap::new();
+        walk(traversal, &mut |operator, fact| {
+            facts.insert(operator.place(), fact);
+        });
+        Self(facts)
     }
 
     /// Of one of these operators.
@@ -103,27 +104,27 @@ impl Facts {
         };
         operators.iter().skip_while(|operator| !self.at(operator).writes).any(stops)
     }
+}
 
-    fn walk(&mut self, traversal: &Traversal) -> Fact {
-        deeper(|| {
-            traversal.operators.iter().fold(Fact::NOTHING, |all, operator| all.then(self.walk_into(operator)))
-        })
-    }
-
-    fn walk_into(&mut self, operator: &Operator) -> Fact {
+/// What is true of `traversal`; each operator in it is shown to `keep` with what is true of it.
+fn walk(traversal: &Traversal, keep: &mut dyn FnMut(&Operator, Fact)) -> Fact {
+    let mut of = |operator: &Operator| {
         let parts: Vec<(&str, Fact)> =
-            operator.parts().into_iter().map(|(role, of)| (role, self.walk(of))).collect();
+            operator.parts().into_iter().map(|(role, of)| (role, walk(of, keep))).collect();
         let fact = Fact::of(operator, &parts);
-        self.0.insert(operator.place(), fact);
+        keep(operator, fact);
         fact
-    }
+    };
+    deeper(|| traversal.operators.iter().fold(Fact::NOTHING, |all, operator| all.then(of(operator))))
 }
 
 impl Traversal {
     /// What is true of it, for who asks once.
+    ///
+    /// Cost: one visit to each operator.
     #[must_use]
     pub fn fact(&self) -> Fact {
-        Facts::default().walk(self)
+        walk(self, &mut |_, _| {})
     }
 }
 

@@ -11,6 +11,7 @@ use crate::step::meta_property::{self, Change};
 use crate::step::property::{Written, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex, stored};
 use crate::step::source::live_vertices;
 use crate::value::item::{Item, Owner};
+use crate::write::Writer as _;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::value::Value;

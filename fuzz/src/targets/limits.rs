@@ -68,7 +68,7 @@ const SOURCES: [(&str, At); 15] = [
 
 /// Steps: at what they take traversers, and at what they leave them, `Any` for the same. `@` is a traversal, `&` one that ends
 /// where it began, `!` one that ends at a list, `#` a number, `$` a text, `~` a label.
-const STEPS: [(At, &str, At); 121] = [
+const STEPS: [(At, &str, At); 124] = [
     (Vertex, "out()", Vertex),
     (Vertex, "both()", Vertex),
     (Vertex, "both()", Vertex),
@@ -181,6 +181,9 @@ const STEPS: [(At, &str, At); 121] = [
     (Any, "sack(assign).by(!)", Any),
     (Any, "simplePath()", Any),
     (Any, "coin(0.5)", Any),
+    (Any, "timeLimit(#)", Any),
+    (Any, "sideEffect(__.drop())", Any),
+    (Any, "profile()", Map),
     (Number, "is(gt(#))", Number),
     (Any, "where(within('x'))", Any),
     (Lists, "fold([], addAll)", Lists),

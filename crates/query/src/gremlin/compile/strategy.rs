@@ -236,8 +236,8 @@ impl<'a> Options<'a> {
     fn no_others(&self) -> Compiled<()> {
         let known = self.known.borrow();
         // Drivers in Java say the class of a strategy among its options, too.
-        let is_other = |key: &Box<str>| !known.contains(key) && **key != *"strategy";
-        let Some((key, argument)) = self.strategy.settings.iter().find(|(key, _)| is_other(key)) else {
+        let is_other = |(key, _): &&(Box<str>, Argument)| !known.contains(key) && **key != *"strategy";
+        let Some((key, argument)) = self.strategy.settings.iter().find(is_other) else {
             return Ok(());
         };
         let (name, asked) = (&self.strategy.name, quoted(key));

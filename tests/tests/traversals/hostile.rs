@@ -255,6 +255,9 @@ fn texts_and_collections_grow_only_within_the_memory() {
         "g.V().map(__.V().V().V().fold())",
         "g.V().local(__.V().V().V().fold())",
         "g.V().V().V().barrier()",
+        "g.V().as('a').repeat(__.V().as('b')).times(3).select('a', 'b').count()",
+        "g.V().as('a').V().as('b').V().as('c').dedup('a', 'b', 'c').count()",
+        "g.withSack(1).V().V().V().barrier(normSack).count()",
         "g.V().V().V().id().tail(100000000)",
         "g.V().V().V().sample(100000000)",
         "g.V().emit().repeat(__.V()).times(4).fold()",
@@ -347,10 +350,9 @@ fn steps_are_made_in_a_time_that_grows_with_the_text_however_deeply_it_is_nested
     }
 }
 
-/// A thread of half a mebibyte, as some systems give, in a program that isn't optimised: levels took up to 20 KiB of its stack.
+/// In a program that isn't optimised, a level took up to 20 KiB of the stack.
 #[test]
 fn a_query_that_is_nested_as_deeply_as_it_may_be_needs_no_large_stack() {
-    const STACK_BYTES: usize = 512 << 10;
     // What opens a level, and what closes it.
     let forms = [
         (".where(__.identity()", ")"),
@@ -412,5 +414,24 @@ fn a_query_that_is_nested_as_deeply_as_it_may_be_needs_no_large_stack() {
             }
         }
     };
-    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run).unwrap().join().unwrap();
+    on_a_small_stack(run);
+}
+
+/// A bound that is a hundred times as large lets a tree be built, whose levels are then counted one within the other.
+#[test]
+fn a_tree_is_refused_before_it_is_too_deep_to_be_looked_at() {
+    on_a_small_stack(|| {
+        let db = modern();
+        for end in ["tree()", "tree('x').cap('x')"] {
+            let text = format!("g.inject(1).repeat(__.constant(1)).times(20000).{end}");
+            let limits = Limits { timeout: PATIENCE, memory_bytes: 1 << 30, ..LIMITS };
+            let said = db.gremlin(&text).limits(limits).items().map(|all| all.len()).unwrap_err().to_string();
+            assert!(said.contains("nested more than 256 deep"), "{text}: {said}");
+        }
+    });
+}
+
+/// Runs `test` on half a mebibyte, as some systems give.
+fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(512 << 10).spawn(test).unwrap().join().unwrap();
 }

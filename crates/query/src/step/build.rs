@@ -1,9 +1,6 @@
 //! From operators to steps.
 
-use crate::batch::Batch;
-use crate::batch::path::PathId;
 use crate::execute::child::Child;
-use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::Profiled;
 use crate::plan::algorithm::{Selection, ShortestPaths};
@@ -180,7 +177,7 @@ impl<'a> Builder<'a> {
     }
 
     fn traced(&self, step: Box<dyn Step>, moves: bool) -> Box<dyn Step> {
-        if moves && self.plan.reads_paths { Box::new(Traced(step)) } else { step }
+        if moves && self.plan.reads_paths { Box::new(traced::Traced(step)) } else { step }
     }
 
     /// The step of an operator, and whether traversers are elsewhere after it: their paths are longer then.
@@ -566,49 +563,4 @@ fn asks_anywhere(traversal: &Traversal) -> bool {
         asks(operator) || operator.parts().iter().any(|(_, of)| deeper(|| asks_anywhere(of)))
     };
     traversal.operators.iter().any(asks)
-}
-
-/// A step after which traversers are elsewhere, in a query that asks where they have been.
-struct Traced(Box<dyn Step>);
-
-fn longer(batch: Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-    let Some(mut batch) = batch else { return Ok(None) };
-    let mut paths = batch.path.take().unwrap_or_else(|| vec![PathId::ROOT; batch.len()]);
-    for (path, item) in paths.iter_mut().zip(batch.current.items()) {
-        *path = cx.extend_path(*path, item)?;
-    }
-    batch.path = Some(paths);
-    Ok(Some(batch))
-}
-
-impl Step for Traced {
-    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let made = self.0.process(input, cx)?;
-        longer(made, cx)
-    }
-
-    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let made = self.0.finish(cx)?;
-        longer(made, cx)
-    }
-
-    fn reset(&mut self, origins: u32) {
-        self.0.reset(origins);
-    }
-
-    fn again(&mut self, origins: u32) {
-        self.0.again(origins);
-    }
-
-    fn is_done(&self) -> bool {
-        self.0.is_done()
-    }
-
-    fn settles(&self) -> bool {
-        self.0.settles()
-    }
-
-    fn settle(&mut self, cx: &mut Context<'_>) -> Result<()> {
-        self.0.settle(cx)
-    }
 }

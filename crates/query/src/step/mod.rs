@@ -31,6 +31,7 @@ pub mod scalar;
 pub mod side_effect;
 pub mod source;
 pub mod subgraph;
+pub mod traced;
 pub mod tree;
 pub mod unbulk;
 pub mod unfold;

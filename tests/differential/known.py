@@ -5,6 +5,7 @@ import re
 #: TinkerGraph's errors, by a part of them, where we give results: what these are.
 LENIENT = [
     ("cannot be cast to class", "a step that can't take a value passes over it"),
+    ("ClassCastException: null", "the same, met so often that Java says no more of it"),
     ("does not allow selection by", "a part that a value hasn't is missing, as a property is"),
     ("can only be applied to a traverser that is", "a part that a value hasn't is missing, as a property is"),
     ("nor path has a", "a name that nobody gave is missing, as a property is"),

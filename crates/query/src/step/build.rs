@@ -20,7 +20,7 @@ use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
     algorithm, barrier, bound, branch, branches, bulk, call, chance, dedup, expand, filter, group, merge,
-    options, order, parallel, pattern, portion, repeat, sack, scalar, side_effect, source, subgraph, tree,
+    options, order, parallel, pattern, portion, repeat, sack, scalar, side_effect, source, subgraph, traced, tree,
     unbulk, unfold, write,
 };
 use crate::value::item::Token;

@@ -42,6 +42,7 @@ from evergraph.errors import (
     TransactionClosed,
 )
 from evergraph.lists import CompactCsr, CsrPiece
+from evergraph.picture import Picture
 from evergraph.query import Results
 from evergraph.services import GraphView, Request, Service
 from evergraph.snapshot import Snapshot
@@ -68,6 +69,7 @@ __all__ = [
     "IoError",
     "LimitError",
     "NotFoundError",
+    "Picture",
     "Property",
     "Request",
     "Results",

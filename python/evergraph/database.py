@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from evergraph import _native
+from evergraph._html import paragraph
 from evergraph.errors import InvalidError
 from evergraph.files import Files
-from evergraph.handle import Handle
+from evergraph.handle import Handle, state_of
 from evergraph.loading import Loading
 from evergraph.progress import Progress, shown
 from evergraph.query import Results, query_settings, variables_of
@@ -330,8 +331,8 @@ class Database(Loading, Files, Handle):
         timeout, memory_limit
             The same; attempts and the commit are within the time.
         files : bool
-            Whether it may read and write files: ``g.io('people.json').read()`` imports, ``.write()`` exports. A text
-            from outside should not name files of this machine.
+            Whether it may read and write files: ``g.io('people.json').read()`` imports, ``.write()`` exports. A
+            text from outside should not name files of this machine.
         isolation : {"snapshot", "serializable"}, optional
             That of its transaction, if it writes.
 
@@ -560,6 +561,14 @@ class Database(Loading, Files, Handle):
 
     def __repr__(self) -> str:
         """Say where it is."""
-        if not self.is_open:
-            return "<evergraph.Database, closed>"
+        state = state_of(self)
+        if state:
+            return f"<evergraph.Database{state}>"
         return f"<evergraph.Database {'in memory' if self.path is None else f'at {self.path}'}>"
+
+    def _repr_html_(self) -> str:
+        """Show how many vertices and edges there are. Cost: a look at each segment."""
+        if state_of(self):
+            return paragraph(repr(self))
+        with self.snapshot() as now:
+            return paragraph(repr(self)) + now._counts_html()

@@ -44,6 +44,7 @@ class TextOptions(ImportOptions, total=False):
     escape: str | None
     null: str | None
     array_delimiter: str | None
+    first_line: Literal["header", "data"] | None
     header: str | None
     replace_header: str | None
     id_type: str | None
@@ -72,12 +73,13 @@ class Files:
         *files: StrPath,
         vertices: Named = None,
         edges: Named = None,
+        formats: str | Iterable[str] | None = None,
         **options: Unpack[AllOptions],
     ) -> dict[str, Any]:
         """Import files of any format that is known, plain or packed by gzip or zstd, as one commit.
 
         All files together are one graph. What a file holds follows from its name, its header and its first rows:
-        see the guide to importing. The other methods import files of one format, and refuse others.
+        see the guide to importing, which lists the formats. `import_csv` and its like import files of one.
 
         Parameters
         ----------
@@ -85,6 +87,9 @@ class Files:
             Files, and folders of files.
         vertices, edges : dict of str to path or list of paths, optional
             By label, or edge type, files of which that is known.
+        formats : str or iterable of str, optional
+            The formats that are read, as mapping files call them: ``"gexf"``, ``"gml"``. A file of another one is
+            refused, or left out if it lies in a folder; all by default.
         mapping : path, optional
             A file that says how each file is read, as `propose_mapping` writes it.
         on_bad_row : {"stop", "skip"}
@@ -108,6 +113,8 @@ class Files:
         delimiter, quote, escape, null, array_delimiter : str, optional
             Of CSV files and lists: how fields are written; ``quote=""`` for none. By default what the first line
             shows.
+        first_line : {"header", "data"}, optional
+            What the first line of CSV files is; by default what it looks like.
         header, replace_header : str, optional
             The header of CSV files that have none; the one to read in place of their first line.
         id_type : str, optional
@@ -119,8 +126,8 @@ class Files:
         edge_columns, vertex_columns : str, optional
             What follows source and target, or the id, in lists: ``"weight,time:datetime{epoch:seconds}"``.
         vertex_id : str, optional
-            The property that keeps the ids of vertices in files of vertices and edges (GraphSON, GraphML, GEXF and
-            so on): by default ``id``, or ``_id`` if vertices have a property ``id`` of their own.
+            The property that keeps the ids of vertices in files of vertices and edges, as GraphSON and GEXF
+            are: by default ``id``, or ``_id`` if vertices have a property ``id`` of their own.
         edge_id : str, optional
             The property that keeps the ids of edges there; by default they are not kept.
 
@@ -136,7 +143,7 @@ class Files:
         NotFoundError
             For a file that isn't there.
         """
-        return self._import((), listed(files, vertices, edges), options, AllOptions)
+        return self._import(names(formats), listed(files, vertices, edges), options, AllOptions)
 
     def import_csv(
         self,
@@ -171,7 +178,7 @@ class Files:
         vertex_lists: StrPath | Sequence[StrPath] = (),
         **options: Unpack[TextOptions],
     ) -> dict[str, Any]:
-        """Import lists of edges as one commit: SNAP, Graphalytics, DIMACS, Matrix Market, and pairs of any name.
+        r"""Import lists of edges as one commit: SNAP, Graphalytics, DIMACS, Matrix Market, and pairs of any name.
 
         Parameters
         ----------
@@ -198,7 +205,7 @@ class Files:
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder) / "links.dat"
-        ...     _ = path.write_text("1 2 0.5\\n2 3 1.5\\n")
+        ...     _ = path.write_text("1 2 0.5\n2 3 1.5\n")
         ...     done = db.import_edge_lists(path, vertex_label="Page", edge_type="LINK")
         >>> done["vertices"], done["edges"]
         (3, 2)
@@ -249,8 +256,7 @@ class Files:
         *files : path
             Files, and folders of files.
         vertex_id, edge_id : str, optional
-            The properties that keep the ids of vertices, by default ``id``, or ``_id`` if they have a property ``id``
-            of their own, and of edges, none by default.
+            The properties that keep the ids of vertices and of edges, as of `import_files`.
         **options
             As of `import_files`.
 
@@ -318,7 +324,7 @@ class Files:
 
     def _import(
         self,
-        formats: tuple[str, ...],
+        formats: Iterable[str],
         files: list[tuple[str, str | None, str | None, str | None]],
         options: AllOptions | TextOptions | ImportOptions,
         allowed: type,
@@ -369,8 +375,8 @@ class Files:
         Returns
         -------
         dict
-            ``vertices`` and ``edges`` written, ``files`` with name, rows and bytes of each, and ``losses``: what the
-            files don't carry, a sentence each.
+            ``vertices`` and ``edges`` written, ``files`` with name, rows and bytes of each, and ``losses``: what
+            the files don't carry, a sentence each.
 
         Raises
         ------

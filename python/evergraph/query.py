@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from evergraph.errors import InvalidError, NotFoundError
-from evergraph.handle import Handle
+from evergraph._html import ROWS_MAX, paragraph, results_table
+from evergraph._tables import to_pandas, to_polars
+from evergraph.errors import EvergraphError, InvalidError, NotFoundError
+from evergraph.handle import Handle, state_of
 from evergraph.services import described
 
 if TYPE_CHECKING:
@@ -172,9 +174,72 @@ class Results(Handle):
         self._begun = True
         return self._native.to_arrow()
 
+    def to_pandas(self) -> Any:
+        """All results as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As of `to_arrow`. Whole numbers and truths among which one is missing are of pandas' nullable types
+            (``Int64``, ``boolean``), for a float would round them.
+
+        Raises
+        ------
+        InvalidError
+            As of `to_arrow`.
+
+        Examples
+        --------
+        >>> text = "g.V().order().by('name').project('name', 'born').by('name').by('born')"
+        >>> frame = snapshot.query(text).to_pandas()
+        >>> frame["born"].tolist()
+        [1815, 1791, 1780]
+        """
+        return to_pandas(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """All results as a data frame, without a copy.
+
+        Returns
+        -------
+        polars.DataFrame
+            As of `to_arrow`.
+
+        Raises
+        ------
+        InvalidError
+            As of `to_arrow`; for durations with months or days, which Polars has no type for.
+
+        Examples
+        --------
+        >>> text = "g.V().order().by('name').project('name', 'born').by('name').by('born')"
+        >>> snapshot.query(text).to_polars()["born"].to_list()
+        [1815, 1791, 1780]
+        """
+        return to_polars(self.to_arrow())
+
     def __repr__(self) -> str:
         """Say whether there may be more."""
-        return f"<evergraph.Results{'' if self.is_open else ', closed'}>"
+        return f"<evergraph.Results{state_of(self)}>"
+
+    def _repr_html_(self) -> str:
+        """Show what is there already; nothing is run or fetched for it."""
+        rows = self._at_hand()
+        if rows is None:
+            text = f"{self!r}: to_list(), to_pandas(), to_polars(), to_arrow() or a loop fetches them"
+            return paragraph(text if state_of(self) == "" else repr(self))
+        return results_table(rows) + paragraph("The next results; to_list() or a loop fetches them.")
+
+    def _at_hand(self) -> list[Any] | None:
+        """The next results, a few, which stay the next ones; ``None`` if a query would have to run for them."""
+        rows = list(self._fetched)
+        self._fetched = iter(rows)
+        if rows:
+            return rows[: ROWS_MAX + 1]
+        try:
+            return self._native.peek(ROWS_MAX + 1)
+        except EvergraphError:
+            return None
 
 
 def query_settings(

@@ -16,6 +16,7 @@ from inspect import getdoc
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from evergraph.errors import InvalidError
+from evergraph.handle import state_of
 from evergraph.reader import Reader
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class GraphView(Reader):
 
     def __repr__(self) -> str:
         """Say whether it can be used."""
-        return f"<evergraph.GraphView{'' if self.is_open else ', closed'}>"
+        return f"<evergraph.GraphView{state_of(self)}>"
 
 
 class Request(NamedTuple):
@@ -49,7 +50,8 @@ class Request(NamedTuple):
     Attributes
     ----------
     input
-        What the row is at, as ``Results`` gives it, a vertex as a ``VertexId``; ``None`` at the beginning of a query.
+        What the row is at, as ``Results`` gives it, a vertex as a ``VertexId``; ``None`` at the beginning of a
+        query.
     parameters : dict
         What ``call()`` and the ``with()`` behind it say.
     """
@@ -81,8 +83,9 @@ class Service:
 
     Notes
     -----
-    Several queries may call it at once. It runs on a thread of its own; what it raises ends the query, and is raised
-    where results are fetched. Ctrl-C and the query's time end the query when the function returns, not before.
+    Several queries may call it at once. It runs on a thread of its own; what it raises ends the query, and is
+    raised where results are fetched. Ctrl-C and the query's time end the query when the function returns, not
+    before.
 
     Examples
     --------
@@ -109,7 +112,7 @@ class Service:
             raise InvalidError(f"a service is a function, not {function!r}")
         self._function = function
         self._batches = batches
-        self.kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+        self.kinds: list[str] = [kinds] if isinstance(kinds, str) else list(kinds)
         self.parameters = dict(parameters or {})
         self.summary = summary if summary is not None else (getdoc(function) or "").partition("\n")[0]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from evergraph._tables import table_of
 from evergraph.asking import Asking
 from evergraph.errors import InvalidError
-from evergraph.handle import Block
+from evergraph.handle import Block, state_of
 from evergraph.reader import of_edges
 from evergraph.values import EdgeId, Item, Value
 
@@ -387,3 +387,7 @@ class Transaction(Asking, Block):
     def rollback(self) -> None:
         """Forget the writes. Does nothing if it was committed or rolled back."""
         self._native.rollback()
+
+    def __repr__(self) -> str:
+        """Say whether it can be used."""
+        return f"<evergraph.Transaction{state_of(self)}>"

@@ -36,13 +36,8 @@ __all__ = ["Direction", "Duration", "EdgeId", "Item", "Property", "Subgraph", "V
 class VertexId(int):
     """The number of a vertex, where it must be told from other numbers.
 
-    All methods take plain numbers for vertices, and give them. A service that a query calls gives a vertex as a
-    ``VertexId``, and is given one; a variable of a query may be one.
-
-    Examples
-    --------
-    >>> db.query("g.inject(start).out('KNOWS').values('name')", start=VertexId(ada)).to_list()
-    ['Charles']
+    All methods take plain numbers for vertices, and give them. A service that a query calls is given a vertex as a
+    ``VertexId``, and gives one so: see ``evergraph.services``.
     """
 
     __slots__ = ()

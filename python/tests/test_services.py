@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import People
+from conftest import People, need
 
 import evergraph as eg
 
@@ -29,7 +29,7 @@ def echo(graph: eg.GraphView, given: Any, **parameters: Any) -> Iterator[Any]:
     yield {"input": given, "parameters": parameters}
 
 
-SERVICES = {"friends": friends, "echo": echo}
+SERVICES: dict[str, Callable[..., Any]] = {"friends": friends, "echo": echo}
 
 
 @pytest.mark.parametrize("where", ["database", "transaction", "snapshot"])
@@ -104,16 +104,25 @@ def test_everything_that_a_reader_answers_is_answered_to_a_service(circle: Peopl
         return told
 
     seen: list[dict[str, Any]] = []
+
+    def look(graph: eg.GraphView, given: Any) -> list[Any]:
+        seen.append(answers(graph))
+        return []
+
     with circle.db.begin() as tx:
-        tx.query("g.call('look')", services={"look": lambda graph, given: seen.append(answers(graph)) or []})
+        tx.query("g.call('look')", services={"look": look})
         seen.append(answers(tx))
     assert seen == [answers(snapshot)] * 2
 
 
 def test_a_view_ends_with_its_service(circle: People) -> None:
     kept: list[eg.GraphView] = []
-    snapshot = circle.db.snapshot()
-    snapshot.query("g.call('keep')", services={"keep": lambda graph, given: kept.append(graph) or []}).to_list()
+
+    def keep(graph: eg.GraphView, given: Any) -> list[Any]:
+        kept.append(graph)
+        return []
+
+    circle.db.query("g.call('keep')", services={"keep": keep}).to_list()
     assert not kept[0].is_open
     assert repr(kept[0]) == "<evergraph.GraphView, closed>"
     with pytest.raises(eg.ClosedError, match="the service has returned"):
@@ -167,7 +176,7 @@ def test_what_is_no_service_is_refused(circle: People) -> None:
 
 def test_the_list_of_services_tells_what_they_are(circle: People) -> None:
     service = eg.Service(friends, kinds=["streaming"], parameters={"since": "a year"})
-    services = {"friends": service, "echo": echo}
+    services: dict[str, Any] = {"friends": service, "echo": echo}
     assert circle.db.query("g.call()", services=services).to_list() == ["echo", "friends"]
     found = circle.db.query("g.call('--list').with('service', 'friends').with('verbose', true)", services=services)
     assert found.one() == {
@@ -245,7 +254,7 @@ def test_a_profile_tells_what_each_step_did(circle: People, where: str) -> None:
 
 
 def test_gremlinpython_calls_services(circle: People) -> None:
-    pytest.importorskip("gremlin_python")
+    need("gremlin_python")
     from evergraph.gremlin import traversal
 
     g = traversal(circle.db, services=SERVICES)

@@ -8,10 +8,9 @@ import uuid
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import need
 
 import evergraph as eg
 
@@ -68,7 +67,9 @@ COLUMNS: dict[str, tuple[Any, str, list[Any]]] = {
         [dt.datetime(1066, 10, 14, tzinfo=UTC), dt.datetime(2026, 1, 1, 0, 0, 0, 1, tzinfo=UTC)],
     ),
     "decimal": (
-        pa.array([decimal.Decimal("1.10"), None, decimal.Decimal("-12345678901234567890.25")], pa.decimal128(38, 2)),
+        pa.array(
+            [decimal.Decimal("1.10"), None, decimal.Decimal("-12345678901234567890.25")], pa.decimal128(38, 2)
+        ),
         "decimal",
         [decimal.Decimal("1.10"), None, decimal.Decimal("-12345678901234567890.25")],
     ),
@@ -111,7 +112,10 @@ def test_a_column_becomes_values_and_a_column_again(name: str) -> None:
     ("column", "kind"),
     [
         (pa.array([1, BIG], pa.uint64()), pa.uint64()),
-        (pa.array([{"a": 1, "b": "x"}, {"a": 2, "b": None}]), pa.struct([("a", pa.int64()), ("b", pa.large_string())])),
+        (
+            pa.array([{"a": 1, "b": "x"}, {"a": 2, "b": None}]),
+            pa.struct([("a", pa.int64()), ("b", pa.large_string())]),
+        ),
         (pa.array([[(1, 1.5)]], pa.map_(pa.int64(), pa.float64())), pa.map_(pa.int64(), pa.float64())),
         (pa.array([5], pa.duration("s")), pa.duration("ns")),
         (pa.array([3 * 10**17], pa.duration("s")), pa.duration("s")),
@@ -143,6 +147,7 @@ def test_a_duration_is_found_however_it_was_written() -> None:
 
 
 def test_pandas_nanoseconds_are_kept_and_nat_is_refused() -> None:
+    pd = need("pandas")
     moment, time = pd.Timestamp("2026-01-02T03:04:05.123456789Z"), pd.Timedelta("1 days 00:00:00.000000007")
     with eg.open() as db:
         with db.begin() as tx:
@@ -226,6 +231,8 @@ def test_a_property_with_a_type_takes_numbers_that_it_holds_exactly() -> None:
 
 
 def test_tables_go_to_polars_and_pandas_and_back() -> None:
+    need("pandas")
+    pl = need("polars")
     columns = {
         "number": [1, 2],
         "big": pa.array([1, BIG], pa.uint64()),

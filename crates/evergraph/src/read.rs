@@ -360,4 +360,28 @@ mod tests {
         db.drop_index(OwnerName::EdgeType("KNOWS"), "since", None).unwrap();
         assert_eq!(snapshot.edges_with("KNOWS", "since", 1833).unwrap(), [edge], "it keeps its answers");
     }
+
+    #[test]
+    fn a_number_of_another_width_finds_what_has_the_property_s_own() {
+        let db = Database::in_memory().unwrap();
+        db.create_index(&IndexOptions::on_label("Person", "born")).unwrap();
+        db.create_unique_index("Person", "number").unwrap();
+        db.create_index(&IndexOptions::on_edges("KNOWS", "weight")).unwrap();
+        let mut tx = db.begin();
+        let properties = [("born", Value::I16(1815)), ("number", Value::I32(7))];
+        let ada = tx.add_vertex("Person", &properties).unwrap();
+        let edge = tx.add_edge(ada, "KNOWS", ada, &[("weight", Value::F64(2.0))]).unwrap();
+        fn check(view: &(impl GraphView + ?Sized), ada: VertexId, edge: EdgeId) {
+            assert_eq!(view.find("Person", "number", 7_i64).unwrap(), Some(ada));
+            assert_eq!(view.find_all("Person", "born", 1815_i64).unwrap(), [ada]);
+            assert_eq!(view.edges_with("KNOWS", "weight", 2_i64).unwrap(), [edge]);
+            assert_eq!(view.find_all("Person", "born", 70_000_i64).unwrap(), []);
+        }
+        check(tx.by_id_ref(), ada, edge);
+        tx.commit().unwrap();
+        check(&db.snapshot(), ada, edge);
+        // As code has it that is given a view, and not which.
+        let view: &dyn GraphView = &db.snapshot();
+        check(view, ada, edge);
+    }
 }

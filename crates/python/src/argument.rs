@@ -4,11 +4,11 @@ use crate::error::{OrRaise, exception, invalid};
 use crate::item::classes;
 use crate::names::{EdgeTuple, edge};
 use crate::value::from_python;
+use evergraph::Item;
 use evergraph::graph::catalogue::Catalogue;
 use evergraph::gremlin::argument::IntoArgument;
 use evergraph::query::gremlin::bindings::Bindings;
 use evergraph::query::gremlin::call::{Argument, ArgumentKind};
-use evergraph::{Item, VertexId};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyTuple};
 
@@ -66,9 +66,6 @@ fn argument(object: &Bound<'_, PyAny>, catalogue: &Catalogue, depth: usize) -> P
         return items.collect::<PyResult<_>>().map(ArgumentKind::Set);
     }
     let classes = classes(py)?;
-    if object.is_instance(classes.vertex.bind(py))? {
-        return Item::Vertex(VertexId(object.extract()?)).into_argument().or_raise(py);
-    }
     if object.is_instance(classes.edge.bind(py))? {
         let tuple: EdgeTuple = object.extract()?;
         return Item::Edge(edge(py, catalogue, &tuple)?).into_argument().or_raise(py);

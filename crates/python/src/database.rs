@@ -506,6 +506,13 @@ impl Database {
         stats.set_item("log_syncs", store.log.syncs_count)?;
         stats.set_item("checkpoints", found.checkpoints.checkpoints)?;
         stats.set_item("checkpoint_failure", found.checkpoints.failure)?;
+        let recovery = PyDict::new(py);
+        recovery.set_item("created", found.recovery.created)?;
+        recovery.set_item("body_bytes", found.recovery.body_bytes)?;
+        recovery.set_item("commits", found.recovery.commits)?;
+        recovery.set_item("payload_bytes", found.recovery.payload_bytes)?;
+        recovery.set_item("torn_end", found.recovery.torn_end)?;
+        stats.set_item("recovery", recovery)?;
         Ok(stats)
     }
 

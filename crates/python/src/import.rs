@@ -9,7 +9,7 @@ use evergraph::import::id_type::IdType;
 use evergraph::import::known::Known;
 use evergraph::import::mapping::document::Mapping;
 use evergraph::import::mapping::rule::FileFormat;
-use evergraph::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
+use evergraph::import::options::{FirstLine, HeaderPlace, ImportOptions, InputFile, Role};
 use evergraph::import::plan::propose;
 use evergraph::import::policy::{OnDuplicate, OnUnknown};
 use evergraph::{Database, Result};
@@ -149,6 +149,12 @@ impl<'py> Settings<'_, 'py> {
 
     /// Takes what is said of text files.
     fn columns_of_text(&self, options: &mut ImportOptions) -> PyResult<()> {
+        options.first_line = match (self.text("first_line")?, self.choice("first_line", &["header", "data"])?)
+        {
+            (None, _) => None,
+            (Some(_), 0) => Some(FirstLine::Header),
+            (Some(_), _) => Some(FirstLine::Data),
+        };
         options.delimiter = self.byte("delimiter")?;
         options.escape = self.byte("escape")?;
         options.null = self.text("null")?;
@@ -200,6 +206,7 @@ pub fn report<'py>(py: Python<'py>, report: &ImportReport) -> PyResult<Bound<'py
         "vertices_created",
         report.files.settled.created.iter().map(|entry| entry.1).sum::<u64>(),
     )?;
+    found.set_item("spilled_bytes", report.files.spilled_bytes)?;
     found.set_item("notes", &report.files.notes)?;
     let shown = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
     found.set_item("ignored_files", shown(&report.files.ignored_files))?;

@@ -8,7 +8,7 @@
 //! | an edge | `EdgeId` | struct of source, target, type, discriminator |
 //! | a property | `Property` | its value |
 //! | a list, a set, a path | `list`, `set`, `list` | large_list of the one type that all items have |
-//! | a map | `dict` | its text; a table of maps has a column a key |
+//! | a map | `dict` | as of a property that holds one; a table of maps has a column a key |
 //! | an entry of a map | `tuple` of two | |
 //! | a tree | `dict` of what follows each | |
 //! | a graph | `Subgraph` | |

@@ -282,6 +282,14 @@ impl Fetching {
         .or_raise(py)
     }
 
+    /// `items` as Python has them.
+    fn objects<'py>(&self, py: Python<'py>, items: &[Item]) -> PyResult<Bound<'py, PyList>> {
+        let elements = &self.elements;
+        let maker = self.maker.as_ref().map(|maker| Maker { object: maker.bind(py).clone(), elements });
+        let names = Names::new(py, &self.catalogue, maker)?;
+        PyList::new(py, items.iter().map(|item| names.object(item)).collect::<PyResult<Vec<_>>>()?)
+    }
+
     /// The next results, at most `most`; fewer are the last ones.
     fn fetch(&mut self, py: Python<'_>, most: usize) -> PyResult<Vec<Item>> {
         let found = match &mut self.source {
@@ -342,12 +350,17 @@ impl Results {
             if items.is_empty() {
                 return Ok(None);
             }
-            let elements = &fetching.elements;
-            let maker =
-                fetching.maker.as_ref().map(|maker| Maker { object: maker.bind(py).clone(), elements });
-            let names = Names::new(py, &fetching.catalogue, maker)?;
-            let objects = items.iter().map(|item| names.object(item)).collect::<PyResult<Vec<_>>>()?;
-            PyList::new(py, objects).map(Some)
+            fetching.objects(py, &items).map(Some)
+        })
+    }
+
+    /// The next results, at most `most`, if they were made already; they stay the next ones. `None` if something would
+    /// have to run for them.
+    fn peek<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyList>>> {
+        self.with(py, |fetching| {
+            let Source::Made(items) = &fetching.source else { return Ok(None) };
+            let items = items.as_slice();
+            fetching.objects(py, &items[..most.min(items.len())]).map(Some)
         })
     }
 

@@ -9,7 +9,7 @@ use crate::command::completions::CompletionsArguments;
 use crate::command::demo::DemoArguments;
 use crate::command::export::ExportArguments;
 use crate::command::generate::GenerateArguments;
-use crate::command::import::ImportArguments;
+use crate::command::import::arguments::ImportArguments;
 use crate::command::index::IndexArguments;
 use crate::command::man::ManArguments;
 use crate::command::query::execute::QueryArguments;

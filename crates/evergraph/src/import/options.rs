@@ -33,6 +33,8 @@ pub struct ImportOptions {
     pub null: Option<String>,
     /// What stands between the elements of an array in CSV files.
     pub array_delimiter: u8,
+    /// What the first line of CSV files is. `None`: what it looks like.
+    pub first_line: Option<FirstLine>,
     /// The type of ids in CSV files whose header doesn't say.
     pub id_type: IdType,
     /// The label of the vertices of edge lists.
@@ -87,6 +89,7 @@ impl ImportOptions {
             escape: None,
             null: None,
             array_delimiter: b';',
+            first_line: None,
             id_type: IdType::STRING,
             vertex_label: "Vertex".to_owned(),
             edge_type: "EDGE".to_owned(),
@@ -218,6 +221,15 @@ pub enum HeaderPlace {
     Replaced(String),
     /// It is this text, and the file begins with data.
     Given(String),
+}
+
+/// What the first line of a CSV file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FirstLine {
+    /// The names of its columns.
+    Header,
+    /// A row.
+    Data,
 }
 
 /// How far an import is.

@@ -21,7 +21,9 @@ use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
 use crate::import::parquet::file::{ParquetFile, refuse_stream};
-use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise, stem_and_ending};
+use crate::import::recognise::file::{KNOWN_ENDINGS, Unrecognised, recognise};
+use crate::import::recognise::file_name::stem_and_ending;
+use crate::import::recognise::settle::Recognised;
 use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
 use evergraph_storage::checkpoint::manifest;
@@ -155,6 +157,7 @@ impl Plan {
                 Some(Recognised { rule, notes, advice, problem: None }) => {
                     if !notes.is_empty() {
                         self.guessed_files.push(candidate.file.path.clone());
+                        self.notes.push(format!("{name}: {}", notes.join("; ")));
                     }
                     self.notes.extend(advice.map(|advice| format!("{name}: {advice}")));
                     self.add(candidate, rule, options)?;
@@ -275,9 +278,12 @@ fn recognise_all(
     options: &ImportOptions,
     known: &Known,
 ) -> Result<Vec<Option<Recognised>>> {
-    let files: Vec<(InputFile, Input)> =
-        candidates.iter().map(|candidate| (candidate.file.clone(), candidate.input.clone())).collect();
-    recognise(&files, options, known)
+    let files = candidates.iter().map(|Candidate { file, input, is_in_folder, .. }| Unrecognised {
+        file: file.clone(),
+        input: input.clone(),
+        is_in_folder: *is_in_folder,
+    });
+    recognise(&files.collect::<Vec<_>>(), options, known)
 }
 
 /// What to do about a file that was named and of which nothing tells what it holds.
@@ -302,6 +308,10 @@ fn stranger(candidate: &Candidate) -> Error {
         "net" | "paj" => format!(
             "{name}: there is no line *Vertices in its beginning, as a network of Pajek has one; if it is one all the \
              same, a mapping file can say so (format = \"pajek\")"
+        ),
+        "txt" | "dat" | "data" => format!(
+            "{name}: its lines are neither pairs of numbers nor of one width, so it is no list of edges and no table; if \
+             it is one all the same, --delimiter CHARACTER says what stands between its fields"
         ),
         _ => format!(
             "{name}: its name doesn't tell what it holds ({KNOWN_ENDINGS}); say it by --nodes LABEL=FILE, --edges \

@@ -47,6 +47,8 @@ pub struct Assembly {
     pub(super) untyped_spaces: HashSet<usize>,
     /// Spaces whose names are no labels.
     pub(super) labelless_spaces: HashSet<usize>,
+    /// What of the files has another form in the graph: a sentence each.
+    pub notes: Vec<String>,
     /// What the database has.
     pub(super) known: Arc<Known>,
     /// Where blocks go.
@@ -75,6 +77,7 @@ impl Assembly {
             settled: Settled::default(),
             untyped_spaces: HashSet::new(),
             labelless_spaces: HashSet::new(),
+            notes: Vec::new(),
             known,
             staging,
         }
@@ -123,7 +126,7 @@ impl Assembly {
     /// `invalid` if there is no such space, if its ids are of another kind elsewhere, or if it isn't clear by
     /// which key the database's vertices are found.
     pub fn end_space(&mut self, end: &EndSpace, default: IdType, file: &str, column: &str) -> Result<usize> {
-        let EndSpace { space: name, id_type, key } = end;
+        let EndSpace { space: name, id_type, key, creates } = end;
         let space = match self.find_space(name) {
             Some(space) => Some(space),
             None => self.enter_known_space(name, key.as_deref(), file)?,
@@ -137,7 +140,7 @@ impl Assembly {
                 Ok(space)
             }
             // Skipping the edges of whole files is nothing that anybody means.
-            None if self.on_unknown != OnUnknown::Create => {
+            None if !creates && self.on_unknown != OnUnknown::Create => {
                 Err(Error::invalid(format!("{file}: {column}: {}", self.unknown_space(name))))
             }
             None => self.space(name, id_type.or(Some(default)), file),

@@ -143,7 +143,8 @@ impl ElementGraph {
     ) -> Result<Entered> {
         let space = assembly.enter_space(file.format.space(), None, name)?;
         assembly.create_without_label(space);
-        let rule = EdgeRule { source_space: space, target_space: space, undirected: file.rule.undirected };
+        let undirected = file.rule.undirected;
+        let rule = EdgeRule { source_space: space, target_space: space, undirected, ..EdgeRule::default() };
         self.waiting.push(Waiting { file: name.to_owned(), rule, batches: Vec::new() });
         let rules = ElementRules {
             vertex_label: file.rule.label.clone().unwrap_or_else(|| options.vertex_label.clone()),

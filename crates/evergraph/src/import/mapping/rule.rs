@@ -31,6 +31,8 @@ pub struct FileRule {
     pub quote: Option<Option<u8>>,
     /// What stands before a quote inside quotes; `None` for what the option says.
     pub escape: Option<u8>,
+    /// What begins lines of a CSV file that are left out, if anything.
+    pub comment: Option<u8>,
     /// The text that stands for no value; `None` for what the option says.
     pub null: Option<String>,
     /// What stands between the elements of an array; `None` for what the option says.
@@ -82,6 +84,8 @@ pub struct EndColumn {
     pub space: Option<String>,
     /// The type of the ids, as in a header's `id-type`; `None` for the space's.
     pub id_type: Option<String>,
+    /// Whether a vertex that isn't there is created; only of ends of edges.
+    pub creates: bool,
 }
 
 /// A column, by its name or number.
@@ -148,6 +152,7 @@ impl FileFormat {
                 "delimiter",
                 "quote",
                 "escape",
+                "comment",
                 "array-delimiter",
                 "null",
                 "undirected",
@@ -182,6 +187,7 @@ impl FileRule {
             delimiter: None,
             quote: None,
             escape: None,
+            comment: None,
             null: None,
             array_delimiter: None,
             undirected: false,
@@ -203,6 +209,6 @@ impl EndColumn {
     /// The column `column`, all else as it is by default.
     #[must_use]
     pub fn new(column: ColumnName) -> Self {
-        Self { column, space: None, id_type: None }
+        Self { column, space: None, id_type: None, creates: false }
     }
 }

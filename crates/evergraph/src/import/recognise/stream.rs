@@ -14,7 +14,7 @@ use crate::import::recognise::elements::{
     looks_like_gexf, looks_like_gml, looks_like_graphml, looks_like_graphson, looks_like_node_link,
     looks_like_pajek,
 };
-use crate::import::recognise::file::is_role_word;
+use crate::import::recognise::neo4j::is_role_word;
 use evergraph_graph::error::Result;
 
 /// Bytes that are looked at.

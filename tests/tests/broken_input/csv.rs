@@ -130,7 +130,7 @@ fn headers_that_say_nothing_or_too_much_are_refused_by_column() {
         Case::new("no files").refused("no files to import: name some, or a folder"),
         Case::new("a file of no known name")
             .file("a.dat", "1 2\n")
-            .refused("a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst, and .parquet); say it by --nodes LABEL=FILE, --edges TYPE=FILE, --vertex-list FILE, --graphson FILE or --graphml FILE"),
+            .refused("a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml .gexf .gml .net .paj .cyjs, each also with .gz or .zst, and .parquet); say it by --nodes LABEL=FILE, --edges TYPE=FILE, --vertex-list FILE, --graphson FILE or --graphml FILE"),
     ]);
 }
 

@@ -120,7 +120,7 @@ fn sound_xml_that_is_no_graph_is_refused_by_its_place() {
         graphml("a hyperedge", graph("<hyperedge><endpoint node=\"1\"/></hyperedge>"))
             .refused("g.graphml: line 4, column 1: a <hyperedge>, which joins any number of nodes where an edge joins two, cannot be read"),
         graphml("a graph in an edge", graph("<node id=\"1\"/><edge source=\"1\" target=\"1\"><graph/></edge>"))
-            .refused("g.graphml: line 4, column 44: a graph inside of an edge cannot be read"),
+            .refused("g.graphml: line 4, column 43: a graph inside of an edge cannot be read"),
         graphml("a direction that there isn't", "<graphml><graph edgedefault=\"both\"/></graphml>")
             .refused("g.graphml: line 1, column 10: edgedefault is `both`"),
     ]);
@@ -143,6 +143,6 @@ fn elements_that_do_not_fit_are_named_by_line() {
         .bad_row("g.graphml:5: there is no vertex \"7\" in id space GraphML", "edge \"1\" -[EDGE]-> \"7\""),
         graphml("two labels", graph("<node id=\"1\" labels=\":A:B\"/>\n<node id=\"2\"/>"))
             .loads(1, 0)
-            .bad_row("g.graphml:4: A, B are several labels; a vertex has one", "vertex \"1\""),
+            .bad_row("g.graphml:4: A, B are several labels; a vertex has one", "vertex 1"),
     ]);
 }

@@ -32,7 +32,7 @@ fn a_broken_mapping_is_refused_by_its_line() {
         mapped("a value of another type", rule("header = \"yes\""))
             .refused("m.toml:4: invalid type: string \"yes\", expected a boolean in `file.header`"),
         mapped("a format that there isn't", rule("format = \"cvs\""))
-            .refused("m.toml:4: format: \"cvs\" is unknown; known are csv, edge-list, vertex-list, dimacs, matrix-market, graphson, graphml, parquet, ignore"),
+            .refused("m.toml:4: format: \"cvs\" is unknown; known are csv, edge-list, vertex-list, dimacs, matrix-market, graphson, graphml, gexf, gml, pajek, node-link, parquet, ignore"),
         mapped("a delimiter of two characters", rule("delimiter = \"||\""))
             .refused("m.toml:4: delimiter: \"||\": a tab (\"\\t\"), a blank or an ASCII punctuation character is wanted"),
         mapped("a column number of zero", rule("id = 0"))

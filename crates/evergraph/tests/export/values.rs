@@ -134,7 +134,7 @@ fn any_value() -> BoxedStrategy<Value> {
 
 fn collection(value_type: ValueType) -> BoxedStrategy<Value> {
     let scalars: Vec<ValueType> = ValueType::all().take(16).collect();
-    let element = select(scalars).prop_flat_map(move |value_type| scalar(value_type));
+    let element = select(scalars).prop_flat_map(scalar);
     let element = element.prop_recursive(2, 8, 3, |inner| {
         let values = proptest::collection::vec(inner.clone(), 0..3);
         let entries = proptest::collection::vec((inner.clone(), inner), 0..3);

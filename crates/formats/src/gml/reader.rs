@@ -55,9 +55,9 @@ pub struct GmlReader<R> {
 /// Where in the file reading is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
-    BeforeGraph,
-    InGraph,
-    AfterGraph,
+    Before,
+    Inside,
+    After,
 }
 
 impl<R: BufRead> GmlReader<R> {
@@ -68,7 +68,7 @@ impl<R: BufRead> GmlReader<R> {
             options,
             summary: ReadSummary::default(),
             position: Position::START,
-            place: Place::BeforeGraph,
+            place: Place::Before,
             is_directed: false,
             has_ended: false,
         }
@@ -80,12 +80,12 @@ impl<R: BufRead> GmlReader<R> {
             let position = self.lexer.position();
             let malformed = |reason: &str| ReadError::Malformed { position, reason: reason.to_owned() };
             match (token, self.place) {
-                (Token::Eof, Place::BeforeGraph) => return Err(malformed("the file has no `graph [`")),
-                (Token::Eof, Place::InGraph) => return Err(malformed("the file ends before its graph does")),
-                (Token::Eof, Place::AfterGraph) => return Ok(None),
-                (Token::Close, Place::InGraph) => self.end_graph(),
+                (Token::Eof, Place::Before) => return Err(malformed("the file has no `graph [`")),
+                (Token::Eof, Place::Inside) => return Err(malformed("the file ends before its graph does")),
+                (Token::Eof, Place::After) => return Ok(None),
+                (Token::Close, Place::Inside) => self.end_graph(),
                 (Token::Close, _) => return Err(malformed("a ] that closes nothing")),
-                (Token::Key(key), Place::InGraph) => {
+                (Token::Key(key), Place::Inside) => {
                     let value = self.lexer.next_value()?;
                     if let Some(element) = self.read_in_graph(&key, value, position)? {
                         self.position = position;
@@ -93,10 +93,10 @@ impl<R: BufRead> GmlReader<R> {
                     }
                 }
                 (Token::Key(key), place) => match (self.lexer.next_value()?, place) {
-                    (GmlValue::Open, Place::BeforeGraph) if key.eq_ignore_ascii_case("graph") => {
-                        self.place = Place::InGraph;
+                    (GmlValue::Open, Place::Before) if key.eq_ignore_ascii_case("graph") => {
+                        self.place = Place::Inside;
                     }
-                    (GmlValue::Open, Place::AfterGraph) if key.eq_ignore_ascii_case("graph") => {
+                    (GmlValue::Open, Place::After) if key.eq_ignore_ascii_case("graph") => {
                         let what = "a second graph, which may use the ids of the first again,".to_owned();
                         return Err(ReadError::Unsupported { position, what });
                     }
@@ -109,7 +109,7 @@ impl<R: BufRead> GmlReader<R> {
     }
 
     fn end_graph(&mut self) {
-        self.place = Place::AfterGraph;
+        self.place = Place::After;
         if !self.is_directed {
             self.summary.note_many(Remark::Undirected, self.summary.edges_count);
         }

@@ -170,7 +170,9 @@ impl<R: BufRead> JsonStream<R> {
         self.text_position = self.bytes.position();
         let mut brackets = Brackets::default();
         let is_scalar = match first {
-            None => return Err(self.malformed("expected a value, found the end of the file")),
+            None | Some(b',' | b':' | b'}' | b']') => {
+                return Err(self.malformed(format!("expected a value, found {}", found(first))));
+            }
             Some(byte) => !matches!(byte, b'{' | b'[' | b'"'),
         };
         loop {
@@ -265,7 +267,7 @@ mod tests {
             ("{\"a\" 1", "line 1, column 6: expected :, found `1`"),
             ("{\"a\":1 \"b\"", "line 1, column 8: expected , or }, found `\"`"),
             ("{\"a\":\n1x}", "line 2, column 2: expected the end of the number"),
-            ("{\"a\":,", "line 1, column 6: expected a number, found the end"),
+            ("{\"a\":,", "line 1, column 6: expected a value, found `,`"),
             ("{\"a\":1} x", "line 1, column 9: expected the end of the file, found `x`"),
             ("{\"a", "line 1, column 4: expected the end of a value, found the end of the file"),
         ] {

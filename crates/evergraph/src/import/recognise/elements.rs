@@ -47,8 +47,7 @@ pub fn format_of_elements(ending: &str, input: &Input) -> Result<Option<FileForm
 /// As reading.
 pub fn looks_like_graphson(input: &Input) -> Result<bool> {
     let mut source = input.look()?;
-    let start = source.peek(START_BYTES)?;
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    let start = without_mark(source.peek(START_BYTES)?).trim_ascii_start();
     let first_line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_wrapped = start.starts_with(b"{") && start[1..].trim_ascii_start().starts_with(b"\"vertices\"");
     let is_vertex = first_line.starts_with(b"{")
@@ -89,7 +88,7 @@ pub fn looks_like_node_link(input: &Input) -> Result<bool> {
 /// As reading.
 pub fn looks_like_pajek(input: &Input) -> Result<bool> {
     let mut source = input.look()?;
-    let start = source.peek(START_BYTES)?;
+    let start = without_mark(source.peek(START_BYTES)?);
     let mut lines = start.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
     Ok(lines.any(|line| line.get(..9).is_some_and(|word| word.eq_ignore_ascii_case(b"*vertices"))))
 }
@@ -100,13 +99,18 @@ pub fn looks_like_pajek(input: &Input) -> Result<bool> {
 /// As reading.
 pub fn looks_like_gml(input: &Input) -> Result<bool> {
     let mut source = input.look()?;
-    let start = source.peek(START_BYTES)?;
+    let start = without_mark(source.peek(START_BYTES)?);
     let is_graph = |at: usize| {
         let begins_line =
             start[..at].iter().rev().take_while(|byte| **byte != b'\n').all(u8::is_ascii_whitespace);
         begins_line && start[at + b"graph".len()..].trim_ascii_start().starts_with(b"[")
     };
     Ok(memchr::memmem::find_iter(start, b"graph").any(is_graph))
+}
+
+/// `start` without a byte order mark of UTF-8.
+fn without_mark(start: &[u8]) -> &[u8] {
+    start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start)
 }
 
 /// The beginning of `input` without zeros: in UTF-16 every other byte is one.
@@ -154,6 +158,8 @@ mod tests {
         assert_eq!(told("gml", "graph [ ]"), Some(FileFormat::Gml));
         assert_eq!(told("gml", "<gml:FeatureCollection/>"), None);
         assert_eq!(told("net", "a title\r*VERTICES 3\r"), Some(FileFormat::Pajek));
+        assert_eq!(told("net", "\u{feff}*Vertices 3\n"), Some(FileFormat::Pajek));
+        assert_eq!(told("gml", "\u{feff}graph["), Some(FileFormat::Gml));
         assert_eq!(told("net", "1 2\n"), None);
         assert_eq!(told("json", "{\"id\":1,\"label\":\"a\"}"), Some(FileFormat::GraphSon));
         assert_eq!(told("json", "{\"nodes\":[{\"id\":1,\"label\":\"a\"}]}"), Some(FileFormat::NodeLink));

@@ -239,8 +239,8 @@ fn words_but(words: &[String], position: usize) -> Vec<&str> {
     words.iter().enumerate().filter(|(at, _)| *at != position).map(|(_, word)| word.as_str()).collect()
 }
 
-fn is_one_of(pairs: &[(&str, &str)], source: &str, target: &str) -> bool {
-    pairs.iter().any(|pair| *pair == (source, target))
+fn is_one_of<'a>(pairs: &[(&'a str, &'a str)], source: &'a str, target: &'a str) -> bool {
+    pairs.contains(&(source, target))
 }
 
 /// Whether the words are a clear pair with one more word before or behind: `fromnode`, `tonode`.

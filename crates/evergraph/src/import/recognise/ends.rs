@@ -289,7 +289,8 @@ fn by_place(columns: &PlainColumns, hint: NameHint<'_>) -> Option<FoundEnds> {
     let ends = [used.next()?, used.next()?];
     let is_narrow = columns.used().count() <= NARROW;
     let [one, other] = ends.map(|column| &columns.samples[column]);
-    let are_alike = one.may_be_id() && other.may_be_id() && one.is_text() == other.is_text();
+    let are_full = one.filled == columns.rows && other.filled == columns.rows;
+    let are_alike = are_full && one.may_be_id() && other.may_be_id() && one.is_text() == other.is_text();
     let are_numbers = one.value_type == Some(ValueType::I64) && are_alike;
     let has_edge_name = hint.is_list || stem_has(hint.stem, &EDGE_WORDS);
     let is_edge = match () {

@@ -1,5 +1,6 @@
 //! Origins: files as other programs and data sets have them, by their headers and shapes, and what each
-//! becomes without a word of explanation. The rows are made up.
+//! becomes without a word of explanation; by the mapping that is proposed for it, it becomes the same. The rows
+//! are made up.
 
 mod databases;
 mod headerless;
@@ -7,6 +8,7 @@ mod lists;
 mod sets;
 mod vertices;
 
+use crate::import::plan::propose;
 use crate::import::read::tests::files::*;
 use crate::import::read::*;
 use evergraph_graph::value::ValueType;
@@ -46,6 +48,13 @@ fn tables(load: &Load) -> Vec<String> {
     vertices.chain(edges).collect()
 }
 
+/// The same without the order of files, which a folder has of its own.
+fn tables_in_order(load: &Load) -> Vec<String> {
+    let mut tables = tables(load);
+    tables.sort();
+    tables
+}
+
 /// Complains about each of `origins` that becomes something else.
 #[track_caller]
 pub fn check(origins: &[Origin]) {
@@ -56,6 +65,13 @@ pub fn check(origins: &[Origin]) {
         let found: Vec<String> = match files.read(&files.options()) {
             Ok(imported) => {
                 assert_eq!(imported.bad_rows.count, 0);
+                let proposed = propose(&files.options(), &Known::default()).unwrap();
+                let by_mapping = mapped(&files, &proposed).map(|imported| tables_in_order(&imported.load));
+                let by_itself = tables_in_order(&imported.load);
+                if by_mapping.as_ref().ok() != Some(&by_itself) {
+                    wrong +=
+                        &format!("{name}\n  by itself {by_itself:#?}\n  by {proposed}\n  {by_mapping:#?}\n");
+                }
                 let notes = imported.notes.iter().map(|note| format!("note {}", note.replace(&folder, "")));
                 tables(&imported.load).into_iter().chain(notes).collect()
             }

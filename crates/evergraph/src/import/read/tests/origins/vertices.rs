@@ -71,6 +71,11 @@ fn vertices_stay_vertices_and_say_where_they_may_be_edges() {
             &["planes[c1:string,c2:string,c3:string] 3"],
         ),
         origin(
+            "OpenFlights: countries.dat, some of which lack a code and one of which is there twice",
+            &[("countries.dat", "\"Aruba\",\"AW\",\"AA\"\n\"Palau\",\"\",\"PS\"\n\"Palau\",\"PW\",\"\"\n")],
+            &["error countries.dat: no column tells the ids of vertices"],
+        ),
+        origin(
             "aircraft by codes that come again",
             &[(
                 "aircraft.csv",

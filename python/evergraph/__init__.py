@@ -40,6 +40,7 @@ from evergraph.errors import (
     NotFoundError,
     SnapshotClosed,
     TransactionClosed,
+    UnknownNameWarning,
 )
 from evergraph.lists import CompactCsr, CsrPiece
 from evergraph.picture import Picture
@@ -79,6 +80,7 @@ __all__ = [
     "Subgraph",
     "Transaction",
     "TransactionClosed",
+    "UnknownNameWarning",
     "VertexId",
     "__version__",
     "check_files",

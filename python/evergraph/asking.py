@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from evergraph.query import Results, query_settings, variables_of
+from evergraph.query import Results, query_settings, results_of, variables_of
 from evergraph.reader import Reader
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Asking(Reader):
         timeout: float | None = None,
         memory_limit: int | None = None,
         services: Services | None = None,
+        strict: bool = False,
         **variables: Any,
     ) -> Results:
         """Run a query in Gremlin.
@@ -51,6 +52,9 @@ class Asking(Reader):
             Bytes that it may hold at once beside the graph: a gibibyte by default.
         services : mapping of str to Service or callable, optional
             What ``call()`` may call, by name: see ``evergraph.services``.
+        strict : bool, optional
+            Whether a label, an edge type or a property that the graph doesn't have is an ``InvalidError``; by
+            default it is an ``UnknownNameWarning``, with the name that was probably meant.
         **variables
             The variables of the text and their values: what a property can be, ``None``, a vertex, an
             ``EdgeId``, and lists, sets and dicts of them. One that the text doesn't have is no error.
@@ -79,8 +83,8 @@ class Asking(Reader):
         ...     tx.query("g.V().has('seen', true).count()").one()
         3
         """
-        settings = query_settings(timeout=timeout, memory_limit=memory_limit, services=services)
-        return Results(self._native.query(text, variables_of(bindings, variables), settings))
+        settings = query_settings(timeout=timeout, memory_limit=memory_limit, services=services, strict=strict)
+        return results_of(self._native.query(text, variables_of(bindings, variables), settings))
 
     def explain(self, text: str, /, *, bindings: Mapping[str, Any] | None = None, **variables: Any) -> str:
         """What a query would do: its steps after all rewriting, and the indexes that they would ask. Nothing runs.

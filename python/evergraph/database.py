@@ -14,7 +14,7 @@ from evergraph.files import Files
 from evergraph.handle import Handle, state_of
 from evergraph.loading import Loading
 from evergraph.progress import Progress, shown
-from evergraph.query import Results, query_settings, variables_of
+from evergraph.query import Results, query_settings, results_of, variables_of
 from evergraph.reader import of_edges
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
@@ -316,6 +316,7 @@ class Database(Loading, Files, Handle):
         services: Services | None = None,
         files: bool = False,
         isolation: Isolation | None = None,
+        strict: bool = False,
         **variables: Any,
     ) -> Results:
         """Run a query in Gremlin.
@@ -326,7 +327,7 @@ class Database(Loading, Files, Handle):
 
         Parameters
         ----------
-        text, bindings, services, **variables
+        text, bindings, services, strict, **variables
             As of ``Snapshot.query``.
         timeout, memory_limit
             The same; attempts and the commit are within the time.
@@ -362,9 +363,14 @@ class Database(Loading, Files, Handle):
                 ^^^
         """
         settings = query_settings(
-            timeout=timeout, memory_limit=memory_limit, services=services, files=files, isolation=isolation
+            timeout=timeout,
+            memory_limit=memory_limit,
+            services=services,
+            files=files,
+            isolation=isolation,
+            strict=strict,
         )
-        return Results(self._native.query(text, variables_of(bindings, variables), settings))
+        return results_of(self._native.query(text, variables_of(bindings, variables), settings))
 
     def explain(self, text: str, /, *, bindings: Mapping[str, Any] | None = None, **variables: Any) -> str:
         """What a query would do: its steps after all rewriting, and the indexes that they would ask. Nothing runs.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from evergraph._html import ROWS_MAX, paragraph, results_table
 from evergraph._tables import to_pandas, to_polars
-from evergraph.errors import EvergraphError, InvalidError, NotFoundError
+from evergraph.errors import EvergraphError, InvalidError, NotFoundError, UnknownNameWarning
 from evergraph.handle import Handle, state_of
 from evergraph.services import described
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from evergraph import _native
     from evergraph.services import Services
 
-__all__ = ["Results", "query_settings", "variables_of"]
+__all__ = ["Results", "query_settings", "results_of", "variables_of"]
 
 FIRST_ROWS = 64
 ROWS = 1024
@@ -250,6 +251,7 @@ def query_settings(
     files: bool = False,
     isolation: str | None = None,
     making: tuple[Any, bool] | None = None,
+    strict: bool = False,
 ) -> _native._QuerySettings:
     """Give what a call says beside its query as the native module wants it."""
     return {
@@ -259,6 +261,7 @@ def query_settings(
         "files": files,
         "isolation": isolation,
         "making": making,
+        "strict": strict,
     }
 
 
@@ -270,3 +273,10 @@ def variables_of(bindings: Mapping[str, Any] | None, variables: dict[str, Any]) 
     if twice:
         raise InvalidError(f"variable `{twice[0]}` is given twice: by its name, and in bindings")
     return {**bindings, **variables}
+
+
+def results_of(native: _native.Results) -> Results:
+    """Warn whoever asked, two calls above, of what stands beside the results, and give these."""
+    for note in native.notes():
+        warnings.warn(note, UnknownNameWarning, stacklevel=3)
+    return Results(native)

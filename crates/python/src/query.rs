@@ -21,6 +21,7 @@ use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
 use evergraph::gremlin::graph::Deciding;
+use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{self, Limits, Query};
 use evergraph::gremlin::results;
 use evergraph::query::gremlin::bindings::Bindings;
@@ -64,6 +65,8 @@ pub struct QuerySettings {
     isolation: Option<String>,
     #[pyo3(item)]
     making: Option<Making>,
+    #[pyo3(item)]
+    strict: bool,
 }
 
 /// A query as Python asks it.
@@ -76,6 +79,8 @@ pub struct Asked {
     /// Of the transaction of its own that it may have.
     options: TransactionOptions,
     making: Option<Making>,
+    strict: bool,
+    notes: Notes,
 }
 
 /// What a query says, once bytes are calls.
@@ -97,7 +102,7 @@ impl Asked {
         catalogue: &Catalogue,
     ) -> PyResult<Self> {
         let py = variables.py();
-        let QuerySettings { timeout, memory_limit, services, files, isolation, making } = settings;
+        let QuerySettings { timeout, memory_limit, services, files, isolation, making, strict } = settings;
         let mut limits = Limits::default();
         if let Some(timeout) = timeout {
             let endless = timeout == f64::INFINITY;
@@ -118,7 +123,8 @@ impl Asked {
         let bindings = argument::bindings(variables, catalogue)?;
         let services = services_of(py, &services)?;
         let options = transaction_options(py, isolation.as_deref(), None)?;
-        Ok(Self { said, bindings, limits, services, files, options, making })
+        let notes = Notes::default();
+        Ok(Self { said, bindings, limits, services, files, options, making, strict, notes })
     }
 
     /// What it says.
@@ -144,9 +150,10 @@ impl Asked {
         }
     }
 
-    /// `query` with the variables, limits and services of this.
+    /// `query` with the variables, limits and services of this, whose notes come with its results.
     pub fn on<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
-        query.bindings(self.bindings.clone()).limits(self.limits).services(&self.services).files(self.files)
+        let query = query.bindings(self.bindings.clone()).limits(self.limits).services(&self.services);
+        query.files(self.files).strict(self.strict).notes(&self.notes)
     }
 
     /// This on `database`, which decides by the query.
@@ -204,6 +211,8 @@ pub struct Results {
     fetching: Held<Mutex<Fetching>>,
     /// Whose snapshot they are read from, if it is somebody's: they end with it.
     snapshot: Option<Py<Snapshot>>,
+    /// What stands beside them.
+    notes: Notes,
 }
 
 impl Results {
@@ -219,6 +228,7 @@ impl Results {
     ) -> PyResult<Self> {
         let cancel = CancelFlag::default();
         let catalogue = taken.snapshot().catalogue();
+        let notes = asked.notes.clone();
         let maker = asked.making.as_ref().map(|Making(maker, _)| maker.clone_ref(py));
         let begun = py.detach(|| {
             Streaming::try_new(Reading { taken, asked }, |reading| {
@@ -228,7 +238,7 @@ impl Results {
         });
         let source = Source::Streaming(begun.or_raise(py)?);
         let fetching = Fetching { source, catalogue, cancel, maker, elements: Elements::default() };
-        Ok(Self { fetching: Held::new(Mutex::new(fetching)), snapshot })
+        Ok(Self { fetching: Held::new(Mutex::new(fetching)), snapshot, notes })
     }
 
     /// The results of a query that was run, with what [`Asked::elements`] says of them.
@@ -237,7 +247,7 @@ impl Results {
         let source = Source::Made(items.into_iter());
         let maker = asked.making.map(|Making(maker, _)| maker);
         let fetching = Fetching { source, catalogue, cancel: CancelFlag::default(), maker, elements };
-        Self { fetching: Held::new(Mutex::new(fetching)), snapshot: None }
+        Self { fetching: Held::new(Mutex::new(fetching)), snapshot: None, notes: asked.notes }
     }
 
     fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Fetching) -> PyResult<T>) -> PyResult<T> {
@@ -377,6 +387,11 @@ impl Results {
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |fetching| fetching.end(py, Source::Closed))
+    }
+
+    /// What stands beside the results; the next time nothing.
+    fn notes(&self) -> Vec<String> {
+        self.notes.take().iter().map(ToString::to_string).collect()
     }
 
     #[getter]

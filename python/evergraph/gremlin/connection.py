@@ -15,7 +15,7 @@ from evergraph.errors import ClosedError, InvalidError
 from evergraph.gremlin.elements import MAKER
 from evergraph.gremlin.options import Options
 from evergraph.gremlin.written import written
-from evergraph.query import Results, query_settings
+from evergraph.query import Results, query_settings, results_of
 from evergraph.services import Services
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
@@ -97,8 +97,9 @@ class Connection(RemoteConnection):
             settings["timeout"] = asked.timeout
         if asked.properties is not None:
             settings["making"] = (MAKER, asked.properties)
+        settings["strict"] = asked.strict
         said = written(asked.bytecode, self._edge_id)
-        return RemoteTraversal(traversers(Results(self._graph._native.query(said, {}, settings))))
+        return RemoteTraversal(traversers(results_of(self._graph._native.query(said, {}, settings))))
 
     def _edge_id(self, edge: EdgeId) -> str:
         """The id by which queries name an edge."""

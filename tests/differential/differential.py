@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -28,6 +29,9 @@ from gremlin_python.structure.graph import Path as Walk
 
 from known import reason
 from traversals import Traversal, graph
+
+# Random traversals name much that a random graph doesn't have.
+warnings.simplefilter("ignore", evergraph.UnknownNameWarning)
 
 #: Traversals asked on one graph.
 TEXTS = 40

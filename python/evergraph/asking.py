@@ -53,8 +53,8 @@ class Asking(Reader):
         services : mapping of str to Service or callable, optional
             What ``call()`` may call, by name: see ``evergraph.services``.
         strict : bool, optional
-            Whether a label, an edge type or a property that the graph doesn't have is an ``InvalidError``; by default
-            it is an ``UnknownNameWarning``, with the name that was probably meant.
+            Whether a label, an edge type or a property that the graph doesn't have is an ``InvalidError``; by
+            default it is an ``UnknownNameWarning``, with the name that was probably meant.
         **variables
             The variables of the text and their values: what a property can be, ``None``, a vertex, an
             ``EdgeId``, and lists, sets and dicts of them. One that the text doesn't have is no error.
@@ -83,9 +83,7 @@ class Asking(Reader):
         ...     tx.query("g.V().has('seen', true).count()").one()
         3
         """
-        settings = query_settings(
-            timeout=timeout, memory_limit=memory_limit, services=services, strict=strict
-        )
+        settings = query_settings(timeout=timeout, memory_limit=memory_limit, services=services, strict=strict)
         return results_of(self._native.query(text, variables_of(bindings, variables), settings))
 
     def explain(self, text: str, /, *, bindings: Mapping[str, Any] | None = None, **variables: Any) -> str:

@@ -327,10 +327,8 @@ class Database(Loading, Files, Handle):
 
         Parameters
         ----------
-        text, bindings, services, **variables
+        text, bindings, services, strict, **variables
             As of ``Snapshot.query``.
-        strict
-            The same.
         timeout, memory_limit
             The same; attempts and the commit are within the time.
         files : bool

@@ -298,8 +298,6 @@ impl Database {
     }
 
     /// A query: on a snapshot that the results hold if it only reads, else in a transaction of its own, and committed.
-    #[expect(clippy::too_many_arguments, reason = "what Python says of a query")]
-    #[pyo3(signature = (said, variables, timeout, memory_limit, making, strict=false))]
     fn query(
         &self,
         py: Python<'_>,
@@ -309,7 +307,7 @@ impl Database {
     ) -> PyResult<Results> {
         let open = self.open(py)?;
         let asked = Asked::new(said, variables, settings, &open.database().store().catalogue())?;
-        let plan = py.detach(|| asked.bound(open.database().ask(asked.said())).plan()).or_raise(py)?;
+        let plan = py.detach(|| asked.on_database(open.database()).plan()).or_raise(py)?;
         if !plan.writes && plan.io().is_none() {
             return Results::reading(py, py.detach(|| Taken::new(open)), asked, None);
         }

@@ -123,7 +123,8 @@ impl Asked {
         let bindings = argument::bindings(variables, catalogue)?;
         let services = services_of(py, &services)?;
         let options = transaction_options(py, isolation.as_deref(), None)?;
-        Ok(Self { said, bindings, limits, services, files, options, making, strict, notes: Notes::default() })
+        let notes = Notes::default();
+        Ok(Self { said, bindings, limits, services, files, options, making, strict, notes })
     }
 
     /// What it says.
@@ -151,12 +152,8 @@ impl Asked {
 
     /// `query` with the variables, limits and services of this, whose notes come with its results.
     pub fn on<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
-        self.bound(query).strict(self.strict).notes(&self.notes)
-    }
-
-    /// The same, about which nothing is noted.
-    pub fn bound<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
-        query.bindings(self.bindings.clone()).limits(self.limits).services(&self.services).files(self.files)
+        let query = query.bindings(self.bindings.clone()).limits(self.limits).services(&self.services);
+        query.files(self.files).strict(self.strict).notes(&self.notes)
     }
 
     /// This on `database`, which decides by the query.
@@ -231,8 +228,8 @@ impl Results {
     ) -> PyResult<Self> {
         let cancel = CancelFlag::default();
         let catalogue = taken.snapshot().catalogue();
-        let maker = asked.making.as_ref().map(|Making(maker, _)| maker.clone_ref(py));
         let notes = asked.notes.clone();
+        let maker = asked.making.as_ref().map(|Making(maker, _)| maker.clone_ref(py));
         let begun = py.detach(|| {
             Streaming::try_new(Reading { taken, asked }, |reading| {
                 let query = reading.taken.snapshot().ask(reading.asked.said());

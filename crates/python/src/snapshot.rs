@@ -402,8 +402,6 @@ impl Snapshot {
     }
 
     /// A query that only reads; its results end with this snapshot.
-    #[expect(clippy::too_many_arguments, reason = "what Python says of a query")]
-    #[pyo3(signature = (said, variables, timeout, memory_limit, making, strict=false))]
     fn query(
         slf: &Bound<'_, Self>,
         said: Said,
@@ -427,7 +425,7 @@ impl Snapshot {
     ) -> PyResult<String> {
         let taken = self.share(py)?;
         let asked = Asked::new(said, variables, settings, &taken.snapshot.catalogue())?;
-        let explained = py.detach(|| asked.bound(taken.snapshot.ask(asked.said())).explain());
+        let explained = py.detach(|| asked.on(taken.snapshot.ask(asked.said())).explain());
         Ok(explained.or_raise(py)?.to_string())
     }
 

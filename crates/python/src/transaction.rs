@@ -376,8 +376,6 @@ impl Transaction {
     }
 
     /// A query, run to its end.
-    #[expect(clippy::too_many_arguments, reason = "what Python says of a query")]
-    #[pyo3(signature = (said, variables, timeout, memory_limit, making, strict=false))]
     fn query(
         &self,
         py: Python<'_>,

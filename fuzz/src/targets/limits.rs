@@ -233,15 +233,15 @@ fn seeds() -> Vec<Vec<u8>> {
 fn at_once() -> impl Iterator<Item = Vec<u8>> {
     let of_text =
         |step: String| format!("g.inject('{}').as('t').V().V().select('t').{step}", "a".repeat(4096));
-    let of_list = |step: &str| format!("g.inject(1..20000).as('t').V().V().select('t').{step}");
-    let of_short = |step: String| format!("g.inject(1..2000).as('t').V().V().select('t').{step}");
+    let of_list = |step: &str| format!("g.inject(1..60000).as('t').V().V().select('t').{step}");
+    let of_short = |step: String| format!("g.inject(1..6000).as('t').V().V().select('t').{step}");
     let texts = [
-        of_text(format!("replace('a', '{}')", "b".repeat(256))),
+        of_text(format!("replace('a', '{}')", "b".repeat(1 << 16))),
         of_text("split('')".to_owned()),
-        of_text(format!("format('{}')", "%{t}".repeat(256))),
+        of_text(format!("format('{}')", "%{t}".repeat(768))),
         of_text(format!(
             "project('{}').by()",
-            (0..64).map(|key| key.to_string()).collect::<Vec<_>>().join("', '")
+            (0..512).map(|key| key.to_string()).collect::<Vec<_>>().join("', '")
         )),
         of_short(format!("conjoin('{}')", "c".repeat(512))),
         of_short("product(__.select('t'))".to_owned()),
@@ -252,9 +252,9 @@ fn at_once() -> impl Iterator<Item = Vec<u8>> {
         "asString()",
         "order(local)",
         "dedup(local)",
-        "limit(local, 19999)",
-        "tail(local, 19999)",
-        "sample(local, 19999)",
+        "limit(local, 59999)",
+        "tail(local, 59999)",
+        "sample(local, 59999)",
         "combine(__.select('t'))",
         "merge(__.select('t'))",
         "intersect(__.select('t'))",

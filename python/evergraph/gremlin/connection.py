@@ -97,8 +97,8 @@ class Connection(RemoteConnection):
             settings["timeout"] = asked.timeout
         if asked.properties is not None:
             settings["making"] = (MAKER, asked.properties)
-        said = written(asked.bytecode, self._edge_id)
         settings["strict"] = asked.strict
+        said = written(asked.bytecode, self._edge_id)
         return RemoteTraversal(traversers(results_of(self._graph._native.query(said, {}, settings))))
 
     def _edge_id(self, edge: EdgeId) -> str:

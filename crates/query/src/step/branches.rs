@@ -45,6 +45,18 @@ impl ResultOrder {
     }
 }
 
+impl ResultOrder {
+    /// The same in a traversal that runs for each row alone: which result is the first counts there, and what one branch gives
+    /// comes before what the next does, also if it gives nothing before its end.
+    #[must_use]
+    pub fn for_each_row(self, paces: impl Iterator<Item = Pace>) -> Self {
+        match (self, Pace::of_all(paces)) {
+            (Self::Any, Pace::AloneAtEnd | Pace::Waits) => Self::ByBranch,
+            (order, _) => order,
+        }
+    }
+}
+
 /// Traversals that share the origins of their parent and end when it ends, with the rows that wait for them.
 pub struct Branches {
     pipelines: Vec<Pipeline>,

@@ -40,6 +40,8 @@ pub struct Builder<'a> {
     asks_aside: bool,
     /// The order of rows before the operator whose step is being made.
     row_order: RowOrder,
+    /// Whether it is in a traversal that runs for each row alone.
+    is_child: bool,
     /// What is true of each operator.
     facts: Facts,
 }
@@ -50,7 +52,15 @@ impl<'a> Builder<'a> {
     pub fn new(plan: &'a Plan) -> Self {
         let asks_aside = !plan.side_effects.is_empty() && asks_anywhere(&plan.root);
         let facts = Facts::of(&plan.root);
-        Self { plan, repeats: Vec::new(), asks_aside, lines: None, row_order: RowOrder::FIRST, facts }
+        Self {
+            plan,
+            repeats: Vec::new(),
+            asks_aside,
+            lines: None,
+            row_order: RowOrder::FIRST,
+            is_child: false,
+            facts,
+        }
     }
 
     /// The same, with steps that measure what they do, each in its line.
@@ -115,8 +125,11 @@ impl<'a> Builder<'a> {
     /// The branches that run these traversals.
     fn branches(&mut self, traversals: &[&Traversal]) -> Result<branches::Branches> {
         let around = self.row_order;
-        let paces = traversals.iter().map(|traversal| self.facts.together(traversal).pace);
-        let order = branches::ResultOrder::of(around, paces);
+        let paces = || traversals.iter().map(|traversal| self.facts.together(traversal).pace);
+        let mut order = branches::ResultOrder::of(around, paces());
+        if self.is_child {
+            order = order.for_each_row(paces());
+        }
         if order == branches::ResultOrder::ByRow {
             self.row_order = RowOrder::FIRST;
         }
@@ -127,8 +140,9 @@ impl<'a> Builder<'a> {
 
     fn child(&mut self, traversal: &Traversal) -> Result<Child> {
         let around = std::mem::replace(&mut self.row_order, RowOrder::FIRST);
+        let was_child = std::mem::replace(&mut self.is_child, true);
         let mut steps = self.steps(&traversal.operators)?;
-        self.row_order = around;
+        (self.row_order, self.is_child) = (around, was_child);
         if let (Some(Operator::Inject { items, .. }), Some(first)) =
             (traversal.operators.first(), steps.first_mut())
         {

@@ -15,6 +15,9 @@ pub const ELEMENT_ENDINGS: [&str; 9] =
 /// What a vertex of GraphSON has, beside its id.
 const VERTEX_KEYS: [&[u8]; 4] = [b"\"label\"", b"\"outE\"", b"\"inE\"", b"\"properties\""];
 
+/// The key of a graph in GML.
+const GRAPH: &[u8] = b"graph";
+
 /// What `input` is, whose name ends in `ending`, one of [`ELEMENT_ENDINGS`]; `None` if it is no graph.
 ///
 /// # Errors
@@ -93,7 +96,7 @@ pub fn looks_like_pajek(input: &Input) -> Result<bool> {
     Ok(lines.any(|line| line.get(..9).is_some_and(|word| word.eq_ignore_ascii_case(b"*vertices"))))
 }
 
-/// Whether `input` has the beginning of a graph in GML, at the beginning of a line.
+/// Whether `input` has the beginning of a graph in GML.
 ///
 /// # Errors
 /// As reading.
@@ -101,11 +104,12 @@ pub fn looks_like_gml(input: &Input) -> Result<bool> {
     let mut source = input.look()?;
     let start = without_mark(source.peek(START_BYTES)?);
     let is_graph = |at: usize| {
-        let begins_line =
-            start[..at].iter().rev().take_while(|byte| **byte != b'\n').all(u8::is_ascii_whitespace);
-        begins_line && start[at + b"graph".len()..].trim_ascii_start().starts_with(b"[")
+        let (before, rest) = start.split_at(at);
+        let is_word = rest.get(..GRAPH.len()).is_some_and(|word| word.eq_ignore_ascii_case(GRAPH));
+        let begins = before.last().is_none_or(u8::is_ascii_whitespace);
+        is_word && begins && rest[GRAPH.len()..].trim_ascii_start().starts_with(b"[")
     };
-    Ok(memchr::memmem::find_iter(start, b"graph").any(is_graph))
+    Ok(memchr::memchr2_iter(b'g', b'G', start).any(is_graph))
 }
 
 /// `start` without a byte order mark of UTF-8.
@@ -159,7 +163,10 @@ mod tests {
         assert_eq!(told("gml", "<gml:FeatureCollection/>"), None);
         assert_eq!(told("net", "a title\r*VERTICES 3\r"), Some(FileFormat::Pajek));
         assert_eq!(told("net", "\u{feff}*Vertices 3\n"), Some(FileFormat::Pajek));
-        assert_eq!(told("gml", "\u{feff}graph["), Some(FileFormat::Gml));
+        for text in ["\u{feff}graph[", "Creator \"x\" Version 1 graph [ ]", "# c\nGraph\n[\n]"] {
+            assert_eq!(told("gml", text), Some(FileFormat::Gml), "{text}");
+        }
+        assert_eq!(told("gml", "subgraph [ ]"), None);
         assert_eq!(told("net", "1 2\n"), None);
         assert_eq!(told("json", "{\"id\":1,\"label\":\"a\"}"), Some(FileFormat::GraphSon));
         assert_eq!(told("json", "{\"nodes\":[{\"id\":1,\"label\":\"a\"}]}"), Some(FileFormat::NodeLink));

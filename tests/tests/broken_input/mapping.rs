@@ -25,7 +25,7 @@ fn a_broken_mapping_is_refused_by_its_line() {
             .refused("m.toml:2: invalid basic string, expected non-double-quote visible characters, `\\`"),
         mapped("a key twice", rule("label = \"B\"")).refused("m.toml:4: duplicate key"),
         mapped("a key that there isn't", rule("lable = \"B\""))
-            .refused("m.toml:4: unknown field `lable`, expected one of `path`, `format`, `label`, `type`, `header`, `columns`, `id`, `start`, `end`, `types`, `ignore`, `delimiter`, `quote`, `escape`, `null`, `array-delimiter`, `undirected` in `file`"),
+            .refused("m.toml:4: unknown field `lable`, expected one of `path`, `format`, `label`, `type`, `header`, `columns`, `id`, `start`, `end`, `types`, `ignore`, `delimiter`, `quote`, `escape`, `comment`, `null`, `array-delimiter`, `undirected` in `file`"),
         mapped("a table that there isn't", "[[files]]\npath = \"a.csv\"\n")
             .refused("m.toml:1: unknown field `files`, expected `defaults` or `file`"),
         mapped("no path", "[[file]]\nlabel = \"A\"\n").refused("m.toml:1: missing field `path` in `file`"),

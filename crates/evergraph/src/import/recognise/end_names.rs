@@ -171,13 +171,20 @@ pub enum Scope {
 
 /// The ends that the `names` of columns show; `None` if they show none. `columns` has what the columns look
 /// like: edges end neither at fractions nor at dates.
+///
+/// Cost: a look at each column, and at each pair of one with a word that begins edges and one with a word that ends
+/// them.
 #[must_use]
 pub fn find(names: &[&str], columns: &[ColumnSample], scope: Scope) -> Option<NamedEnds> {
     let words: Vec<Vec<String>> = names.iter().map(|name| words_of(name)).collect();
+    let candidates = |side: fn(&(&'static str, &'static str)) -> &'static str| -> Vec<usize> {
+        (0..names.len()).filter(|at| columns[*at].may_be_id() && may_be_end(&words[*at], side)).collect()
+    };
+    let (sources, targets) = (candidates(|pair| pair.0), candidates(|pair| pair.1));
     let mut found: Option<(NamedEnds, usize)> = None;
-    for source in 0..names.len() {
-        for target in (0..names.len()).filter(|target| *target != source) {
-            let Some((ends, position)) = pair(&words, [source, target], columns, scope) else { continue };
+    for source in sources {
+        for target in targets.iter().copied().filter(|target| *target != source) {
+            let Some((ends, position)) = pair(&words, [source, target], scope) else { continue };
             // The surest, of these the shortest, of these the first.
             let is_better = found.as_ref().is_none_or(|(best, _)| {
                 let sureness = |ends: &NamedEnds| (ends.rank, Reverse(words[ends.columns[0]].len()));
@@ -193,21 +200,21 @@ pub fn find(names: &[&str], columns: &[ColumnSample], scope: Scope) -> Option<Na
     Some(ends)
 }
 
+/// Whether one of `words` is, or holds, a word that stands on this side of a pair.
+fn may_be_end(words: &[String], side: fn(&(&'static str, &'static str)) -> &'static str) -> bool {
+    let is_part = |word: &String, end: &str| word.starts_with(end) || word.ends_with(end);
+    words.iter().any(|word| {
+        CLEAR.iter().any(|pair| is_part(word, side(pair))) || LIKELY.iter().any(|pair| word == side(pair))
+    })
+}
+
 /// What `columns` are as ends, and the word in which they differ.
-fn pair(
-    words: &[Vec<String>],
-    columns: [usize; 2],
-    samples: &[ColumnSample],
-    scope: Scope,
-) -> Option<(NamedEnds, usize)> {
+fn pair(words: &[Vec<String>], columns: [usize; 2], scope: Scope) -> Option<(NamedEnds, usize)> {
     let [source, target] = columns.map(|column| &words[column]);
     let position = difference(source, target)?;
     let (word, other) = (source[position].as_str(), target[position].as_str());
     let rest: Vec<&str> = words_but(source, position);
     if rest.iter().any(|word| LABEL_WORDS.contains(word) || MEASURES.contains(word)) {
-        return None;
-    }
-    if !columns.iter().all(|column| samples[*column].may_be_id()) {
         return None;
     }
     let is_id = rest.iter().any(|word| IDENTIFYING.contains(word));

@@ -30,18 +30,23 @@ PUBLIC = frozenset(_all("__init__"))
 def pages() -> Iterator[tuple[str, str]]:
     """Give the place and the text of each page."""
     yield "reference/index.md", _overview()
-    yield "reference/database.md", _page("Database", "", "open", "Database", "check_files")
+    yield "reference/database.md", _page("Database", "", "open", "Database", "check_files", "salvage")
     yield "reference/transaction.md", _page("Transaction", "", "Transaction")
     # Its algorithms have a page of their own.
-    kinds = (("reader", "Reader"), ("snapshot", "Snapshot"), ("lists", "Lists"))
+    kinds = (("reader", "Reader"), ("asking", "Asking"), ("snapshot", "Snapshot"), ("lists", "Lists"))
     listed = "\n".join(f"        - {name}" for kind in kinds for name in _methods(*kind))
     snapshot = f"::: evergraph.Snapshot\n    options:\n      members:\n{listed}\n"
     also = "Its [algorithms](algorithms.md) have a page of their own.\n"
-    yield "reference/snapshot.md", f"# Snapshot\n\n{also}\n{snapshot}\n{_entries('CompactCsr', 'CsrPiece')}"
+    yield (
+        "reference/snapshot.md",
+        f"# Snapshot\n\n{also}\n{snapshot}\n{_entries('CompactCsr', 'CsrPiece', 'Picture')}",
+    )
     yield "reference/algorithms.md", _algorithms()
     yield "reference/results.md", _page("Results", "", "Results")
+    yield "reference/services.md", _page("Services", _docstring("services"), "Service", "Request", "GraphView")
     values = _docstring("values")
-    yield "reference/values.md", _page("Values", values, "EdgeId", "Duration", "Property", "Subgraph")
+    named = ("EdgeId", "VertexId", "Duration", "Property", "Subgraph")
+    yield "reference/values.md", _page("Values", values, *named)
     errors = [name for name in _all("errors") if name in PUBLIC]
     yield "reference/errors.md", _page("Errors", _docstring("errors"), *errors)
     yield "reference/progress.md", _page("Progress", _docstring("progress"))
@@ -54,12 +59,13 @@ def _overview() -> str:
             (
                 "Database",
                 "database",
-                "`open`, `check_files`, `Database`: loads, indexes, statistics, checks, backups",
+                "`open`, `check_files`, `salvage`, `Database`: loads, files, indexes, statistics, checks, backups",
             ),
             ("Transaction", "transaction", "Writes, and reads that see them"),
             ("Snapshot", "snapshot", "Reads of one moment: items, tables, arrays, copies for other libraries"),
             ("Algorithms", "algorithms", "What a snapshot computes about the whole of a graph"),
             ("Results", "results", "What queries in Gremlin give"),
+            ("Services", "services", "Functions that queries call"),
             ("Values", "values", "What properties hold, and how edges are called"),
             ("Errors", "errors", "What can go wrong, by what to do about it"),
             ("Progress", "progress", "Bars, callbacks, and how to stop"),

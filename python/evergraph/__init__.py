@@ -24,7 +24,7 @@ properties can hold, ``evergraph.errors`` what can go wrong, ``evergraph.progres
 
 from evergraph._native import __version__
 from evergraph.algorithms import Condition
-from evergraph.database import Database, check_files, open  # noqa: A004 - eg.open is the name
+from evergraph.database import Database, check_files, open, salvage  # noqa: A004 - eg.open is the name
 from evergraph.errors import (
     BusyError,
     CancelledError,
@@ -40,12 +40,15 @@ from evergraph.errors import (
     NotFoundError,
     SnapshotClosed,
     TransactionClosed,
+    UnknownNameWarning,
 )
 from evergraph.lists import CompactCsr, CsrPiece
+from evergraph.picture import Picture
 from evergraph.query import Results
+from evergraph.services import GraphView, Request, Service
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
-from evergraph.values import Duration, EdgeId, Property, Subgraph
+from evergraph.values import Duration, EdgeId, Property, Subgraph, VertexId
 
 __all__ = [
     "BusyError",
@@ -62,18 +65,25 @@ __all__ = [
     "EdgeId",
     "EvergraphError",
     "ForkError",
+    "GraphView",
     "InvalidError",
     "IoError",
     "LimitError",
     "NotFoundError",
+    "Picture",
     "Property",
+    "Request",
     "Results",
+    "Service",
     "Snapshot",
     "SnapshotClosed",
     "Subgraph",
     "Transaction",
     "TransactionClosed",
+    "UnknownNameWarning",
+    "VertexId",
     "__version__",
     "check_files",
     "open",
+    "salvage",
 ]

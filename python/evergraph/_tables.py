@@ -1,7 +1,8 @@
-"""Tables in: whatever people keep rows in, as one Arrow table."""
+"""Tables: whatever people keep rows in as one Arrow table, and such a table as a data frame."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +11,45 @@ import pyarrow as pa
 
 from evergraph.errors import InvalidError
 
-__all__ = ["ids_of", "table_of"]
+__all__ = ["ids_of", "library", "table_of", "to_pandas", "to_polars"]
+
+
+def library(name: str, extra: str) -> Any:
+    """Import an optional library."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(f"this needs {name}: pip install evergraph[{extra}]") from error
+
+
+def to_pandas(table: pa.Table) -> Any:
+    """Give a table as a data frame of pandas, in which nothing is rounded."""
+    pandas = library("pandas", "pandas")
+    nullable = {
+        **{getattr(pa, f"int{bits}")(): getattr(pandas, f"Int{bits}Dtype")() for bits in (8, 16, 32, 64)},
+        **{getattr(pa, f"uint{bits}")(): getattr(pandas, f"UInt{bits}Dtype")() for bits in (8, 16, 32, 64)},
+        pa.bool_(): pandas.BooleanDtype(),
+    }
+    frame = table.to_pandas()
+    for at, column in enumerate(table.columns):
+        if column.null_count and column.type in nullable:
+            frame.isetitem(at, column.to_pandas(types_mapper=nullable.get))
+    return frame
+
+
+def to_polars(table: pa.Table) -> Any:
+    """Give a table as a data frame of Polars.
+
+    Raises
+    ------
+    InvalidError
+        For what Polars has no type for.
+    """
+    polars = library("polars", "polars")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_interval(column.type):
+            raise InvalidError(f"column {name!r}: Polars has no durations with months or days; use to_arrow()")
+    return polars.from_arrow(table)
 
 
 def table_of(data: Any, columns: tuple[str, ...] = ()) -> pa.Table:

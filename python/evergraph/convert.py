@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from evergraph._tables import library
 from evergraph.errors import InvalidError
 from evergraph.reader import names
 from evergraph.values import EdgeId
@@ -26,14 +27,6 @@ __all__ = [
     "to_networkx",
     "to_scipy",
 ]
-
-
-def library(name: str, extra: str) -> Any:
-    """Import an optional library."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(f"this needs {name}: pip install evergraph[{extra}]") from error
 
 
 def to_scipy(

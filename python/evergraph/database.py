@@ -8,19 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from evergraph import _native
+from evergraph._html import paragraph
 from evergraph.errors import InvalidError
-from evergraph.handle import Handle
+from evergraph.files import Files
+from evergraph.handle import Handle, state_of
 from evergraph.loading import Loading
 from evergraph.progress import Progress, shown
-from evergraph.query import Results, variables_of
+from evergraph.query import Results, query_settings, results_of, variables_of
 from evergraph.reader import of_edges
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
 
 if TYPE_CHECKING:
-    from evergraph.loading import StrPath
+    from evergraph.files import StrPath
+    from evergraph.services import Services
 
-__all__ = ["Database", "check_files", "open"]
+__all__ = ["Database", "check_files", "open", "salvage"]
 
 T = TypeVar("T")
 Durability: TypeAlias = Literal["sync", "interval", "none"]
@@ -36,8 +39,12 @@ def open(  # noqa: A001 - as the standard library's modules do
     read_only: bool = False,
     create: bool = True,
     isolation: Isolation | None = None,
-    timeout: float | None = None,
+    transaction_timeout: float | None = None,
+    transaction_bytes_max: int | None = None,
+    stall_max: float | None = None,
     memory_limit: int | None = None,
+    checkpoint_after_bytes: int | None = None,
+    log_file_bytes: int | None = None,
     progress: Progress = None,
 ) -> Database:
     """Open the database at a path, or a new one in memory.
@@ -61,10 +68,18 @@ def open(  # noqa: A001 - as the standard library's modules do
         Whether to make the database if there is none.
     isolation : {"snapshot", "serializable"}, optional
         That of transactions which don't ask for another.
-    timeout : float, optional
-        Seconds that a transaction may take which doesn't ask for another time.
+    transaction_timeout : float, optional
+        Seconds that a transaction may take which doesn't ask for another time; no limit by default.
+    transaction_bytes_max : int, optional
+        Bytes that the writes of a transaction may take in memory: a gibibyte by default.
+    stall_max : float, optional
+        Seconds that a commit may wait for merges that fell behind: 10 by default.
     memory_limit : int, optional
-        Bytes that algorithms may take.
+        Bytes that algorithms and queries may take together.
+    checkpoint_after_bytes : int, optional
+        Bytes of commits in the log after which a checkpoint is made: 32 MiB by default.
+    log_file_bytes : int, optional
+        The size that log files grow to: 64 MiB by default.
     progress
         See ``evergraph.progress``.
 
@@ -103,8 +118,12 @@ def open(  # noqa: A001 - as the standard library's modules do
         "durability": durability,
         "sync_interval": sync_interval,
         "isolation": isolation,
-        "timeout": timeout,
+        "transaction_timeout": transaction_timeout,
+        "transaction_bytes_max": transaction_bytes_max,
+        "stall_max": stall_max,
         "memory_limit": memory_limit,
+        "checkpoint_after_bytes": checkpoint_after_bytes,
+        "log_file_bytes": log_file_bytes,
     }
     with shown(progress) as told:
         return Database(_native.open(None if path is None else os.fspath(path), settings, told))
@@ -122,7 +141,39 @@ def check_files(path: StrPath, *, progress: Progress = None) -> dict[str, Any]:
         return _native.check_files(os.fspath(path), told)
 
 
-class Database(Loading, Handle):
+def salvage(path: StrPath, target: StrPath, *, progress: Progress = None) -> dict[str, Any]:
+    """Write what verifies of a damaged database that nobody has open into a new one.
+
+    Numbers of vertices, names and indexes stay what they were. Not a byte at `path` is changed.
+
+    Parameters
+    ----------
+    path : path
+        The damaged database.
+    target : path
+        The folder of the new one, which is new or empty.
+    progress
+        See ``evergraph.progress``.
+
+    Returns
+    -------
+    dict
+        ``complete``, whether nothing is missing; ``losses``, what is damaged and what came of it, a list of str;
+        ``vertices``, ``edges`` and ``bytes_written`` of the new database; ``through``, the last commit that is in
+        it, and ``commits_left``, how many verify behind one that is missing, and were not taken.
+
+    Raises
+    ------
+    CorruptionError
+        If nothing can be named.
+    InvalidError
+        If `target` is taken.
+    """
+    with shown(progress) as told:
+        return _native.salvage(os.fspath(path), os.fspath(target), told)
+
+
+class Database(Loading, Files, Handle):
     """A handle of an open graph database. Any thread may use it.
 
     ``evergraph.open`` gives one. As a context manager it closes at the end.
@@ -262,6 +313,10 @@ class Database(Loading, Handle):
         bindings: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         memory_limit: int | None = None,
+        services: Services | None = None,
+        files: bool = False,
+        isolation: Isolation | None = None,
+        strict: bool = False,
         **variables: Any,
     ) -> Results:
         """Run a query in Gremlin.
@@ -272,10 +327,15 @@ class Database(Loading, Handle):
 
         Parameters
         ----------
-        text, bindings, **variables
+        text, bindings, services, strict, **variables
             As of ``Snapshot.query``.
         timeout, memory_limit
             The same; attempts and the commit are within the time.
+        files : bool
+            Whether it may read and write files: ``g.io('people.json').read()`` imports, ``.write()`` exports. A
+            text from outside should not name files of this machine.
+        isolation : {"snapshot", "serializable"}, optional
+            That of its transaction, if it writes.
 
         Returns
         -------
@@ -302,8 +362,59 @@ class Database(Loading, Handle):
           g.V().otu('KNOWS')
                 ^^^
         """
-        asked = variables_of(bindings, variables)
-        return Results(self._native.query(text, asked, timeout, memory_limit, None))
+        settings = query_settings(
+            timeout=timeout,
+            memory_limit=memory_limit,
+            services=services,
+            files=files,
+            isolation=isolation,
+            strict=strict,
+        )
+        return results_of(self._native.query(text, variables_of(bindings, variables), settings))
+
+    def explain(self, text: str, /, *, bindings: Mapping[str, Any] | None = None, **variables: Any) -> str:
+        """What a query would do: its steps after all rewriting, and the indexes that they would ask. Nothing runs.
+
+        Parameters
+        ----------
+        text, bindings, **variables
+            As of `query`.
+
+        Examples
+        --------
+        >>> "Person.name" in db.explain("g.V().has('Person', 'name', 'Ada').out('KNOWS')")  # the index
+        True
+        """
+        return self._native.explain(text, variables_of(bindings, variables), query_settings())
+
+    def profile(
+        self,
+        text: str,
+        /,
+        *,
+        bindings: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        services: Services | None = None,
+        isolation: Isolation | None = None,
+        **variables: Any,
+    ) -> str:
+        """Run a query to its end, and tell what each of its steps did. One that writes is committed.
+
+        Parameters
+        ----------
+        text, bindings, timeout, memory_limit, services, isolation, **variables
+            As of `query`.
+
+        Examples
+        --------
+        >>> print(db.profile("g.V().hasLabel('Person').count()"))  # doctest: +ELLIPSIS
+        step ...
+        """
+        settings = query_settings(
+            timeout=timeout, memory_limit=memory_limit, services=services, isolation=isolation
+        )
+        return self._native.profile(text, variables_of(bindings, variables), settings)
 
     def create_index(
         self,
@@ -456,6 +567,14 @@ class Database(Loading, Handle):
 
     def __repr__(self) -> str:
         """Say where it is."""
-        if not self.is_open:
-            return "<evergraph.Database, closed>"
+        state = state_of(self)
+        if state:
+            return f"<evergraph.Database{state}>"
         return f"<evergraph.Database {'in memory' if self.path is None else f'at {self.path}'}>"
+
+    def _repr_html_(self) -> str:
+        """Show how many vertices and edges there are. Cost: a look at each segment."""
+        if state_of(self):
+            return paragraph(repr(self))
+        with self.snapshot() as now:
+            return paragraph(repr(self)) + now._counts_html()

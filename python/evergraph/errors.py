@@ -12,6 +12,8 @@ IoError            the system refused; after a failed write the outcome may be u
 BusyError          another process or thread holds it
 CancelledError     it was asked to stop
 =================  ==========================================================================
+
+``UnknownNameWarning`` is no error: it stands beside the results of a query.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ __all__ = [
     "NotFoundError",
     "SnapshotClosed",
     "TransactionClosed",
+    "UnknownNameWarning",
 ]
 
 
@@ -88,3 +91,7 @@ class TransactionClosed(ClosedError):  # noqa: N818
 
 class ForkError(InvalidError):
     """A fork used the database of its parent, whose threads it doesn't have."""
+
+
+class UnknownNameWarning(UserWarning):
+    """A query reads a label, an edge type or a property that the graph doesn't have: probably a misspelling."""

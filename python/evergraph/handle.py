@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from evergraph.errors import BusyError, ForkError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Block", "Handle"]
+__all__ = ["Block", "Handle", "state_of"]
+
+
+class Openable(Protocol):
+    """What can be open."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used."""
+
+
+def state_of(thing: Openable) -> str:
+    """Say whether something can be used, for ``repr``, which raises nothing; an empty text if it can."""
+    try:
+        return "" if thing.is_open else ", closed"
+    except BusyError:
+        return ", in use by another thread"
+    except ForkError:
+        return ", of another process"
 
 
 class Block:

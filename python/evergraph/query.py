@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from evergraph.errors import InvalidError, NotFoundError
-from evergraph.handle import Handle
+from evergraph._html import ROWS_MAX, paragraph, results_table
+from evergraph._tables import to_pandas, to_polars
+from evergraph.errors import EvergraphError, InvalidError, NotFoundError, UnknownNameWarning
+from evergraph.handle import Handle, state_of
+from evergraph.services import described
 
 if TYPE_CHECKING:
     from evergraph import _native
+    from evergraph.services import Services
 
-__all__ = ["Results", "variables_of"]
+__all__ = ["Results", "query_settings", "results_of", "variables_of"]
 
 FIRST_ROWS = 64
 ROWS = 1024
@@ -170,9 +175,94 @@ class Results(Handle):
         self._begun = True
         return self._native.to_arrow()
 
+    def to_pandas(self) -> Any:
+        """All results as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As of `to_arrow`. Whole numbers and truths among which one is missing are of pandas' nullable types
+            (``Int64``, ``boolean``), for a float would round them.
+
+        Raises
+        ------
+        InvalidError
+            As of `to_arrow`.
+
+        Examples
+        --------
+        >>> text = "g.V().order().by('name').project('name', 'born').by('name').by('born')"
+        >>> frame = snapshot.query(text).to_pandas()
+        >>> frame["born"].tolist()
+        [1815, 1791, 1780]
+        """
+        return to_pandas(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """All results as a data frame, without a copy.
+
+        Returns
+        -------
+        polars.DataFrame
+            As of `to_arrow`.
+
+        Raises
+        ------
+        InvalidError
+            As of `to_arrow`; for durations with months or days, which Polars has no type for.
+
+        Examples
+        --------
+        >>> text = "g.V().order().by('name').project('name', 'born').by('name').by('born')"
+        >>> snapshot.query(text).to_polars()["born"].to_list()
+        [1815, 1791, 1780]
+        """
+        return to_polars(self.to_arrow())
+
     def __repr__(self) -> str:
         """Say whether there may be more."""
-        return f"<evergraph.Results{'' if self.is_open else ', closed'}>"
+        return f"<evergraph.Results{state_of(self)}>"
+
+    def _repr_html_(self) -> str:
+        """Show what is there already; nothing is run or fetched for it."""
+        rows = self._at_hand()
+        if rows is None:
+            text = f"{self!r}: to_list(), to_pandas(), to_polars(), to_arrow() or a loop fetches them"
+            return paragraph(text if state_of(self) == "" else repr(self))
+        return results_table(rows) + paragraph("The next results; to_list() or a loop fetches them.")
+
+    def _at_hand(self) -> list[Any] | None:
+        """The next results, a few, which stay the next ones; ``None`` if a query would have to run for them."""
+        rows = list(self._fetched)
+        self._fetched = iter(rows)
+        if rows:
+            return rows[: ROWS_MAX + 1]
+        try:
+            return self._native.peek(ROWS_MAX + 1)
+        except EvergraphError:
+            return None
+
+
+def query_settings(
+    *,
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    services: Services | None = None,
+    files: bool = False,
+    isolation: str | None = None,
+    making: tuple[Any, bool] | None = None,
+    strict: bool = False,
+) -> _native._QuerySettings:
+    """Give what a call says beside its query as the native module wants it."""
+    return {
+        "timeout": timeout,
+        "memory_limit": memory_limit,
+        "services": described(services),
+        "files": files,
+        "isolation": isolation,
+        "making": making,
+        "strict": strict,
+    }
 
 
 def variables_of(bindings: Mapping[str, Any] | None, variables: dict[str, Any]) -> dict[str, Any]:
@@ -183,3 +273,10 @@ def variables_of(bindings: Mapping[str, Any] | None, variables: dict[str, Any]) 
     if twice:
         raise InvalidError(f"variable `{twice[0]}` is given twice: by its name, and in bindings")
     return {**bindings, **variables}
+
+
+def results_of(native: _native.Results) -> Results:
+    """Warn whoever asked, two calls above, of what stands beside the results, and give these."""
+    for note in native.notes():
+        warnings.warn(note, UnknownNameWarning, stacklevel=3)
+    return Results(native)

@@ -1,15 +1,15 @@
-"""Reader: what snapshots and transactions answer about one vertex or edge."""
+"""Reader: what snapshots, transactions and views of services answer about one vertex or edge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from evergraph.errors import InvalidError
-from evergraph.query import Results, variables_of
 from evergraph.values import Direction, EdgeId, Item, Value
 
 if TYPE_CHECKING:
+    from evergraph._native import Graph as NativeGraph
     from evergraph._native import Snapshot as NativeSnapshot
     from evergraph._native import Transaction as NativeTransaction
 
@@ -41,7 +41,7 @@ class Reader:
     """Reads of one item at a time. For many use the tables of a ``Snapshot``."""
 
     __slots__ = ("_native",)
-    _native: NativeSnapshot | NativeTransaction
+    _native: NativeSnapshot | NativeTransaction | NativeGraph
 
     @property
     def is_open(self) -> bool:
@@ -97,6 +97,16 @@ class Reader:
         'Person'
         """
         return self._native.label(vertex)
+
+    def key_of(self, vertex: int) -> tuple[str, Any] | None:
+        """The unique key of a vertex and its value: what `find` finds it by. ``None`` if it has none.
+
+        Examples
+        --------
+        >>> snapshot.key_of(ada)
+        ('name', 'Ada')
+        """
+        return self._native.key_of(vertex)
 
     def find(self, label: str, /, **key: Value) -> int | None:
         """The vertex whose unique key has a value.
@@ -176,6 +186,85 @@ class Reader:
         """
         return self._native.range(label, key, start, stop, limit, descending)
 
+    def prefix(self, label: str, key: str, prefix: str, *, limit: int = 1000) -> list[tuple[str, int]]:
+        """Vertices whose text begins with a prefix, in the order of their texts.
+
+        Parameters
+        ----------
+        label, key : str
+            A label with an ordered index on the key.
+        prefix : str
+            How the text begins.
+        limit : int
+            The most to give.
+
+        Returns
+        -------
+        list of (value, vertex)
+
+        Raises
+        ------
+        InvalidError
+            If the label has no ordered index on the key.
+
+        Examples
+        --------
+        >>> db.create_index("Person", "name", ordered=True)
+        True
+        >>> [name for name, vertex in db.snapshot().prefix("Person", "name", "Ch")]
+        ['Charles']
+        """
+        return self._native.prefix(label, key, prefix, limit)
+
+    def edges_with(self, edge_type: str, /, **key: Value) -> list[EdgeId]:
+        """The edges of a type of which an indexed property has a value, ascending.
+
+        Raises
+        ------
+        InvalidError
+            If the type has no index on the key.
+
+        Examples
+        --------
+        >>> db.create_index("KNOWS", "since", of="edges")
+        True
+        >>> db.snapshot().edges_with("KNOWS", since=1833)
+        [EdgeId(source=0, type='KNOWS', target=1, discriminator=0)]
+        """
+        name, value = single(key)
+        return [EdgeId(*edge) for edge in self._native.edges_with(edge_type, name, value)]
+
+    def edges_in_range(
+        self,
+        edge_type: str,
+        key: str,
+        start: Value | None = None,
+        stop: Value | None = None,
+        *,
+        limit: int = 1000,
+        descending: bool = False,
+    ) -> list[tuple[Any, EdgeId]]:
+        """Edges by the order of a property: as `range` gives vertices.
+
+        Returns
+        -------
+        list of (value, EdgeId)
+
+        Raises
+        ------
+        InvalidError
+            If the type has no ordered index on the key.
+
+        Examples
+        --------
+        >>> db.create_index("KNOWS", "since", ordered=True, of="edges")
+        True
+        >>> [since for since, edge in db.snapshot().edges_in_range("KNOWS", "since", 1830)]
+        [1833, 1840]
+        """
+        found = self._native.edges_in_range(edge_type, key, start, stop, limit, descending)
+        return [(value, EdgeId(*edge)) for value, edge in found]
+
     def newest_edges(
         self,
         vertex: int,
@@ -236,60 +325,3 @@ class Reader:
         2
         """
         return self._native.degree(vertex, list(types), direction)
-
-    def query(
-        self,
-        text: str,
-        /,
-        *,
-        bindings: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
-        memory_limit: int | None = None,
-        **variables: Any,
-    ) -> Results:
-        """Run a query in Gremlin.
-
-        On a snapshot, results are made while they are fetched, and end with the snapshot. In a transaction, the
-        query sees what was written there, may write, and is run to its end at once, so that a loop over its
-        results may write too; one that fails may have written a part of what it was to: roll back then.
-
-        Parameters
-        ----------
-        text : str
-            The query: ``"g.V()..."``.
-        bindings : mapping of str to value, optional
-            More variables, of any name.
-        timeout : float, optional
-            Seconds from its begin until its last result is fetched: 60 by default, ``math.inf`` for no limit.
-        memory_limit : int, optional
-            Bytes that it may hold at once beside the graph: a gibibyte by default.
-        **variables
-            The variables of the text and their values: what a property can be, ``None``, a vertex, an
-            ``EdgeId``, and lists, sets and dicts of them. One that the text doesn't have is no error.
-
-        Returns
-        -------
-        Results
-
-        Raises
-        ------
-        InvalidError
-            For a text that is no query, showing the place; for a query that writes, on a snapshot; for a value
-            that no variable can have, and for what a step can't do.
-        LimitError
-            When time or memory is over; also while results are fetched.
-
-        Examples
-        --------
-        >>> snapshot.query("g.V().has('Person', 'born', lt(year)).values('name')", year=1790).to_list()
-        ['Mary']
-        >>> snapshot.query("g.V(who).out('KNOWS').path()", who=ada).one() == [ada, charles]
-        True
-        >>> with db.begin() as tx:
-        ...     for person in tx.query("g.V().hasLabel('Person')"):
-        ...         tx.set(person, seen=True)
-        ...     tx.query("g.V().has('seen', true).count()").one()
-        3
-        """
-        asked = variables_of(bindings, variables)
-        return Results(self._native.query(text, asked, timeout, memory_limit, None))

@@ -9,15 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from evergraph import convert
+from evergraph._html import paragraph, table
 from evergraph._tables import ids_of
 from evergraph.algorithms import Algorithms
-from evergraph.handle import Handle
+from evergraph.handle import Handle, state_of
 from evergraph.lists import Lists
+from evergraph.picture import Picture, draw
 from evergraph.progress import Progress, shown
 from evergraph.pyg.graph import read_graph
-from evergraph.query import variables_of
 from evergraph.reader import names, of_edges
-from evergraph.values import Direction
+from evergraph.values import Direction, Subgraph
 
 if TYPE_CHECKING:
     from evergraph._native import Snapshot as NativeSnapshot
@@ -117,7 +118,10 @@ class Snapshot(Algorithms, Lists, Handle):
         -------
         pyarrow.Table with columns vertex (uint64) and label (dictionary of string), and one a property
             One row a vertex, ascending. A property that a vertex lacks is null. Strings are large_string,
-            datetimes timestamps in UTC and nanoseconds; bigint, decimal, map and mixed types are text.
+            datetimes timestamps in UTC, in nanoseconds or the next unit that holds them; durations are duration,
+            or month_day_nano_interval with months or days; bigints uint64 or decimal128, decimals decimal128; maps
+            structs, or maps if their keys aren't texts. Numbers of several types are of one that holds them; other
+            values of several types are text.
 
         Raises
         ------
@@ -243,22 +247,6 @@ class Snapshot(Algorithms, Lists, Handle):
         [1, 1]
         """
         return self._native.degrees(ids_of(vertices), list(types), direction)
-
-    def explain(self, text: str, /, *, bindings: Mapping[str, Any] | None = None, **variables: Any) -> str:
-        """What a query would do: its steps after all rewriting, and the indexes that they would ask. Nothing runs.
-
-        Parameters
-        ----------
-        text, bindings, **variables
-            As of `query`.
-
-        Examples
-        --------
-        >>> steps = snapshot.explain("g.V().has('Person', 'name', name).out('KNOWS')", name="Ada")
-        >>> "Person.name" in steps  # the index
-        True
-        """
-        return self._native.explain(text, variables_of(bindings, variables))
 
     def to_scipy(
         self,
@@ -439,8 +427,76 @@ class Snapshot(Algorithms, Lists, Handle):
         stores: Stores = made.Stores(made.FeatureStore(graph), made.GraphStore(graph))
         return stores
 
+    def show(
+        self,
+        of: Subgraph | npt.ArrayLike | None = None,
+        /,
+        *,
+        types: str | Iterable[str] | None = None,
+        labels: str | Iterable[str] | None = None,
+        caption: str | None = None,
+        limit: int = 100,
+        size: tuple[float, float] = (9.0, 6.0),
+    ) -> Picture:
+        """A picture of a small graph, or of a part of a large one, for notebooks.
+
+        Vertices have the colours of their labels, and edges are arrows. At most `limit` vertices are drawn, and
+        the title says how many there are. It needs Matplotlib and NetworkX: ``pip install evergraph[show]``.
+
+        Parameters
+        ----------
+        of : Subgraph, or array of int, optional
+            What to draw: a result of ``subgraph('x')``, or vertices, from which neighbours are added as long as
+            there is room. By default all vertices, or those around the first ones.
+        types, labels : str or iterable of str, optional
+            Edges of these types, vertices of these labels; all by default.
+        caption : str, optional
+            The property that vertices are called by; by default their unique key, or their number.
+        limit : int
+            How many vertices to draw at most, up to 500.
+        size : tuple of float
+            Width and height in inches.
+
+        Returns
+        -------
+        Picture
+            Notebooks show it. ``picture.save("graph.svg")`` writes it to a file, and ``picture.figure`` is
+            Matplotlib's.
+
+        Raises
+        ------
+        NotFoundError
+            For names and vertices that aren't in the graph.
+
+        Examples
+        --------
+        >>> snapshot.show()
+        <evergraph.Picture of 3 vertices and 3 edges>
+        >>> snapshot.show([ada], limit=2)
+        <evergraph.Picture of 2 of 3 vertices and 1 edge between them>
+        """
+        return draw(self, of, names(types), names(labels), caption, limit, size)
+
     def __repr__(self) -> str:
         """Say what it is of."""
-        if not self.is_open:
-            return "<evergraph.Snapshot, closed>"
-        return f"<evergraph.Snapshot at commit {self.timestamp}>"
+        state = state_of(self)
+        return f"<evergraph.Snapshot{state or f' at commit {self.timestamp}'}>"
+
+    def _repr_html_(self) -> str:
+        """Show its labels and edge types. Cost: a look at each segment."""
+        return paragraph(repr(self)) + ("" if state_of(self) else self._counts_html())
+
+    def _counts_html(self) -> str:
+        """Labels and edge types with their counts and properties, as HTML."""
+        parts = []
+        for kind, of, counts in (
+            ("label", "vertices", self.labels()),
+            ("edge type", "edges", self.edge_types()),
+        ):
+            if counts:
+                rows = ([name, f"{count:,}", self._properties_text(name, of)] for name, count in counts.items())
+                parts.append(table([kind, of, "properties"], rows, len(counts)))
+        return "".join(parts) or paragraph("empty")
+
+    def _properties_text(self, name: str, of: str) -> str:
+        return ", ".join(f"{key}: {kind}" for key, kind in self.schema(name, of=of).items())

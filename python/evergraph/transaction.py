@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evergraph._tables import table_of
+from evergraph.asking import Asking
 from evergraph.errors import InvalidError
-from evergraph.handle import Block
-from evergraph.reader import Reader, of_edges
+from evergraph.handle import Block, state_of
+from evergraph.reader import of_edges
 from evergraph.values import EdgeId, Item, Value
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def ends_of(
     return table_of(data, (source, target)), (source, source_key), (target, target_key)
 
 
-class Transaction(Reader, Block):
+class Transaction(Asking, Block):
     """A read-write transaction: sees its own writes; nobody else does before it commits.
 
     ``Database.begin`` makes one. As a context manager it commits at the end, or rolls back on an exception.
@@ -386,3 +387,7 @@ class Transaction(Reader, Block):
     def rollback(self) -> None:
         """Forget the writes. Does nothing if it was committed or rolled back."""
         self._native.rollback()
+
+    def __repr__(self) -> str:
+        """Say whether it can be used."""
+        return f"<evergraph.Transaction{state_of(self)}>"

@@ -12,7 +12,7 @@ char, string              ``str``
 bytes                     ``bytes``
 date                      ``datetime.date``
 datetime                  ``datetime.datetime``: aware when read; a naive one is taken for UTC
-duration                  ``datetime.timedelta``; ``Duration`` with months or nanoseconds
+duration                  ``datetime.timedelta``, which is seconds; ``Duration`` with days, months or nanoseconds
 uuid                      ``uuid.UUID``
 list, set, map            ``list`` or ``tuple``, ``set`` or ``frozenset``, ``dict``
 ========================  ====================================================================
@@ -30,7 +30,21 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-__all__ = ["Direction", "Duration", "EdgeId", "Item", "Property", "Subgraph", "Value"]
+__all__ = ["Direction", "Duration", "EdgeId", "Item", "Property", "Subgraph", "Value", "VertexId"]
+
+
+class VertexId(int):
+    """The number of a vertex, where it must be told from other numbers.
+
+    All methods take plain numbers for vertices, and give them. A service that a query calls is given a vertex as a
+    ``VertexId``, and gives one so: see ``evergraph.services``.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Say that it is a vertex."""
+        return f"VertexId({int(self)})"
 
 
 class EdgeId(NamedTuple):
@@ -56,6 +70,9 @@ class EdgeId(NamedTuple):
 
 class Duration(NamedTuple):
     """An amount of time with parts that ``datetime.timedelta`` lacks.
+
+    A day of a calendar isn't always 24 hours, nor a month 30 days: ``Duration(days=1)`` is another value than
+    ``timedelta(days=1)``, which is 86,400 seconds.
 
     Attributes
     ----------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -32,6 +34,14 @@ def people(db: eg.Database) -> People:
         tx.add_edge(mary, "KNOWS", ada, since=1840)
         tx.add_edge(charles, "KNOWS", mary, since=1827)
     return People(db, ada, charles, mary)
+
+
+def need(name: str) -> Any:
+    """Import an optional library. Without it the test is skipped, but not in CI if requirements.txt lists it."""
+    requirements = (Path(__file__).parents[1] / "requirements.txt").read_text()
+    if os.environ.get("CI") and f"\n{name}==" in requirements:
+        return importlib.import_module(name)
+    return pytest.importorskip(name, reason=f"needs {name}")
 
 
 @pytest.fixture

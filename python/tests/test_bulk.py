@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -298,35 +297,3 @@ def test_torch_geometric_gets_a_store_a_label_and_a_type(circle: People) -> None
     )
     assert data["Person"].x.tolist() == [[1815.0], [1791.0], [1780.0]]
     assert data["Person", "KNOWS", "Person"].edge_index.tolist() == [[0, 1, 2], [1, 2, 0]]
-
-
-def test_files_are_imported_with_progress(tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text("id:ID,name:string,:LABEL\n1,Ada,Person\n2,Charles,Person\n")
-    (tmp_path / "knows.csv").write_text(":START_ID,:END_ID,:TYPE,since:int\n1,2,KNOWS,1833\n1,9,KNOWS,1\n")
-    told: list[tuple[str, float | None, str]] = []
-    with eg.open() as db:
-        files = [tmp_path / "people.csv", tmp_path / "knows.csv"]
-        with pytest.raises(eg.InvalidError, match=r"knows.csv:3"):
-            db.import_csv(*files)
-        assert db.snapshot().labels() == {}
-        report = db.import_csv(*files, on_bad_row="skip", progress=lambda *now: told.append(now))
-        assert (report["vertices"], report["edges"], report["bad_rows"]) == (2, 1, 1)
-        assert "knows.csv:3" in report["bad_rows_first"][0]
-        assert told
-        with pytest.raises(eg.InvalidError, match="on_unknown"):
-            db.import_csv(*files, on_unknown="perhaps")  # type: ignore[arg-type]
-        with pytest.raises(eg.NotFoundError):
-            db.import_csv(tmp_path / "nothing.csv")
-
-
-def test_parquet_is_imported_by_label_and_type(tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"id": [1, 2], "name": ["Ada", "Charles"]}), tmp_path / "p.parquet")
-    pq.write_table(pa.table({"source": [1], "target": [2], "since": [1833]}), tmp_path / "k.parquet")
-    with eg.open() as db:
-        report = db.import_parquet(
-            vertices={"Person": tmp_path / "p.parquet"}, edges={"KNOWS": [tmp_path / "k.parquet"]}
-        )
-        assert (report["vertices"], report["edges"]) == (2, 1)
-        assert db.snapshot().edges()["since"].to_pylist() == [1833]

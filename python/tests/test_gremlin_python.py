@@ -251,8 +251,11 @@ def test_options_of_a_source_are_heard(circle: People, g: GraphTraversalSource) 
         g.with_("evaluationTimeout", 200).V().repeat(endless).until(__.has("nothing")).iterate()
     assert g.with_("materializeProperties", "tokens").V(circle.ada).next().properties == []
     assert traversal(circle.db, properties=False).V(circle.ada).next().properties == []
-    with pytest.raises(eg.InvalidError, match="'speed'"):
-        g.with_("speed", 3).V().to_list()
+    assert len(g.with_("speed", 3).V().to_list()) == 3
+    with pytest.raises(eg.InvalidError, match="no label is called `Persn`"):
+        g.with_("strict").V().has_label("Persn").to_list()
+    with pytest.warns(eg.UnknownNameWarning, match=r"step 2 \(`hasLabel`\), argument 1: .*did you mean `Person`"):
+        assert g.V().has_label("Persn").to_list() == []
     with pytest.raises(eg.LimitError, match="memory"):
         traversal(circle.db, memory_limit=10_000).V().repeat(__.both()).times(12).path().fold().next()
 

@@ -241,7 +241,7 @@ def test_a_database_in_memory_has_limits_and_an_isolation_too() -> None:
         first.commit()
         with pytest.raises(eg.ConflictError):
             second.commit()
-    with eg.open(timeout=0.5) as db:
+    with eg.open(transaction_timeout=0.5) as db:
         made = people(db)
         slow = db.begin()
         time.sleep(0.6)
@@ -264,7 +264,7 @@ def test_a_bar_is_shown_when_asked_for(large: eg.Database, capsys: pytest.Captur
         ({"durability": "sometimes"}, "sometimes"),
         ({"durability": "sync", "sync_interval": 1.0}, "sync_interval"),
         ({"isolation": "none"}, "serializable"),
-        ({"timeout": -1.0}, "timeout"),
+        ({"transaction_timeout": -1.0}, "transaction_timeout"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_made(tmp_path: Path, settings: Any, says: str) -> None:

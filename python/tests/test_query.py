@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 import uuid
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,23 @@ def test_an_error_shows_its_place_when_the_query_is_asked(circle: People, where:
     assert str(caught.value) == (
         "line 2, column 3: no step is called `otu`; did you mean `out`?\n   .otu('KNOWS')\n    ^^^"
     )
+
+
+def test_a_misspelt_name_is_a_warning_once_a_place_and_an_error_where_asked(circle: People) -> None:
+    text = "g.V().hasLabel('Persn').values('name')"
+    said = "line 1, column 16: no label is called `Persn`; did you mean `Person`?"
+    with circle.db.begin() as tx, circle.db.snapshot() as snapshot:
+        for where in (circle.db, tx, snapshot):
+            with warnings.catch_warnings(record=True) as met:
+                warnings.simplefilter("default")
+                for _ in range(2):
+                    assert where.query(text).to_list() == []
+                assert where.query("g.V().hasLabel('Person').count()").one() == 3
+            assert [(each.category, str(each.message)) for each in met] == [(eg.UnknownNameWarning, said)]
+            assert met[0].filename == __file__
+            with pytest.raises(eg.InvalidError, match="no label is called `Persn`"):
+                where.query(text, strict=True)
+        assert said in snapshot.explain(text)
 
 
 def test_variables_have_any_name_and_are_given_once(circle: People) -> None:

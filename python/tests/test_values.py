@@ -77,8 +77,8 @@ def test_a_table_has_the_types_of_its_properties() -> None:
         kinds = {
             "truth": pa.bool_(), "number": pa.int64(), "real": pa.float64(), "text": pa.large_string(),
             "data": pa.large_binary(), "day": pa.date32(), "moment": pa.timestamp("ns", "UTC"),
-            "months": pa.month_day_nano_interval(), "exact": pa.large_string(), "large": pa.large_string(),
-            "tags": pa.large_list(pa.large_string()),
+            "months": pa.month_day_nano_interval(), "time": pa.duration("ns"), "exact": pa.decimal128(38, 2),
+            "large": pa.large_string(), "negative": pa.decimal128(38, 0), "tags": pa.large_list(pa.large_string()),
         }  # fmt: skip
         assert {name: table.schema.field(name).type for name in kinds} == kinds
         row = table.to_pylist()[0]

@@ -17,16 +17,21 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
 import evergraph
 from evergraph.gremlin.elements import MAKER
+from evergraph.query import query_settings
 from gremlin_python.structure.graph import Edge, Property, Vertex, VertexProperty
 from gremlin_python.structure.graph import Path as Walk
 
 from known import reason
 from traversals import Traversal, graph
+
+# Random traversals name much that a random graph doesn't have.
+warnings.simplefilter("ignore", evergraph.UnknownNameWarning)
 
 #: Traversals asked on one graph.
 TEXTS = 40
@@ -90,7 +95,8 @@ def named(text, ids):
 def answer(db, text):
     """The results of a text, or the error."""
     try:
-        native = db._native.query(text, {}, SECONDS, MEMORY_BYTES, (MAKER, True))
+        settings = query_settings(timeout=SECONDS, memory_limit=MEMORY_BYTES, making=(MAKER, True))
+        native = db._native.query(text, {}, settings)
         results = []
         while len(results) <= MOST and (rows := native.fetch(1024)):
             results += [shown(row) for row in rows]

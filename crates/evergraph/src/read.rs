@@ -5,7 +5,7 @@
 
 use crate::gremlin::graph::Reading;
 use crate::gremlin::query::{Query, Said};
-use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
@@ -113,15 +113,11 @@ pub trait ReadByName: GraphView {
     ///
     /// # Errors
     /// `invalid` if the label has no unique index on the key; what reading may meet.
-    fn find(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Option<VertexId>>
-    where
-        Self: Sized,
-    {
+    fn find(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Option<VertexId>> {
         let catalogue = self.catalogue();
         let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else { return Ok(None) };
-        let value = fitting(&catalogue, Owner::Label(label), key, value.into());
         let mut found = Vec::with_capacity(1);
-        self.look_up(label, key, &[value], &mut found)?;
+        self.look_up(label, key, &[value.into()], &mut found)?;
         Ok(found[0])
     }
 
@@ -129,15 +125,12 @@ pub trait ReadByName: GraphView {
     ///
     /// # Errors
     /// `invalid` if the label has no index on the key; what reading may meet.
-    fn find_all(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Vec<VertexId>>
-    where
-        Self: Sized,
-    {
+    fn find_all(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Vec<VertexId>> {
         let catalogue = self.catalogue();
         let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else {
             return Ok(Vec::new());
         };
-        let value = [fitting(&catalogue, Owner::Label(label), key, value.into())];
+        let value = [value.into()];
         let (mut cursor, mut found) = (MatchCursor::default(), Matches::default());
         while !cursor.done {
             self.look_up_vertices(label, key, &value, &mut cursor, BATCH, &mut found)?;
@@ -176,15 +169,12 @@ pub trait ReadByName: GraphView {
     ///
     /// # Errors
     /// `invalid` if the type has no index on the key; what reading may meet.
-    fn edges_with(&self, edge_type: &str, key: &str, value: impl Into<Value>) -> Result<Vec<EdgeId>>
-    where
-        Self: Sized,
-    {
+    fn edges_with(&self, edge_type: &str, key: &str, value: impl Into<Value>) -> Result<Vec<EdgeId>> {
         let catalogue = self.catalogue();
         let (Some(edge_type), Some(key)) = (catalogue.edge_type(edge_type), catalogue.key(key)) else {
             return Ok(Vec::new());
         };
-        let value = [fitting(&catalogue, Owner::EdgeType(edge_type), key, value.into())];
+        let value = [value.into()];
         let (mut cursor, mut found) = (MatchCursor::default(), Matches::default());
         while !cursor.done {
             self.look_up_edges(edge_type, key, &value, &mut cursor, BATCH, &mut found)?;
@@ -315,20 +305,6 @@ pub(crate) fn type_ids(catalogue: &Catalogue, names: &[&str]) -> Result<Option<V
     names.iter().map(id).collect::<Result<Vec<_>>>().map(Some)
 }
 
-/// `value` in the width of the property, if it fits exactly: people write `7`, keys are `long`.
-fn fitting(catalogue: &Catalogue, owner: Owner, key: KeyId, value: Value) -> Value {
-    let Some(wanted) = catalogue.property_type(owner, key) else { return value };
-    let Some(number) = value.as_i64() else { return value };
-    let narrowed = match wanted {
-        ValueType::I8 => i8::try_from(number).ok().map(Value::I8),
-        ValueType::I16 => i16::try_from(number).ok().map(Value::I16),
-        ValueType::I32 => i32::try_from(number).ok().map(Value::I32),
-        ValueType::I64 => Some(Value::I64(number)),
-        _ => None,
-    };
-    narrowed.unwrap_or(value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -383,5 +359,29 @@ mod tests {
         assert_eq!(listed.iter().map(|index| index.entries).collect::<Vec<_>>(), [4, 4, 1]);
         db.drop_index(OwnerName::EdgeType("KNOWS"), "since", None).unwrap();
         assert_eq!(snapshot.edges_with("KNOWS", "since", 1833).unwrap(), [edge], "it keeps its answers");
+    }
+
+    #[test]
+    fn a_number_of_another_width_finds_what_has_the_property_s_own() {
+        let db = Database::in_memory().unwrap();
+        db.create_index(&IndexOptions::on_label("Person", "born")).unwrap();
+        db.create_unique_index("Person", "number").unwrap();
+        db.create_index(&IndexOptions::on_edges("KNOWS", "weight")).unwrap();
+        let mut tx = db.begin();
+        let properties = [("born", Value::I16(1815)), ("number", Value::I32(7))];
+        let ada = tx.add_vertex("Person", &properties).unwrap();
+        let edge = tx.add_edge(ada, "KNOWS", ada, &[("weight", Value::F64(2.0))]).unwrap();
+        fn check(view: &(impl GraphView + ?Sized), ada: VertexId, edge: EdgeId) {
+            assert_eq!(view.find("Person", "number", 7_i64).unwrap(), Some(ada));
+            assert_eq!(view.find_all("Person", "born", 1815_i64).unwrap(), [ada]);
+            assert_eq!(view.edges_with("KNOWS", "weight", 2_i64).unwrap(), [edge]);
+            assert_eq!(view.find_all("Person", "born", 70_000_i64).unwrap(), []);
+        }
+        check(tx.by_id_ref(), ada, edge);
+        tx.commit().unwrap();
+        check(&db.snapshot(), ada, edge);
+        // As code has it that is given a view, and not which.
+        let view: &dyn GraphView = &db.snapshot();
+        check(view, ada, edge);
     }
 }

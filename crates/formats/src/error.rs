@@ -47,6 +47,16 @@ pub enum ReadError {
         /// The part of the format.
         what: String,
     },
+    /// The file announces more vertices than there is memory for.
+    #[error("{position}: {announced} vertices are announced, and there is memory for {limit}")]
+    TooMany {
+        /// Where.
+        position: Position,
+        /// How many it announces.
+        announced: u64,
+        /// How many there may be.
+        limit: u64,
+    },
     /// Something is too long to be held in memory at once.
     #[error("{position}: {what} has more than {limit} bytes")]
     TooLong {
@@ -67,6 +77,7 @@ impl ReadError {
             Self::Io { position, .. }
             | Self::Malformed { position, .. }
             | Self::Unsupported { position, .. }
+            | Self::TooMany { position, .. }
             | Self::TooLong { position, .. } => *position,
         }
     }
@@ -77,7 +88,7 @@ impl From<ReadError> for Error {
         let kind = match &error {
             ReadError::Io { .. } => ErrorKind::Io,
             ReadError::Malformed { .. } | ReadError::Unsupported { .. } => ErrorKind::Invalid,
-            ReadError::TooLong { .. } => ErrorKind::Limit,
+            ReadError::TooMany { .. } | ReadError::TooLong { .. } => ErrorKind::Limit,
         };
         Error::new(kind, error.to_string()).because(error)
     }

@@ -6,8 +6,15 @@
 //! | GraphSON 3 (2 and 1 as well), a vertex a line or wrapped | [`graphson::stream`], [`graphson::line_read`] | [`graphson::line_write`] |
 //! | values in GraphSON 3 | [`graphson::value_read`] | [`graphson::value_write`] |
 //! | GraphML | [`graphml::reader`] | [`graphml::writer`] |
+//! | GEXF 1.0 to 1.3 | [`gexf::reader`] | |
+//! | GML | [`gml::reader`] | |
+//! | Pajek (`.net`) | [`pajek::reader`] | |
+//! | nodes and links in JSON: NetworkX, D3, Cytoscape and others | [`node_link::reader`] | |
 //! | DIMACS shortest paths (`.gr`) | [`dimacs`], line by line | [`dimacs`] |
 //! | Matrix Market, coordinates (`.mtx`) | [`matrix_market`], line by line | [`matrix_market`] |
+//!
+//! Readers of one file of elements are [`element_source::ElementSource`]s; GraphSON, whose lines are parsed on
+//! many threads, is none.
 //!
 //! What a graph loses on its way through a file and back:
 //!
@@ -19,24 +26,32 @@
 //! | properties of edges | all types | all types (1) | one whole number | one number, or none |
 //! | properties of vertices | all types | all types (1), one value a key | lost | lost |
 //! | ids of properties, meta-properties | kept | lost, counted | lost | lost |
-//! | control characters in text | kept | an error | | |
+//! | control characters in text | kept | kept (3); in ids an error | | |
 //! | order of a vertex's edges | within an edge type | kept | kept | kept |
 //! | parallel edges, self-loops | kept | kept | kept | kept (2) |
 //! | vertices without edges | kept | kept | kept | kept |
 //!
 //! (1) GraphML knows six types; others are strings to whoever doesn't know our `evergraph.type`.
 //! (2) As entries of one place, which other readers may add up.
+//! (3) In GraphSON, which others take for the text itself.
 //!
 //! Readers trust nothing: what they are given is elements or an error that says where, never a panic,
 //! and the memory that they take is bounded by limits of their options.
 
+mod byte_stream;
 pub mod dimacs;
 pub mod element;
+pub mod element_source;
 pub mod error;
+pub mod gexf;
+pub mod gml;
 pub mod graphml;
 pub mod graphson;
 pub mod json;
 pub mod matrix_market;
+pub mod node_link;
+pub mod pajek;
 #[cfg(test)]
 mod strategy;
 mod words;
+pub mod xml;

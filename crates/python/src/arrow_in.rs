@@ -3,34 +3,31 @@
 //! | Arrow | property |
 //! |---|---|
 //! | bool; int8 to int64; float16, float32, float64 | the same; float16 is a float |
-//! | uint8, uint16, uint32; uint64 up to 2^63 - 1 | short, int, long; long |
+//! | uint8, uint16, uint32 | short, int, long |
+//! | uint64 | long if all of the column's numbers are below 2^63, else bigint |
 //! | strings, binaries of all forms; dictionaries of them | string, bytes |
-//! | date32, date64; timestamps; durations | date; datetime (in UTC); duration |
+//! | date32, date64; timestamps; durations, intervals | date; datetime; duration |
 //! | decimals; `arrow.uuid` | decimal; uuid |
-//! | lists of these | list |
+//! | lists; structs, maps | list; map (fields and entries without a value are left out) |
 //!
-//! A property that has a type already gets values of it: a whole number in another width if it fits, a number
-//! as a float if that is exact. Nothing is ever rounded.
+//! But for uint64 these are the types of a Parquet file, by the same code. A property that has a type already gets values
+//! of it: a number as another type of number if that holds exactly this one. Nothing is ever rounded.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, DurationNanosecondType, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, TimestampNanosecondType, TimestampSecondType,
-};
+use arrow_array::types::{ArrowPrimitiveType, Date32Type, Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef};
 use evergraph::graph::catalogue::{Catalogue, Owner};
 use evergraph::graph::load::BLOCK_ROWS;
 use evergraph::graph::packed_column::{PackedColumn, PackedColumnBuilder, PackedData};
 use evergraph::graph::value::ValueType;
-use evergraph::graph::value::collection::List;
-use evergraph::graph::value::date::Date;
-use evergraph::graph::value::datetime::DateTime;
-use evergraph::graph::value::duration::Duration;
-use evergraph::{Error, Result, Value};
+use evergraph::import::parquet::cells::value_at;
+use evergraph::import::parquet::types::value_type_of;
+use evergraph::storage::transaction::fitting::fitted;
+use evergraph::{Error, Result};
 use rayon::prelude::*;
-use uuid::Uuid;
+use std::sync::Arc;
 
 /// Properties as columns in blocks of rows.
 #[derive(Debug)]
@@ -39,6 +36,18 @@ pub struct Columns {
     pub properties: Vec<(String, ValueType)>,
     /// Rows, and a column a property.
     pub blocks: Vec<(usize, Vec<Option<PackedColumn>>)>,
+}
+
+/// How a column of a table is read.
+struct ColumnReader {
+    /// Its place in the table.
+    place: usize,
+    name: String,
+    /// The type that it is read as: its own, with int64 in place of uint64 where all numbers fit.
+    data_type: DataType,
+    is_uuid: bool,
+    /// The property's type.
+    value_type: ValueType,
 }
 
 /// The columns of `batches` but for those in `left_out`, as properties of `owner`, which may be new.
@@ -52,101 +61,104 @@ pub fn columns(
     batches: &[RecordBatch],
     left_out: &[&str],
 ) -> Result<Columns> {
-    let taken: Vec<usize> = (0..schema.fields().len())
-        .filter(|at| !left_out.contains(&schema.field(*at).name().as_str()))
-        .collect();
-    let mut properties: Vec<(String, ValueType)> = Vec::with_capacity(taken.len());
-    for at in &taken {
-        let field = schema.field(*at);
+    let mut readers: Vec<ColumnReader> = Vec::with_capacity(schema.fields().len());
+    for (place, field) in schema.fields().iter().enumerate() {
+        if left_out.contains(&field.name().as_str()) {
+            continue;
+        }
+        if readers.iter().any(|reader| reader.name == *field.name()) {
+            return Err(Error::invalid(format!("two columns are called {:?}", field.name())));
+        }
         let declared = owner.and_then(|owner| {
             let key = catalogue.key(field.name())?;
             catalogue.property_type(owner, key)
         });
-        if properties.iter().any(|(name, _)| name == field.name()) {
-            return Err(Error::invalid(format!("two columns are called {:?}", field.name())));
-        }
-        // A column of nothing but nulls has no type, and needs none.
-        let natural = match field.data_type() {
-            DataType::Null => declared.unwrap_or(ValueType::String),
-            _ => natural(field)?,
-        };
-        let value_type = match declared {
-            Some(declared) if becomes(natural, declared) => declared,
-            Some(declared) => {
-                let name = field.name();
-                return Err(Error::invalid(format!("column {name:?}: {declared} expected, found {natural}")));
-            }
-            None => natural,
-        };
-        properties.push((field.name().clone(), value_type));
+        readers.push(ColumnReader::new(place, field, batches, declared)?);
     }
-    let starts = |batch: &RecordBatch| (0..batch.num_rows()).step_by(BLOCK_ROWS);
-    let parts: Vec<_> =
-        batches.iter().flat_map(|batch| starts(batch).map(move |start| (batch, start))).collect();
+    let mut first_row = 0;
+    let mut parts = Vec::new();
+    for batch in batches {
+        parts
+            .extend((0..batch.num_rows()).step_by(BLOCK_ROWS).map(|start| (batch, start, first_row + start)));
+        first_row += batch.num_rows();
+    }
     // In order, so that the first error is the one that is told.
     let blocks: Vec<Result<_>> = parts
         .into_par_iter()
-        .map(|(batch, start)| {
+        .map(|(batch, start, first_row)| {
             let rows = BLOCK_ROWS.min(batch.num_rows() - start);
-            let packed = taken.iter().zip(&properties).map(|(at, (name, value_type))| {
-                let column = batch.column(*at).slice(start, rows);
-                packed(&column, schema.field(*at), *value_type)
-                    .map_err(|error| error.context(format!("column {name:?}")))
+            let packed = readers.iter().map(|reader| {
+                let array = batch.column(reader.place).slice(start, rows);
+                reader
+                    .pack(&array, first_row)
+                    .map_err(|error| error.context(format!("column {:?}", reader.name)))
             });
             Ok((rows, packed.collect::<Result<Vec<_>>>()?))
         })
         .collect();
-    Ok(Columns { properties, blocks: blocks.into_iter().collect::<Result<_>>()? })
-}
-
-/// The type of a property that is learned from `field`.
-fn natural(field: &Field) -> Result<ValueType> {
-    let uuid = field.metadata().get("ARROW:extension:name").is_some_and(|name| name == "arrow.uuid");
-    type_of(field.data_type(), uuid).ok_or_else(|| {
-        let (name, kind) = (field.name(), field.data_type());
-        Error::invalid(format!("column {name:?}: a property can't hold Arrow's {kind}"))
-    })
-}
-
-fn type_of(data_type: &DataType, uuid: bool) -> Option<ValueType> {
-    Some(match data_type {
-        DataType::Boolean => ValueType::Bool,
-        DataType::Int8 => ValueType::I8,
-        DataType::Int16 | DataType::UInt8 => ValueType::I16,
-        DataType::Int32 | DataType::UInt16 => ValueType::I32,
-        DataType::Int64 | DataType::UInt32 | DataType::UInt64 => ValueType::I64,
-        DataType::Float16 | DataType::Float32 => ValueType::F32,
-        DataType::Float64 => ValueType::F64,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ValueType::String,
-        DataType::FixedSizeBinary(16) if uuid => ValueType::Uuid,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
-            ValueType::Bytes
-        }
-        DataType::Date32 | DataType::Date64 => ValueType::Date,
-        DataType::Timestamp(_, _) => ValueType::DateTime,
-        DataType::Duration(_) => ValueType::Duration,
-        DataType::Decimal128(_, _) => ValueType::Decimal,
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-            type_of(item.data_type(), false)?;
-            ValueType::List
-        }
-        DataType::Dictionary(_, values) => type_of(values, false)?,
-        _ => return None,
-    })
+    let blocks = blocks.into_iter().collect::<Result<_>>()?;
+    let properties = readers.into_iter().map(|reader| (reader.name, reader.value_type)).collect();
+    Ok(Columns { properties, blocks })
 }
 
 /// Whether values of type `natural` may be tried as `declared`.
 fn becomes(natural: ValueType, declared: ValueType) -> bool {
-    let whole = |kind| matches!(kind, ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64);
     let float = |kind| matches!(kind, ValueType::F32 | ValueType::F64);
+    let whole = |kind| {
+        matches!(
+            kind,
+            ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 | ValueType::BigInteger
+        )
+    };
     natural == declared
         || declared == ValueType::Any
-        || whole(natural) && (whole(declared) || float(declared))
+        || whole(natural) && (whole(declared) || float(declared) || declared == ValueType::Decimal)
         || float(natural) && float(declared)
+}
+
+/// `data_type` with int64 in place of uint64, wherever that is in it.
+fn signed(data_type: &DataType) -> DataType {
+    let inside = |field: &FieldRef| -> FieldRef {
+        Arc::new(Field::clone(field).with_data_type(signed(field.data_type())))
+    };
+    match data_type {
+        DataType::UInt64 => DataType::Int64,
+        DataType::List(item) => DataType::List(inside(item)),
+        DataType::LargeList(item) => DataType::LargeList(inside(item)),
+        DataType::FixedSizeList(item, length) => DataType::FixedSizeList(inside(item), *length),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inside).collect::<Fields>()),
+        DataType::Map(entries, sorted) => DataType::Map(inside(entries), *sorted),
+        DataType::Dictionary(keys, values) => DataType::Dictionary(keys.clone(), Box::new(signed(values))),
+        other => other.clone(),
+    }
+}
+
+/// Whether all numbers of uint64 in `array` are below 2^63.
+fn fits_signed(array: &dyn Array) -> bool {
+    match array.data_type() {
+        DataType::UInt64 => {
+            let numbers = array.as_primitive::<UInt64Type>();
+            let fits = |number: u64| i64::try_from(number).is_ok();
+            match numbers.null_count() {
+                0 => numbers.values().iter().all(|number| fits(*number)),
+                _ => numbers.iter().flatten().all(fits),
+            }
+        }
+        DataType::List(_) => fits_signed(array.as_list::<i32>().values()),
+        DataType::LargeList(_) => fits_signed(array.as_list::<i64>().values()),
+        DataType::FixedSizeList(..) => fits_signed(array.as_fixed_size_list().values()),
+        DataType::Struct(_) => array.as_struct().columns().iter().all(|column| fits_signed(column)),
+        DataType::Map(..) => array.as_map().entries().columns().iter().all(|column| fits_signed(column)),
+        DataType::Dictionary(..) => fits_signed(array.as_any_dictionary().values()),
+        _ => true,
+    }
 }
 
 /// `array` in another form of the same; a value that has none is an error.
 fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == to {
+        return Ok(Arc::clone(array));
+    }
     let strict = CastOptions { safe: false, ..CastOptions::default() };
     cast_with_options(array, to, &strict).map_err(|error| Error::invalid(error.to_string()))
 }
@@ -172,67 +184,120 @@ fn numbers<T: ArrowPrimitiveType, N: Default + Clone>(
     }
 }
 
-/// `array` as a column of `value_type`; `None` if no row has a value.
-fn packed(array: &ArrayRef, field: &Field, value_type: ValueType) -> Result<Option<PackedColumn>> {
-    if array.null_count() == array.len() || field.data_type() == &DataType::Null {
-        return Ok(None);
+impl ColumnReader {
+    fn new(
+        place: usize,
+        field: &Field,
+        batches: &[RecordBatch],
+        declared: Option<ValueType>,
+    ) -> Result<Self> {
+        let name = field.name().clone();
+        let is_uuid = field.metadata().get("ARROW:extension:name").is_some_and(|name| name == "arrow.uuid");
+        let mut data_type = signed(field.data_type());
+        if data_type != *field.data_type() && !batches.iter().all(|batch| fits_signed(batch.column(place))) {
+            data_type = field.data_type().clone();
+        }
+        // A column of nothing but nulls has no type, and needs none.
+        let natural = match &data_type {
+            DataType::Null => declared.unwrap_or(ValueType::String),
+            _ => value_type_of(&data_type, is_uuid).ok_or_else(|| {
+                let text = format!("column {name:?}: a property can't hold Arrow's {}", field.data_type());
+                Error::invalid(text)
+            })?,
+        };
+        let value_type = match declared {
+            Some(declared) if becomes(natural, declared) => declared,
+            Some(declared) => {
+                return Err(Error::invalid(format!("column {name:?}: {declared} expected, found {natural}")));
+            }
+            None => natural,
+        };
+        Ok(Self { place, name, data_type, is_uuid, value_type })
     }
-    let data = match value_type {
-        ValueType::I8 | ValueType::I16 | ValueType::I32 => {
-            let narrow = match value_type {
-                ValueType::I8 => DataType::Int8,
-                ValueType::I16 => DataType::Int16,
-                _ => DataType::Int32,
-            };
-            let whole = cast(array, &narrow)?;
-            PackedData::Integers(match narrow {
-                DataType::Int8 => numbers::<Int8Type, i64>(&whole, i64::from),
-                DataType::Int16 => numbers::<Int16Type, i64>(&whole, i64::from),
-                _ => numbers::<Int32Type, i64>(&whole, i64::from),
-            })
-        }
-        ValueType::I64 => {
-            PackedData::Integers(numbers::<Int64Type, i64>(&cast(array, &DataType::Int64)?, |n| n))
-        }
-        ValueType::Bool => {
-            let truths = array.as_boolean();
-            PackedData::Integers(truths.iter().map(|truth| i64::from(truth == Some(true))).collect())
-        }
-        ValueType::Date => {
-            PackedData::Integers(numbers::<Date32Type, i64>(&cast(array, &DataType::Date32)?, i64::from))
-        }
-        ValueType::F32 | ValueType::F64 => PackedData::Floats(floats(array, value_type)?),
-        _ => return values(array, field, value_type),
-    };
-    let made = PackedColumn::from_parts(value_type, array.len(), present(array), data);
-    made.map(Some).map_err(Error::invalid)
-}
 
-/// Numbers as floats of `value_type`, each exactly.
-fn floats(array: &ArrayRef, value_type: ValueType) -> Result<Box<[f64]>> {
-    let floats = numbers::<Float64Type, f64>(&cast(array, &DataType::Float64)?, |number| number);
-    let inexact = |what: String| Error::invalid(format!("{what} has no exact {value_type}"));
-    if array.data_type().is_integer() {
-        for (row, float) in floats.iter().enumerate() {
-            if float.abs() > (1_u64 << 53) as f64 {
-                return Err(inexact(format!("the whole number of row {row}")));
+    /// `array` as a column of the property; `None` if no row has a value. Its first row is number `first_row`.
+    fn pack(&self, array: &ArrayRef, first_row: usize) -> Result<Option<PackedColumn>> {
+        if array.null_count() == array.len() || self.data_type == DataType::Null {
+            return Ok(None);
+        }
+        let plain = cast(array, &self.data_type)?;
+        let is_whole = plain.data_type().is_integer() && self.data_type != DataType::UInt64;
+        let (array, data) = match self.value_type {
+            ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 if is_whole => {
+                let whole = cast(&plain, &DataType::Int64)?;
+                let data = numbers::<Int64Type, i64>(&whole, |number| number);
+                self.check_width(&data, first_row)?;
+                (whole, PackedData::Integers(data))
+            }
+            ValueType::Bool if plain.data_type() == &DataType::Boolean => {
+                let truths = plain.as_boolean();
+                let data = truths.iter().map(|truth| i64::from(truth == Some(true))).collect();
+                (plain, PackedData::Integers(data))
+            }
+            ValueType::Date if plain.data_type() == &DataType::Date32 => {
+                let data = numbers::<Date32Type, i64>(&plain, i64::from);
+                (plain, PackedData::Integers(data))
+            }
+            ValueType::F32 | ValueType::F64 if is_whole || plain.data_type().is_floating() => {
+                let floats = cast(&plain, &DataType::Float64)?;
+                let data = numbers::<Float64Type, f64>(&floats, |number| number);
+                self.check_floats(&plain, &data, first_row)?;
+                (floats, PackedData::Floats(data))
+            }
+            ValueType::String => return self.pack_texts(&plain),
+            _ => return self.pack_values(&plain, first_row),
+        };
+        let made = PackedColumn::from_parts(self.value_type, array.len(), present(&array), data);
+        made.map(Some).map_err(Error::invalid)
+    }
+
+    /// Complains about the first of `numbers` that the property's type is too narrow for.
+    fn check_width(&self, numbers: &[i64], first_row: usize) -> Result<()> {
+        let bound: i64 = match self.value_type {
+            ValueType::I8 => i8::MAX.into(),
+            ValueType::I16 => i16::MAX.into(),
+            ValueType::I32 => i32::MAX.into(),
+            _ => return Ok(()),
+        };
+        let is_beyond = |number: &i64| !(-bound - 1..=bound).contains(number);
+        match numbers.iter().position(is_beyond) {
+            None => Ok(()),
+            Some(at) => {
+                let (row, number, value_type) = (first_row + at, numbers[at], self.value_type);
+                Err(Error::invalid(format!("row {row}: {number} is beyond what a {value_type} can be")))
             }
         }
     }
-    if value_type == ValueType::F32 && !matches!(array.data_type(), DataType::Float16 | DataType::Float32) {
-        for (row, float) in floats.iter().enumerate() {
-            if !float.is_nan() && f64::from(*float as f32) != *float {
-                return Err(inexact(format!("{float:?} of row {row}")));
+
+    /// Complains about the first of `floats`, which are the numbers of `array`, that isn't exactly this number, or that
+    /// the property's type has no exact form of.
+    fn check_floats(&self, array: &ArrayRef, floats: &[f64], first_row: usize) -> Result<()> {
+        let inexact = |at: usize, number: String| {
+            let (row, value_type) = (first_row + at, self.value_type);
+            Err(Error::invalid(format!("row {row}: {number} has no exact {value_type}")))
+        };
+        if array.data_type().is_integer() {
+            let whole = cast(array, &DataType::Int64)?;
+            let whole = numbers::<Int64Type, i64>(&whole, |number| number);
+            // The float nearest to an integer of 64 bits is whole, and far within 128 bits.
+            let is_inexact = |(number, float): (&i64, &f64)| i128::from(*number) != *float as i128;
+            if let Some(at) = whole.iter().zip(floats).position(is_inexact) {
+                return inexact(at, whole[at].to_string());
             }
         }
+        if self.value_type == ValueType::F32
+            && !matches!(array.data_type(), DataType::Float16 | DataType::Float32)
+        {
+            let is_inexact = |float: &f64| !float.is_nan() && f64::from(*float as f32) != *float;
+            if let Some(at) = floats.iter().position(is_inexact) {
+                return inexact(at, format!("{:?}", floats[at]));
+            }
+        }
+        Ok(())
     }
-    Ok(floats)
-}
 
-fn values(array: &ArrayRef, field: &Field, value_type: ValueType) -> Result<Option<PackedColumn>> {
-    let mut builder = PackedColumnBuilder::default();
-    let natural = if value_type == ValueType::Any { natural(field)? } else { value_type };
-    if natural == ValueType::String {
+    fn pack_texts(&self, array: &ArrayRef) -> Result<Option<PackedColumn>> {
+        let mut builder = PackedColumnBuilder::default();
         let texts = cast(array, &DataType::LargeUtf8)?;
         for text in texts.as_string::<i64>() {
             match text {
@@ -240,112 +305,25 @@ fn values(array: &ArrayRef, field: &Field, value_type: ValueType) -> Result<Opti
                 None => builder.push_nothing(),
             }
         }
-        return Ok(builder.finish());
+        Ok(builder.finish())
     }
-    let one = reader(array, natural)?;
-    for row in 0..array.len() {
-        match array.is_null(row) {
-            true => builder.push_nothing(),
-            false => builder.push(Some(&one(row)?)),
+
+    /// Value by value, for what has no plain form.
+    fn pack_values(&self, array: &ArrayRef, first_row: usize) -> Result<Option<PackedColumn>> {
+        let mut builder = PackedColumnBuilder::default();
+        let in_row = |at: usize, why: String| Error::invalid(format!("row {}: {why}", first_row + at));
+        for at in 0..array.len() {
+            let Some(mut value) = value_at(array, at, self.is_uuid).map_err(|why| in_row(at, why))? else {
+                builder.push_nothing();
+                continue;
+            };
+            if self.value_type != ValueType::Any && value.value_type() != self.value_type {
+                let fitting = fitted(&value, self.value_type);
+                value =
+                    fitting.ok_or_else(|| in_row(at, format!("{value} has no exact {}", self.value_type)))?;
+            }
+            builder.push(Some(&value));
         }
+        Ok(builder.finish())
     }
-    Ok(builder.finish())
-}
-
-/// Reads a row that has a value.
-type RowReader = Box<dyn Fn(usize) -> Result<Value>>;
-
-fn wrong<E: std::fmt::Display>(error: E) -> Error {
-    Error::invalid(error.to_string())
-}
-
-fn reader(array: &ArrayRef, value_type: ValueType) -> Result<RowReader> {
-    let plain = |data_type: DataType| cast(array, &data_type);
-    Ok(match value_type {
-        ValueType::Bool => {
-            let array = array.as_boolean().clone();
-            Box::new(move |row| Ok(Value::Bool(array.value(row))))
-        }
-        ValueType::I8 => number::<Int8Type>(&plain(DataType::Int8)?, Value::I8),
-        ValueType::I16 => number::<Int16Type>(&plain(DataType::Int16)?, Value::I16),
-        ValueType::I32 => number::<Int32Type>(&plain(DataType::Int32)?, Value::I32),
-        ValueType::I64 => number::<Int64Type>(&plain(DataType::Int64)?, Value::I64),
-        ValueType::F32 => number::<Float32Type>(&plain(DataType::Float32)?, Value::F32),
-        ValueType::F64 => number::<Float64Type>(&plain(DataType::Float64)?, Value::F64),
-        ValueType::Date => {
-            number::<Date32Type>(&plain(DataType::Date32)?, |days| Value::Date(Date::from_days(days)))
-        }
-        ValueType::String => {
-            let texts = plain(DataType::LargeUtf8)?;
-            Box::new(move |row| Ok(Value::from(texts.as_string::<i64>().value(row))))
-        }
-        ValueType::Bytes => {
-            let bytes = plain(DataType::LargeBinary)?;
-            Box::new(move |row| Ok(Value::from(bytes.as_binary::<i64>().value(row))))
-        }
-        ValueType::Uuid => {
-            let bytes = array.as_fixed_size_binary().clone();
-            Box::new(move |row| Uuid::from_slice(bytes.value(row)).map(Value::Uuid).map_err(wrong))
-        }
-        ValueType::DateTime => moment(array)?,
-        ValueType::Duration => {
-            let whole = plain(DataType::Duration(TimeUnit::Nanosecond))?;
-            let array = whole.as_primitive::<DurationNanosecondType>().clone();
-            Box::new(move |row| {
-                let nanos = array.value(row);
-                let (seconds, rest) = (nanos.div_euclid(1_000_000_000), nanos.rem_euclid(1_000_000_000));
-                Duration::new(0, 0, seconds, rest as u32).map(Value::Duration).map_err(wrong)
-            })
-        }
-        ValueType::Decimal => {
-            let decimals = array.as_primitive::<Decimal128Type>().clone();
-            Box::new(move |row| decimals.value_as_string(row).parse().map(Value::Decimal).map_err(wrong))
-        }
-        ValueType::List => list(array)?,
-        other => return Err(Error::invalid(format!("a property of type {other} can't come from a column"))),
-    })
-}
-
-fn number<T: ArrowPrimitiveType>(
-    array: &ArrayRef,
-    value: impl Fn(T::Native) -> Value + 'static,
-) -> RowReader {
-    let array = array.as_primitive::<T>().clone();
-    Box::new(move |row| Ok(value(array.value(row))))
-}
-
-/// Seconds where the unit is seconds, which reach farther than nanoseconds do; else nanoseconds.
-fn moment(array: &ArrayRef) -> Result<RowReader> {
-    if let DataType::Timestamp(TimeUnit::Second, _) = array.data_type() {
-        let array = array.as_primitive::<TimestampSecondType>().clone();
-        return Ok(Box::new(move |row| {
-            DateTime::new(array.value(row), 0, 0).map(Value::DateTime).map_err(wrong)
-        }));
-    }
-    let whole = cast(array, &DataType::Timestamp(TimeUnit::Nanosecond, None))?;
-    let array = whole.as_primitive::<TimestampNanosecondType>().clone();
-    Ok(Box::new(move |row| {
-        let nanos = array.value(row);
-        let (seconds, rest) = (nanos.div_euclid(1_000_000_000), nanos.rem_euclid(1_000_000_000));
-        DateTime::new(seconds, rest as u32, 0).map(Value::DateTime).map_err(wrong)
-    }))
-}
-
-fn list(array: &ArrayRef) -> Result<RowReader> {
-    let (DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _)) =
-        array.data_type()
-    else {
-        return Err(Error::invalid(format!("a list expected, found {}", array.data_type())));
-    };
-    let item_type = natural(item)?;
-    let lists = cast(array, &DataType::LargeList(item.clone()))?;
-    Ok(Box::new(move |row| {
-        let items = lists.as_list::<i64>().value(row);
-        if items.null_count() > 0 {
-            return Err(Error::invalid(format!("the list of row {row} holds a null, and lists hold values")));
-        }
-        let one = reader(&items, item_type)?;
-        let values = (0..items.len()).map(one).collect::<Result<Vec<_>>>()?;
-        List::new(values).map(Value::List).map_err(wrong)
-    }))
 }

@@ -2,9 +2,10 @@
 
 use crate::bulk;
 use crate::error::{OrRaise, exception, invalid, raised};
+use crate::export;
 use crate::handle::{Held, Open, Setting};
 use crate::import;
-use crate::query::{Asked, Making, Results, Said};
+use crate::query::{Asked, QuerySettings, Results, Said};
 use crate::snapshot::{Snapshot, Taken};
 use crate::transaction::Transaction;
 use crate::work::{self, fraction};
@@ -39,9 +40,17 @@ pub struct OpenSettings {
     #[pyo3(item)]
     isolation: Option<String>,
     #[pyo3(item)]
-    timeout: Option<f64>,
+    transaction_timeout: Option<f64>,
+    #[pyo3(item)]
+    transaction_bytes_max: Option<u64>,
+    #[pyo3(item)]
+    stall_max: Option<f64>,
     #[pyo3(item)]
     memory_limit: Option<u64>,
+    #[pyo3(item)]
+    checkpoint_after_bytes: Option<u64>,
+    #[pyo3(item)]
+    log_file_bytes: Option<u64>,
 }
 
 /// `seconds` as a duration.
@@ -61,7 +70,11 @@ fn isolation(py: Python<'_>, name: &str) -> PyResult<Isolation> {
     }
 }
 
-fn transaction_options(
+/// The options of a transaction, by the names that Python has.
+///
+/// # Errors
+/// `InvalidError` for a level that there isn't, and as [`seconds`].
+pub fn transaction_options(
     py: Python<'_>,
     level: Option<&str>,
     timeout: Option<f64>,
@@ -91,11 +104,19 @@ impl OpenSettings {
         if let Some(name) = &self.isolation {
             options.isolation = isolation(py, name)?;
         }
-        if let Some(timeout) = self.timeout {
-            options.transaction_timeout = seconds(py, "timeout", timeout)?;
+        if let Some(timeout) = self.transaction_timeout {
+            options.transaction_timeout = seconds(py, "transaction_timeout", timeout)?;
         }
-        if let Some(bytes) = self.memory_limit {
-            options.memory_limit_bytes = bytes;
+        if let Some(stall) = self.stall_max {
+            options.stall_max = seconds(py, "stall_max", stall)?;
+        }
+        for (asked, option) in [
+            (self.transaction_bytes_max, &mut options.transaction_bytes_max),
+            (self.memory_limit, &mut options.memory_limit_bytes),
+            (self.checkpoint_after_bytes, &mut options.checkpoint_after_bytes),
+            (self.log_file_bytes, &mut options.log_file_bytes),
+        ] {
+            *option = asked.unwrap_or(*option);
         }
         Ok(options)
     }
@@ -104,13 +125,18 @@ impl OpenSettings {
 impl OpenSettings {
     fn in_words(&self) -> Vec<Setting> {
         let words = |number: Option<f64>| number.map(|number| number.to_string());
+        let bytes = |number: Option<u64>| number.map(|number| number.to_string());
         let setting = |name, asked, default| Setting { name, asked, default };
         vec![
             setting("durability", self.durability.clone(), "sync"),
             setting("sync_interval", words(self.sync_interval), "0.1"),
             setting("isolation", self.isolation.clone(), "snapshot"),
-            setting("timeout", words(self.timeout), "none"),
-            setting("memory_limit", self.memory_limit.map(|bytes| bytes.to_string()), "none"),
+            setting("transaction_timeout", words(self.transaction_timeout), "none"),
+            setting("transaction_bytes_max", bytes(self.transaction_bytes_max), "1073741824"),
+            setting("stall_max", words(self.stall_max), "10"),
+            setting("memory_limit", bytes(self.memory_limit), "none"),
+            setting("checkpoint_after_bytes", bytes(self.checkpoint_after_bytes), "33554432"),
+            setting("log_file_bytes", bytes(self.log_file_bytes), "67108864"),
         ]
     }
 }
@@ -157,6 +183,33 @@ pub fn check_files<'py>(
         evergraph::Database::check_files(&path, &mut |what, done, total| told(watch, what, done, total))
     })?;
     report(py, &found)
+}
+
+/// Writes what verifies of a damaged database that nobody has open into a new one.
+///
+/// # Errors
+/// Those of [`evergraph::Database::salvage`].
+#[pyfunction]
+pub fn salvage<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    target: PathBuf,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let saved = work::run(py, progress, |watch| {
+        let mut tell = |what: &str, done, total| told(watch, what, done, total);
+        evergraph::Database::salvage(&path, &target, &mut tell)
+    })?;
+    let report = PyDict::new(py);
+    report.set_item("complete", saved.is_complete())?;
+    report.set_item("vertices", saved.vertices_count)?;
+    report.set_item("edges", saved.edges_count)?;
+    report.set_item("bytes_written", saved.bytes_written)?;
+    report.set_item("through", saved.through.0)?;
+    let losses: Vec<&str> = saved.losses.iter().map(|loss| loss.problem.as_str()).collect();
+    report.set_item("losses", losses)?;
+    report.set_item("commits_left", saved.left.count)?;
+    Ok(report)
 }
 
 fn told(watch: &work::Watch, what: &str, done: u64, total: u64) -> ControlFlow<()> {
@@ -250,20 +303,16 @@ impl Database {
         py: Python<'_>,
         said: Said,
         variables: &Bound<'_, PyDict>,
-        timeout: Option<f64>,
-        memory_limit: Option<u64>,
-        making: Option<Making>,
+        settings: QuerySettings,
     ) -> PyResult<Results> {
         let open = self.open(py)?;
-        let catalogue = open.database().store().catalogue();
-        let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
-        let plan = asked.on(open.database().ask(asked.said())).plan().or_raise(py)?;
-        if !plan.writes {
+        let asked = Asked::new(said, variables, settings, &open.database().store().catalogue())?;
+        let plan = py.detach(|| asked.on_database(open.database()).plan()).or_raise(py)?;
+        if !plan.writes && plan.io().is_none() {
             return Results::reading(py, py.detach(|| Taken::new(open)), asked, None);
         }
-        let items = work::run(py, None, |watch| {
-            asked.on(open.database().ask(asked.said())).cancel(&watch.cancel).items()
-        })?;
+        let run = |watch: &work::Watch| asked.on_database(open.database()).cancel(&watch.cancel).items();
+        let items = work::run(py, None, run)?;
         // It is committed: what others did since is seen, too.
         let elements = py.detach(|| {
             let snapshot = open.database().snapshot();
@@ -271,6 +320,34 @@ impl Database {
         });
         let elements = elements.or_raise(py)?;
         Ok(Results::made(asked, items, elements, open.database().store().catalogue()))
+    }
+
+    /// What a query would do, as a table for people.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        said: Said,
+        variables: &Bound<'_, PyDict>,
+        settings: QuerySettings,
+    ) -> PyResult<String> {
+        let open = self.open(py)?;
+        let asked = Asked::new(said, variables, settings, &open.database().store().catalogue())?;
+        let explained = py.detach(|| asked.on_database(open.database()).explain());
+        Ok(explained.or_raise(py)?.to_string())
+    }
+
+    /// What each step of a query did, as a table for people. One that writes is committed.
+    fn profile(
+        &self,
+        py: Python<'_>,
+        said: Said,
+        variables: &Bound<'_, PyDict>,
+        settings: QuerySettings,
+    ) -> PyResult<String> {
+        let open = self.open(py)?;
+        let asked = Asked::new(said, variables, settings, &open.database().store().catalogue())?;
+        let run = |watch: &work::Watch| asked.on_database(open.database()).cancel(&watch.cancel).profile();
+        Ok(work::run(py, None, run)?.to_string())
     }
 
     #[expect(clippy::too_many_arguments, reason = "what an index is, and who watches")]
@@ -380,6 +457,30 @@ impl Database {
         import::report(py, &report)
     }
 
+    /// The mapping file that says how files would be imported.
+    fn propose_mapping(
+        &self,
+        py: Python<'_>,
+        files: Vec<import::FileName>,
+        settings: &Bound<'_, PyDict>,
+    ) -> PyResult<String> {
+        let open = self.open(py)?;
+        let wanted = import::Wanted::new(py, files, settings)?;
+        work::run(py, None, |_| wanted.propose(open.database()))
+    }
+
+    fn export<'py>(
+        &self,
+        py: Python<'py>,
+        settings: export::ExportSettings,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let open = self.open(py)?;
+        let options = settings.options(py)?;
+        let written = work::run(py, progress, |watch| export::export(open.database(), options, watch))?;
+        export::report(py, &written)
+    }
+
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let open = self.open(py)?;
         let found = work::run(py, None, |_| open.database().statistics())?;
@@ -405,6 +506,13 @@ impl Database {
         stats.set_item("log_syncs", store.log.syncs_count)?;
         stats.set_item("checkpoints", found.checkpoints.checkpoints)?;
         stats.set_item("checkpoint_failure", found.checkpoints.failure)?;
+        let recovery = PyDict::new(py);
+        recovery.set_item("created", found.recovery.created)?;
+        recovery.set_item("body_bytes", found.recovery.body_bytes)?;
+        recovery.set_item("commits", found.recovery.commits)?;
+        recovery.set_item("payload_bytes", found.recovery.payload_bytes)?;
+        recovery.set_item("torn_end", found.recovery.torn_end)?;
+        stats.set_item("recovery", recovery)?;
         Ok(stats)
     }
 

@@ -43,11 +43,15 @@ pub fn exception(py: Python<'_>, class: &str, text: &str) -> PyErr {
     }
 }
 
-/// `error` as an exception: its text, and those of its causes that say something new.
+/// `error` as an exception: its text, and those of its causes that say something new. What code of Python raised within
+/// the library is raised as it was.
 pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(source) = cause {
+        if let Some(raised) = source.downcast_ref::<PyErr>() {
+            return raised.clone_ref(py);
+        }
         let more = source.to_string();
         if !text.contains(&more) {
             text = format!("{text}: {more}");

@@ -6,8 +6,11 @@ use crate::work::Watch;
 use evergraph::database::ImportReport;
 use evergraph::import::faults::OnBadRow;
 use evergraph::import::id_type::IdType;
+use evergraph::import::known::Known;
 use evergraph::import::mapping::document::Mapping;
-use evergraph::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
+use evergraph::import::mapping::rule::FileFormat;
+use evergraph::import::options::{FirstLine, HeaderPlace, ImportOptions, InputFile, Role};
+use evergraph::import::plan::propose;
 use evergraph::import::policy::{OnDuplicate, OnUnknown};
 use evergraph::{Database, Result};
 use pyo3::prelude::*;
@@ -24,65 +27,72 @@ pub struct Wanted {
     mapping: Option<PathBuf>,
 }
 
+fn role(py: Python<'_>, name: &str) -> PyResult<Role> {
+    match name {
+        "vertices" => Ok(Role::Nodes),
+        "edges" => Ok(Role::Edges),
+        "vertex-list" => Ok(Role::VertexList),
+        "edge-list" => Ok(Role::EdgeList),
+        "graphson" => Ok(Role::GraphSon),
+        "graphml" => Ok(Role::GraphMl),
+        _ => Err(invalid(py, format!("a file holds \"vertices\" or \"edges\", not {name:?}"))),
+    }
+}
+
+fn format(py: Python<'_>, name: &str) -> PyResult<FileFormat> {
+    let known = FileFormat::ALL.into_iter().find(|format| format.name() == name);
+    known.ok_or_else(|| invalid(py, format!("there is no format {name:?}")))
+}
+
 impl Wanted {
     /// `files` with `settings` by the names of [`ImportOptions`].
     ///
     /// # Errors
     /// `InvalidError` for a setting that can't be meant.
     pub fn new(py: Python<'_>, files: Vec<FileName>, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let header = match (text(settings, "header")?, text(settings, "replace_header")?) {
+        let given = Settings(settings);
+        let header = match (given.text("header")?, given.text("replace_header")?) {
             (Some(header), None) => HeaderPlace::Given(header),
             (None, Some(header)) => HeaderPlace::Replaced(header),
             (None, None) => HeaderPlace::FirstLine,
             _ => return Err(invalid(py, "header and replace_header: give one of the two")),
         };
-        let files = files.into_iter().map(|FileName(path, role, label, edge_type)| {
-            let role = role.map(|role| match role.as_str() {
-                "vertices" => Ok(Role::Nodes),
-                "edges" => Ok(Role::Edges),
-                _ => Err(invalid(py, format!("a file holds \"vertices\" or \"edges\", not {role:?}"))),
-            });
+        let files = files.into_iter().map(|FileName(path, held, label, edge_type)| {
             Ok(InputFile {
-                role: role.transpose()?,
+                role: held.map(|name| role(py, &name)).transpose()?,
                 label,
                 edge_type,
                 ..InputFile::new(path).header(header.clone())
             })
         });
         let mut options = ImportOptions::new(files.collect::<PyResult<Vec<_>>>()?);
-        options.delimiter = byte(settings, "delimiter")?;
-        options.escape = byte(settings, "escape")?;
-        options.null = text(settings, "null")?;
-        if let Some(quote) = text(settings, "quote")? {
-            options.quote = if quote.is_empty() { None } else { byte(settings, "quote")? };
-        }
-        if let Some(delimiter) = byte(settings, "array_delimiter")? {
-            options.array_delimiter = delimiter;
-        }
-        if let Some(name) = text(settings, "id_type")? {
-            let parsed = IdType::parse(&name);
-            options.id_type = parsed.map_err(|error| invalid(py, format!("id_type: {error}")))?;
-        }
+        let formats: Vec<String> = given.value("formats")?.unwrap_or_default();
+        options.formats = formats.iter().map(|name| format(py, name)).collect::<PyResult<_>>()?;
+        given.columns_of_text(&mut options)?;
+        given.lists(&mut options)?;
+        options.vertex_id_key = given.text("vertex_id")?;
+        options.edge_id_key = given.text("edge_id")?;
         options.on_bad_row =
-            match (choice(settings, "on_bad_row", &["stop", "skip"])?, number(settings, "bad_rows_max")?) {
+            match (given.choice("on_bad_row", &["stop", "skip"])?, given.value("bad_rows_max")?) {
                 (_, Some(most)) => OnBadRow::Skip { at_most: Some(most) },
                 (1, None) => OnBadRow::Skip { at_most: None },
                 _ => OnBadRow::Stop,
             };
-        options.on_duplicate = match choice(settings, "on_duplicate", &["fail", "first", "last"])? {
+        options.on_duplicate = match given.choice("on_duplicate", &["fail", "first", "last"])? {
             1 => OnDuplicate::First,
             2 => OnDuplicate::Last,
             _ => OnDuplicate::Fail,
         };
-        options.on_unknown = match choice(settings, "on_unknown", &["fail", "skip", "create"])? {
+        options.on_unknown = match given.choice("on_unknown", &["fail", "skip", "create"])? {
             1 => OnUnknown::Skip,
             2 => OnUnknown::Create,
             _ => OnUnknown::Fail,
         };
-        options.bad_rows_report = text(settings, "bad_rows_report")?.map(PathBuf::from);
-        options.memory = number(settings, "memory")?;
-        let mapping = text(settings, "mapping")?.map(PathBuf::from);
-        Ok(Self { options, mapping })
+        options.bad_rows_report = given.value("bad_rows_report")?;
+        options.memory = given.value("memory")?;
+        options.temporary = given.value("temporary")?;
+        options.threads = given.value("threads")?.unwrap_or(0);
+        Ok(Self { options, mapping: given.value("mapping")? })
     }
 
     /// Imports it.
@@ -94,32 +104,86 @@ impl Wanted {
         self.options.mapping = self.mapping.as_deref().map(Mapping::read).transpose()?;
         database.import(&self.options, &|now| told(watch, now))
     }
-}
 
-fn text(settings: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<String>> {
-    settings.get_item(name)?.map_or(Ok(None), |value| value.extract())
-}
-
-fn number(settings: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<u64>> {
-    settings.get_item(name)?.map_or(Ok(None), |value| value.extract())
-}
-
-/// One ASCII character.
-fn byte(settings: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<u8>> {
-    let Some(text) = text(settings, name)? else { return Ok(None) };
-    match text.as_bytes() {
-        [byte] => Ok(Some(*byte)),
-        _ => Err(invalid(settings.py(), format!("{name}: one ASCII character is wanted, not {text:?}"))),
+    /// The mapping file that says how it would be imported.
+    ///
+    /// # Errors
+    /// Those of [`propose`].
+    pub fn propose(&self, database: &Database) -> Result<String> {
+        propose(&self.options, &Known::of(database.snapshot()))
     }
 }
 
-/// Which of `choices` it is; the first if nothing is said.
-fn choice(settings: &Bound<'_, PyDict>, name: &str, choices: &[&str]) -> PyResult<usize> {
-    let Some(text) = text(settings, name)? else { return Ok(0) };
-    choices.iter().position(|choice| *choice == text).ok_or_else(|| {
-        let text = format!("{name}: one of {} is wanted, not {text:?}", choices.join(", "));
-        invalid(settings.py(), text)
-    })
+/// What Python says of an import, by name.
+struct Settings<'a, 'py>(&'a Bound<'py, PyDict>);
+
+impl<'py> Settings<'_, 'py> {
+    fn value<T>(&self, name: &str) -> PyResult<Option<T>>
+    where
+        T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
+    {
+        self.0.get_item(name)?.map(|value| value.extract()).transpose()
+    }
+
+    fn text(&self, name: &str) -> PyResult<Option<String>> {
+        self.value(name)
+    }
+
+    /// One ASCII character.
+    fn byte(&self, name: &str) -> PyResult<Option<u8>> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        match text.as_bytes() {
+            [byte] => Ok(Some(*byte)),
+            _ => Err(invalid(self.0.py(), format!("{name}: one ASCII character is wanted, not {text:?}"))),
+        }
+    }
+
+    /// Which of `choices` it is; the first if nothing is said.
+    fn choice(&self, name: &str, choices: &[&str]) -> PyResult<usize> {
+        let Some(text) = self.text(name)? else { return Ok(0) };
+        choices.iter().position(|choice| *choice == text).ok_or_else(|| {
+            let text = format!("{name}: one of {} is wanted, not {text:?}", choices.join(", "));
+            invalid(self.0.py(), text)
+        })
+    }
+
+    /// Takes what is said of text files.
+    fn columns_of_text(&self, options: &mut ImportOptions) -> PyResult<()> {
+        options.first_line = match (self.text("first_line")?, self.choice("first_line", &["header", "data"])?)
+        {
+            (None, _) => None,
+            (Some(_), 0) => Some(FirstLine::Header),
+            (Some(_), _) => Some(FirstLine::Data),
+        };
+        options.delimiter = self.byte("delimiter")?;
+        options.escape = self.byte("escape")?;
+        options.null = self.text("null")?;
+        if let Some(quote) = self.text("quote")? {
+            options.quote = if quote.is_empty() { None } else { self.byte("quote")? };
+        }
+        if let Some(delimiter) = self.byte("array_delimiter")? {
+            options.array_delimiter = delimiter;
+        }
+        if let Some(name) = self.text("id_type")? {
+            let parsed = IdType::parse(&name);
+            options.id_type = parsed.map_err(|error| invalid(self.0.py(), format!("id_type: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// Takes what is said of lists.
+    fn lists(&self, options: &mut ImportOptions) -> PyResult<()> {
+        if let Some(label) = self.text("vertex_label")? {
+            options.vertex_label = label;
+        }
+        if let Some(edge_type) = self.text("edge_type")? {
+            options.edge_type = edge_type;
+        }
+        options.vertices = self.value::<(i64, i64)>("vertex_ids")?.map(|(from, to)| from..to);
+        options.edge_columns = self.text("edge_columns")?;
+        options.vertex_columns = self.text("vertex_columns")?;
+        Ok(())
+    }
 }
 
 /// What an import did, by name.
@@ -136,11 +200,13 @@ pub fn report<'py>(py: Python<'py>, report: &ImportReport) -> PyResult<Bound<'py
         bad.first.iter().map(|row| format!("{}:{}: {}", row.file, row.line, row.fault.reason)).collect();
     found.set_item("bad_rows_first", described)?;
     found.set_item("duplicates", report.files.settled.duplicates)?;
+    found.set_item("repeated_pairs", report.files.settled.repeated_pairs)?;
     found.set_item("edges_left_out", report.files.settled.unknown)?;
     found.set_item(
         "vertices_created",
         report.files.settled.created.iter().map(|entry| entry.1).sum::<u64>(),
     )?;
+    found.set_item("spilled_bytes", report.files.spilled_bytes)?;
     found.set_item("notes", &report.files.notes)?;
     let shown = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
     found.set_item("ignored_files", shown(&report.files.ignored_files))?;

@@ -8,7 +8,7 @@
 //! | an edge | `EdgeId` | struct of source, target, type, discriminator |
 //! | a property | `Property` | its value |
 //! | a list, a set, a path | `list`, `set`, `list` | large_list of the one type that all items have |
-//! | a map | `dict` | its text; a table of maps has a column a key |
+//! | a map | `dict` | as of a property that holds one; a table of maps has a column a key |
 //! | an entry of a map | `tuple` of two | |
 //! | a tree | `dict` of what follows each | |
 //! | a graph | `Subgraph` | |
@@ -47,6 +47,8 @@ pub const DEPTH_MAX: usize = 500;
 pub struct Classes {
     /// `EdgeId`.
     pub edge: Py<PyAny>,
+    /// `VertexId`.
+    pub vertex: Py<PyAny>,
     /// `Property`.
     pub property: Py<PyAny>,
     /// `Subgraph`.
@@ -63,7 +65,12 @@ pub fn classes(py: Python<'_>) -> PyResult<&Classes> {
     CLASSES.get_or_try_init(py, || {
         let values = py.import("evergraph.values")?;
         let class = |name: &str| Ok::<_, PyErr>(values.getattr(name)?.unbind());
-        Ok(Classes { edge: class("EdgeId")?, property: class("Property")?, subgraph: class("Subgraph")? })
+        Ok(Classes {
+            edge: class("EdgeId")?,
+            vertex: class("VertexId")?,
+            property: class("Property")?,
+            subgraph: class("Subgraph")?,
+        })
     })
 }
 
@@ -115,6 +122,8 @@ pub struct Names<'py, 'c> {
     classes: &'py Classes,
     catalogue: &'c Catalogue,
     maker: Option<Maker<'py, 'c>>,
+    /// Whether a vertex is a `VertexId` and no plain number.
+    vertex_ids: bool,
 }
 
 impl<'py, 'c> Names<'py, 'c> {
@@ -123,7 +132,15 @@ impl<'py, 'c> Names<'py, 'c> {
     /// # Errors
     /// What importing raises.
     pub fn new(py: Python<'py>, catalogue: &'c Catalogue, maker: Option<Maker<'py, 'c>>) -> PyResult<Self> {
-        Ok(Self { py, classes: classes(py)?, catalogue, maker })
+        Ok(Self { py, classes: classes(py)?, catalogue, maker, vertex_ids: false })
+    }
+
+    /// With the names of `catalogue`; vertices are told from numbers, for code whose answers become items again.
+    ///
+    /// # Errors
+    /// What importing raises.
+    pub fn with_vertex_ids(py: Python<'py>, catalogue: &'c Catalogue) -> PyResult<Self> {
+        Ok(Self { vertex_ids: true, ..Self::new(py, catalogue, None)? })
     }
 
     /// `item` as Python has it.
@@ -211,7 +228,10 @@ impl<'py, 'c> Names<'py, 'c> {
     }
 
     fn vertex(&self, vertex: VertexId) -> PyResult<Bound<'py, PyAny>> {
-        let number = vertex.0.into_pyobject(self.py)?.into_any();
+        let mut number = vertex.0.into_pyobject(self.py)?.into_any();
+        if self.vertex_ids {
+            number = self.classes.vertex.bind(self.py).call1((number,))?;
+        }
         let Some(maker) = &self.maker else { return Ok(number) };
         let known = maker.elements.vertex(vertex);
         let label = known.map_or("", |known| &known.label);

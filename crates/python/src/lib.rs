@@ -5,9 +5,11 @@
 //! handle                            one open database a path; closes with its last handle; forks
 //! names, value, error               names to numbers, values to values, errors to exceptions
 //! read                              one item at a time        tables, csr   in bulk
-//! bulk, arrow_in, arrow_out         tables in and out         import        files in
+//! bulk, arrow_in                    tables in                 import        files in
+//! arrow_out, arrow_time             tables out                export        files out
 //! algorithms                        all of them, by name
 //! query, argument, item, element    Gremlin: results, variables in, results out
+//! service                           functions of Python that queries call
 //! ```
 //!
 //! Nothing here is unsafe: Arrow's C interface is pyo3-arrow's business, NumPy's arrays are rust-numpy's, and what borrows
@@ -17,17 +19,20 @@ mod algorithms;
 mod argument;
 mod arrow_in;
 mod arrow_out;
+mod arrow_time;
 mod bulk;
 mod csr;
 mod database;
 mod element;
 mod error;
+mod export;
 mod handle;
 mod import;
 mod item;
 mod names;
 mod query;
 mod read;
+mod service;
 mod snapshot;
 mod tables;
 mod transaction;
@@ -45,8 +50,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<transaction::Transaction>()?;
     module.add_class::<snapshot::Snapshot>()?;
     module.add_class::<query::Results>()?;
+    module.add_class::<service::Graph>()?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
     module.add_function(wrap_pyfunction!(database::check_files, module)?)?;
+    module.add_function(wrap_pyfunction!(database::salvage, module)?)?;
     let forked = [("after_in_child", wrap_pyfunction!(handle::forked, module)?)].into_py_dict(module.py())?;
     module.py().import("os")?.call_method("register_at_fork", (), Some(&forked))?;
     Ok(())

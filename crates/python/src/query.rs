@@ -9,23 +9,27 @@
 
 use crate::argument;
 use crate::arrow_out::into_pyarrow;
-use crate::database::seconds;
+use crate::database::{seconds, transaction_options};
 use crate::element::Elements;
 use crate::error::{OrRaise, exception};
 use crate::handle::Held;
 use crate::item::{self, Maker, Names};
+use crate::service::{ServiceDescription, services as services_of};
 use crate::snapshot::{Snapshot, Taken};
 use crate::work;
 use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
+use evergraph::gremlin::graph::Deciding;
+use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{self, Limits, Query};
 use evergraph::gremlin::results;
 use evergraph::query::gremlin::bindings::Bindings;
 use evergraph::query::gremlin::bytecode::Bytecode;
 use evergraph::query::gremlin::bytecode::graph_binary::parse;
 use evergraph::query::gremlin::parser::ParseLimits;
-use evergraph::{Error, ErrorKind, GraphView, Item, ReadByName};
+use evergraph::query::service::Services;
+use evergraph::{Error, ErrorKind, GraphView, Item, ReadByName, TransactionOptions};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
@@ -46,12 +50,37 @@ pub enum Said {
     Bytes(PyBackedBytes),
 }
 
+/// What a call says beside the query and its variables; what is `None` is as it is by default.
+#[derive(FromPyObject)]
+pub struct QuerySettings {
+    #[pyo3(item)]
+    timeout: Option<f64>,
+    #[pyo3(item)]
+    memory_limit: Option<u64>,
+    #[pyo3(item)]
+    services: Vec<ServiceDescription>,
+    #[pyo3(item)]
+    files: bool,
+    #[pyo3(item)]
+    isolation: Option<String>,
+    #[pyo3(item)]
+    making: Option<Making>,
+    #[pyo3(item)]
+    strict: bool,
+}
+
 /// A query as Python asks it.
 pub struct Asked {
     said: Read,
     bindings: Bindings,
     limits: Limits,
+    services: Services,
+    files: bool,
+    /// Of the transaction of its own that it may have.
+    options: TransactionOptions,
     making: Option<Making>,
+    strict: bool,
+    notes: Notes,
 }
 
 /// What a query says, once bytes are calls.
@@ -61,23 +90,23 @@ enum Read {
 }
 
 impl Asked {
-    /// The query that says `said`; what is `None` is as it is by default.
+    /// The query that says `said`.
     ///
     /// # Errors
-    /// `InvalidError` for what no variable can be, for a time that there isn't, and for bytes that are no bytecode;
+    /// `InvalidError` for what no variable can be, for a setting that there isn't, and for bytes that are no bytecode;
     /// `LimitError` for those that pass a limit.
     pub fn new(
         said: Said,
         variables: &Bound<'_, PyDict>,
-        timeout: Option<f64>,
-        memory_limit: Option<u64>,
+        settings: QuerySettings,
         catalogue: &Catalogue,
     ) -> PyResult<Self> {
+        let py = variables.py();
+        let QuerySettings { timeout, memory_limit, services, files, isolation, making, strict } = settings;
         let mut limits = Limits::default();
         if let Some(timeout) = timeout {
             let endless = timeout == f64::INFINITY;
-            limits.timeout =
-                if endless { Duration::MAX } else { seconds(variables.py(), "timeout", timeout)? };
+            limits.timeout = if endless { Duration::MAX } else { seconds(py, "timeout", timeout)? };
         }
         if let Some(bytes) = memory_limit {
             limits.memory_bytes = bytes;
@@ -88,10 +117,14 @@ impl Asked {
                 // These bytes aren't a stranger's, and large values lie in them, which a text has as variables.
                 let limits = ParseLimits { text_bytes_max: usize::MAX, ..ParseLimits::default() };
                 let bytecode = parse(&bytes, &limits).map_err(Error::from);
-                Read::Bytecode(bytecode.or_raise(variables.py())?)
+                Read::Bytecode(bytecode.or_raise(py)?)
             }
         };
-        Ok(Self { said, bindings: argument::bindings(variables, catalogue)?, limits, making: None })
+        let bindings = argument::bindings(variables, catalogue)?;
+        let services = services_of(py, &services)?;
+        let options = transaction_options(py, isolation.as_deref(), None)?;
+        let notes = Notes::default();
+        Ok(Self { said, bindings, limits, services, files, options, making, strict, notes })
     }
 
     /// What it says.
@@ -100,12 +133,6 @@ impl Asked {
             Read::Text(text) => query::Said::Text(text),
             Read::Bytecode(bytecode) => query::Said::Bytecode(bytecode),
         }
-    }
-
-    /// The same, whose elements are made by somebody.
-    #[must_use]
-    pub fn making(self, making: Option<Making>) -> Self {
-        Self { making, ..self }
     }
 
     /// What whoever makes elements must know of those in `items`, which `ask` looks up where these came from.
@@ -123,9 +150,15 @@ impl Asked {
         }
     }
 
-    /// `query` with the variables and limits of this.
+    /// `query` with the variables, limits and services of this, whose notes come with its results.
     pub fn on<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
-        query.bindings(self.bindings.clone()).limits(self.limits)
+        let query = query.bindings(self.bindings.clone()).limits(self.limits).services(&self.services);
+        query.files(self.files).strict(self.strict).notes(&self.notes)
+    }
+
+    /// This on `database`, which decides by the query.
+    pub fn on_database<'q>(&'q self, database: &'q evergraph::Database) -> Query<'q, Deciding<'q>> {
+        self.on(database.ask(self.said())).transaction(self.options)
     }
 }
 
@@ -178,6 +211,8 @@ pub struct Results {
     fetching: Held<Mutex<Fetching>>,
     /// Whose snapshot they are read from, if it is somebody's: they end with it.
     snapshot: Option<Py<Snapshot>>,
+    /// What stands beside them.
+    notes: Notes,
 }
 
 impl Results {
@@ -193,6 +228,7 @@ impl Results {
     ) -> PyResult<Self> {
         let cancel = CancelFlag::default();
         let catalogue = taken.snapshot().catalogue();
+        let notes = asked.notes.clone();
         let maker = asked.making.as_ref().map(|Making(maker, _)| maker.clone_ref(py));
         let begun = py.detach(|| {
             Streaming::try_new(Reading { taken, asked }, |reading| {
@@ -202,7 +238,7 @@ impl Results {
         });
         let source = Source::Streaming(begun.or_raise(py)?);
         let fetching = Fetching { source, catalogue, cancel, maker, elements: Elements::default() };
-        Ok(Self { fetching: Held::new(Mutex::new(fetching)), snapshot })
+        Ok(Self { fetching: Held::new(Mutex::new(fetching)), snapshot, notes })
     }
 
     /// The results of a query that was run, with what [`Asked::elements`] says of them.
@@ -211,7 +247,7 @@ impl Results {
         let source = Source::Made(items.into_iter());
         let maker = asked.making.map(|Making(maker, _)| maker);
         let fetching = Fetching { source, catalogue, cancel: CancelFlag::default(), maker, elements };
-        Self { fetching: Held::new(Mutex::new(fetching)), snapshot: None }
+        Self { fetching: Held::new(Mutex::new(fetching)), snapshot: None, notes: asked.notes }
     }
 
     fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Fetching) -> PyResult<T>) -> PyResult<T> {
@@ -254,6 +290,14 @@ impl Fetching {
             _ => Ok(()),
         })
         .or_raise(py)
+    }
+
+    /// `items` as Python has them.
+    fn objects<'py>(&self, py: Python<'py>, items: &[Item]) -> PyResult<Bound<'py, PyList>> {
+        let elements = &self.elements;
+        let maker = self.maker.as_ref().map(|maker| Maker { object: maker.bind(py).clone(), elements });
+        let names = Names::new(py, &self.catalogue, maker)?;
+        PyList::new(py, items.iter().map(|item| names.object(item)).collect::<PyResult<Vec<_>>>()?)
     }
 
     /// The next results, at most `most`; fewer are the last ones.
@@ -316,12 +360,17 @@ impl Results {
             if items.is_empty() {
                 return Ok(None);
             }
-            let elements = &fetching.elements;
-            let maker =
-                fetching.maker.as_ref().map(|maker| Maker { object: maker.bind(py).clone(), elements });
-            let names = Names::new(py, &fetching.catalogue, maker)?;
-            let objects = items.iter().map(|item| names.object(item)).collect::<PyResult<Vec<_>>>()?;
-            PyList::new(py, objects).map(Some)
+            fetching.objects(py, &items).map(Some)
+        })
+    }
+
+    /// The next results, at most `most`, if they were made already; they stay the next ones. `None` if something would
+    /// have to run for them.
+    fn peek<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyList>>> {
+        self.with(py, |fetching| {
+            let Source::Made(items) = &fetching.source else { return Ok(None) };
+            let items = items.as_slice();
+            fetching.objects(py, &items[..most.min(items.len())]).map(Some)
         })
     }
 
@@ -338,6 +387,11 @@ impl Results {
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |fetching| fetching.end(py, Source::Closed))
+    }
+
+    /// What stands beside the results; the next time nothing.
+    fn notes(&self) -> Vec<String> {
+        self.notes.take().iter().map(ToString::to_string).collect()
     }
 
     #[getter]

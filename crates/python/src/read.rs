@@ -51,7 +51,7 @@ impl ItemName {
     ///
     /// # Errors
     /// `NotFoundError` for numbers and names that there aren't.
-    pub fn item(&self, py: Python<'_>, view: &impl GraphView) -> PyResult<Item> {
+    pub fn item(&self, py: Python<'_>, view: &(impl GraphView + ?Sized)) -> PyResult<Item> {
         match self {
             Self::Vertex(number) => Ok(Item::Vertex(vertex(py, *number)?)),
             Self::Edge(tuple) => Ok(Item::Edge(names::edge(py, &view.catalogue(), tuple)?)),
@@ -65,7 +65,7 @@ impl ItemName {
 /// What reading may meet.
 pub fn get<'py>(
     py: Python<'py>,
-    view: &impl GraphView,
+    view: &(impl GraphView + ?Sized),
     item: &ItemName,
     key: &str,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -82,7 +82,7 @@ pub fn get<'py>(
 /// What reading may meet.
 pub fn properties<'py>(
     py: Python<'py>,
-    view: &impl GraphView,
+    view: &(impl GraphView + ?Sized),
     item: &ItemName,
 ) -> PyResult<Bound<'py, PyDict>> {
     let found = match item.item(py, view)? {
@@ -100,7 +100,7 @@ pub fn properties<'py>(
 ///
 /// # Errors
 /// What reading may meet.
-pub fn has(py: Python<'_>, view: &impl GraphView, item: &ItemName) -> PyResult<bool> {
+pub fn has(py: Python<'_>, view: &(impl GraphView + ?Sized), item: &ItemName) -> PyResult<bool> {
     match item {
         ItemName::Vertex(number) if *number > u64::from(u32::MAX) => return Ok(false),
         ItemName::Edge(tuple) if view.catalogue().edge_type(&tuple.1).is_none() => return Ok(false),
@@ -126,7 +126,7 @@ pub fn has(py: Python<'_>, view: &impl GraphView, item: &ItemName) -> PyResult<b
 /// `InvalidError` without a unique index.
 pub fn find(
     py: Python<'_>,
-    view: &impl GraphView,
+    view: &(impl GraphView + ?Sized),
     label: &str,
     key: &str,
     value: &Bound<'_, PyAny>,
@@ -141,7 +141,7 @@ pub fn find(
 /// `InvalidError` without an index.
 pub fn find_all(
     py: Python<'_>,
-    view: &impl GraphView,
+    view: &(impl GraphView + ?Sized),
     label: &str,
     key: &str,
     value: &Bound<'_, PyAny>,
@@ -183,7 +183,7 @@ fn ranked<'py, T, U>(
 /// `InvalidError` without an ordered index.
 pub fn range<'py>(
     py: Python<'py>,
-    view: &impl GraphView,
+    view: &(impl GraphView + ?Sized),
     label: &str,
     key: &str,
     range: &ValueRange,
@@ -193,13 +193,75 @@ pub fn range<'py>(
     ranked(py, found, |vertex| vertex.0.into())
 }
 
+/// The vertices of `label` whose text `key` begins with `prefix`, with their texts.
+///
+/// # Errors
+/// `InvalidError` without an ordered index.
+pub fn prefix<'py>(
+    py: Python<'py>,
+    view: &(impl GraphView + ?Sized),
+    label: &str,
+    key: &str,
+    prefix: &str,
+    limit: usize,
+) -> PyResult<Ranked<'py, u64>> {
+    range(py, view, label, key, &ValueRange::prefix(prefix), limit)
+}
+
+/// The edges of a type whose `key` is `value`.
+///
+/// # Errors
+/// `InvalidError` without an index.
+pub fn edges_with(
+    py: Python<'_>,
+    view: &(impl GraphView + ?Sized),
+    edge_type: &str,
+    key: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Vec<EdgeTuple>> {
+    let value = from_python(value)?;
+    let found = py.detach(|| view.edges_with(edge_type, key, value)).or_raise(py)?;
+    let catalogue = view.catalogue();
+    Ok(found.into_iter().map(|edge| edge_tuple(&catalogue, edge)).collect())
+}
+
+/// The edges of a type whose `key` lies in `range`, with their values.
+///
+/// # Errors
+/// `InvalidError` without an ordered index.
+pub fn edges_in_range<'py>(
+    py: Python<'py>,
+    view: &(impl GraphView + ?Sized),
+    edge_type: &str,
+    key: &str,
+    range: &ValueRange,
+    limit: usize,
+) -> PyResult<Ranked<'py, EdgeTuple>> {
+    let found = py.detach(|| view.edges_in_range(edge_type, key, range, limit)).or_raise(py)?;
+    let catalogue = view.catalogue();
+    ranked(py, found, |edge| edge_tuple(&catalogue, edge))
+}
+
+/// The first unique key that the vertex has a value of, and the value.
+///
+/// # Errors
+/// What reading may meet.
+pub fn key_of<'py>(
+    py: Python<'py>,
+    view: &(impl GraphView + ?Sized),
+    of: u64,
+) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
+    let found = view.key_of(vertex(py, of)?).or_raise(py)?;
+    found.map(|(key, value)| Ok((key, to_python(py, &value)?))).transpose()
+}
+
 /// The newest edges of a type from a vertex, with their values.
 ///
 /// # Errors
 /// What reading may meet.
 pub fn newest_edges<'py>(
     py: Python<'py>,
-    view: &impl GraphView,
+    view: &(impl GraphView + ?Sized),
     from: u64,
     edge_type: &str,
     key: &str,
@@ -218,7 +280,7 @@ pub fn newest_edges<'py>(
 /// `NotFoundError` for unknown types.
 pub fn edges_of(
     py: Python<'_>,
-    view: &impl GraphView,
+    view: &(impl GraphView + ?Sized),
     of: u64,
     types: &[String],
     direction: Direction,
@@ -236,7 +298,7 @@ pub fn edges_of(
 /// `NotFoundError` for unknown types.
 pub fn degree(
     py: Python<'_>,
-    view: &impl GraphView,
+    view: &(impl GraphView + ?Sized),
     of: u64,
     types: &[String],
     direction: Direction,

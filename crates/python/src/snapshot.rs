@@ -6,13 +6,12 @@ use crate::csr::{CsrPiece, Lists};
 use crate::error::{OrRaise, exception};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
-use crate::query::{Asked, Making, Results, Said};
+use crate::query::{Asked, QuerySettings, Results, Said};
 use crate::read::{self, ItemName};
 use crate::tables;
 use crate::work;
 use evergraph::algorithms::control::Control;
 use evergraph::graph::topology::Projection;
-use evergraph::query::explain::Explanation;
 use evergraph::{Freeze, GraphView, ReadByName, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -197,6 +196,46 @@ impl Snapshot {
         read::range(py, &self.share(py)?.snapshot, label, key, &range, limit)
     }
 
+    fn key_of<'py>(&self, py: Python<'py>, number: u64) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
+        read::key_of(py, &self.share(py)?.snapshot, number)
+    }
+
+    fn prefix<'py>(
+        &self,
+        py: Python<'py>,
+        label: &str,
+        key: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, u64)>> {
+        read::prefix(py, &self.share(py)?.snapshot, label, key, prefix, limit)
+    }
+
+    fn edges_with(
+        &self,
+        py: Python<'_>,
+        edge_type: &str,
+        key: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<EdgeTuple>> {
+        read::edges_with(py, &self.share(py)?.snapshot, edge_type, key, value)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
+    fn edges_in_range<'py>(
+        &self,
+        py: Python<'py>,
+        edge_type: &str,
+        key: &str,
+        start: Option<&Bound<'py, PyAny>>,
+        stop: Option<&Bound<'py, PyAny>>,
+        limit: usize,
+        descending: bool,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, EdgeTuple)>> {
+        let range = read::value_range(start, stop, descending)?;
+        read::edges_in_range(py, &self.share(py)?.snapshot, edge_type, key, &range, limit)
+    }
+
     #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
     fn newest_edges<'py>(
         &self,
@@ -367,24 +406,42 @@ impl Snapshot {
         slf: &Bound<'_, Self>,
         said: Said,
         variables: &Bound<'_, PyDict>,
-        timeout: Option<f64>,
-        memory_limit: Option<u64>,
-        making: Option<Making>,
+        settings: QuerySettings,
     ) -> PyResult<Results> {
         let py = slf.py();
         let taken = slf.get().share(py)?;
         let catalogue = taken.snapshot.catalogue();
-        let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
+        let asked = Asked::new(said, variables, settings, &catalogue)?;
         Results::reading(py, taken, asked, Some(slf.clone().unbind()))
     }
 
     /// What a query would do, as a table for people.
-    fn explain(&self, py: Python<'_>, text: String, variables: &Bound<'_, PyDict>) -> PyResult<String> {
+    fn explain(
+        &self,
+        py: Python<'_>,
+        said: Said,
+        variables: &Bound<'_, PyDict>,
+        settings: QuerySettings,
+    ) -> PyResult<String> {
         let taken = self.share(py)?;
-        let catalogue = taken.snapshot.catalogue();
-        let asked = Asked::new(Said::Text(text), variables, None, None, &catalogue)?;
-        let plan = asked.on(taken.snapshot.ask(asked.said())).plan().or_raise(py)?;
-        Ok(Explanation::of(&plan, Some(&catalogue)).to_string())
+        let asked = Asked::new(said, variables, settings, &taken.snapshot.catalogue())?;
+        let explained = py.detach(|| asked.on(taken.snapshot.ask(asked.said())).explain());
+        Ok(explained.or_raise(py)?.to_string())
+    }
+
+    /// What each step of a query did, as a table for people.
+    fn profile(
+        &self,
+        py: Python<'_>,
+        said: Said,
+        variables: &Bound<'_, PyDict>,
+        settings: QuerySettings,
+    ) -> PyResult<String> {
+        let taken = self.share(py)?;
+        let asked = Asked::new(said, variables, settings, &taken.snapshot.catalogue())?;
+        let run =
+            |watch: &work::Watch| asked.on(taken.snapshot.ask(asked.said())).cancel(&watch.cancel).profile();
+        Ok(work::run(py, None, run)?.to_string())
     }
 
     fn algorithm<'py>(

@@ -4,12 +4,12 @@ use crate::bulk;
 use crate::error::{OrRaise, exception, invalid};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, direction, edge_tuple, vertex};
-use crate::query::{Asked, Making, Results, Said};
+use crate::query::{Asked, QuerySettings, Results, Said};
 use crate::read::{self, Item, ItemName};
-use crate::value::{fitted, from_python};
+use crate::value::from_python;
 use crate::work;
 use evergraph::graph::catalogue::Owner;
-use evergraph::graph::id::{KeyId, LabelId};
+use evergraph::graph::id::KeyId;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::{GraphView, ReadByName, TransactionOptions, Value, VertexId};
@@ -76,10 +76,9 @@ fn ended(py: Python<'_>) -> PyErr {
 /// What a vertex or an edge is to have.
 type Properties = Vec<(KeyId, Value)>;
 
-/// Keys and values to write to an item of `owner`; those that are `None` are left out, or in `removed`.
+/// Keys and values to write to an item; those that are `None` are left out, or in `removed`.
 fn changes(
     transaction: &mut evergraph::Transaction,
-    owner: Owner,
     properties: &Bound<'_, PyDict>,
 ) -> PyResult<(Properties, Vec<KeyId>)> {
     let py = properties.py();
@@ -91,21 +90,9 @@ fn changes(
             removed.push(key);
             continue;
         }
-        let value = from_python(&value)?;
-        let wanted = match value {
-            // Only a whole number may have to change.
-            Value::I64(_) => transaction.by_id_ref().catalogue().property_type(owner, key),
-            _ => None,
-        };
-        set.push((key, fitted(value, wanted)));
+        set.push((key, from_python(&value)?));
     }
     Ok((set, removed))
-}
-
-fn label_of(py: Python<'_>, transaction: &evergraph::Transaction, number: u64) -> PyResult<LabelId> {
-    let mut labels = Vec::with_capacity(1);
-    transaction.by_id_ref().labels(&[vertex(py, number)?], &mut labels).or_raise(py)?;
-    labels[0].ok_or_else(|| exception(py, "NotFoundError", &format!("vertex {number} isn't there")))
 }
 
 #[pymethods]
@@ -113,7 +100,7 @@ impl Transaction {
     fn add_vertex(&self, py: Python<'_>, label: &str, properties: &Bound<'_, PyDict>) -> PyResult<u64> {
         self.with(py, |transaction| {
             let label = transaction.by_id().label(label).or_raise(py)?;
-            let (set, _) = changes(transaction, Owner::Label(label), properties)?;
+            let (set, _) = changes(transaction, properties)?;
             Ok(transaction.by_id().add_vertex(label, &set).or_raise(py)?.0.into())
         })
     }
@@ -136,8 +123,7 @@ impl Transaction {
                 let text = format!("put_vertex finds the vertex by a unique key, and {name}.{key} is none");
                 return Err(invalid(py, text));
             }
-            let value = fitted(value, catalogue.property_type(owner, unique));
-            let (mut set, _) = changes(transaction, owner, properties)?;
+            let (mut set, _) = changes(transaction, properties)?;
             set.retain(|(other, _)| *other != unique);
             let Some(found) = transaction.find(name, key, value.clone()).or_raise(py)? else {
                 set.push((unique, value));
@@ -168,7 +154,7 @@ impl Transaction {
         self.with(py, |transaction| {
             let (source, target) = (vertex(py, source)?, vertex(py, target)?);
             let edge_type = transaction.by_id().edge_type(edge_type).or_raise(py)?;
-            let (set, _) = changes(transaction, Owner::EdgeType(edge_type), properties)?;
+            let (set, _) = changes(transaction, properties)?;
             let by_id = transaction.by_id();
             let edge = match put {
                 true => by_id.put_edge(source, edge_type, target, &set),
@@ -181,14 +167,7 @@ impl Transaction {
     fn set(&self, py: Python<'_>, item: ItemName, properties: &Bound<'_, PyDict>) -> PyResult<()> {
         self.with(py, |transaction| {
             let found = item.item(py, transaction.by_id_ref())?;
-            let owner = match (&item, found) {
-                (ItemName::Vertex(number), _) => Owner::Label(label_of(py, transaction, *number)?),
-                (_, Item::Edge(edge)) => Owner::EdgeType(edge.edge_type),
-                (ItemName::Edge(_), Item::Vertex(vertex)) => {
-                    Owner::Label(label_of(py, transaction, vertex.0.into())?)
-                }
-            };
-            let (set, removed) = changes(transaction, owner, properties)?;
+            let (set, removed) = changes(transaction, properties)?;
             let set = set.into_iter().map(|(key, value)| (key, Some(value)));
             for (key, value) in set.chain(removed.into_iter().map(|key| (key, None))) {
                 match found {
@@ -303,6 +282,48 @@ impl Transaction {
         self.with(py, |transaction| read::range(py, transaction.by_id_ref(), label, key, &range, limit))
     }
 
+    fn key_of<'py>(&self, py: Python<'py>, number: u64) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
+        self.with(py, |transaction| read::key_of(py, transaction.by_id_ref(), number))
+    }
+
+    fn prefix<'py>(
+        &self,
+        py: Python<'py>,
+        label: &str,
+        key: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, u64)>> {
+        self.with(py, |transaction| read::prefix(py, transaction.by_id_ref(), label, key, prefix, limit))
+    }
+
+    fn edges_with(
+        &self,
+        py: Python<'_>,
+        edge_type: &str,
+        key: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<EdgeTuple>> {
+        self.with(py, |transaction| read::edges_with(py, transaction.by_id_ref(), edge_type, key, value))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
+    fn edges_in_range<'py>(
+        &self,
+        py: Python<'py>,
+        edge_type: &str,
+        key: &str,
+        start: Option<&Bound<'py, PyAny>>,
+        stop: Option<&Bound<'py, PyAny>>,
+        limit: usize,
+        descending: bool,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, EdgeTuple)>> {
+        let range = read::value_range(start, stop, descending)?;
+        self.with(py, |transaction| {
+            read::edges_in_range(py, transaction.by_id_ref(), edge_type, key, &range, limit)
+        })
+    }
+
     #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
     fn newest_edges<'py>(
         &self,
@@ -360,13 +381,11 @@ impl Transaction {
         py: Python<'_>,
         said: Said,
         variables: &Bound<'_, PyDict>,
-        timeout: Option<f64>,
-        memory_limit: Option<u64>,
-        making: Option<Making>,
+        settings: QuerySettings,
     ) -> PyResult<Results> {
         self.with(py, |transaction| {
             let catalogue = transaction.by_id_ref().catalogue();
-            let asked = Asked::new(said, variables, timeout, memory_limit, &catalogue)?.making(making);
+            let asked = Asked::new(said, variables, settings, &catalogue)?;
             let (items, elements) = work::run(py, None, |watch| {
                 let items = asked.on(transaction.ask(asked.said())).cancel(&watch.cancel).items()?;
                 let elements = asked.elements(&items, |text, bindings| {
@@ -376,6 +395,37 @@ impl Transaction {
             })?;
             // The query may have brought new names.
             Ok(Results::made(asked, items, elements, transaction.by_id_ref().catalogue()))
+        })
+    }
+
+    /// What a query would do, as a table for people.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        said: Said,
+        variables: &Bound<'_, PyDict>,
+        settings: QuerySettings,
+    ) -> PyResult<String> {
+        self.with(py, |transaction| {
+            let asked = Asked::new(said, variables, settings, &transaction.by_id_ref().catalogue())?;
+            let explained = py.detach(|| asked.on(transaction.ask(asked.said())).explain());
+            Ok(explained.or_raise(py)?.to_string())
+        })
+    }
+
+    /// What each step of a query did, which was run to its end, as a table for people.
+    fn profile(
+        &self,
+        py: Python<'_>,
+        said: Said,
+        variables: &Bound<'_, PyDict>,
+        settings: QuerySettings,
+    ) -> PyResult<String> {
+        self.with(py, |transaction| {
+            let asked = Asked::new(said, variables, settings, &transaction.by_id_ref().catalogue())?;
+            let run =
+                |watch: &work::Watch| asked.on(transaction.ask(asked.said())).cancel(&watch.cancel).profile();
+            Ok(work::run(py, None, run)?.to_string())
         })
     }
 

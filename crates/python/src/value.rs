@@ -11,13 +11,12 @@
 //! | bytes | `bytes`, `bytearray` | `bytes` |
 //! | date | `datetime.date` | the same; beyond its years a `LimitError` |
 //! | datetime | `datetime.datetime`; a naive one is in UTC | aware, in microseconds |
-//! | duration | `datetime.timedelta`, `evergraph.Duration` | the former if it can be one |
+//! | duration | `datetime.timedelta`, which is seconds, `evergraph.Duration` | the former of seconds alone |
 //! | uuid | `uuid.UUID` | the same |
 //! | list, set, map | `list` and `tuple`, `set` and `frozenset`, `dict` | `list`, `set`, `dict` |
 
 use crate::error::{exception, invalid};
 use evergraph::Value;
-use evergraph::graph::value::ValueType;
 use evergraph::graph::value::collection::{List, Map, Set};
 use evergraph::graph::value::date::Date;
 use evergraph::graph::value::datetime::DateTime;
@@ -104,7 +103,11 @@ pub fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 fn rare(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let py = object.py();
     let classes = classes(py)?;
-    if is(object, &classes.datetime)? {
+    let is_moment = is(object, &classes.datetime)?;
+    if (is_moment || is(object, &classes.timedelta)?) && object.ne(object)? {
+        return Err(invalid(py, "NaT is no value: a property that isn't there has none"));
+    }
+    if is_moment {
         return datetime(object);
     }
     if is(object, &classes.date)? {
@@ -112,9 +115,12 @@ fn rare(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Date(Date::from_days((ordinal - ORDINAL_OF_1970) as i32)));
     }
     if is(object, &classes.timedelta)? {
-        let (days, seconds) = (object.getattr(intern!(py, "days"))?, object.getattr(intern!(py, "seconds"))?);
+        // A day of Python's is 24 hours: it is no day of a calendar, as one of a duration is.
+        let part = |name| -> PyResult<i64> { object.getattr(name)?.extract() };
+        let seconds = part(intern!(py, "days"))? * 86_400 + part(intern!(py, "seconds"))?;
         let micros: u32 = object.getattr(intern!(py, "microseconds"))?.extract()?;
-        return fits(py, Duration::new(0, days.extract()?, seconds.extract()?, micros * 1_000));
+        let nanos = of_pandas(object, intern!(py, "nanoseconds"))?;
+        return fits(py, Duration::new(0, 0, seconds, micros * 1_000 + nanos));
     }
     if is(object, &classes.duration)? {
         let (months, days, seconds, nanoseconds) = object.extract()?;
@@ -200,27 +206,13 @@ fn datetime(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     };
     let of_day = part("hour")? * 3_600 + part("minute")? * 60 + part("second")?;
     let seconds = (ordinal - ORDINAL_OF_1970) * 86_400 + of_day - offset;
-    let nanoseconds = part("microsecond")? as u32 * 1_000;
+    let nanoseconds = part("microsecond")? as u32 * 1_000 + of_pandas(object, intern!(py, "nanosecond"))?;
     fits(py, DateTime::new(seconds, nanoseconds, offset as i32))
 }
 
-/// `value` in the type of the property that it is for, if it fits exactly: people write `7` where a property is
-/// an `int`, a `short` or a `double`.
-pub fn fitted(value: Value, wanted: Option<ValueType>) -> Value {
-    let (Some(wanted), Value::I64(number)) = (wanted, &value) else { return value };
-    let number = *number;
-    let exact = |float: f64| (float as i64 == number && float.abs() < 9e18).then_some(float);
-    let narrowed = match wanted {
-        ValueType::I8 => i8::try_from(number).ok().map(Value::I8),
-        ValueType::I16 => i16::try_from(number).ok().map(Value::I16),
-        ValueType::I32 => i32::try_from(number).ok().map(Value::I32),
-        ValueType::F32 => exact(f64::from(number as f32)).map(|float| Value::F32(float as f32)),
-        ValueType::F64 => exact(number as f64).map(Value::F64),
-        ValueType::BigInteger => Some(Value::BigInteger(BigInteger::from(number))),
-        ValueType::Decimal => number.to_string().parse().ok().map(Value::Decimal),
-        _ => None,
-    };
-    narrowed.unwrap_or(value)
+/// The nanoseconds behind the microseconds of a `Timestamp` or a `Timedelta`, which are Python's but for these.
+fn of_pandas(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<u32> {
+    object.getattr_opt(name)?.map_or(Ok(0), |nanoseconds| nanoseconds.extract())
 }
 
 /// `value` as Python has it.
@@ -301,12 +293,13 @@ fn datetime_to_python(py: Python<'_>, moment: DateTime) -> PyResult<Bound<'_, Py
 
 fn duration_to_python(py: Python<'_>, duration: Duration) -> PyResult<Bound<'_, PyAny>> {
     let classes = classes(py)?;
-    let (days, seconds, nanoseconds) = (duration.days(), duration.seconds(), duration.nanoseconds());
-    if duration.months() == 0
+    let (months, days) = (duration.months(), duration.days());
+    let (seconds, nanoseconds) = (duration.seconds(), duration.nanoseconds());
+    if (months, days) == (0, 0)
         && nanoseconds % 1_000 == 0
-        && let Ok(delta) = classes.timedelta.bind(py).call1((days, seconds, nanoseconds / 1_000))
+        && let Ok(delta) = classes.timedelta.bind(py).call1((0, seconds, nanoseconds / 1_000))
     {
         return Ok(delta);
     }
-    classes.duration.bind(py).call1((duration.months(), days, seconds, nanoseconds))
+    classes.duration.bind(py).call1((months, days, seconds, nanoseconds))
 }

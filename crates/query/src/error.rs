@@ -150,7 +150,12 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
             small.chars().next() != typed_small.chars().next(),
         )
     };
-    let near = known.into_iter().filter(|name| *name != typed).map(|name| (distance(name), name));
+    // Whose length differs by more is further away, and a graph may have many names.
+    let (shortest, longest) =
+        (typed_small.chars().count().saturating_sub(2), typed_small.chars().count() + 2);
+    let is_as_long = |name: &&str| (shortest..=longest).contains(&name.chars().count());
+    let known = known.into_iter().filter(|name| *name != typed).filter(is_as_long);
+    let near = known.map(|name| (distance(name), name));
     near.filter(|((slips, _), name)| *slips <= 2 && slips * 2 < name.chars().count().max(2))
         .min()
         .map(|(_, name)| name)

@@ -12,6 +12,7 @@
 //! runs on several threads it is the sum of theirs.
 
 use crate::plan::operator::{Operator, Plan, Scan, Traversal};
+use crate::stack::deeper;
 use crate::step::look_up::{Choice, IndexOwner};
 use crate::step::source::labels;
 use evergraph_graph::catalogue::Catalogue;
@@ -24,6 +25,8 @@ use std::time::Duration;
 pub struct Explanation {
     /// The steps, those within one behind it.
     pub lines: Vec<Line>,
+    /// What is to be said of the names in the query: see [`crate::note`].
+    pub notes: Vec<String>,
 }
 
 /// A step of a plan.
@@ -63,7 +66,7 @@ impl Explanation {
     pub(crate) fn with_places(plan: &Plan, catalogue: Option<&Catalogue>) -> (Self, HashMap<usize, usize>) {
         let mut explained = Explained { plan, catalogue, lines: Vec::new(), places: HashMap::new() };
         explained.traversal(&plan.root, 0, "");
-        (Self { lines: explained.lines }, explained.places)
+        (Self { lines: explained.lines, notes: Vec::new() }, explained.places)
     }
 }
 
@@ -72,7 +75,7 @@ impl Explanation {
     #[must_use]
     pub(crate) fn unmeasured(&self) -> Self {
         let lines = self.lines.iter().map(|line| Line { measured: None, ..line.clone() });
-        Self { lines: lines.collect() }
+        Self { lines: lines.collect(), notes: Vec::new() }
     }
 
     /// Adds what the same steps did elsewhere.
@@ -88,11 +91,6 @@ impl Explanation {
     }
 }
 
-/// Where an operator is in memory: what tells it from those equal to it while its plan stays where it is.
-pub(crate) fn place(operator: &Operator) -> usize {
-    std::ptr::from_ref(operator).addr()
-}
-
 struct Explained<'p> {
     plan: &'p Plan,
     catalogue: Option<&'p Catalogue>,
@@ -103,7 +101,7 @@ struct Explained<'p> {
 impl Explained<'_> {
     fn traversal(&mut self, traversal: &Traversal, depth: usize, role: &str) {
         for (number, operator) in traversal.operators.iter().enumerate() {
-            self.places.insert(place(operator), self.lines.len());
+            self.places.insert(operator.place(), self.lines.len());
             let text = operator.describe(self.plan);
             let text = if number == 0 && !role.is_empty() { format!("{role}: {text}") } else { text };
             let index = match operator {
@@ -113,7 +111,7 @@ impl Explained<'_> {
             };
             self.lines.push(Line { depth, text, index, measured: None });
             for (role, of) in operator.parts() {
-                self.traversal(of, depth + 1, role);
+                deeper(|| self.traversal(of, depth + 1, role));
             }
         }
     }
@@ -155,6 +153,6 @@ impl fmt::Display for Explanation {
             }
             writeln!(f, "{}", text.trim_end())?;
         }
-        Ok(())
+        self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))
     }
 }

@@ -63,11 +63,27 @@ pub fn improve(mut plan: Plan, stop: &CancelFlag) -> Result<Plan> {
             }
         }
     });
-    stop.check()?;
     // Threads share no side effects and no sacks; writes see what was written before.
     if !reads_paths && !plan.writes && bulks && plan.side_effects.is_empty() {
         parallel::apply(&mut plan.root.operators);
     }
     stop.check()?;
     Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::operator::Scan;
+    use evergraph_graph::error::ErrorKind;
+
+    #[test]
+    fn whoever_stops_gets_no_plan() {
+        let root = Traversal { operators: vec![Operator::Vertices(Scan::default())] };
+        let plan = Plan { root, ..Plan::default() };
+        let stop = CancelFlag::default();
+        assert_eq!(improve(plan.clone(), &stop).map_err(|error| error.kind()), Ok(plan.clone()));
+        stop.cancel();
+        assert_eq!(improve(plan, &stop).map_err(|error| error.kind()), Err(ErrorKind::Cancelled));
+    }
 }

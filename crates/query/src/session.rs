@@ -6,7 +6,8 @@ use crate::execute::context::{Context, Graph};
 use crate::execute::limits::Charge;
 use crate::execute::pipeline::Pipeline;
 use crate::explain::Explanation;
-use crate::plan::operator::Plan;
+use crate::metrics;
+use crate::plan::operator::{Outcome, Plan};
 use crate::service::Services;
 use crate::step::build::Builder;
 use crate::step::side_effect::SideEffect;
@@ -17,6 +18,8 @@ use evergraph_graph::error::Result;
 pub struct Results<'a> {
     pipeline: Pipeline,
     context: Context<'a>,
+    /// What the result is, until it was given.
+    outcome: Outcome,
 }
 
 /// Begins to run `plan` on `graph`; `call()` may call `services`. Nothing is read before the first result is fetched.
@@ -29,7 +32,15 @@ pub fn run<'a>(
     charge: Charge<'a>,
     services: &Services,
 ) -> Result<Results<'a>> {
-    begin(plan, Builder::new(plan), calling(services, graph, charge))
+    match plan.outcome {
+        Outcome::Results => begin(plan, Builder::new(plan), calling(services, graph, charge)),
+        Outcome::Profile => run_measured(plan, graph, charge, services),
+        Outcome::Explanation => {
+            let mut context = calling(services, graph, charge);
+            context.profile = Explanation::of(plan, Some(&context.catalogue()));
+            Ok(Results { pipeline: Pipeline::new(Vec::new()), context, outcome: plan.outcome })
+        }
+    }
 }
 
 /// The same, with steps that measure what they do: see [`Results::profile`].
@@ -68,7 +79,7 @@ fn begin<'a>(plan: &Plan, mut builder: Builder<'_>, mut context: Context<'a>) ->
     for given in &plan.given {
         *context.side_effects.get_mut(given.number) = SideEffect::Given(given.item.clone(), given.join);
     }
-    Ok(Results { pipeline, context })
+    Ok(Results { pipeline, context, outcome: plan.outcome })
 }
 
 impl Results<'_> {
@@ -77,7 +88,15 @@ impl Results<'_> {
     /// # Errors
     /// What the query meets; `limit`, `cancelled`.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
-        self.pipeline.pull(true, &mut self.context)
+        let told = match std::mem::take(&mut self.outcome) {
+            Outcome::Results => return self.pipeline.pull(true, &mut self.context),
+            Outcome::Explanation => Item::from(self.context.profile.to_string()),
+            Outcome::Profile => {
+                while self.pipeline.pull(true, &mut self.context)?.is_some() {}
+                metrics::of(&self.context.profile)
+            }
+        };
+        Ok(Some(Batch::new(Column::of_items(vec![told]), vec![0])))
     }
 
     /// What each step did so far, if they are measured: see [`run_measured`].

@@ -9,7 +9,7 @@ use crate::command::completions::CompletionsArguments;
 use crate::command::demo::DemoArguments;
 use crate::command::export::ExportArguments;
 use crate::command::generate::GenerateArguments;
-use crate::command::import::ImportArguments;
+use crate::command::import::arguments::ImportArguments;
 use crate::command::index::IndexArguments;
 use crate::command::man::ManArguments;
 use crate::command::query::execute::QueryArguments;
@@ -124,7 +124,7 @@ pub struct Global {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Read CSV, Parquet, GraphSON, GraphML or edge lists into a database, new or not.
+    /// Read CSV, Parquet, edge lists or graph files (GraphSON, GraphML, GEXF, GML ...) into a database, new or not.
     Import(Box<ImportArguments>),
     /// Write what is in a database now as CSV, Parquet, GraphSON, GraphML or edge lists.
     Export(ExportArguments),

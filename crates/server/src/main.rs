@@ -137,7 +137,7 @@ fn ended(
 
 fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
     match command {
-        Command::Import(arguments) => command::import::execute(arguments, context)?,
+        Command::Import(arguments) => command::import::execute::execute(arguments, context)?,
         Command::Export(arguments) => command::export::execute(arguments, context)?,
         Command::Query(arguments) => command::query::execute::execute(arguments, context)?,
         Command::Shell(arguments) => return command::shell::execute::execute(arguments, context),

@@ -22,6 +22,7 @@ pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 2 <<
 const DELIMITERS: [u8; 4] = [b',', b';', b'|', b'\t'];
 const QUOTES: [Option<u8>; 4] = [Some(b'"'), Some(b'\''), None, Some(b'"')];
 const ESCAPES: [Option<u8>; 2] = [None, Some(b'\\')];
+const COMMENTS: [Option<u8>; 2] = [None, Some(b'#')];
 const BATCH_BYTES: usize = 64;
 
 fn seeds() -> Vec<Vec<u8>> {
@@ -42,10 +43,13 @@ fn promise(input: &[u8]) {
         delimiter: DELIMITERS[choice % 4],
         quote: QUOTES[choice / 4 % 4],
         escape: ESCAPES[choice / 16 % 2],
+        comment: COMMENTS[choice / 32 % 2],
     };
     let Some(records) = read_records(format, text) else { return };
-    let again =
-        read_records(CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None }, &plain(&records));
+    let again = read_records(
+        CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None, comment: None },
+        &plain(&records),
+    );
     assert_eq!(again, Some(records));
     read_rows(format, text);
 }
@@ -110,6 +114,7 @@ fn read_rows(format: CsvFormat, text: &[u8]) {
         id_types: id_types.collect(),
         header,
         default_name: "Name".to_owned(),
+        array_delimiter: b';',
         null: Some(b"\\N".to_vec()),
     };
     let mut faults = FaultCollector::new(OnBadRow::Skip { at_most: None }, None);

@@ -12,9 +12,10 @@ use evergraph::export::options::ExportFormat;
 /// The target.
 pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 64 << 20, per_byte: 4096 } };
 
-const ENDINGS: [&str; 10] = ["csv", "tsv", "v", "e", "txt", "gr", "mtx", "json", "graphml", "csv.gz"];
+const ENDINGS: [&str; 12] =
+    ["csv", "tsv", "v", "e", "txt", "gr", "mtx", "json", "graphml", "csv.gz", "gexf", "gml"];
 
-const OTHERS: [(u8, &str); 9] = [
+const OTHERS: [(u8, &str); 12] = [
     (0, "id:ID(Person),:LABEL,name,born:int\n1,Person,Ada,1815\n2,,Bob,\n"),
     (0, "from,to,weight\n1,2,0.5\n2,3,1\n"),
     (0, "id,name,born\n1,Ada,1815-12-10\n2,Bob,\n"),
@@ -23,6 +24,15 @@ const OTHERS: [(u8, &str); 9] = [
     (3, "# comment\n7 12 0.5\n12 7 1\n"),
     (4, "1,2\n2,3\n"),
     (5, "c x\np sp 3 2\na 1 2 57\na 3 3 -1\n"),
+    (
+        7,
+        "{\"nodes\":[{\"id\":\"a\",\"w\":1},{\"id\":\"b\",\"w\":0.5}],\"links\":[{\"source\":0,\"target\":\"a\"}]}",
+    ),
+    (
+        10,
+        "<gexf><graph><nodes><node id=\"a\" label=\"A\"/></nodes><edges><edge source=\"a\" target=\"a\"/></edges></graph></gexf>",
+    ),
+    (11, "graph [ node [ id 1 id_ 1 w 1 ] node [ id 2 w 0.5 ] edge [ source 1 target 2 ] ]"),
     (6, "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 0.5\n3 2 1e9\n"),
 ];
 

@@ -68,7 +68,7 @@ const SOURCES: [(&str, At); 15] = [
 
 /// Steps: at what they take traversers, and at what they leave them, `Any` for the same. `@` is a traversal, `&` one that ends
 /// where it began, `!` one that ends at a list, `#` a number, `$` a text, `~` a label.
-const STEPS: [(At, &str, At); 121] = [
+const STEPS: [(At, &str, At); 124] = [
     (Vertex, "out()", Vertex),
     (Vertex, "both()", Vertex),
     (Vertex, "both()", Vertex),
@@ -181,6 +181,9 @@ const STEPS: [(At, &str, At); 121] = [
     (Any, "sack(assign).by(!)", Any),
     (Any, "simplePath()", Any),
     (Any, "coin(0.5)", Any),
+    (Any, "timeLimit(#)", Any),
+    (Any, "sideEffect(__.drop())", Any),
+    (Any, "profile()", Map),
     (Number, "is(gt(#))", Number),
     (Any, "where(within('x'))", Any),
     (Lists, "fold([], addAll)", Lists),
@@ -213,7 +216,7 @@ fn seeds() -> Vec<Vec<u8>> {
         "g.V().match(__.as('a').both().as('b'), __.as('b').V().as('c'), __.as('c').V().as('d'))",
         "g.withSack([1]).inject(1).repeat(__.sack(addAll).by(__.sack())).times(60).sack()",
     ];
-    let texts = queries.iter().map(|text| text.as_bytes().to_vec());
+    let texts = queries.iter().map(|text| text.as_bytes().to_vec()).chain(at_once());
     // Every source with some steps.
     let chosen = (0..SOURCES.len() as u8).map(|at| {
         let next = |last: &mut u8| {
@@ -223,6 +226,59 @@ fn seeds() -> Vec<Vec<u8>> {
         std::iter::successors(Some(at), |last| next(&mut { *last })).take(16).collect()
     });
     texts.chain(chosen).collect()
+}
+
+/// Queries that make far more of one batch than they hold before and after it: each item must be counted as it is made, since
+/// the batch is only counted when it is whole.
+fn at_once() -> impl Iterator<Item = Vec<u8>> {
+    let of_text =
+        |step: String| format!("g.inject('{}').as('t').V().V().select('t').{step}", "a".repeat(4096));
+    let of_list = |step: &str| format!("g.inject(1..60000).as('t').V().V().select('t').{step}");
+    let of_short = |step: String| format!("g.inject(1..6000).as('t').V().V().select('t').{step}");
+    let texts = [
+        of_text(format!("replace('a', '{}')", "b".repeat(1 << 16))),
+        of_text("split('')".to_owned()),
+        of_text(format!("format('{}')", "%{t}".repeat(768))),
+        of_text(format!(
+            "project('{}').by()",
+            (0..512).map(|key| key.to_string()).collect::<Vec<_>>().join("', '")
+        )),
+        of_short(format!("conjoin('{}')", "c".repeat(512))),
+        of_short("product(__.select('t'))".to_owned()),
+    ];
+    let lists = [
+        "reverse()",
+        "index()",
+        "asString()",
+        "order(local)",
+        "dedup(local)",
+        "limit(local, 59999)",
+        "tail(local, 59999)",
+        "sample(local, 59999)",
+        "combine(__.select('t'))",
+        "merge(__.select('t'))",
+        "intersect(__.select('t'))",
+        "map(__.reverse())",
+        "flatMap(__.reverse())",
+        "local(__.reverse())",
+        "coalesce(__.reverse())",
+        "map(__.unfold().fold())",
+        "project('a').by(__.reverse())",
+        "path().by(__.reverse())",
+        "aggregate('x').by(__.reverse())",
+        "sack(assign).by(__.reverse())",
+        "sack(assign).by().sack(addAll).by()",
+        "dedup().by(__.reverse())",
+        "order().by(__.reverse())",
+        "group().by(__.reverse())",
+        "group().by(__.count(local)).by(__.reverse())",
+        "group('x').by(__.reverse())",
+        "tree().by(__.reverse())",
+        "where(__.reverse())",
+        "repeat(__.reverse()).times(2)",
+        "addV('a').property('list', __.select('t'))",
+    ];
+    texts.into_iter().chain(lists.into_iter().map(of_list)).map(String::into_bytes)
 }
 
 /// The bytes that are left to choose by; zeros behind the last.

@@ -11,6 +11,8 @@ pub mod column;
 pub mod csv;
 pub mod dimacs;
 pub mod edge_list;
+pub mod gexf;
+pub mod gml;
 pub mod graphml;
 pub mod graphson;
 pub mod gremlin;
@@ -21,12 +23,14 @@ pub mod manifest;
 pub mod mapping;
 pub mod matrix_market;
 pub mod mutations;
+pub mod node_link;
+pub mod pajek;
 pub mod parquet;
 pub mod salvage;
 pub mod value_text;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 22] = [
+pub const ALL: [(&str, Target); 26] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -40,6 +44,10 @@ pub const ALL: [(&str, Target); 22] = [
     ("mapping", mapping::TARGET),
     ("graphson", graphson::TARGET),
     ("graphml", graphml::TARGET),
+    ("gexf", gexf::TARGET),
+    ("gml", gml::TARGET),
+    ("pajek", pajek::TARGET),
+    ("node_link", node_link::TARGET),
     ("parquet", parquet::TARGET),
     ("import", import::TARGET),
     ("column", column::TARGET),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from evergraph.algorithms.scope import Choices, native_scope
+from evergraph.asking import Asking
 from evergraph.progress import shown
-from evergraph.reader import Reader, names
+from evergraph.reader import names
 
 if TYPE_CHECKING:
     from evergraph._native import Snapshot as NativeSnapshot
@@ -25,7 +26,7 @@ def to_numpy(column: Any) -> Any:
     return column.to_numpy()
 
 
-class Runner(Reader):
+class Runner(Asking):
     """What the algorithms of each kind share."""
 
     __slots__ = ()

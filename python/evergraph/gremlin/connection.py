@@ -15,7 +15,8 @@ from evergraph.errors import ClosedError, InvalidError
 from evergraph.gremlin.elements import MAKER
 from evergraph.gremlin.options import Options
 from evergraph.gremlin.written import written
-from evergraph.query import Results
+from evergraph.query import Results, query_settings, results_of
+from evergraph.services import Services
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
 from evergraph.values import EdgeId
@@ -46,6 +47,10 @@ class Connection(RemoteConnection):
     properties : bool
         Whether elements come with their properties; ``with_("materializeProperties", "tokens")`` leaves them out
         for one source.
+    services : mapping of str to Service or callable, optional
+        What ``call()`` may call: see ``evergraph.services``.
+    files : bool
+        Whether ``io()`` may read and write files, on a ``Database``.
 
     Examples
     --------
@@ -69,12 +74,15 @@ class Connection(RemoteConnection):
         timeout: float | None = None,
         memory_limit: int | None = None,
         properties: bool = True,
+        services: Services | None = None,
+        files: bool = False,
     ) -> None:
         """Use ``traversal().with_``."""
         super().__init__("evergraph", "g")
         self._graph: Database | Snapshot | Transaction = graph
-        self._limits = (timeout, memory_limit)
-        self._properties = properties
+        self._settings = query_settings(
+            timeout=timeout, memory_limit=memory_limit, services=services, files=files, making=(MAKER, properties)
+        )
         self._closed = False
         # Whether the transaction is this connection's to end.
         self._session = False
@@ -84,16 +92,19 @@ class Connection(RemoteConnection):
         if self._closed:
             raise ClosedError("this connection was closed")
         asked = Options(bytecode)
-        timeout = self._limits[0] if asked.timeout is None else asked.timeout
-        properties = self._properties if asked.properties is None else asked.properties
-        making = (MAKER, properties)
+        settings = self._settings.copy()
+        if asked.timeout is not None:
+            settings["timeout"] = asked.timeout
+        if asked.properties is not None:
+            settings["making"] = (MAKER, asked.properties)
+        settings["strict"] = asked.strict
         said = written(asked.bytecode, self._edge_id)
-        native = self._graph._native.query(said, {}, timeout, self._limits[1], making)
-        return RemoteTraversal(traversers(Results(native)))
+        return RemoteTraversal(traversers(results_of(self._graph._native.query(said, {}, settings))))
 
     def _edge_id(self, edge: EdgeId) -> str:
         """The id by which queries name an edge."""
-        found: str = Results(self._graph._native.query("g.inject(edge)", {"edge": edge}, None, None, None)).one()
+        asked = self._graph._native.query("g.inject(edge)", {"edge": edge}, query_settings())
+        found: str = Results(asked).one()
         return found
 
     def submit_async(self, bytecode: Bytecode) -> Future[RemoteTraversal]:
@@ -125,10 +136,8 @@ class Connection(RemoteConnection):
             raise InvalidError(
                 "a transaction is begun on a database: this connection is on a snapshot or in one already"
             )
-        timeout, memory_limit = self._limits
-        session = Connection(
-            self._graph.begin(), timeout=timeout, memory_limit=memory_limit, properties=self._properties
-        )
+        session = Connection(self._graph.begin())
+        session._settings = self._settings
         session._session = True
         return session
 
@@ -164,12 +173,14 @@ def traversal(
     timeout: float | None = None,
     memory_limit: int | None = None,
     properties: bool = True,
+    services: Services | None = None,
+    files: bool = False,
 ) -> GraphTraversalSource:
     """A source of gremlinpython's traversals on a database, on a snapshot or in a transaction.
 
     Parameters
     ----------
-    graph, timeout, memory_limit, properties
+    graph, timeout, memory_limit, properties, services, files
         As of ``Connection``.
 
     Returns
@@ -185,5 +196,12 @@ def traversal(
     ...     traversal(moment).E().count().next()
     3
     """
-    connection = Connection(graph, timeout=timeout, memory_limit=memory_limit, properties=properties)
+    connection = Connection(
+        graph,
+        timeout=timeout,
+        memory_limit=memory_limit,
+        properties=properties,
+        services=services,
+        files=files,
+    )
     return anonymous().with_(connection)

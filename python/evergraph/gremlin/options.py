@@ -7,16 +7,13 @@ from typing import Any
 from gremlin_python.process.strategies import OptionsStrategy
 from gremlin_python.process.traversal import Bytecode
 
-from evergraph.errors import InvalidError
-
 __all__ = ["Options"]
-
-#: What a driver tells its server, and has no meaning within a process.
-OF_A_SERVER = {"batchSize", "requestId", "userAgent"}
 
 
 class Options:
     """A traversal without its options, and what they say.
+
+    Options that mean something to other graphs, or to a server, are ignored.
 
     Attributes
     ----------
@@ -26,18 +23,15 @@ class Options:
         Seconds, if the source says so: ``with_("evaluationTimeout", milliseconds)``.
     properties : bool or None
         Whether elements come with properties, if the source says so: ``with_("materializeProperties", ...)``.
+    strict : bool
+        Whether a name that the graph doesn't have is an error: ``with_("strict")``.
     """
 
     def __init__(self, bytecode: Bytecode) -> None:
-        """Take them.
-
-        Raises
-        ------
-        InvalidError
-            For an option that there isn't.
-        """
+        """Take them."""
         self.timeout: float | None = None
         self.properties: bool | None = None
+        self.strict = False
         self.bytecode = Bytecode()
         sources = [each for each in bytecode.source_instructions if not self._is_options(each)]
         self.bytecode.source_instructions = sources
@@ -50,14 +44,12 @@ class Options:
         strategy = instruction[1]
         if not isinstance(strategy, OptionsStrategy):
             return False
-        options = dict(strategy.configuration)
+        options = strategy.configuration
         for name in ("evaluationTimeout", "scriptEvaluationTimeout"):
             if name in options:
                 # Gremlin's servers take 0 for no limit.
-                self.timeout = options.pop(name) / 1000 or float("inf")
+                self.timeout = options[name] / 1000 or float("inf")
         if "materializeProperties" in options:
-            self.properties = options.pop("materializeProperties") != "tokens"
-        unknown = options.keys() - OF_A_SERVER
-        if unknown:
-            raise InvalidError(f"with_({min(unknown)!r}, ...): there is no such option of a source")
+            self.properties = options["materializeProperties"] != "tokens"
+        self.strict = options.get("strict", self.strict) is True
         return True

@@ -122,7 +122,13 @@ fn lines_that_are_no_vertices_are_bad_rows() {
             "a property called as the id is",
             between("{\"id\":3,\"label\":\"P\",\"properties\":{\"id\":[{\"value\":7}]}}"),
         )
-        .loads(2, 0).bad_row("g.json:2: the vertex has a property id beside its id, which is to be kept by that name: choose another one for ids (--vertex-id)", "vertex 3"),
+        .loads(3, 0),
+        graphson(
+            "a property called as the key that was named for ids",
+            between("{\"id\":3,\"label\":\"P\",\"properties\":{\"key\":[{\"value\":7}]}}"),
+        )
+        .options(|options| options.vertex_id_key = Some("key".to_owned()))
+        .loads(2, 0).bad_row("g.json:2: the vertex has a property key beside its id, which is to be kept by that name: choose another one for ids (--vertex-id)", "vertex 3"),
     ]);
 }
 
@@ -147,7 +153,7 @@ fn files_that_cannot_be_cut_into_vertices_are_refused() {
             .loads(1, 0)
             .bad_row("g.json:1: there is no vertex 2 in id space GraphSON", "edge 1 -[knows]-> 2"),
         graphson("another kind of JSON", "{\"name\":\"evergraph\"}\n")
-            .refused("g.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [; if it is GraphSON all the same, say --graphson g.json"),
+            .refused("g.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [, and has no \"nodes\", \"links\", \"edges\" or \"elements\" in its beginning; if it is GraphSON all the same, say --graphson g.json; if it is a graph of nodes and links, a mapping file can say so (format = \"node-link\")"),
         graphson("a wrapping that isn't closed", "{\"vertices\":[{\"id\":1,\"label\":\"P\"}")
             .refused("g.json: line 1, column 34: expected , or ] behind a vertex"),
         graphson(

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! csv, lists, graphml, graphson, parquet, packed, mapping     a table each: files, and what must come of them
+//! graph_files                                                 the same of GEXF, GML, Pajek, nodes and links
 //! odd_values                                                  values at and past the edge of every type
 //! large                                                       a field of 10 MB, a million columns
 //! cut, flipped                                                every format, cut and damaged anywhere
@@ -17,6 +18,7 @@ mod case;
 mod csv;
 mod cut;
 mod flipped;
+mod graph_files;
 mod graphml;
 mod graphson;
 mod large;

@@ -25,14 +25,14 @@ fn a_broken_mapping_is_refused_by_its_line() {
             .refused("m.toml:2: invalid basic string, expected non-double-quote visible characters, `\\`"),
         mapped("a key twice", rule("label = \"B\"")).refused("m.toml:4: duplicate key"),
         mapped("a key that there isn't", rule("lable = \"B\""))
-            .refused("m.toml:4: unknown field `lable`, expected one of `path`, `format`, `label`, `type`, `header`, `columns`, `id`, `start`, `end`, `types`, `ignore`, `delimiter`, `quote`, `escape`, `null`, `array-delimiter`, `undirected` in `file`"),
+            .refused("m.toml:4: unknown field `lable`, expected one of `path`, `format`, `label`, `type`, `header`, `columns`, `id`, `start`, `end`, `types`, `ignore`, `delimiter`, `quote`, `escape`, `comment`, `null`, `array-delimiter`, `undirected` in `file`"),
         mapped("a table that there isn't", "[[files]]\npath = \"a.csv\"\n")
             .refused("m.toml:1: unknown field `files`, expected `defaults` or `file`"),
         mapped("no path", "[[file]]\nlabel = \"A\"\n").refused("m.toml:1: missing field `path` in `file`"),
         mapped("a value of another type", rule("header = \"yes\""))
             .refused("m.toml:4: invalid type: string \"yes\", expected a boolean in `file.header`"),
         mapped("a format that there isn't", rule("format = \"cvs\""))
-            .refused("m.toml:4: format: \"cvs\" is unknown; known are csv, edge-list, vertex-list, dimacs, matrix-market, graphson, graphml, parquet, ignore"),
+            .refused("m.toml:4: format: \"cvs\" is unknown; known are csv, edge-list, vertex-list, dimacs, matrix-market, graphson, graphml, gexf, gml, pajek, node-link, parquet, ignore"),
         mapped("a delimiter of two characters", rule("delimiter = \"||\""))
             .refused("m.toml:4: delimiter: \"||\": a tab (\"\\t\"), a blank or an ASCII punctuation character is wanted"),
         mapped("a column number of zero", rule("id = 0"))

@@ -74,6 +74,10 @@ pub fn samples() -> Vec<Sample> {
         sample("g.gr", dimacs, (rows, rows)),
         sample("g.mtx", matrix, (rows, rows)),
         sample("g.graphml", graphml(), (rows, rows)),
+        sample("g.gexf", gexf(), (rows, rows)),
+        sample("g.gml", gml(), (rows, rows)),
+        sample("g.net", pajek(), (rows, rows)),
+        sample("g.json", node_link(), (rows, rows)),
         sample("one.graphson", graphson(&|id| id.to_string(), false), (rows, rows)),
         sample(
             "three.graphson",
@@ -101,6 +105,48 @@ fn graphml() -> String {
         writeln!(text, "<edge source=\"{id}\" target=\"{}\"/>", id % ROWS + 1).unwrap();
     }
     text + "</graph></graphml>"
+}
+
+fn gexf() -> String {
+    let node = |id: u32| {
+        format!(
+            "<node id=\"{id}\" label=\"n{id}\"><attvalues><attvalue for=\"0\" value=\"{id}\"/></attvalues></node>\n"
+        )
+    };
+    let edge = |id: u32| format!("<edge source=\"{id}\" target=\"{}\" weight=\"0.5\"/>\n", id % ROWS + 1);
+    format!(
+        "<?xml version=\"1.0\"?>\n<gexf version=\"1.3\"><graph defaultedgetype=\"directed\">\n<attributes class=\"node\">\
+         <attribute id=\"0\" title=\"n\" type=\"integer\"/></attributes>\n<nodes>\n{}</nodes>\n<edges>\n{}</edges>\n</graph></gexf>",
+        (1..=ROWS).map(node).collect::<String>(),
+        (1..=ROWS).map(edge).collect::<String>()
+    )
+}
+
+fn gml() -> String {
+    let node = |id: u32| format!("  node [\n    id {id}\n    label \"n &amp; {id}\"\n  ]\n");
+    let edge =
+        |id: u32| format!("  edge [\n    source {id}\n    target {}\n    value 0.5\n  ]\n", id % ROWS + 1);
+    let elements: String = (1..=ROWS).map(node).chain((1..=ROWS).map(edge)).collect();
+    format!("Creator \"x\"\ngraph [\n  directed 1\n{elements}]")
+}
+
+fn pajek() -> String {
+    let vertex = |id: u32| format!("{id} \"n {id}\" 0.1 0.2\n");
+    let edge = |id: u32| format!("{id} {} 0.5\n", id % ROWS + 1);
+    let (vertices, edges): (String, String) =
+        ((1..=ROWS).map(vertex).collect(), (1..=ROWS).map(edge).collect());
+    format!("*Vertices {ROWS}\n{vertices}*Arcs\n{edges}")
+}
+
+fn node_link() -> String {
+    let node = |id: u32| format!("{{\"id\": \"n{id}\", \"n\": {id}}}");
+    let link = |id: u32| format!("{{\"source\": \"n{id}\", \"target\": \"n{}\"}}", id % ROWS + 1);
+    let join = |items: Vec<String>| items.join(",\n");
+    format!(
+        "{{\"directed\": true, \"nodes\": [\n{}],\n\"links\": [\n{}]}}",
+        join((1..=ROWS).map(node).collect()),
+        join((1..=ROWS).map(link).collect())
+    )
 }
 
 /// A ring, every edge at both of its ends; `value` writes an id.

@@ -61,3 +61,32 @@ fn many_maps_and_sets_are_told_apart_in_time() {
         }
     }
 }
+
+/// `coalesce()`, and what keeps the order of rows, used to hand on all that became of a batch as one batch.
+#[test]
+fn no_step_hands_on_more_rows_at_once_than_a_batch_has() {
+    let db = Database::in_memory().unwrap();
+    db.transact(|tx| (0..100).try_for_each(|at| tx.add_vertex("Point", &[("at", at.into())]).map(drop)))
+        .unwrap();
+    for text in [
+        "g.V().coalesce(__.V())",
+        "g.V().coalesce(__.out(), __.V())",
+        "g.V().coalesce(__.V()).coalesce(__.V().limit(3))",
+        "g.V().order().by('at').local(__.V().order())",
+        "g.V().order().by('at').flatMap(__.V().order())",
+        "g.V().order().by('at').optional(__.V())",
+        "g.V().order().by('at').union(__.V(), __.identity())",
+        "g.V().order().by('at').choose(__.has('at', 3), __.identity(), __.V())",
+        "g.V().order().by('at').branch(__.values('at')).option(any, __.V())",
+    ] {
+        let limits = Limits { batch_rows: 16, ..Limits::default() };
+        let profile = db.gremlin(text).limits(limits).profile().unwrap();
+        for line in profile.lines.iter().filter(|line| line.depth == 0) {
+            let measured = line.measured.unwrap();
+            assert!(measured.rows <= 16 * measured.batches, "{text}: {} gave {measured:?}", line.text);
+        }
+        let last = profile.lines.iter().rev().find(|line| line.depth == 0).unwrap();
+        let all = db.gremlin(text).items().unwrap().len() as u64;
+        assert!(last.measured.unwrap().traversers == all && all >= 300, "{text}: {all}");
+    }
+}

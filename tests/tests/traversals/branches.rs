@@ -167,3 +167,25 @@ fn properties_of_edges_are_ordered_by_the_names_of_their_keys() {
     gremlin(&db, "g.E().has('weight', 0.5).property('a', 7)", 1024).unwrap();
     assert_eq!(answers(&db, "g.E().has('weight', 0.5).properties().order().value()"), ["7", "0.5"]);
 }
+
+/// Of one row, a branch that waited for its end came behind the others: `map()` took the result of the second.
+#[test]
+fn results_of_one_row_come_branch_by_branch() {
+    for (text, expected) in [
+        ("g.V(0).map(union(out().count(), constant('x')))", "3"),
+        ("g.V(0).map(union(out().count(), constant('x')).fold())", "[3, x]"),
+        ("g.V(0).flatMap(union(out().count(), constant('x'))).fold()", "[3, x]"),
+        ("g.V(0).order().flatMap(union(out().count(), constant('x'))).fold()", "[3, x]"),
+        ("g.V(0).local(union(out().count(), constant('x')).limit(1))", "3"),
+        (
+            "g.V(0).local(union(repeat(out('created')).times(1).values('name'), constant('x')).fold())",
+            "[lop, x]",
+        ),
+        ("g.V(0).project('a').by(union(out().count(), constant('x')).fold())", "{a: [3, x]}"),
+        ("g.V(0).group().by(label()).by(union(count(), constant('x')).fold())", "{person: [1, x]}"),
+        ("g.V(0).map(union(constant('x'), out().count()).fold())", "[x, 3]"),
+        ("g.V(0).map(union(out(), in()).count())", "3"),
+    ] {
+        check(text, &[expected]);
+    }
+}

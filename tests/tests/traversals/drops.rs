@@ -36,6 +36,22 @@ fn all_that_is_read_is_dropped_whatever_the_size_of_batches() {
         ("g.E().drop()", 21, 0),
         ("g.E().hasLabel('a').drop()", 21, 10),
         ("g.V().drop()", 0, 0),
+        // The hub is its own neighbour: it goes with them, and not before the last of them was found.
+        ("g.V().hasLabel('hub').both().drop()", 0, 0),
+        ("g.V().hasLabel('hub').both().both().drop()", 0, 0),
+        ("g.V().hasLabel('hub').both().sideEffect(__.drop())", 0, 0),
+        ("g.V().hasLabel('leaf').out('a').sideEffect(__.out('b').drop()).out('a').drop()", 0, 0),
+        ("g.V().sideEffect(__.out('b').drop())", 11, 21),
+        ("g.V().order().union(__.drop(), __.identity())", 0, 0),
+        ("g.V().union(__.out('b').drop(), __.out('a')).drop()", 0, 0),
+        ("g.V().choose(__.hasLabel('hub'), __.both().drop())", 0, 0),
+        ("g.V().hasLabel('hub').repeat(__.both().drop()).times(2)", 0, 0),
+        ("g.V().hasLabel('leaf').local(__.out().drop())", 20, 0),
+        // What a limit makes unnecessary is not done.
+        ("g.V().union(__.drop(), __.identity()).limit(1)", 20, 0),
+        ("g.V().map(__.union(__.drop(), __.constant(1)))", 0, 0),
+        ("g.V().hasLabel('leaf').addV('new').limit(2)", 23, 41),
+        ("g.V().hasLabel('leaf').sideEffect(__.addV('new')).limit(2).count()", 23, 41),
     ] {
         for batch_rows in [1, 3, 7, 1024] {
             let db = hub();

@@ -130,13 +130,15 @@ fn a_row_that_stands_for_many_becomes_many_only_within_the_memory() {
         ".sample(1000000000000)",
         ".addV('more')",
         ".addV('more').property('name', 'x')",
-        ".addE('more').from(__.V().limit(1)).to(__.V().limit(1))",
-        ".mergeV([(T.label): 'more', name: 'x'])",
         ".mergeE([(T.label): 'more', (Direction.OUT): 0, (Direction.IN): 1])",
-        ".fold(1, mult)",
-        ".fold(1.0, div)",
         ".tail(1000000000000).fold()",
     ] {
+        past_memory(&db, &format!("{many}{then}"));
+    }
+    // What is counted or written one after the other takes no memory, and its time.
+    for then in
+        [".addE('more').from(__.V().limit(1)).to(__.V().limit(1))", ".fold(1, mult)", ".fold(1.0, div)"]
+    {
         let text = format!("{many}{then}");
         let (kind, said) = collected(&db, &text);
         assert_eq!(kind, ErrorKind::Limit, "{text}: {said}");
@@ -150,6 +152,18 @@ fn a_row_that_stands_for_many_becomes_many_only_within_the_memory() {
         assert_eq!(kind, ErrorKind::Limit, "{text}: {said}");
     }
     assert_eq!(db.gremlin("g.V().count()").one::<i64>().unwrap(), 6);
+}
+
+/// Whether `text` ends because of its memory, and neither by an accident nor by the end of its time.
+fn past_memory(db: &Database, text: &str) {
+    let error = db
+        .gremlin(text)
+        .limits(Limits { timeout: PATIENCE, ..LIMITS })
+        .items()
+        .map(|all| all.len())
+        .unwrap_err();
+    let said = error.to_string();
+    assert!(error.kind() == ErrorKind::Limit && said.contains("of memory"), "{text}: {said}");
 }
 
 /// What `text` ends with when all results of it are wanted, in time.
@@ -240,15 +254,17 @@ fn texts_and_collections_grow_only_within_the_memory() {
         "g.V().map(__.V().V().V().fold())",
         "g.V().local(__.V().V().V().fold())",
         "g.V().V().V().barrier()",
-        "g.V().V().V().tail(100000000)",
+        "g.V().as('a').repeat(__.V().as('b')).times(3).select('a', 'b').count()",
+        "g.V().as('a').V().as('b').V().as('c').dedup('a', 'b', 'c').count()",
+        "g.withSack(1).V().V().V().barrier(normSack).count()",
         "g.V().V().V().sample(100000000)",
         "g.V().emit().repeat(__.V()).times(4).fold()",
         "g.V().fold().as('x').V().V().select('x').order(local).fold()",
-        "g.inject(1..100000).map(__.inject(1..100000).fold())",
+        "g.inject(1..1000).unfold().map(__.inject(1..5000).unfold().fold()).fold()",
     ] {
-        let (kind, said) = collected(&db, text);
-        assert_eq!(kind, ErrorKind::Limit, "{text}: {said}");
+        past_memory(&db, text);
     }
+    past_memory(&db, &format!("g.V().V().constant('{}').tail(100000000).count()", "x".repeat(2000)));
 }
 
 #[test]
@@ -302,4 +318,119 @@ fn the_time_covers_reading_and_planning_and_both_take_as_long_as_the_text() {
     let begun = Instant::now();
     db.gremlin(&format!("g.V(){names}.path()")).timeout(Duration::MAX).plan().unwrap();
     assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
+}
+
+/// Whoever makes steps asks, at each traversal, what those within it do: to walk into them each time took a time that grew with
+/// the product of depth and size.
+#[test]
+fn steps_are_made_in_a_time_that_grows_with_the_text_however_deeply_it_is_nested() {
+    let db = Database::in_memory().unwrap();
+    let nested = |begin: &str, end: &str, depth: usize, steps: usize| {
+        let level = format!("{begin}{}", ".out()".repeat(steps / depth));
+        format!("g.V().order().by('n'){}{}", level.repeat(depth), end.repeat(depth))
+    };
+    for (begin, end) in [
+        (".union(__.identity()", ", __.out())"),
+        (".choose(__.out(), __.out()", ")"),
+        (".local(__.out()", ")"),
+        (".sideEffect(__.out()", ")"),
+        (".where(__.out()", ")"),
+        (".repeat(__.out()", ").times(2)"),
+        (".coalesce(__.out()", ").addV('x')"),
+    ] {
+        let took = |depth: usize| {
+            let text = nested(begin, end, depth, 40_000);
+            let begun = Instant::now();
+            db.gremlin(&text).timeout(Duration::MAX).run().unwrap();
+            begun.elapsed()
+        };
+        let (flat, deep) = (took(2).min(took(2)), took(240).min(took(240)));
+        assert!(deep < 8 * flat + PATIENCE / 20, "{begin}: {deep:?} nested deeply, {flat:?} else");
+    }
+}
+
+/// In a program that isn't optimised, a level took up to 20 KiB of the stack.
+#[test]
+fn a_query_that_is_nested_as_deeply_as_it_may_be_needs_no_large_stack() {
+    // What opens a level, and what closes it.
+    let forms = [
+        (".where(__.identity()", ")"),
+        (".not(__.identity()", ")"),
+        (".and(__.identity()", ", __.identity())"),
+        (".or(__.has('n')", ", __.identity())"),
+        (".union(__.identity()", ", __.identity())"),
+        (".coalesce(__.identity()", ", __.identity())"),
+        (".optional(__.identity()", ")"),
+        (".local(__.identity()", ")"),
+        (".map(__.identity()", ")"),
+        (".flatMap(__.identity()", ")"),
+        (".sideEffect(__.identity()", ")"),
+        (".choose(__.identity(), __.identity()", ")"),
+        (".choose(__.identity()", ", __.identity(), __.identity())"),
+        (".repeat(__.identity()", ").times(1)"),
+        (".order().by(__.identity()", ".count())"),
+        (".group().by(__.identity()", ".count()).count()"),
+        (".group().by('n').by(__.identity()", ".count()).count()"),
+        (".project('a').by(__.identity()", ".count()).count()"),
+        (".dedup().by(__.identity()", ".count())"),
+        (".aggregate('x').by(__.identity()", ".count())"),
+        (".branch(__.identity()", ").option(any, __.identity())"),
+        (".match(__.as('a').identity()", ".as('b'))"),
+        (".addV(__.constant('a')", ")"),
+        (".property('n', __.identity()", ".count())"),
+        (".has('n', __.identity()", ")"),
+        (".is(P.not(P.eq(1)", "))"),
+        (".inject([[1]", ")"),
+    ];
+    let run = move || {
+        for (open, close) in forms {
+            let db = modern();
+            let depth = if open.matches(['(', '[']).count() > 2 { 110 } else { 240 };
+            let nested = |open: &str, close: &str, within: &str| {
+                format!("{}{within}{}", open.repeat(depth), close.repeat(depth))
+            };
+            let text = match open {
+                ".is(P.not(P.eq(1)" => format!("g.V().is({})", nested("P.not(", ")", "P.eq(1)")),
+                ".inject([[1]" => format!("g.inject({})", nested("[", "]", "1")),
+                _ => format!("g.V().limit(1){}", nested(open, close, "")),
+            };
+            for text in [text.clone(), format!("{text}.profile()"), format!("g.withPath(){}", &text[1..])] {
+                for query in [db.gremlin(&text), db.gremlin(&text).strict(true)] {
+                    let ended = query.timeout(PATIENCE).items();
+                    let kind = ended.as_ref().err().map(evergraph::Error::kind);
+                    assert!(
+                        matches!(kind, None | Some(ErrorKind::Invalid | ErrorKind::Limit)),
+                        "{text}: {kind:?}"
+                    );
+                    assert!(
+                        kind != Some(ErrorKind::Limit) || open.contains("inject"),
+                        "{text}: {:?}",
+                        ended.err()
+                    );
+                }
+                let explained = db.gremlin(&text).explain().map(|explained| explained.to_string());
+                assert!(explained.is_ok_and(|text| !text.is_empty()), "{text}");
+            }
+        }
+    };
+    on_a_small_stack(run);
+}
+
+/// A bound that is a hundred times as large lets a tree be built, whose levels are then counted one within the other.
+#[test]
+fn a_tree_is_refused_before_it_is_too_deep_to_be_looked_at() {
+    on_a_small_stack(|| {
+        let db = modern();
+        for end in ["tree()", "tree('x').cap('x')"] {
+            let text = format!("g.inject(1).repeat(__.constant(1)).times(20000).{end}");
+            let limits = Limits { timeout: PATIENCE, memory_bytes: 1 << 30, ..LIMITS };
+            let said = db.gremlin(&text).limits(limits).items().map(|all| all.len()).unwrap_err().to_string();
+            assert!(said.contains("nested more than 256 deep"), "{text}: {said}");
+        }
+    });
+}
+
+/// Runs `test` on half a mebibyte, as some systems give.
+fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(512 << 10).spawn(test).unwrap().join().unwrap();
 }

@@ -26,6 +26,8 @@ mod several;
 mod source;
 mod strategies;
 mod threads;
+mod told;
+mod unknown_names;
 
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;

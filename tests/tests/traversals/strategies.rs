@@ -256,6 +256,20 @@ fn and_and_or_stand_alone_without_their_strategy() {
 }
 
 #[test]
+fn what_drivers_say_besides_is_ignored() {
+    for strategies in [
+        "with('myVar', 'myValue')",
+        "withStrategies(new OptionsStrategy(batchSize: 64, userAgent: 'x', any: __.out(), paging: [1: 2]))",
+        "withStrategies(new SeedStrategy(strategy: 'org.apache.SeedStrategy', seed: 1))",
+        "withStrategies(new MatchAlgorithmStrategy(strategy: 'x', matchAlgorithm: 'greedy'))",
+        "withStrategies(new VertexProgramStrategy(graphComputer: 'x', workers: 2, result: 'NEW', vertices: null))",
+        "withoutStrategies(LazyBarrierStrategy, PathRetractionStrategy)",
+    ] {
+        check(&format!("g.{strategies}.V().count()"), &["6"]);
+    }
+}
+
+#[test]
 fn what_a_strategy_is_not_or_does_not_take_is_told() {
     for (strategies, message) in [
         (
@@ -279,6 +293,10 @@ fn what_a_strategy_is_not_or_does_not_take_is_told() {
             "the option `readPartitions` of PartitionStrategy takes a list or a set of texts",
         ),
         ("withStrategies(new PartitionStrategy(partitionKey: 1))", "takes a text"),
+        (
+            "withStrategies(new VertexProgramStrategy(vertices: __.out()))",
+            "the option `vertices` of VertexProgramStrategy isn't supported: SubgraphStrategy says what a query sees",
+        ),
         ("withStrategies(new SubgraphStrategy(vertices: 1))", "takes a traversal"),
         ("withStrategies(new SubgraphStrategy(checkAdjacentVertices: 1))", "takes true or false"),
         (

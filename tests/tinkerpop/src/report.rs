@@ -131,6 +131,21 @@ Numbers of equal value are one in `dedup()`, `group()`, `groupCount()`, `interse
 whatever their types: the `int` 27, the `long` 27 and 27.0. A number that is written to a property is stored in the type of the
 property if that holds it exactly, and refused otherwise.
 
+## Deleting, writing and limits
+
+`drop()` deletes once all that it deletes has been found: `g.V(hub).both().drop()` takes all neighbours with it, also where the hub
+is one of them. Where a traversal within another deletes, as in `sideEffect(out().drop())`, it runs for one row after the
+other, once all these rows have come, and sees what was deleted for those before. Behind a write, `limit()` and `timeLimit()` end it:
+`addV().limit(1)` adds one vertex. So how many rows a batch has makes no difference.
+
+## What a query says of itself
+
+`profile()` at the end gives a map of what each step did, with the keys of TinkerPop's metrics in GraphSON; `profile('x')` does where
+`cap('x')` follows. The steps are those of Evergraph's plan. `explain()` at the end gives that plan as a text, and nothing runs.
+`timeLimit(n)` begins with the first traverser that comes, for each traverser of the step around anew. Options that mean nothing
+here are ignored, whether `with(key, value)` or `OptionsStrategy` sets them; `evaluationTimeout` and `strict` mean something:
+`g.with('strict')` refuses a label, an edge type or a property that the graph doesn't have, which only gets a note otherwise.
+
 ## Merging at the same time
 
 Two transactions that `mergeV` the same vertex at once: at the level *serializable* one of them fails with a conflict, and run

@@ -116,9 +116,17 @@ fn property_types(survey: &Survey, scope: &ExportScope, losses: &mut Vec<String>
     for label in survey.labels.iter().filter(|label| scope.has_label(label.label)) {
         for (key, name) in catalogue.keys().filter(|(key, _)| catalogue.meta_key(label.label, *key).is_some())
         {
-            if label.facts.contains_key(&key) {
-                let label = catalogue.label_name(label.label);
-                losses.push(format!("properties of the values of `{name}` of `{label}`, if they have any"));
+            let label_name = catalogue.label_name(label.label);
+            match label.meta_properties.get(&key) {
+                Some(1) => losses.push(format!("1 property of a value of `{name}` of `{label_name}`")),
+                Some(count) => {
+                    losses.push(format!("{count} properties of values of `{name}` of `{label_name}`"));
+                }
+                // An import asks for none.
+                None if label.facts.contains_key(&key) => {
+                    losses.push(format!("that values of `{name}` of `{label_name}` may have properties"));
+                }
+                None => {}
             }
         }
     }

@@ -9,8 +9,10 @@ use crate::export::meter::Meter;
 use crate::export::pages;
 use crate::export::scope::ExportScope;
 use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{KeyId, LabelId, TypeId};
+use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,6 +40,8 @@ pub struct LabelSurvey {
     pub count: u64,
     /// The properties that some of them have.
     pub facts: BTreeMap<KeyId, Facts>,
+    /// How many properties the values of a key have themselves, for keys where there are any.
+    pub meta_properties: BTreeMap<KeyId, u64>,
 }
 
 /// The edges of one type between vertices of two labels.
@@ -108,13 +112,27 @@ impl Survey {
     fn add_label(&mut self, view: &dyn GraphView, label: LabelId, meter: &Meter<'_>) -> Result<()> {
         let keys: Vec<KeyId> =
             self.catalogue.properties_of(Owner::Label(label)).map(|(key, _)| key).collect();
-        let mut found = LabelSurvey { label, count: 0, facts: BTreeMap::new() };
+        let with_meta: Vec<(KeyId, KeyId)> =
+            keys.iter().filter_map(|key| Some((*key, self.catalogue.meta_key(label, *key)?))).collect();
+        let mut found =
+            LabelSurvey { label, count: 0, facts: BTreeMap::new(), meta_properties: BTreeMap::new() };
         pages::vertices(view, label, |page| {
             found.count += page.len() as u64;
             for key in &keys {
                 let column = pages::vertex_column(view, label, page, *key)?;
                 for value in (0..column.len()).filter_map(|row| column.get(row)) {
                     found.facts.entry(*key).or_default().note(&value);
+                }
+            }
+            for (key, meta_key) in &with_meta {
+                let mut column = Column::new(ValueType::List);
+                view.vertex_properties(page, *meta_key, &mut column)?;
+                let count: u64 = (0..column.len())
+                    .filter_map(|row| column.get(row))
+                    .map(|maps| entries_count(&maps))
+                    .sum();
+                if count > 0 {
+                    *found.meta_properties.entry(*key).or_default() += count;
                 }
             }
             meter.tick("", page.len())
@@ -173,4 +191,14 @@ impl Survey {
         self.joins.extend(found.into_values());
         Ok(())
     }
+}
+
+/// How many entries the maps in the list `maps` have: the properties of a key's values.
+fn entries_count(maps: &Value) -> u64 {
+    let Value::List(maps) = maps else { return 0 };
+    let count = |map: &Value| match map {
+        Value::Map(map) => map.as_slice().len() as u64,
+        _ => 0,
+    };
+    maps.as_slice().iter().map(count).sum()
 }

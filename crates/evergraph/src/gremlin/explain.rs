@@ -1,6 +1,7 @@
 //! Explaining: what a query would do, and what each of its steps did.
 
 use crate::gremlin::graph::RunsOn;
+use crate::gremlin::note::Notes;
 use crate::gremlin::query::Query;
 use evergraph_graph::error::Result;
 use evergraph_query::explain::Explanation;
@@ -24,8 +25,9 @@ impl<G: RunsOn> Query<'_, G> {
     /// # Errors
     /// As [`Query::plan`].
     pub fn explain(self) -> Result<Explanation> {
-        let (graph, task) = self.prepare()?;
-        Ok(Explanation::of(&task.plan, Some(&graph.catalogue())))
+        let notes = Notes::default();
+        let (graph, task) = self.notes(&notes).prepare()?;
+        Ok(noted(Explanation::of(&task.plan, Some(&graph.catalogue())), &notes))
     }
 
     /// Runs it to its end and tells what each step did: its batches, rows and traversers, and how long it took. A query
@@ -49,7 +51,12 @@ impl<G: RunsOn> Query<'_, G> {
     /// # Errors
     /// As [`Query::items`].
     pub fn profile(self) -> Result<Explanation> {
-        let (graph, task) = self.prepare()?;
-        graph.profile(&task)
+        let notes = Notes::default();
+        let (graph, task) = self.notes(&notes).prepare()?;
+        Ok(noted(graph.profile(&task)?, &notes))
     }
+}
+
+fn noted(explanation: Explanation, notes: &Notes) -> Explanation {
+    Explanation { notes: notes.take().iter().map(ToString::to_string).collect(), ..explanation }
 }

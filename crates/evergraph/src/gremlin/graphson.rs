@@ -30,6 +30,7 @@ use evergraph_query::gremlin::bytecode::assembly::{self, Around, Levels, Place, 
 use evergraph_query::gremlin::call::{Argument, ArgumentKind, Call};
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::token::Enumeration;
+use evergraph_query::stack::deeper;
 
 /// Reads one bytecode, and checks its calls.
 ///
@@ -167,9 +168,12 @@ impl Reader {
                 ArgumentKind::Null
             }
             Kind::Bool | Kind::Number | Kind::String => assembly::scalar(read_plain_value(json)?),
-            Kind::Array => ArgumentKind::List(self.read_values(json, around)?),
+            Kind::Array => ArgumentKind::List(deeper(|| self.read_values(json, around))?),
             Kind::Object => {
-                let typed = read_typed(json, |name, json| self.read_named(name, json, around, start))?;
+                let named = |name: &str, json: &mut JsonReader<'_>| {
+                    deeper(|| self.read_named(name, json, around, start))
+                };
+                let typed = read_typed(json, named)?;
                 match typed {
                     Some(kind) => kind,
                     None => ArgumentKind::Map(self.read_object(json, around)?),

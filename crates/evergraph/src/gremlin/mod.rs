@@ -86,6 +86,7 @@
 //! - [`graph`]: what it runs on
 //! - [`graphson`]: bytecode as JSON; as GraphBinary it is read by
 //!   [`graph_binary`](evergraph_query::gremlin::bytecode::graph_binary)
+//! - [`note`]: what is said of names that the graph doesn't have
 //! - [`results`]: results one by one
 //! - [`argument`]: what a variable may be
 //! - [`answer`]: what a result may become
@@ -96,5 +97,6 @@ pub mod explain;
 pub mod graph;
 pub mod graphson;
 mod io;
+pub mod note;
 pub mod query;
 pub mod results;

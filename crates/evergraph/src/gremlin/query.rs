@@ -3,17 +3,22 @@
 use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;
 use crate::gremlin::graph::{Deciding, RunsOn, Streams, Task};
+use crate::gremlin::note::{Note, Notes};
 use crate::gremlin::results::Results;
 use evergraph_graph::budget::Unlimited;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::transaction::TransactionOptions;
+use evergraph_query::error::TextError;
 use evergraph_query::execute::limits::Charge;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::bytecode::Bytecode;
+use evergraph_query::gremlin::call as calls;
 use evergraph_query::gremlin::compile::compile_until;
+use evergraph_query::gremlin::mention::Mentions;
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::read::read;
+use evergraph_query::note;
 use evergraph_query::plan::operator::Plan;
 use evergraph_query::service::Services;
 use evergraph_query::value::item::Item;
@@ -29,6 +34,62 @@ pub enum Said<'q> {
     Text(&'q str),
     /// The instructions that a driver wrote.
     Bytecode(&'q Bytecode),
+}
+
+/// Checked calls, and what they were read from.
+enum ReadQuery<'q> {
+    Text(&'q str, calls::Query),
+    Bytecode(Bytecode),
+}
+
+impl<'q> Said<'q> {
+    fn read(self, bindings: &Bindings) -> Result<ReadQuery<'q>> {
+        match self {
+            Said::Text(text) => {
+                let query = read(text, &ParseLimits::default(), bindings);
+                Ok(ReadQuery::Text(text, query.map_err(|error| shown_in(error, text))?))
+            }
+            Said::Bytecode(bytecode) => {
+                let mut bytecode = bytecode.clone();
+                bytecode.check()?;
+                Ok(ReadQuery::Bytecode(bytecode))
+            }
+        }
+    }
+}
+
+impl ReadQuery<'_> {
+    fn query(&self) -> &calls::Query {
+        match self {
+            Self::Text(_, query) => query,
+            Self::Bytecode(bytecode) => bytecode.query(),
+        }
+    }
+
+    /// `error`, which was met in these calls, with its place.
+    fn error(&self, error: TextError) -> Error {
+        match self {
+            Self::Text(text, _) => shown_in(error.within(text), text),
+            Self::Bytecode(bytecode) => bytecode.placed(error).into(),
+        }
+    }
+
+    /// What is to be said of its names on `graph`.
+    fn notes(&self, graph: &impl RunsOn) -> Vec<Note> {
+        let mentions = Mentions::of(self.query());
+        if mentions.read.is_empty() {
+            return Vec::new();
+        }
+        let notes = note::notes(&mentions, &graph.catalogue()).into_iter();
+        match self {
+            Self::Text(text, _) => notes.map(|error| Note::in_text(error.within(text), text)).collect(),
+            Self::Bytecode(bytecode) => notes.map(|error| Note::new(bytecode.placed(error))).collect(),
+        }
+    }
+}
+
+fn shown_in(error: TextError, text: &str) -> Error {
+    Error::new(error.kind, error.shown_in(text)).because(error)
 }
 
 impl<'q> From<&'q str> for Said<'q> {
@@ -55,6 +116,8 @@ pub struct Query<'q, G> {
     cancel: CancelFlag,
     services: Services,
     files: bool,
+    notes: Option<Notes>,
+    strict: bool,
 }
 
 impl<'q, G> Query<'q, G> {
@@ -68,6 +131,8 @@ impl<'q, G> Query<'q, G> {
             cancel: CancelFlag::default(),
             services: Services::default(),
             files: false,
+            notes: None,
+            strict: false,
         }
     }
 
@@ -124,6 +189,32 @@ impl<'q, G> Query<'q, G> {
         Self { files, ..self }
     }
 
+    /// Puts into `notes` what stands beside the results, before the first of them: see [`Note`]. The last ones count.
+    ///
+    /// ```
+    /// use evergraph::Database;
+    /// use evergraph::gremlin::note::Notes;
+    ///
+    /// let db = Database::in_memory()?;
+    /// db.gremlin("g.addV('Account').property('name', 'ann')").run()?;
+    /// let notes = Notes::default();
+    /// assert_eq!(db.gremlin("g.V().hasLabel('Acount').count()").notes(&notes).one::<i64>()?, 0);
+    /// let said = "line 1, column 16: no label is called `Acount`; did you mean `Account`?";
+    /// assert_eq!(notes.take()[0].to_string(), said);
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    pub fn notes(self, notes: &Notes) -> Self {
+        Self { notes: Some(notes.clone()), ..self }
+    }
+
+    /// Whether a name that the graph doesn't have is an error; it gets a [`Note`] if nothing is said. A text says the same
+    /// by `g.with('strict')`.
+    pub fn strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
+    }
+}
+
+impl<'q, G: RunsOn> Query<'q, G> {
     /// What would be done: the plan, as data. Nothing runs.
     ///
     /// # Errors
@@ -138,35 +229,24 @@ impl<'q, G> Query<'q, G> {
         }
         let started = Instant::now();
         let charge = Charge::new(self.limits, self.cancel.clone(), &Unlimited).since(started);
-        let stop = charge.cancel();
-        let plan = match self.said {
-            Said::Text(text) => {
-                let query = read(text, &ParseLimits::default(), &self.bindings);
-                let plan =
-                    query.and_then(|query| compile_until(&query, &stop).map_err(|error| error.within(text)));
-                plan.map_err(|error| Error::new(error.kind, error.shown_in(text)).because(error))
-            }
-            Said::Bytecode(bytecode) => {
-                let mut bytecode = bytecode.clone();
-                let plan = bytecode.check().and_then(|()| {
-                    compile_until(bytecode.query(), &stop).map_err(|error| bytecode.placed(error))
-                });
-                plan.map_err(Error::from)
-            }
-        };
+        let read = self.said.read(&self.bindings);
+        let planned = read.and_then(|read| {
+            let plan = compile_until(read.query(), &charge.cancel()).map_err(|error| read.error(error))?;
+            Ok((read, plan))
+        });
         // If its time is over, or somebody asked it to stop, the query says so in its own words.
         charge.check()?;
-        Ok((
-            self.graph,
-            Task {
-                plan: plan?,
-                started,
-                limits: self.limits,
-                cancel: self.cancel,
-                services: self.services,
-                files: self.files,
-            },
-        ))
+        let (read, plan) = planned?;
+        let strict = self.strict || plan.is_strict();
+        if strict || self.notes.is_some() {
+            let notes = read.notes(&self.graph);
+            if let (true, Some(first)) = (strict, notes.first()) {
+                return Err(first.clone().into());
+            }
+            self.notes.iter().for_each(|into| into.set(notes.clone()));
+        }
+        let (limits, cancel, services, files) = (self.limits, self.cancel, self.services, self.files);
+        Ok((self.graph, Task { plan, started, limits, cancel, services, files }))
     }
 }
 

@@ -1,13 +1,13 @@
 //! CSV file: one file of a plan, opened: split into records, its header read.
 
-use crate::import::csv_records::{CsvFormat, CsvRecords};
+use crate::import::csv_records::{BLANK, CsvFormat, CsvRecords};
 use crate::import::header::Header;
 use crate::import::input::Input;
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::header_words;
 use crate::import::options::{ImportOptions, Role};
 use crate::import::recognise::delimiter::{check_delimiter, detect_in};
-use crate::import::recognise::file::stem;
+use crate::import::recognise::file_name::stem;
 use crate::import::source::Source;
 use evergraph_graph::error::{Error, Result};
 use std::path::Path;
@@ -34,6 +34,8 @@ pub struct OpenCsv {
     pub name: String,
     /// The text that stands for no value, besides an empty one.
     pub null: Option<String>,
+    /// What stands between the elements of an array, and between several labels.
+    pub array_delimiter: u8,
     /// Whether a pair of vertices has one edge at most.
     pub undirected: bool,
 }
@@ -60,7 +62,8 @@ impl CsvFile {
         let name = source.name().to_owned();
         let delimiter = match rule.delimiter.or(options.delimiter) {
             Some(delimiter) => {
-                if rule.header && rule.columns.is_none() {
+                let is_plain = rule.comment.is_none() && delimiter != BLANK;
+                if rule.header && rule.columns.is_none() && is_plain {
                     check_delimiter(&mut source, delimiter).map_err(|error| {
                         rule.origin.iter().fold(error, |error, origin| error.context(origin))
                     })?;
@@ -73,6 +76,7 @@ impl CsvFile {
             delimiter,
             quote: rule.quote.unwrap_or(options.quote),
             escape: rule.escape.or(options.escape),
+            comment: rule.comment,
         };
         let mut records = CsvRecords::new(source, format);
         let first = if rule.header { records.read_header()? } else { None };
@@ -110,6 +114,7 @@ impl CsvFile {
             records,
             header,
             null: rule.null.clone().or_else(|| options.null.clone()),
+            array_delimiter,
             undirected: rule.undirected,
         })
     }

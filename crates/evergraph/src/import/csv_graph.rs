@@ -13,7 +13,7 @@ use crate::import::cell::CellType;
 use crate::import::context::Context;
 use crate::import::csv_file::OpenCsv;
 use crate::import::csv_records::CsvRecords;
-use crate::import::csv_rows::{CsvRows, RowFormat};
+use crate::import::csv_rows::{CsvRows, LABELS_KEY, RowFormat};
 use crate::import::faults::{Fault, FaultCollector};
 use crate::import::header::{Header, Meaning};
 use crate::import::id_type::IdType;
@@ -28,7 +28,7 @@ use std::collections::HashSet;
 /// As reading; `invalid` if the header disagrees with that of another file; a bad row, if it stops the
 /// import: an id given twice is one.
 pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<'_>) -> Result<()> {
-    let OpenCsv { records, header, name, null, .. } = file;
+    let OpenCsv { records, header, name, null, array_delimiter, .. } = file;
     let file = records.name().to_owned();
     let id = header.fields.iter().enumerate().find_map(|(column, field)| match &field.meaning {
         Meaning::Id { key, space, id_type } => Some((column, key.clone(), space.clone(), *id_type)),
@@ -46,16 +46,21 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
         assembly.declare_vertices(table, id_type, properties(&header), &file)?;
     }
     let null = null.map(String::into_bytes);
-    let format = RowFormat { header, id_types: vec![id_type], default_name: name, null };
+    let format = RowFormat { header, id_types: vec![id_type], default_name: name, array_delimiter, null };
     let mut declared = HashSet::new();
+    let mut all_several = 0;
     read_batches(records, &format, context, |rows, collector| {
-        let CsvRows { lines, columns, mut ids, names, faults, texts } = rows;
+        let CsvRows { lines, columns, mut ids, names, faults, texts, several_labels } = rows;
+        all_several += several_labels;
         let names = names.unwrap_or_else(|| Names::one(&format.default_name));
         let mut tables = Vec::with_capacity(names.names.len());
         for label in &names.names {
             let table = assembly.vertex_table(label, key.as_deref(), Some(id_type), space, &file)?;
             if declared.insert(table) {
                 assembly.declare_vertices(table, id_type, properties(&format.header), &file)?;
+            }
+            if several_labels > 0 {
+                assembly.declare_vertices(table, id_type, [(LABELS_KEY, format.labels_type())], &file)?;
             }
             tables.push(table);
         }
@@ -66,7 +71,14 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
             _ => Fault::of_column(id_column, &id_name, why, &texts.text(row)),
         };
         assembly.add_vertices(&file, (space, &tables), batch, &describe, collector)
-    })
+    })?;
+    if all_several > 0 {
+        assembly.notes.push(format!(
+            "{file}: {all_several} vert{} several labels: the first one counts, property {LABELS_KEY} has all",
+            if all_several == 1 { "ex has" } else { "ices have" }
+        ));
+    }
+    Ok(())
 }
 
 /// Adds the edges of `file` to `assembly`, which has the vertices.
@@ -75,7 +87,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
 /// As reading; `invalid` if the header names an id space without vertices or disagrees with that of
 /// another file; a bad row, if it stops the import: an unknown end is one.
 pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<'_>) -> Result<()> {
-    let OpenCsv { records, header, name, null, undirected } = file;
+    let OpenCsv { records, header, name, null, array_delimiter, undirected } = file;
     let file = records.name().to_owned();
     // From left to right: the column, its space, whether edges begin there.
     let mut end_columns = Vec::with_capacity(2);
@@ -84,20 +96,26 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
         let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
         let text = format!("header column {} ({})", column + 1, Shortened::new(&field.text));
         let space = assembly.end_space(end, context.options.id_type, &file, &text)?;
-        end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_))));
+        end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_)), end.creates));
         id_types.push(end.id_type.map_or_else(|| id_type_of(&assembly.spaces()[space], &file), Ok)?);
     }
     let [first, second] = end_columns[..] else {
         return Err(Error::invalid(format!("{file}: header: :START_ID and :END_ID are wanted")));
     };
     let null = null.map(String::into_bytes);
-    let format = RowFormat { header, id_types, default_name: name, null };
+    let format = RowFormat { header, id_types, default_name: name, array_delimiter, null };
     let starts_first = first.2;
     let (source, target) = if starts_first { (first, second) } else { (second, first) };
-    let rule = EdgeRule { source_space: source.1, target_space: target.1, undirected };
+    let rule = EdgeRule {
+        source_space: source.1,
+        target_space: target.1,
+        creates_sources: source.3,
+        creates_targets: target.3,
+        undirected,
+    };
     let mut declared = HashSet::new();
     read_batches(records, &format, context, |rows, collector| {
-        let CsvRows { lines, columns, ids, names, faults, texts } = rows;
+        let CsvRows { lines, columns, ids, names, faults, texts, .. } = rows;
         let names = names.unwrap_or_else(|| Names::one(&format.default_name));
         for edge_type in &names.names {
             if declared.insert(edge_type.clone()) {
@@ -118,9 +136,12 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
 
 /// The properties that a header declares.
 fn properties(header: &Header) -> impl Iterator<Item = (&str, CellType)> {
-    header.fields.iter().filter_map(|field| match &field.meaning {
-        Meaning::Property { key, cell_type } => Some((key.as_str(), *cell_type)),
-        _ => None,
+    header.fields.iter().flat_map(|field| match &field.meaning {
+        Meaning::Property { key, cell_type } => vec![(key.as_str(), *cell_type)],
+        Meaning::Attributes(attributes) => {
+            attributes.iter().map(|(key, cell_type)| (key.as_str(), *cell_type)).collect()
+        }
+        _ => Vec::new(),
     })
 }
 

@@ -14,15 +14,19 @@
 //! A quote that is never closed swallows the rest of the file in silence. So the file is read with
 //! one more record behind it: if that one doesn't come out on its own, a quote is open.
 
+use crate::import::blanks::Blanks;
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::source::{BytesRead, Source};
 use csv_core::ReadRecordResult;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use std::io::{self, Chain, Read};
+use std::io::{self, Read};
 
 /// The record behind the last one. No text has these bytes.
 const LAST_RECORD: &[u8] = b"\0end\0";
 const LAST_LINES: &[u8] = b"\n\0end\0\n";
+
+/// The delimiter of text whose fields stand between blanks and tabs.
+pub const BLANK: u8 = b' ';
 
 /// What some programs put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -39,12 +43,14 @@ const RECORD_BYTES_MAX: usize = 1 << 26;
 /// How records are split into fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CsvFormat {
-    /// What stands between fields.
+    /// What stands between fields; a blank means blanks and tabs, any number of them.
     pub delimiter: u8,
     /// What encloses them, if anything.
     pub quote: Option<u8>,
     /// What stands before a quote inside quotes; doubling it says the same.
     pub escape: Option<u8>,
+    /// What begins lines that are left out.
+    pub comment: Option<u8>,
 }
 
 impl CsvFormat {
@@ -64,7 +70,8 @@ impl CsvFormat {
 
     fn parser(self) -> csv_core::Reader {
         let mut builder = csv_core::ReaderBuilder::new();
-        builder.delimiter(self.delimiter);
+        builder.delimiter(if self.delimiter == BLANK { b'\t' } else { self.delimiter });
+        builder.comment(self.comment);
         match self.quote {
             Some(quote) => builder.quote(quote),
             None => builder.quoting(false),
@@ -78,7 +85,7 @@ impl CsvFormat {
 pub struct CsvRecords {
     name: String,
     bytes: BytesRead,
-    source: Chain<Source, &'static [u8]>,
+    source: Box<dyn Read + Send>,
     delimiter: u8,
     /// Whether something stands before quotes, or nothing is quoted.
     escapes: bool,
@@ -142,10 +149,16 @@ impl CsvRecords {
     /// Reads `source` in `format`.
     #[must_use]
     pub fn new(source: Source, format: CsvFormat) -> Self {
+        let (name, bytes) = (source.name().to_owned(), source.bytes_read());
+        let source: Box<dyn Read + Send> = if format.delimiter == BLANK {
+            Box::new(Blanks::new(source, format.quote, format.comment).chain(LAST_LINES))
+        } else {
+            Box::new(source.chain(LAST_LINES))
+        };
         Self {
-            name: source.name().to_owned(),
-            bytes: source.bytes_read(),
-            source: source.chain(LAST_LINES),
+            name,
+            bytes,
+            source,
             delimiter: format.delimiter,
             escapes: format.escape.is_some() || format.quote.is_none(),
             parser: format.parser(),
@@ -379,7 +392,7 @@ mod tests {
     use crate::import::faults::{FaultCollector, OnBadRow};
     use std::io::Cursor;
 
-    const RFC: CsvFormat = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None };
+    const RFC: CsvFormat = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None, comment: None };
 
     fn records(text: &str, format: CsvFormat) -> CsvRecords {
         CsvRecords::new(
@@ -458,9 +471,26 @@ mod tests {
 
     #[test]
     fn without_quoting_a_quote_is_a_character() {
-        let format = CsvFormat { delimiter: b'|', quote: None, escape: None };
+        let format = CsvFormat { delimiter: b'|', quote: None, escape: None, comment: None };
         let expected = [record(1, &["\"a", "b\"\"c"]), record(2, &["d", "\""])];
         assert_eq!(read("\"a|b\"\"c\nd|\"\n", format, 2).unwrap(), expected);
+    }
+
+    #[test]
+    fn comments_are_left_out_and_blanks_stand_between_fields() {
+        let format = CsvFormat { delimiter: BLANK, comment: Some(b'#'), ..RFC };
+        let text = "# a \"b\n\n Adam \t Eve\n#\n\"Ada B.\" Eve";
+        assert_eq!(
+            read(text, format, 2).unwrap(),
+            [record(3, &["Adam", "Eve"]), record(5, &["Ada B.", "Eve"])]
+        );
+        let format = CsvFormat { comment: Some(b'#'), ..RFC };
+        assert_eq!(
+            read("#a,b\n1,2\n3,#4\n", format, 2).unwrap(),
+            [record(2, &["1", "2"]), record(3, &["3", "#4"])]
+        );
+        let open = read("a \"b c\n1 2\n", CsvFormat { delimiter: BLANK, ..RFC }, 2).unwrap_err();
+        assert!(open.to_string().starts_with("a.csv:1: a quote that opens"), "{open}");
     }
 
     #[test]

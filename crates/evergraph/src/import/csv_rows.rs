@@ -5,16 +5,21 @@
 
 use crate::import::assembly::batch::Names;
 use crate::import::assembly::id_column::IdColumn;
-use crate::import::cell::{CellColumn, Cells, shortened};
+use crate::import::cell::{CellColumn, CellType, Cells, shortened};
 use crate::import::csv_records::{RecordBatch, RecordFields};
 use crate::import::faults::{Fault, FaultRules, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::id_type::IdType;
 use crate::import::integer::parse_i64;
+use crate::import::literal::read_map;
 use crate::import::quoted_name;
-use evergraph_graph::value::Value;
+use evergraph_graph::value::collection::Map;
+use evergraph_graph::value::{Value, ValueType};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+
+/// The property that has all labels of a vertex, if it has several.
+pub const LABELS_KEY: &str = "labels";
 
 /// How the records of one file become rows.
 #[derive(Debug)]
@@ -25,6 +30,8 @@ pub struct RowFormat {
     pub id_types: Vec<IdType>,
     /// The label or type of rows that name none.
     pub default_name: String,
+    /// What stands between several labels of a vertex.
+    pub array_delimiter: u8,
     /// The text that stands for no value, besides an empty one.
     pub null: Option<Vec<u8>>,
 }
@@ -40,6 +47,8 @@ pub struct CsvRows {
     pub ids: Vec<IdColumn>,
     /// The label or type of each row; `None` if the file has no column for it.
     pub names: Option<Names>,
+    /// Rows with several labels: the first one is among `names`, and property [`LABELS_KEY`] has all.
+    pub several_labels: u64,
     /// Records that were left out.
     pub faults: Faults,
     /// The texts of the rows, for errors.
@@ -68,9 +77,21 @@ impl RowFormat {
         let mut properties: Vec<(String, Cells)> = Vec::new();
         let mut ids: Vec<IdColumn> = Vec::new();
         let mut names: Option<Names> = None;
+        let mut several_labels = 0;
         for (column, field) in self.header.fields.iter().enumerate() {
             match &field.meaning {
                 Meaning::Ignore => {}
+                Meaning::Attributes(attributes) => {
+                    let mut columns: Vec<Cells> =
+                        attributes.iter().map(|(_, cell_type)| Cells::new(*cell_type)).collect();
+                    for record in 0..records {
+                        let text = self.without_null(fields.field(record, column));
+                        if let Err(why) = push_attributes(&mut columns, attributes, text) {
+                            note(record, column, why);
+                        }
+                    }
+                    properties.extend(attributes.iter().map(|(key, _)| key.clone()).zip(columns));
+                }
                 Meaning::Property { key, cell_type } => {
                     let mut cells = Cells::new(*cell_type);
                     for record in 0..records {
@@ -91,7 +112,29 @@ impl RowFormat {
                     }
                     ids.push(cells);
                 }
-                Meaning::Label | Meaning::Type => {
+                Meaning::Label => {
+                    let mut column_names = NameReader::default();
+                    let mut all_labels = Cells::new(self.labels_type());
+                    for record in 0..records {
+                        let text = self.without_null(fields.field(record, column));
+                        let several = self.first_of_several(text);
+                        several_labels += u64::from(several.is_some());
+                        let first = several.unwrap_or(text);
+                        let named = column_names.push(first, &self.default_name);
+                        let kept = match several {
+                            Some(_) => all_labels.push(&self.trimmed(text)),
+                            None => all_labels.push(b""),
+                        };
+                        if let Err(why) = named.and(kept) {
+                            note(record, column, why);
+                        }
+                    }
+                    names = Some(column_names.names);
+                    if several_labels > 0 {
+                        properties.push((LABELS_KEY.to_owned(), all_labels));
+                    }
+                }
+                Meaning::Type => {
                     let mut column_names = NameReader::default();
                     for record in 0..records {
                         let text = self.without_null(fields.field(record, column));
@@ -108,6 +151,7 @@ impl RowFormat {
             columns: Vec::new(),
             ids,
             names,
+            several_labels,
             faults: Faults::new(rules),
             texts: RowTexts { fields, kept: None },
         };
@@ -134,6 +178,27 @@ impl RowFormat {
         rows
     }
 
+    /// The type of property [`LABELS_KEY`].
+    #[must_use]
+    pub fn labels_type(&self) -> CellType {
+        CellType::Array(ValueType::String, self.array_delimiter)
+    }
+
+    /// The first of several labels in `field`; `None` if there is one, or nothing that could keep the others.
+    fn first_of_several<'a>(&self, field: &'a [u8]) -> Option<&'a [u8]> {
+        let delimiter = field.iter().position(|byte| *byte == self.array_delimiter)?;
+        let is_quoted = field.trim_ascii_start().starts_with(b"\"");
+        let is_taken = || self.header.fields.iter().any(|field| field.meaning.key() == Some(LABELS_KEY));
+        let first = field[..delimiter].trim_ascii();
+        (!is_quoted && !first.is_empty() && !is_taken()).then_some(first)
+    }
+
+    /// `field` without blanks around the labels in it.
+    fn trimmed(&self, field: &[u8]) -> Vec<u8> {
+        let labels = field.split(|byte| *byte == self.array_delimiter).map(<[u8]>::trim_ascii);
+        labels.filter(|label| !label.is_empty()).collect::<Vec<_>>().join(&self.array_delimiter)
+    }
+
     fn without_null<'a>(&self, field: &'a [u8]) -> &'a [u8] {
         if self.null.as_deref() == Some(field) { b"" } else { field }
     }
@@ -148,6 +213,42 @@ impl RowTexts {
     pub fn text(&self, row: usize) -> Vec<u8> {
         self.fields.text(self.kept.as_ref().map_or(row, |kept| kept[row] as usize))
     }
+}
+
+/// Reads the map `field`, each of whose values goes to the column of its key. After an error, every column has a row
+/// all the same.
+fn push_attributes(
+    columns: &mut [Cells],
+    attributes: &[(String, CellType)],
+    field: &[u8],
+) -> Result<(), String> {
+    let read = || {
+        let text = std::str::from_utf8(field)
+            .map_err(|_| format!("{} is not UTF-8; convert the file with iconv", shortened(field)))?;
+        match if text.trim().is_empty() { Ok(Value::Map(Map::default())) } else { read_map(text) } {
+            Ok(Value::Map(map)) => Ok(map),
+            Ok(_) => Err(format!("{} is no map", shortened(field))),
+            Err(why) => Err(format!("{} is no map: {why}", shortened(field))),
+        }
+    };
+    let map = read();
+    let mut result = map.as_ref().map(drop).map_err(Clone::clone);
+    for (cells, (key, _)) in columns.iter_mut().zip(attributes) {
+        let value = map.as_ref().ok().and_then(|map| map.get(&Value::from(key.as_str())));
+        let text = value.map(ToString::to_string).unwrap_or_default();
+        let pushed = cells.push(text.as_bytes()).map_err(|why| format!("{key}: {why}"));
+        result = result.and(pushed);
+    }
+    let is_known = |key: &Value| attributes.iter().any(|(known, _)| *key == Value::from(known.as_str()));
+    let unknown = map.iter().flat_map(Map::as_slice).map(|(key, _)| key).find(|key| !is_known(key));
+    result.and(match unknown {
+        Some(key) => Err(format!(
+            "attribute {key} is none of {}, which the first rows have: give all, as in :ATTRIBUTES{{{key}:string}}, by \
+             `columns` of a mapping",
+            attributes.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>().join(", ")
+        )),
+        None => Ok(()),
+    })
 }
 
 /// Reads the next id. After an error there is one all the same, of no meaning.
@@ -216,7 +317,11 @@ impl NameReader {
             return Ok(Cow::Owned(name));
         }
         if text.contains(';') {
-            return Err(format!("{} are several labels; a vertex has one", shortened(field)));
+            return Err(format!(
+                "{} are several names; a vertex has one label (property {LABELS_KEY} keeps all, if it is free), and an \
+                 edge one type",
+                shortened(field)
+            ));
         }
         Ok(Cow::Borrowed(if text.is_empty() { default } else { text }))
     }

@@ -6,8 +6,10 @@
 //! nicknames:string[]      an array, `;` between        :LABEL              the vertex's label
 //! seen:datetime{epoch:seconds}                         :START_ID(Person)   where the edge begins
 //! :IGNORE                 left out                     :END_ID(Person)     where it ends
+//! :ATTRIBUTES{weight:double,kind:string}               a map of these properties, as Python writes it
 //! id:ID(Person){id-type:long}                          :TYPE               the edge's type
 //! :START_ID(Person){key:name}                          of vertices in the database: by which key
+//! :START_ID(Person){on-unknown:create}                  a vertex that isn't there is created
 //! any{form:graphson} behind a name: values of any type in GraphSON 3, so `"a"` and `""` are texts
 //! ```
 //!
@@ -17,11 +19,12 @@
 //!
 //! Source: Neo4j Operations Manual, "Import": headers. Differs: the options in braces but `id-type`,
 //! quoted names, and the types of
-//! [`ValueType`] that Neo4j lacks are ours; a relationship's id, points and time zones of columns are
-//! refused; one label a vertex.
+//! [`ValueType`] that Neo4j lacks are ours; a relationship's id is a property, if it has a name; points and
+//! time zones of columns are refused; one label a vertex, the first one.
 
 use crate::import::cell::CellType;
 use crate::import::epoch::EpochUnit;
+use crate::import::id_options::{IdOptions, IdRole, parse_id_options};
 use crate::import::id_type::IdType;
 use crate::import::options::Role;
 use crate::import::quoted_name;
@@ -74,6 +77,8 @@ pub enum Meaning {
     Type,
     /// Nothing of interest.
     Ignore,
+    /// A map, each of whose values is a property: their keys, and what the values are.
+    Attributes(Vec<(String, CellType)>),
     /// A property.
     Property {
         /// Its key.
@@ -92,6 +97,8 @@ pub struct EndSpace {
     pub id_type: Option<IdType>,
     /// The unique key that the ids are of the database's vertices, if the header tells.
     pub key: Option<String>,
+    /// Whether a vertex that isn't there is created, whatever the options say of unknown ones.
+    pub creates: bool,
 }
 
 impl Header {
@@ -121,6 +128,9 @@ impl Header {
             parsed.push(HeaderField { text: text.trim().to_owned(), meaning });
         }
         let role = find_role(&parsed).map_err(|why| Error::invalid(format!("{file}: header: {why}")))?;
+        if role == Role::Relationships {
+            parsed.iter_mut().for_each(|field| field.meaning = field.meaning.clone().of_edges());
+        }
         Ok(Self { fields: parsed, role })
     }
 
@@ -142,12 +152,27 @@ impl Meaning {
         }
     }
 
+    /// The same in a file of edges: their ids are properties if they have a name, and nothing otherwise.
+    fn of_edges(self) -> Self {
+        match self {
+            Self::Id { key: Some(key), id_type, .. } => {
+                let value_type = id_type.map_or(ValueType::String, IdType::value_type);
+                Self::Property { key, cell_type: CellType::Scalar(value_type) }
+            }
+            Self::Id { key: None, .. } => Self::Ignore,
+            other => other,
+        }
+    }
+
     /// What only one column may say.
     fn says(&self) -> impl Iterator<Item = Said> {
-        let key = self.key().map(|key| Said::Key(key.to_owned()));
-        let many = matches!(self, Self::Property { .. } | Self::Ignore);
+        let mut keys: Vec<Said> = self.key().map(|key| Said::Key(key.to_owned())).into_iter().collect();
+        if let Self::Attributes(attributes) = self {
+            keys.extend(attributes.iter().map(|(key, _)| Said::Key(key.clone())));
+        }
+        let many = matches!(self, Self::Property { .. } | Self::Ignore | Self::Attributes(_));
         let role = (!many).then(|| Said::Role(std::mem::discriminant(self)));
-        key.into_iter().chain(role)
+        keys.into_iter().chain(role)
     }
 }
 
@@ -213,15 +238,13 @@ fn find_role(fields: &[HeaderField]) -> std::result::Result<Role, String> {
             Err("a file with :ID holds vertices, which have a :LABEL and no :TYPE".to_owned())
         }
         (true, false, false) => Ok(Role::Nodes),
-        (false, true, true) if has(|meaning| matches!(meaning, Meaning::Label)) => {
+        (_, true, true) if has(|meaning| matches!(meaning, Meaning::Label)) => {
             Err("a file with :START_ID holds edges, which have a :TYPE and no :LABEL".to_owned())
         }
-        (false, true, true) => Ok(Role::Relationships),
-        (true, _, _) => {
-            Err("either :ID for vertices, or :START_ID and :END_ID for edges, not both".to_owned())
-        }
-        (false, true, false) => Err("there is :START_ID and no :END_ID".to_owned()),
-        (false, false, true) => Err("there is :END_ID and no :START_ID".to_owned()),
+        // Neo4j and Neptune give ids to edges, too.
+        (_, true, true) => Ok(Role::Relationships),
+        (_, true, false) => Err("there is :START_ID and no :END_ID".to_owned()),
+        (_, false, true) => Err("there is :END_ID and no :START_ID".to_owned()),
         (false, false, false) => Err(format!(
             "neither :ID (vertices) nor :START_ID and :END_ID (edges) among {} column{}: {}; \
              is the delimiter right? A header can also be given as an option",
@@ -243,6 +266,9 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     let quoted = quoted_name::read(name);
     let is_nameless = name.is_empty();
     let name = quoted.as_deref().unwrap_or(name);
+    if is_nameless && space.is_none() && kind.eq_ignore_ascii_case("ATTRIBUTES") {
+        return parse_attributes(options.unwrap_or(""), array_delimiter).map(Meaning::Attributes);
+    }
     let options = parse_options(options.unwrap_or(""))?;
     let kind_upper = kind.to_ascii_uppercase();
     let is_end = matches!(kind_upper.as_str(), "ID" | "START_ID" | "END_ID");
@@ -257,13 +283,13 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     };
     match kind_upper.as_str() {
         "ID" => {
-            let (id_type, _) = parse_id_options(&options, false)?;
+            let IdOptions { id_type, .. } = parse_id_options(&options, IdRole::Vertex)?;
             Ok(Meaning::Id { key: (!name.is_empty()).then(|| name.to_owned()), space, id_type })
         }
         "START_ID" | "END_ID" if !name.is_empty() => Err(format!(":{kind_upper} takes no name before it")),
         "START_ID" | "END_ID" => {
-            let (id_type, key) = parse_id_options(&options, true)?;
-            let end = EndSpace { space, id_type, key };
+            let IdOptions { id_type, key, creates } = parse_id_options(&options, IdRole::End)?;
+            let end = EndSpace { space, id_type, key, creates };
             Ok(if kind_upper == "START_ID" { Meaning::StartId(end) } else { Meaning::EndId(end) })
         }
         "LABEL" => nameless(Meaning::Label),
@@ -283,6 +309,16 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     }
 }
 
+/// The properties in `weight:double,kind:string`.
+fn parse_attributes(text: &str, array_delimiter: u8) -> std::result::Result<Vec<(String, CellType)>, String> {
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let attribute = |word: &str| match parse_meaning(word, array_delimiter)? {
+        Meaning::Property { key, cell_type } => Ok((key, cell_type)),
+        _ => Err(format!("{word:?} is no property: :ATTRIBUTES has name:type of each")),
+    };
+    words.map(attribute).collect()
+}
+
 /// The type that a word of a header states behind its name, such as `int`, `string[]` or
 /// `any{form:graphson}`.
 ///
@@ -293,25 +329,6 @@ pub fn parse_type(word: &str, array_delimiter: u8) -> std::result::Result<CellTy
         Meaning::Property { cell_type, .. } => Ok(cell_type),
         _ => Err(format!("{word:?} is no type of properties")),
     }
-}
-
-/// The type of ids, and the key that they are of the database's vertices, which only ends of edges have.
-fn parse_id_options(
-    options: &[(String, String)],
-    is_end: bool,
-) -> std::result::Result<(Option<IdType>, Option<String>), String> {
-    let (mut id_type, mut key) = (None, None);
-    for (option, value) in options {
-        match option.as_str() {
-            "id-type" => id_type = Some(IdType::parse(value)?),
-            "key" if is_end => key = Some(value.clone()),
-            _ => {
-                let known = if is_end { "known are id-type and key" } else { "known is id-type" };
-                return Err(format!("unknown option {option:?}; {known}"));
-            }
-        }
-    }
-    Ok((id_type, key))
 }
 
 /// Splits `text{inside}` into `text` and `inside`.
@@ -456,21 +473,47 @@ mod tests {
 
     #[test]
     fn a_header_of_edges_is_read_in_any_case() {
-        let header = parse(":start_id(A B){Key: Name}|:END_ID{id-type:long}|:type|since:long").unwrap();
+        let header =
+            parse(":start_id(A B){Key: Name}|:END_ID{id-type:long,on-unknown:create}|:type|since:long")
+                .unwrap();
         assert_eq!(header.role, Role::Relationships);
         assert_eq!(
             header.fields[0].meaning,
             Meaning::StartId(EndSpace {
                 space: "A B".to_owned(),
                 id_type: None,
-                key: Some("Name".to_owned())
+                key: Some("Name".to_owned()),
+                creates: false,
             })
         );
         assert_eq!(
             header.fields[1].meaning,
-            Meaning::EndId(EndSpace { space: String::new(), id_type: Some(IdType::LONG), key: None })
+            Meaning::EndId(EndSpace {
+                space: String::new(),
+                id_type: Some(IdType::LONG),
+                key: None,
+                creates: true,
+            })
         );
         assert_eq!(header.position(|meaning| *meaning == Meaning::Type), Some(2));
+    }
+
+    #[test]
+    fn a_map_may_hold_several_properties() {
+        let header = parse(":START_ID|:END_ID|:ATTRIBUTES{Weight:double, kind:string}").unwrap();
+        let attributes = [("Weight", ValueType::F64), ("kind", ValueType::String)];
+        let attributes = attributes.map(|(key, of)| (key.to_owned(), CellType::Scalar(of)));
+        assert_eq!(header.fields[2].meaning, Meaning::Attributes(attributes.to_vec()));
+        let twice = parse(":ID|kind|:ATTRIBUTES{kind:string}").unwrap_err().to_string();
+        assert!(twice.contains("column 2 (\"kind\") says the same"), "{twice}");
+    }
+
+    #[test]
+    fn edges_may_have_ids_of_their_own() {
+        let header = parse("eid:ID{id-type:long}|:START_ID|:END_ID").unwrap();
+        assert_eq!(header.role, Role::Relationships);
+        assert_eq!(header.fields[0].meaning, property("eid", CellType::Scalar(ValueType::I64)));
+        assert_eq!(parse(":ID|:START_ID|:END_ID|:TYPE").unwrap().fields[0].meaning, Meaning::Ignore);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
+use std::collections::HashMap;
 use std::fmt;
 
 /// The unique key that ids are, if a label has several.
@@ -115,6 +116,17 @@ impl Known {
         keys.map(|on| catalogue.key_name(on.1).to_string()).collect()
     }
 
+    /// How many edges there are of each type. Cost: a look at each segment.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    pub fn edges_by_type(&self) -> Result<HashMap<String, u64>> {
+        let Some(snapshot) = &self.0 else { return Ok(HashMap::new()) };
+        let catalogue = snapshot.catalogue();
+        let counts = snapshot.statistics()?.edges;
+        Ok(counts.iter().map(|(id, count)| (catalogue.edge_type_name(*id).to_string(), *count)).collect())
+    }
+
     /// The type of the property `key` of `owner`, if the database has one.
     #[must_use]
     pub fn property_type(&self, owner: OwnerOf<'_>, key: &str) -> Option<ValueType> {
@@ -174,6 +186,7 @@ impl<'a> KnownLabel<'a> {
 mod tests {
     use crate::database::Database;
     use crate::import::faults::OnBadRow;
+    use crate::import::known::Known;
     use crate::import::options::{ImportOptions, InputFile};
     use crate::import::policy::{OnDuplicate, OnUnknown};
     use crate::read::ReadByName;
@@ -435,5 +448,19 @@ mod tests {
         let options = world.options(&[("e.e", "60 61\n61 62\n")]);
         let made = world.db.import(&ImportOptions { vertices: Some(60..64), ..options }, &|_| ()).unwrap();
         assert_eq!((made.vertices_count, made.edges_count), (3, 2));
+        let before = Known::of(world.db.snapshot()).edges_by_type().unwrap()["EDGE"];
+        let list: String = (0..before).map(|number| format!("{number} 10\n")).collect();
+        let again = world.db.import(&world.options(&[("f.e", &list)]), &|_| ()).unwrap();
+        let expected = format!(
+            "type EDGE: {before} edges were there before, and {before} are added; if they are the same"
+        );
+        assert!(again.files.notes[0].starts_with(&expected), "{:?}", again.files.notes);
+        let one = world.db.import(&world.options(&[("g.e", "10 20\n")]), &|_| ()).unwrap();
+        assert!(
+            one.files.notes[0]
+                .ends_with("were there before, and 1 is added, whether it is one of them or not"),
+            "{:?}",
+            one.files.notes
+        );
     }
 }

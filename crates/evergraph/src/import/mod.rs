@@ -13,6 +13,7 @@
 //! by file, line and column; it stops the import, or is counted, left out and told in a report.
 
 pub mod assembly;
+pub mod blanks;
 pub mod cell;
 pub mod context;
 pub mod csv_file;
@@ -27,6 +28,7 @@ pub mod elements;
 pub mod epoch;
 pub mod faults;
 pub mod header;
+pub mod id_options;
 pub mod id_type;
 pub mod identity;
 pub mod input;

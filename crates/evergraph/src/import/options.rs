@@ -3,6 +3,7 @@
 use crate::import::faults::{BadRows, OnBadRow};
 use crate::import::id_type::IdType;
 use crate::import::mapping::document::Mapping;
+use crate::import::mapping::rule::FileFormat;
 use crate::import::memory::available_bytes;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
 use evergraph_graph::cancel::CancelFlag;
@@ -19,6 +20,8 @@ pub struct ImportOptions {
     /// How each file is read; nothing else in the files' folders is. `None`: what the file `import.toml` of a
     /// folder says of those in it, and what names and first rows show of all others.
     pub mapping: Option<Mapping>,
+    /// The formats that are read: a file of another one is an error, or left out if only its folder was named. Empty: all.
+    pub formats: Vec<FileFormat>,
     /// What stands between two fields. `None`: a tab in `.tsv` files; otherwise what the first line shows.
     pub delimiter: Option<u8>,
     /// What encloses fields with delimiters or line breaks in CSV files, doubled inside; `None` makes
@@ -30,6 +33,8 @@ pub struct ImportOptions {
     pub null: Option<String>,
     /// What stands between the elements of an array in CSV files.
     pub array_delimiter: u8,
+    /// What the first line of CSV files is. `None`: what it looks like.
+    pub first_line: Option<FirstLine>,
     /// The type of ids in CSV files whose header doesn't say.
     pub id_type: IdType,
     /// The label of the vertices of edge lists.
@@ -49,8 +54,9 @@ pub struct ImportOptions {
     pub on_duplicate: OnDuplicate,
     /// What to do about edges to vertices that aren't there.
     pub on_unknown: OnUnknown,
-    /// The property that keeps the ids of vertices in GraphSON and GraphML.
-    pub vertex_id_key: String,
+    /// The property that keeps the ids of vertices in files of vertices and edges (GraphSON, GraphML, GEXF and
+    /// so on). `None`: `id`, or `_id` if vertices have a property `id` of their own.
+    pub vertex_id_key: Option<String>,
     /// The property that keeps the ids of edges there. `None`: they are not kept.
     pub edge_id_key: Option<String>,
     /// What to do about rows that can't be loaded.
@@ -77,11 +83,13 @@ impl ImportOptions {
         Self {
             files: files.into_iter().collect(),
             mapping: None,
+            formats: Vec::new(),
             delimiter: None,
             quote: Some(b'"'),
             escape: None,
             null: None,
             array_delimiter: b';',
+            first_line: None,
             id_type: IdType::STRING,
             vertex_label: "Vertex".to_owned(),
             edge_type: "EDGE".to_owned(),
@@ -90,7 +98,7 @@ impl ImportOptions {
             vertex_columns: None,
             on_duplicate: OnDuplicate::Fail,
             on_unknown: OnUnknown::Fail,
-            vertex_id_key: "id".to_owned(),
+            vertex_id_key: None,
             edge_id_key: None,
             on_bad_row: OnBadRow::Stop,
             bad_rows_report: None,
@@ -213,6 +221,15 @@ pub enum HeaderPlace {
     Replaced(String),
     /// It is this text, and the file begins with data.
     Given(String),
+}
+
+/// What the first line of a CSV file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FirstLine {
+    /// The names of its columns.
+    Header,
+    /// A row.
+    Data,
 }
 
 /// How far an import is.

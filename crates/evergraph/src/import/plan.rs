@@ -21,7 +21,9 @@ use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
 use crate::import::parquet::file::{ParquetFile, refuse_stream};
-use crate::import::recognise::file::{KNOWN_ENDINGS, Recognised, recognise, stem_and_ending};
+use crate::import::recognise::file::{KNOWN_ENDINGS, Unrecognised, recognise};
+use crate::import::recognise::file_name::stem_and_ending;
+use crate::import::recognise::settle::Recognised;
 use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
 use evergraph_storage::checkpoint::manifest;
@@ -155,6 +157,7 @@ impl Plan {
                 Some(Recognised { rule, notes, advice, problem: None }) => {
                     if !notes.is_empty() {
                         self.guessed_files.push(candidate.file.path.clone());
+                        self.notes.push(format!("{name}: {}", notes.join("; ")));
                     }
                     self.notes.extend(advice.map(|advice| format!("{name}: {advice}")));
                     self.add(candidate, rule, options)?;
@@ -174,6 +177,8 @@ impl Plan {
         let folders = options.files.iter().map(|file| display_name(&file.path));
         let what = if self.ignored_files.is_empty() {
             "there is no file in it"
+        } else if !options.formats.is_empty() {
+            "no file in it is of a format that is read here"
         } else {
             "no file in it has a name that tells what it holds"
         };
@@ -182,10 +187,20 @@ impl Plan {
     }
 
     fn add(&mut self, candidate: Candidate, rule: FileRule, options: &ImportOptions) -> Result<()> {
-        let Candidate { file: InputFile { path, role, .. }, input, bytes, .. } = candidate;
-        if rule.format == FileFormat::Ignore {
+        let Candidate { file: InputFile { path, role, .. }, input, bytes, is_in_folder, .. } = candidate;
+        let is_asked_for = options.formats.is_empty() || options.formats.contains(&rule.format);
+        if rule.format == FileFormat::Ignore || is_in_folder && !is_asked_for {
             self.ignored_files.push(path);
             return Ok(());
+        }
+        if !is_asked_for {
+            let asked: Vec<&str> = options.formats.iter().map(|format| format.name()).collect();
+            return Err(Error::invalid(format!(
+                "{}: its format is {}, and what is read here is {}: import it by what reads that, or all formats",
+                input.name(),
+                rule.format.name(),
+                asked.join(", ")
+            )));
         }
         self.bytes_total = self.bytes_total.zip(bytes).map(|(total, bytes)| total + bytes);
         let mut add_list = |kind| {
@@ -203,6 +218,10 @@ impl Plan {
             FileFormat::MatrixMarket => return add_list(ListKind::MatrixMarket),
             FileFormat::GraphSon => return add_elements(ElementFormat::GraphSon),
             FileFormat::GraphMl => return add_elements(ElementFormat::GraphMl),
+            FileFormat::Gexf => return add_elements(ElementFormat::Gexf),
+            FileFormat::Gml => return add_elements(ElementFormat::Gml),
+            FileFormat::Pajek => return add_elements(ElementFormat::Pajek),
+            FileFormat::NodeLink => return add_elements(ElementFormat::NodeLink),
             FileFormat::Parquet => {
                 refuse_stream(&input)?;
                 let file = ParquetFile { path, rule };
@@ -259,9 +278,12 @@ fn recognise_all(
     options: &ImportOptions,
     known: &Known,
 ) -> Result<Vec<Option<Recognised>>> {
-    let files: Vec<(InputFile, Input)> =
-        candidates.iter().map(|candidate| (candidate.file.clone(), candidate.input.clone())).collect();
-    recognise(&files, options, known)
+    let files = candidates.iter().map(|Candidate { file, input, is_in_folder, .. }| Unrecognised {
+        file: file.clone(),
+        input: input.clone(),
+        is_in_folder: *is_in_folder,
+    });
+    recognise(&files.collect::<Vec<_>>(), options, known)
 }
 
 /// What to do about a file that was named and of which nothing tells what it holds.
@@ -270,12 +292,26 @@ fn stranger(candidate: &Candidate) -> Error {
     let (_, ending) = stem_and_ending(&candidate.file.path);
     Error::invalid(match ending.as_str() {
         _ if candidate.bytes == Some(0) => format!("{name}: is empty"),
-        "json" => format!(
-            "{name}: it doesn't begin with a vertex of GraphSON, nor with {{\"vertices\": [; if it is GraphSON all the \
-             same, say --graphson {name}"
+        "json" | "cyjs" => format!(
+            "{name}: it doesn't begin with a vertex of GraphSON, nor with {{\"vertices\": [, and has no \"nodes\", \
+             \"links\", \"edges\" or \"elements\" in its beginning; if it is GraphSON all the same, say --graphson \
+             {name}; if it is a graph of nodes and links, a mapping file can say so (format = \"node-link\")"
         ),
         "xml" => format!(
-            "{name}: there is no <graphml> in its beginning; if it is GraphML all the same, say --graphml {name}"
+            "{name}: there is no <graphml> or <gexf> in its beginning; if it is GraphML all the same, say --graphml \
+             {name}"
+        ),
+        "gml" => format!(
+            "{name}: there is no `graph [` in its beginning, as GML has it, the Graph Modelling Language (that of \
+             geography holds no graph); if it is one all the same, a mapping file can say so (format = \"gml\")"
+        ),
+        "net" | "paj" => format!(
+            "{name}: there is no line *Vertices in its beginning, as a network of Pajek has one; if it is one all the \
+             same, a mapping file can say so (format = \"pajek\")"
+        ),
+        "txt" | "dat" | "data" => format!(
+            "{name}: its lines are neither pairs of numbers nor of one width, so it is no list of edges and no table; if \
+             it is one all the same, --delimiter CHARACTER says what stands between its fields"
         ),
         _ => format!(
             "{name}: its name doesn't tell what it holds ({KNOWN_ENDINGS}); say it by --nodes LABEL=FILE, --edges \

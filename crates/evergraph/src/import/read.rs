@@ -104,7 +104,9 @@ pub(crate) fn read_in_blocks(
     elements.finish(&mut assembly, &mut context)?;
     let mut notes = plan.notes.clone();
     notes.extend(elements.notes);
-    notes.extend(assembly.settle_types());
+    notes.append(&mut assembly.notes);
+    notes.extend(assembly.settle_id_keys());
+    notes.extend(pool.install(|| assembly.settle_types())?);
     let mut settled = assembly.finish(&mut load)?;
     for (label, lists) in lists_by_label(&plan, options) {
         let mut graph = EdgeListGraph::new(label, &context)?;
@@ -116,6 +118,7 @@ pub(crate) fn read_in_blocks(
         }
         settled.join(pool.install(|| graph.finish(&context.known, &mut load))?);
     }
+    notes.extend(edges_before(&load, &context.known)?);
     Ok(Imported {
         load,
         bad_rows: context.faults.finish(),
@@ -125,6 +128,30 @@ pub(crate) fn read_in_blocks(
         ignored_files: plan.ignored_files,
         guessed_files: plan.guessed_files,
     })
+}
+
+/// What the database has of the types of edges that come: nothing tells an edge from one that is there.
+fn edges_before(load: &Load, known: &Known) -> Result<Vec<String>> {
+    let mut added: Vec<(&str, u64)> = Vec::new();
+    for table in &load.edges {
+        match added.iter_mut().find(|(edge_type, _)| *edge_type == table.edge_type) {
+            Some((_, count)) => *count += table.rows,
+            None => added.push((&table.edge_type, table.rows)),
+        }
+    }
+    let before = known.edges_by_type()?;
+    let note = |(edge_type, added): (&str, u64)| {
+        let before = *before.get(edge_type).filter(|count| **count > 0 && added > 0)?;
+        let are_there = if before == 1 { "edge was there" } else { "edges were there" };
+        let again = match (before == added, added) {
+            (true, 1) => "is added; if it is the same one, it is there twice now",
+            (true, _) => "are added; if they are the same ones, each is there twice now",
+            (false, 1) => "is added, whether it is one of them or not",
+            (false, _) => "are added, whether the same are among them or not",
+        };
+        Some(format!("type {edge_type}: {before} {are_there} before, and {added} {again}"))
+    };
+    Ok(added.into_iter().filter_map(note).collect())
 }
 
 /// The lists whose vertices are of one label, in the order of the plan.

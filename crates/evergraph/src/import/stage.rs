@@ -22,10 +22,11 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::load::{Blocks, EdgeBlock, EdgeTable, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
-use evergraph_graph::value::ValueType;
+use evergraph_graph::value::{Value, ValueType};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How the types of properties come about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -194,6 +195,45 @@ impl<B: Spill> Stage<B> {
         at
     }
 
+    /// Gives the property `key` the name `name`, which none has.
+    pub fn rename_property(&mut self, key: &str, name: &str) {
+        if let Some(at) = self.places.remove(key) {
+            name.clone_into(&mut self.properties[at].0);
+            self.places.insert(name.to_owned(), at);
+        }
+    }
+
+    /// Whether all values of the property at `at` are numbers that a double holds exactly.
+    ///
+    /// # Errors
+    /// That of the file where blocks lie.
+    pub fn holds_doubles(&mut self, at: usize) -> Result<bool> {
+        let others = AtomicBool::new(false);
+        self.rewrite(|_, block| {
+            if let Some(column) = block.columns_mut().get(at).and_then(Option::as_ref) {
+                others.fetch_or(as_doubles(column).is_none(), Ordering::Relaxed);
+            }
+            Ok(())
+        })?;
+        Ok(!others.into_inner())
+    }
+
+    /// Turns all values of the property at `at` into doubles, where they are numbers that these hold exactly.
+    ///
+    /// # Errors
+    /// That of the file where blocks lie.
+    pub fn make_doubles(&mut self, at: usize) -> Result<()> {
+        self.properties[at].1 = ValueType::F64;
+        self.rewrite(|_, block| {
+            if let Some(column) = block.columns_mut().get_mut(at).and_then(Option::as_mut)
+                && let Some(doubles) = as_doubles(column)
+            {
+                *column = doubles;
+            }
+            Ok(())
+        })
+    }
+
     /// Adds a block whose columns stand in the order of the properties. One without rows is nothing.
     ///
     /// # Errors
@@ -313,10 +353,31 @@ impl<B: Spill> Stage<B> {
     }
 }
 
+/// `column` as doubles; `None` if a value is no number that one holds exactly.
+fn as_doubles(column: &PackedColumn) -> Option<PackedColumn> {
+    match column.value_type() {
+        ValueType::F64 => Some(column.clone()),
+        ValueType::I64 => to_floats(column).ok(),
+        ValueType::Any => {
+            let double = |row| match column.get(row) {
+                None => Some(None),
+                Some(value @ Value::F64(_)) => Some(Some(value)),
+                Some(Value::I64(number)) => {
+                    let double = number as f64;
+                    (double as i128 == i128::from(number)).then_some(Some(Value::F64(double)))
+                }
+                Some(_) => None,
+            };
+            let doubles: Vec<Option<Value>> = (0..column.len()).map(double).collect::<Option<_>>()?;
+            PackedColumn::from_values(doubles.iter().map(Option::as_ref))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evergraph_graph::value::Value;
 
     fn whole(numbers: &[i64]) -> CellColumn {
         let values: Vec<Value> = numbers.iter().map(|number| Value::I64(*number)).collect();

@@ -1,15 +1,15 @@
 //! Graphs: a random graph, put into a database, and what a database holds, in a form that compares.
 
-use crate::values::{Kind, Letters, kind, name};
+use crate::values::{Kind, kind, name};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::{Database, Direction, GraphView, ReadByName, Value};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::weighted;
 use proptest::prelude::*;
 
-/// A property that all vertices have, different in the graph: what they are known by in comparisons.
+/// A property that all vertices have, different in their label.
 pub const ID: &str = "id";
-/// A text that all vertices have, different in the graph.
+/// A text that all vertices have, different in the graph. In comparisons they are known by both.
 pub const CODE: &str = "code";
 
 /// A graph that was made up.
@@ -25,6 +25,8 @@ pub struct Graph {
     pub vertices: Vec<(usize, Vec<Option<Value>>)>,
     /// The type, both ends, and a value for some of the keys.
     pub edges: Vec<(usize, usize, usize, Vec<Option<Value>>)>,
+    /// Whether vertices of two labels may have one id.
+    pub shares_ids: bool,
 }
 
 /// Properties by key, their values as text that shows every digit and type.
@@ -40,9 +42,9 @@ pub struct Content {
 }
 
 /// Graphs with everything that a graph can have.
-pub fn graph(letters: Letters) -> impl Strategy<Value = Graph> {
-    let names = || btree_set(name(letters), 1..4).prop_map(|names| names.into_iter().collect::<Vec<_>>());
-    let keys = btree_map(name(letters), kind(), 1..4).prop_map(|mut keys| {
+pub fn graph() -> impl Strategy<Value = Graph> {
+    let names = || btree_set(name(), 1..4).prop_map(|names| names.into_iter().collect::<Vec<_>>());
+    let keys = btree_map(name(), kind(), 1..4).prop_map(|mut keys| {
         keys.remove(ID);
         keys.remove(CODE);
         keys.into_iter().collect::<Vec<_>>()
@@ -56,19 +58,20 @@ pub fn graph(letters: Letters) -> impl Strategy<Value = Graph> {
                 _ => vec![],
             })
             .collect();
-        let vertices = vec((0..labels.len(), values(&keys, letters)), 0..10);
+        let vertices = vec((0..labels.len(), values(&keys)), 0..10);
         (Just((labels, unique, types, keys.clone())), vertices).prop_flat_map(
             move |((labels, unique, types, keys), vertices)| {
                 let ends = 0..vertices.len().max(1);
                 let most = if vertices.is_empty() { 1 } else { 16 };
-                let edges = vec((0..types.len(), ends.clone(), ends, values(&keys, letters)), 0..most);
-                edges.prop_map(move |edges| Graph {
+                let edges = vec((0..types.len(), ends.clone(), ends, values(&keys)), 0..most);
+                (edges, any::<bool>()).prop_map(move |(edges, shares_ids)| Graph {
                     labels: labels.clone(),
                     unique: unique.clone(),
                     types: types.clone(),
                     keys: keys.clone(),
                     vertices: vertices.clone(),
                     edges,
+                    shares_ids,
                 })
             },
         )
@@ -76,14 +79,20 @@ pub fn graph(letters: Letters) -> impl Strategy<Value = Graph> {
 }
 
 /// A value for each of `keys`, or none.
-fn values(keys: &[(String, Kind)], letters: Letters) -> Vec<BoxedStrategy<Option<Value>>> {
-    keys.iter().map(|(_, kind)| weighted(0.7, kind.values(letters)).boxed()).collect()
+fn values(keys: &[(String, Kind)]) -> Vec<BoxedStrategy<Option<Value>>> {
+    keys.iter().map(|(_, kind)| weighted(0.7, kind.values()).boxed()).collect()
 }
 
 impl Graph {
     /// The id of a vertex: negative ones among them.
-    pub fn id(vertex: usize) -> i64 {
-        vertex as i64 * 7 - 9
+    pub fn id(&self, vertex: usize) -> i64 {
+        let of_its_label = |(label, _): &&(usize, _)| *label == self.vertices[vertex].0;
+        let number = if self.shares_ids {
+            self.vertices[..vertex].iter().filter(of_its_label).count()
+        } else {
+            vertex
+        };
+        number as i64 * 7 - 9
     }
 
     fn code(vertex: usize) -> String {
@@ -117,7 +126,7 @@ impl Graph {
             let mut ids = Vec::new();
             for (vertex, (label, values)) in self.vertices.iter().enumerate() {
                 let mut all = properties(values);
-                all.push((ID.to_owned(), Self::id(vertex).into()));
+                all.push((ID.to_owned(), self.id(vertex).into()));
                 all.push((CODE.to_owned(), Self::code(vertex).into()));
                 let all: Vec<(&str, Value)> =
                     all.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
@@ -152,7 +161,7 @@ impl Content {
         let snapshot = db.snapshot();
         let catalogue = snapshot.catalogue();
         let mut content = Self::default();
-        let id = |vertex| format!("{:?}", snapshot.get(vertex, ID).unwrap());
+        let id = |vertex| [ID, CODE].map(|key| format!("{:?}", snapshot.get(vertex, key).unwrap())).join(" ");
         for vertex in snapshot.vertices(None).unwrap() {
             let label = snapshot.label_of(vertex).unwrap().unwrap();
             content.vertices.push((label, shown(snapshot.properties(vertex).unwrap())));

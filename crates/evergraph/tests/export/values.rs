@@ -9,15 +9,6 @@ use evergraph::graph::value::duration::Duration;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Which characters texts and names have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Letters {
-    /// All of them.
-    All,
-    /// Those that XML can hold: no control characters but tab and line ends.
-    Xml,
-}
-
 /// What the values of one property are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -29,7 +20,19 @@ pub enum Kind {
     Mixed,
 }
 
-const ODD: [&str; 44] = [
+const ODD: [&str; 56] = [
+    "_id",
+    "__id",
+    "label",
+    "labels",
+    "labelV",
+    "labelE",
+    "parent",
+    "source",
+    "type",
+    "@type",
+    "outE",
+    "d0",
     "../x",
     "a:b",
     "a{b}",
@@ -76,29 +79,14 @@ const ODD: [&str; 44] = [
     "\u{2028}",
 ];
 
-impl Letters {
-    fn clean(self, text: String) -> String {
-        match self {
-            Self::All => text,
-            Self::Xml => text
-                .chars()
-                .filter(|letter| *letter >= ' ' || matches!(letter, '\t' | '\n' | '\r'))
-                .filter(|letter| !matches!(letter, '\u{fffe}' | '\u{ffff}'))
-                .collect(),
-        }
-    }
-}
-
 /// A name of a label, type or key: never empty.
-pub fn name(letters: Letters) -> impl Strategy<Value = String> {
+pub fn name() -> impl Strategy<Value = String> {
     prop_oneof![select(ODD.to_vec()).prop_map(ToOwned::to_owned), "[a-c]{1,3}", ".{1,5}"]
-        .prop_map(move |name| letters.clean(name))
         .prop_filter("names are not empty", |name| !name.is_empty())
 }
 
-fn text(letters: Letters) -> impl Strategy<Value = String> {
+fn text() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), select(ODD.to_vec()).prop_map(ToOwned::to_owned), "[a-z]{1,4}", ".{0,6}"]
-        .prop_map(move |text| letters.clean(text))
 }
 
 /// What a property may be.
@@ -119,34 +107,34 @@ impl Kind {
     }
 
     /// Values of this kind.
-    pub fn values(self, letters: Letters) -> BoxedStrategy<Value> {
+    pub fn values(self) -> BoxedStrategy<Value> {
         match self {
             Self::Of(value_type @ (ValueType::List | ValueType::Set | ValueType::Map)) => {
-                collection(value_type, letters)
+                collection(value_type)
             }
-            Self::Of(value_type) => scalar(value_type, letters),
-            Self::ListOf(value_type) => proptest::collection::vec(scalar(value_type, letters), 0..4)
+            Self::Of(value_type) => scalar(value_type),
+            Self::ListOf(value_type) => proptest::collection::vec(scalar(value_type), 0..4)
                 .prop_map(|values| List::new(values).expect("one level").into())
                 .boxed(),
-            Self::Mixed => any_value(letters),
+            Self::Mixed => any_value(),
         }
     }
 }
 
-fn any_value(letters: Letters) -> BoxedStrategy<Value> {
+fn any_value() -> BoxedStrategy<Value> {
     let all = ValueType::all().filter(|value_type| *value_type != ValueType::Any);
     let all: Vec<ValueType> = all.collect();
     select(all)
         .prop_flat_map(move |value_type| match value_type {
-            ValueType::List | ValueType::Set | ValueType::Map => collection(value_type, letters),
-            scalar_type => scalar(scalar_type, letters),
+            ValueType::List | ValueType::Set | ValueType::Map => collection(value_type),
+            scalar_type => scalar(scalar_type),
         })
         .boxed()
 }
 
-fn collection(value_type: ValueType, letters: Letters) -> BoxedStrategy<Value> {
+fn collection(value_type: ValueType) -> BoxedStrategy<Value> {
     let scalars: Vec<ValueType> = ValueType::all().take(16).collect();
-    let element = select(scalars).prop_flat_map(move |value_type| scalar(value_type, letters));
+    let element = select(scalars).prop_flat_map(scalar);
     let element = element.prop_recursive(2, 8, 3, |inner| {
         let values = proptest::collection::vec(inner.clone(), 0..3);
         let entries = proptest::collection::vec((inner.clone(), inner), 0..3);
@@ -166,7 +154,7 @@ fn collection(value_type: ValueType, letters: Letters) -> BoxedStrategy<Value> {
     }
 }
 
-fn scalar(value_type: ValueType, letters: Letters) -> BoxedStrategy<Value> {
+fn scalar(value_type: ValueType) -> BoxedStrategy<Value> {
     let float = prop_oneof![
         proptest::num::f64::ANY,
         select(vec![0.0, -0.0, 1.0, 0.1, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, 1e300])
@@ -186,10 +174,8 @@ fn scalar(value_type: ValueType, letters: Letters) -> BoxedStrategy<Value> {
         }
         ValueType::BigInteger => parsed("-?[1-9][0-9]{0,40}", value_type),
         ValueType::Decimal => parsed("-?[0-9]{1,20}(\\.[0-9]{1,12})?(e-?[0-9]{1,3})?", value_type),
-        ValueType::Char => {
-            text(letters).prop_map(|text| Value::from(text.chars().next().unwrap_or(' '))).boxed()
-        }
-        ValueType::String => text(letters).prop_map(Value::from).boxed(),
+        ValueType::Char => text().prop_map(|text| Value::from(text.chars().next().unwrap_or(' '))).boxed(),
+        ValueType::String => text().prop_map(Value::from).boxed(),
         ValueType::Bytes => proptest::collection::vec(any::<u8>(), 0..5).prop_map(Value::from).boxed(),
         ValueType::Date => any::<i32>().prop_map(|days| Value::from(Date::from_days(days))).boxed(),
         ValueType::DateTime => {

@@ -9,87 +9,54 @@
 //! ```
 //!
 //! Labels and edge types stand in the data that TinkerPop calls `labelV` and `labelE` (options may name
-//! others); without them an element gets the default of the options. Ids are strings, unless the file
-//! is of our own writer and says more. Edges may stand before their vertices.
+//! others), or in the attributes `labels` and `label` of Neo4j's APOC; without them an element gets the
+//! default of the options. Ids are strings, unless the file is of our own writer and says more. Edges may
+//! stand before their vertices.
 //!
 //! | in the file | here |
 //! |---|---|
 //! | an undirected edge | an edge from its source to its target; counted in the summary |
-//! | drawings of yEd, data with tags in it, data of the graph itself | skipped; counted |
-//! | `desc` | skipped |
-//! | `hyperedge`, `port`, `sourceport`, `locator`, a graph inside of a node or edge, a second graph | refused |
+//! | a graph inside of a node (groups of yEd) | its vertices beside the others, with the node's id as `parent`; counted |
+//! | `port`, `sourceport`, `targetport` | left out: the edge ends at the node; counted |
+//! | drawings of yEd and yFiles | the label becomes the property `label`; the rest is skipped, counted |
+//! | data with tags in it, data of the graph itself | skipped; counted |
+//! | a key of a type that isn't known | text; counted |
+//! | `desc`, other attributes of a tag | skipped |
+//! | `hyperedge`, `locator`, a graph inside of an edge, a second graph | refused |
 //!
-//! Memory: one element, the keys, and nothing that grows with the file.
+//! Memory: one element, the keys, the nodes that the present one lies in, and nothing that grows with the
+//! file.
 
 use std::io::BufRead;
 
 use evergraph_graph::value::{Value, ValueType};
 
 use crate::element::{Edge, Element, Position, Vertex};
+use crate::element_source::{ElementSource, ReadSummary, Remark};
 use crate::error::ReadError;
-use crate::graphml::keys::{Keys, Scope};
-use crate::graphml::tokens::{Tag, Token, Tokens, is_blank, malformed};
+use crate::graphml::data::{DataReader, require_blank, unexpected, unsupported};
+use crate::graphml::keys::Scope;
+use crate::graphml::options::GraphmlOptions;
 use crate::graphml::types::read_value;
 use crate::graphml::writer::{EDGE_IDS_ATTRIBUTE, VERTEX_IDS_ATTRIBUTE};
+use crate::xml::tokens::{Tag, Token, Tokens, malformed};
 
-/// How a file is read.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GraphmlOptions {
-    /// Id or name of the key that holds a vertex's label.
-    pub label_key: String,
-    /// Id or name of the key that holds an edge's type.
-    pub edge_type_key: String,
-    /// The label of vertices that have no such data.
-    pub default_label: String,
-    /// The type of edges that have no such data.
-    pub default_edge_type: String,
-    /// How long a tag or a text may be, in bytes.
-    pub text_bytes_max: usize,
-}
-
-impl Default for GraphmlOptions {
-    /// TinkerPop's names: `labelV`, `labelE`, `vertex`, `edge`; 16 MiB.
-    fn default() -> Self {
-        Self {
-            label_key: "labelV".to_owned(),
-            edge_type_key: "labelE".to_owned(),
-            default_label: "vertex".to_owned(),
-            default_edge_type: "edge".to_owned(),
-            text_bytes_max: 16 << 20,
-        }
-    }
-}
-
-/// What was read so far, and what was left out of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct GraphmlSummary {
-    /// Vertices.
-    pub vertices_count: u64,
-    /// Edges, the undirected ones among them.
-    pub edges_count: u64,
-    /// Edges that the file calls undirected.
-    pub undirected_edges_count: u64,
-    /// Data that were skipped: drawings, and data of the graph itself.
-    pub skipped_data_count: u64,
-}
+/// The property that says in which vertex another one lies.
+pub const PARENT_KEY: &str = "parent";
 
 /// Reads the elements of a file. The first error is the last item.
 #[derive(Debug)]
 pub struct GraphmlReader<R: BufRead> {
     tokens: Tokens<R>,
     options: GraphmlOptions,
-    keys: Keys,
-    /// For each name of a property, the last element that had it.
-    had_by: Vec<u64>,
-    elements_count: u64,
-    summary: GraphmlSummary,
+    data: DataReader,
     position: Position,
     place: Place,
     has_ended: bool,
-    /// What stands before the names of GraphML's tags, with its colon.
-    prefix: String,
     /// Attributes of the graph.
     graph: Graph,
+    /// The nodes around the present graph, from the outermost.
+    around: Vec<Around>,
 }
 
 /// Where in the file reading is.
@@ -98,6 +65,8 @@ enum Place {
     Start,
     BeforeGraph,
     InGraph,
+    /// Behind a graph that a node has inside, in that node.
+    BehindInner,
     AfterGraph,
 }
 
@@ -108,10 +77,12 @@ struct Graph {
     edge_ids: ValueType,
 }
 
-/// What the data of an element say.
-struct Data {
-    label: Option<String>,
-    properties: Vec<(String, Value)>,
+/// A node with a graph inside.
+#[derive(Debug)]
+struct Around {
+    id: Value,
+    /// Whether edges beside the node have a direction.
+    is_directed: bool,
 }
 
 impl<R: BufRead> GraphmlReader<R> {
@@ -123,34 +94,28 @@ impl<R: BufRead> GraphmlReader<R> {
         Ok(Self {
             tokens: Tokens::new(bytes, options.text_bytes_max)?,
             options,
-            keys: Keys::default(),
-            had_by: Vec::new(),
-            elements_count: 0,
-            summary: GraphmlSummary::default(),
+            data: DataReader::default(),
             position: Position::START,
             place: Place::Start,
             has_ended: false,
-            prefix: String::new(),
             graph: Graph { is_directed: true, vertex_ids: ValueType::String, edge_ids: ValueType::String },
+            around: Vec::new(),
         })
-    }
-
-    /// What was read so far; of the whole file, once there are no more elements.
-    pub fn summary(&self) -> GraphmlSummary {
-        self.summary
-    }
-
-    /// Where in the file the element that was read last begins.
-    pub fn position(&self) -> Position {
-        self.position
     }
 
     fn read_next(&mut self) -> Result<Option<Element>, ReadError> {
         loop {
             match (self.tokens.next_token()?, self.place) {
                 (Token::Eof, _) => return Ok(None),
-                (Token::Text(text), _) => self.require_blank(&text)?,
-                (Token::End, Place::InGraph) => self.place = Place::AfterGraph,
+                (Token::Text(text), _) => require_blank(&text, &self.tokens)?,
+                (Token::End, Place::InGraph) if self.around.is_empty() => self.place = Place::AfterGraph,
+                (Token::End, Place::InGraph) => self.place = Place::BehindInner,
+                (Token::End, Place::BehindInner) => {
+                    if let Some(node) = self.around.pop() {
+                        self.graph.is_directed = node.is_directed;
+                    }
+                    self.place = Place::InGraph;
+                }
                 // The end of <graphml>: nothing but the end of the file can follow.
                 (Token::End, _) => {}
                 (Token::Start(tag), Place::Start) => {
@@ -162,7 +127,7 @@ impl<R: BufRead> GraphmlReader<R> {
                             format!("expected <graphml>, found <{}>", tag.name),
                         ));
                     };
-                    self.prefix = prefix.to_owned();
+                    self.data.prefix = prefix.to_owned();
                     self.place = Place::BeforeGraph;
                 }
                 (Token::Start(tag), Place::InGraph) => {
@@ -171,6 +136,7 @@ impl<R: BufRead> GraphmlReader<R> {
                         return Ok(Some(element));
                     }
                 }
+                (Token::Start(tag), Place::BehindInner) => self.read_behind_inner(&tag)?,
                 (Token::Start(tag), _) => self.read_beside_graph(&tag)?,
             }
         }
@@ -178,26 +144,32 @@ impl<R: BufRead> GraphmlReader<R> {
 
     /// Reads what stands beside the graph, or steps into it.
     fn read_beside_graph(&mut self, tag: &Tag) -> Result<(), ReadError> {
-        match self.local_name(tag) {
-            Some("key") => {
-                self.keys.read(tag, &mut self.tokens)?;
-                self.had_by.resize(self.keys.names_count(), 0);
-                Ok(())
-            }
+        match self.data.local_name(tag) {
+            Some("key") => self.read_key(tag),
             Some("desc") => self.tokens.skip(),
-            Some("data") => self.skip_data(),
+            Some("data") => self.data.skip(&mut self.tokens),
             Some("graph") if self.place == Place::BeforeGraph => {
                 self.place = Place::InGraph;
                 self.read_graph(tag)
             }
-            Some("graph") => Err(unsupported(tag, "a second <graph>")),
-            _ => Err(self.unexpected(tag, "<graphml>")),
+            Some("graph") => {
+                Err(unsupported(tag, "a second <graph>, which may use the ids of the first again,"))
+            }
+            _ => Err(unexpected(tag, "<graphml>")),
         }
+    }
+
+    fn read_key(&mut self, tag: &Tag) -> Result<(), ReadError> {
+        if !self.data.keys.read(tag, &mut self.tokens)? {
+            self.data.summary.note(Remark::UnknownType);
+        }
+        Ok(())
     }
 
     fn read_graph(&mut self, tag: &Tag) -> Result<(), ReadError> {
         self.graph.is_directed = match tag.attribute("edgedefault") {
-            None | Some("directed") => true,
+            None => self.graph.is_directed,
+            Some("directed") => true,
             Some("undirected") => false,
             Some(other) => return Err(malformed(tag.position, format!("edgedefault is `{other}`"))),
         };
@@ -214,24 +186,54 @@ impl<R: BufRead> GraphmlReader<R> {
     }
 
     fn read_in_graph(&mut self, tag: &Tag) -> Result<Option<Element>, ReadError> {
-        match self.local_name(tag) {
+        match self.data.local_name(tag) {
             Some("node") => self.read_vertex(tag).map(|vertex| Some(Element::Vertex(vertex))),
             Some("edge") => self.read_edge(tag).map(|edge| Some(Element::Edge(edge))),
             Some("desc") => self.tokens.skip().map(|()| None),
-            Some("data") => self.skip_data().map(|()| None),
-            Some("hyperedge") => Err(unsupported(tag, "a <hyperedge>")),
+            Some("data") => self.data.skip(&mut self.tokens).map(|()| None),
+            // Gephi takes them here as well.
+            Some("key") => self.read_key(tag).map(|()| None),
+            Some("hyperedge") => Err(unsupported(
+                tag,
+                "a <hyperedge>, which joins any number of nodes where an edge joins two,",
+            )),
             Some("locator") => Err(unsupported(tag, "a <locator>, which stands for a graph elsewhere,")),
-            _ => Err(self.unexpected(tag, "<graph>")),
+            _ => Err(unexpected(tag, "<graph>")),
+        }
+    }
+
+    /// Reads what stands in a node behind the graph inside of it.
+    fn read_behind_inner(&mut self, tag: &Tag) -> Result<(), ReadError> {
+        match self.data.local_name(tag) {
+            Some("desc") => self.tokens.skip(),
+            Some("port") => {
+                self.data.summary.note(Remark::Port);
+                self.tokens.skip()
+            }
+            Some("data") => Err(unsupported(tag, "data of a node behind the graph inside of it")),
+            Some("graph") => Err(unsupported(tag, "a second <graph> inside of one node")),
+            _ => Err(unexpected(tag, "<node>")),
         }
     }
 
     fn read_vertex(&mut self, tag: &Tag) -> Result<Vertex, ReadError> {
         let id = self.read_id(tag, "id", self.graph.vertex_ids)?;
-        let data = self.read_data(Scope::Vertex, "<node>")?;
-        self.summary.vertices_count += 1;
-        let label = data.label.unwrap_or_else(|| self.options.default_label.clone());
-        let properties = data.properties.into_iter().map(|(key, value)| (key, vec![value.into()])).collect();
-        Ok(Vertex { id, labels: vec![label], properties })
+        let mut data = self.data.read(Scope::Vertex, "<node>", &self.options, &mut self.tokens)?;
+        let summary = &mut self.data.summary;
+        summary.vertices_count += 1;
+        let labels = data.label.take().map(|label| vec![label]);
+        let labels = labels.or_else(|| data.take_apoc_labels(tag.attribute("labels")));
+        let labels = labels.filter(|labels| !labels.is_empty());
+        if let Some(around) = self.around.last() {
+            summary.note(Remark::Nested);
+            data.properties.add(PARENT_KEY, around.id.clone(), summary);
+        }
+        if let Some(inner) = data.graph {
+            self.around.push(Around { id: id.clone(), is_directed: self.graph.is_directed });
+            self.read_graph(&inner)?;
+        }
+        let labels = labels.unwrap_or_else(|| vec![self.options.default_label.clone()]);
+        Ok(Vertex { id, labels, properties: data.properties.into_vertex() })
     }
 
     fn read_edge(&mut self, tag: &Tag) -> Result<Edge, ReadError> {
@@ -241,20 +243,24 @@ impl<R: BufRead> GraphmlReader<R> {
         };
         let source = self.read_id(tag, "source", self.graph.vertex_ids)?;
         let target = self.read_id(tag, "target", self.graph.vertex_ids)?;
-        if tag.attribute("sourceport").or_else(|| tag.attribute("targetport")).is_some() {
-            return Err(unsupported(tag, "an edge between ports"));
-        }
         let is_directed = match tag.attribute("directed") {
             None => self.graph.is_directed,
             Some("true" | "1") => true,
             Some("false" | "0") => false,
             Some(other) => return Err(malformed(tag.position, format!("directed is `{other}`"))),
         };
-        let data = self.read_data(Scope::Edge, "<edge>")?;
-        self.summary.edges_count += 1;
-        self.summary.undirected_edges_count += u64::from(!is_directed);
-        let edge_type = data.label.unwrap_or_else(|| self.options.default_edge_type.clone());
-        Ok(Edge { id, edge_type, source, target, properties: data.properties })
+        let mut data = self.data.read(Scope::Edge, "<edge>", &self.options, &mut self.tokens)?;
+        let summary = &mut self.data.summary;
+        summary.edges_count += 1;
+        if !is_directed {
+            summary.note(Remark::Undirected);
+        }
+        for _ in ["sourceport", "targetport"].iter().filter_map(|port| tag.attribute(port)) {
+            summary.note(Remark::Port);
+        }
+        let edge_type = data.label.take().or_else(|| data.take_edge_type(tag.attribute("label")));
+        let edge_type = edge_type.unwrap_or_else(|| self.options.default_edge_type.clone());
+        Ok(Edge { id, edge_type, source, target, properties: data.properties.into_edge() })
     }
 
     fn read_id(&self, tag: &Tag, attribute: &str, value_type: ValueType) -> Result<Value, ReadError> {
@@ -263,112 +269,6 @@ impl<R: BufRead> GraphmlReader<R> {
             malformed(tag.position, format!("<{}>, attribute `{attribute}`: {reason}", tag.name))
         })
     }
-
-    /// Reads the data of an element, up to its end.
-    fn read_data(&mut self, scope: Scope, parent: &str) -> Result<Data, ReadError> {
-        self.elements_count += 1;
-        let mut data = Data { label: None, properties: Vec::new() };
-        loop {
-            match self.tokens.next_token()? {
-                Token::Text(text) => self.require_blank(&text)?,
-                Token::End | Token::Eof => break,
-                Token::Start(tag) => match self.local_name(&tag) {
-                    Some("data") => self.read_datum(&tag, scope, &mut data)?,
-                    Some("desc") => self.tokens.skip()?,
-                    Some("port") => return Err(unsupported(&tag, "a <port>")),
-                    Some("graph") => return Err(unsupported(&tag, "a graph inside of an element")),
-                    Some("locator") => return Err(unsupported(&tag, "a <locator>")),
-                    _ => return Err(self.unexpected(&tag, parent)),
-                },
-            }
-        }
-        let Self { keys, had_by, elements_count, options, .. } = self;
-        for (key, value) in keys.defaults(scope) {
-            if had_by[key.name_number] == *elements_count {
-                continue;
-            }
-            had_by[key.name_number] = *elements_count;
-            if key.goes_by(options.name_key(scope)) {
-                data.label = Some(label_of(value));
-            } else {
-                data.properties.push((key.name.clone(), value.clone()));
-            }
-        }
-        Ok(data)
-    }
-
-    /// Reads the `data` that `tag` opened, up to its end.
-    fn read_datum(&mut self, tag: &Tag, scope: Scope, data: &mut Data) -> Result<(), ReadError> {
-        let id = tag.required("key")?;
-        let fail = |reason: String| Err(malformed(tag.position, format!("data of key `{id}`: {reason}")));
-        let Some(key) = self.keys.find(id) else {
-            return fail("no such key was declared before".to_owned());
-        };
-        if key.is_skipped {
-            return self.skip_data();
-        }
-        if !key.is_for(scope) {
-            return fail("the key is declared for other elements".to_owned());
-        }
-        let had_by = &mut self.had_by[key.name_number];
-        if *had_by == self.elements_count {
-            return fail(format!("the element has `{}` twice", key.name));
-        }
-        let Some(text) = self.tokens.read_text()? else {
-            self.summary.skipped_data_count += 1;
-            return Ok(());
-        };
-        *had_by = self.elements_count;
-        let value = match read_value(&text, key.value_type) {
-            Ok(value) => value,
-            Err(reason) => return fail(reason),
-        };
-        if key.goes_by(self.options.name_key(scope)) {
-            data.label = Some(label_of(&value));
-        } else {
-            data.properties.push((key.name.clone(), value));
-        }
-        Ok(())
-    }
-
-    fn skip_data(&mut self) -> Result<(), ReadError> {
-        self.summary.skipped_data_count += 1;
-        self.tokens.skip()
-    }
-
-    /// The name of `tag` without the prefix, if it is one of GraphML's.
-    fn local_name<'t>(&self, tag: &'t Tag) -> Option<&'t str> {
-        tag.name.strip_prefix(&self.prefix).filter(|name| !name.contains(':'))
-    }
-
-    fn require_blank(&self, text: &str) -> Result<(), ReadError> {
-        if text.trim_matches(is_blank).is_empty() {
-            return Ok(());
-        }
-        Err(malformed(self.tokens.position(), "text where tags are expected".to_owned()))
-    }
-
-    fn unexpected(&self, tag: &Tag, parent: &str) -> ReadError {
-        malformed(tag.position, format!("<{}> cannot stand in {parent}", tag.name))
-    }
-}
-
-impl GraphmlOptions {
-    /// The key of what elements of `scope` are called.
-    fn name_key(&self, scope: Scope) -> &str {
-        match scope {
-            Scope::Vertex => &self.label_key,
-            Scope::Edge => &self.edge_type_key,
-        }
-    }
-}
-
-fn label_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn unsupported(tag: &Tag, what: &str) -> ReadError {
-    ReadError::Unsupported { position: tag.position, what: what.to_owned() }
 }
 
 impl<R: BufRead> Iterator for GraphmlReader<R> {
@@ -384,11 +284,21 @@ impl<R: BufRead> Iterator for GraphmlReader<R> {
     }
 }
 
+impl<R: BufRead> ElementSource for GraphmlReader<R> {
+    fn position(&self) -> Position {
+        self.position
+    }
+
+    fn summary(&self) -> ReadSummary {
+        self.data.summary.clone()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(xml: impl AsRef<[u8]>) -> Result<(Vec<Element>, GraphmlSummary), ReadError> {
+    fn read(xml: impl AsRef<[u8]>) -> Result<(Vec<Element>, ReadSummary), ReadError> {
         let mut reader = GraphmlReader::new(xml.as_ref(), GraphmlOptions::default())?;
         let elements = reader.by_ref().collect::<Result<_, _>>()?;
         Ok((elements, reader.summary()))
@@ -429,8 +339,8 @@ mod tests {
                 vertex("2", "person", &[]),
             ]
         );
-        let expected = GraphmlSummary { vertices_count: 2, edges_count: 1, ..GraphmlSummary::default() };
-        assert_eq!(summary, expected);
+        let counts = (summary.vertices_count, summary.edges_count, summary.remarks().count());
+        assert_eq!(counts, (2, 1, 0));
     }
 
     #[test]
@@ -453,11 +363,11 @@ mod tests {
                 edge(None, "edge", "b", "b", &[]),
             ]
         );
-        assert_eq!((summary.undirected_edges_count, summary.skipped_data_count), (1, 1));
+        assert_eq!((summary.count(Remark::Undirected), summary.count(Remark::Data)), (1, 1));
     }
 
     #[test]
-    fn the_drawings_of_yed_are_skipped_and_counted() {
+    fn the_drawings_of_yed_are_skipped_and_counted_but_for_their_labels() {
         let xml = r#"<graphml xmlns:y="http://www.yworks.com/xml/graphml">
             <key attr.name="Description" attr.type="string" for="graph" id="d0"/>
             <key for="port" id="d1" yfiles.type="portgraphics"/>
@@ -473,11 +383,118 @@ mod tests {
         assert_eq!(
             elements,
             [
-                vertex("n0", "vertex", &[("description", "a <b>".into())]),
+                vertex("n0", "vertex", &[("description", "a <b>".into()), ("label", "x".into())]),
                 edge(Some("e0"), "edge", "n0", "n0", &[("d8", "plain".into())]),
             ]
         );
-        assert_eq!(summary.skipped_data_count, 3);
+        assert_eq!(summary.count(Remark::Data), 3);
+    }
+
+    /// igraph up to 0.9 named a key by the attribute alone, whatever it was for.
+    #[test]
+    fn one_id_may_be_a_key_of_the_graph_one_of_nodes_and_one_of_edges() {
+        let xml = r#"<graphml><key id="name" for="graph" attr.name="name" attr.type="string"/>
+            <key id="name" for="node" attr.name="name" attr.type="string"/>
+            <key id="name" for="edge" attr.name="name" attr.type="double"/>
+            <key id="name" for="edge" attr.name="name" attr.type="double"/>
+            <graph id="G" edgedefault="directed"><data key="name">Zachary</data>
+            <node id="n0"><data key="name">a</data></node>
+            <edge source="n0" target="n0"><data key="name">1.5</data></edge></graph></graphml>"#;
+        let (elements, summary) = read(xml).unwrap();
+        assert_eq!(
+            elements,
+            [
+                vertex("n0", "vertex", &[("name", "a".into())]),
+                edge(None, "edge", "n0", "n0", &[("name", Value::F64(1.5))]),
+            ]
+        );
+        assert_eq!(summary.count(Remark::Data), 1);
+    }
+
+    #[test]
+    fn ports_are_left_out_and_the_nodes_of_a_group_know_it() {
+        let xml = r#"<graphml><key id="d0" for="node" attr.name="v"/><key id="d1" for="port" yfiles.type="portgraphics"/>
+            <graph edgedefault="directed">
+            <node id="g" yfiles.foldertype="group"><data key="d0">x</data><port name="p0"><data key="d1"/></port>
+              <graph edgedefault="undirected" id="g:"><node id="g::a"/><node id="g::b"><graph id="g::b:"><node id="g::b::c"/></graph></node>
+              <edge id="e0" source="g::a" target="g::b" sourceport="p" targetport="q"/></graph>
+              <port name="p1"/></node>
+            <node id="z"/><edge source="z" target="g"/></graph></graphml>"#;
+        let (elements, summary) = read(xml).unwrap();
+        let in_group = |group: &str| ("parent", Value::from(group));
+        assert_eq!(
+            elements,
+            [
+                vertex("g", "vertex", &[("v", "x".into())]),
+                vertex("g::a", "vertex", &[in_group("g")]),
+                vertex("g::b", "vertex", &[in_group("g")]),
+                vertex("g::b::c", "vertex", &[in_group("g::b")]),
+                edge(Some("e0"), "edge", "g::a", "g::b", &[]),
+                vertex("z", "vertex", &[]),
+                edge(None, "edge", "z", "g", &[]),
+            ]
+        );
+        let counts = [Remark::Port, Remark::Nested, Remark::Undirected].map(|remark| summary.count(remark));
+        assert_eq!(counts, [4, 3, 1]);
+    }
+
+    #[test]
+    fn the_labels_of_yfiles_are_read_from_either_form() {
+        let xml = r#"<graphml xmlns:y="c" xmlns:x="m"><key id="d0" for="node" attr.name="NodeLabels" y:attr.uri="http://www.yworks.com/xml/yfiles-common/2.0/NodeLabels"/>
+            <key id="d1" for="node" attr.name="zOrder" attr.type="int"/><graph>
+            <node id="1"><data key="d1">7</data><data key="d0"><x:List><y:Label><y:Label.Text><![CDATA[a
+b]]></y:Label.Text><y:Label.Style/></y:Label><y:Label Text="second"/></x:List></data></node>
+            <node id="2"><data key="d0"><x:List><y:Label Text="c"/></x:List></data></node>
+            <node id="3"><data key="d0"><x:List/></data></node></graph></graphml>"#;
+        assert_eq!(
+            read(xml).unwrap().0,
+            [
+                vertex("1", "vertex", &[("zOrder", Value::I32(7)), ("label", "a\nb".into())]),
+                vertex("2", "vertex", &[("label", "c".into())]),
+                vertex("3", "vertex", &[]),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_labels_and_types_of_apoc_and_of_tinkerpop_2_stand_in_attributes() {
+        let xml = r#"<graphml><key id="labels" for="node" attr.name="labels"/><key id="label" for="edge" attr.name="label"/>
+            <key id="tags" for="node" attr.name="tags" attr.type="string" attr.list="string"/><graph edgedefault="directed">
+            <node id="n0" labels=":Person"><data key="labels">:Person</data><data key="tags">["a","b"]</data></node>
+            <node id="n1"><data key="labels">:A:B</data></node><node id="n2"><data key="labels">plain</data></node>
+            <edge id="e0" source="n0" target="n1" label="KNOWS"><data key="label">KNOWS</data></edge></graph></graphml>"#;
+        let (elements, _) = read(xml).unwrap();
+        let list = evergraph_graph::value::collection::List::new(vec!["a".into(), "b".into()]).unwrap();
+        let mut two = vertex("n1", "A", &[]);
+        if let Element::Vertex(vertex) = &mut two {
+            vertex.labels.push("B".to_owned());
+        }
+        assert_eq!(
+            elements,
+            [
+                vertex("n0", "Person", &[("tags", list.into())]),
+                two,
+                vertex("n2", "vertex", &[("labels", "plain".into())]),
+                edge(Some("e0"), "KNOWS", "n0", "n1", &[]),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_type_that_nobody_knows_is_text_and_no_text_is_no_number() {
+        let xml = r#"<graphml><key id="a" for="node" attr.type="python_object"/><key id="b" for="node" attr.type="int"/>
+            <graph><key id="c" for="node" attr.name="late"/><node id="1"><data key="a"> x</data><data key="b"/><data key="c"/></node></graph></graphml>"#;
+        let (elements, summary) = read(xml).unwrap();
+        assert_eq!(elements, [vertex("1", "vertex", &[("a", " x".into()), ("late", "".into())])]);
+        assert_eq!(summary.count(Remark::UnknownType), 1);
+    }
+
+    /// A property may be called as the key of labels is: what counts is the key's id.
+    #[test]
+    fn a_property_called_label_v_is_none_if_another_key_has_that_id() {
+        let xml = r#"<graphml><key id="labelV" for="node" attr.name="labelV"/><key id="d0" for="node" attr.name="labelV"/>
+            <graph><node id="1"><data key="labelV">person</data><data key="d0">x</data></node></graph></graphml>"#;
+        assert_eq!(read(xml).unwrap().0, [vertex("1", "person", &[("labelV", "x".into())])]);
     }
 
     #[test]
@@ -493,7 +510,7 @@ mod tests {
         assert_eq!(read(xml).unwrap().0, [vertex("1", "person", &[]), vertex("2", "robot", &[])]);
     }
 
-    fn in_graph(body: &str) -> Result<(Vec<Element>, GraphmlSummary), ReadError> {
+    fn in_graph(body: &str) -> Result<(Vec<Element>, ReadSummary), ReadError> {
         read(format!(
             "<graphml><key id='a' for='node' attr.type='int'/><key id='b' for='node' attr.name='a'/><graph>\n{body}</graph></graphml>"
         ))
@@ -503,10 +520,9 @@ mod tests {
     fn parts_of_graphml_that_a_property_graph_has_not_are_refused_with_their_line() {
         for (body, name) in [
             ("<hyperedge/>", "a <hyperedge>"),
-            ("<node id='1'>\n<port name='p'/></node>", "a <port>"),
-            ("<node id='1'>\n<graph/></node>", "a graph inside of an element"),
-            ("<edge source='1' target='1'>\n<graph/></edge>", "a graph inside of an element"),
-            ("<edge source='1' target='1' sourceport='p'/>", "an edge between ports"),
+            ("<node id='1'><graph/>\n<data key='a'>1</data></node>", "data of a node behind the graph"),
+            ("<node id='1'><graph/>\n<graph/></node>", "a second <graph> inside of one node"),
+            ("<edge source='1' target='1'>\n<graph/></edge>", "a graph inside of an edge"),
             ("<locator/>", "a <locator>"),
             ("</graph>\n<graph>", "a second <graph>"),
         ] {
@@ -529,7 +545,6 @@ mod tests {
                 "data of key `c`: no such key was declared before",
             ),
             ("<node id='1'><data key='a'>x</data></node>", "data of key `a`: \"x\" is no int"),
-            ("<node id='1'><data key='a'/></node>", "data of key `a`: \"\" is no int"),
             (
                 "<node id='1'><data key='a'>1</data><data key='a'>1</data></node>",
                 "data of key `a`: the element has `a` twice",
@@ -554,9 +569,12 @@ mod tests {
             ("<xgraphml/>", "expected <graphml>"),
             ("<graphml><node id='1'/></graphml>", "<node> cannot stand in <graphml>"),
             ("<graphml><key/></graphml>", "<key> has no attribute `id`"),
-            ("<graphml><key id='a'/><key id='a'/></graphml>", "key `a`: is declared twice"),
+            (
+                "<graphml><key id='a'/><key id='a' for='edge' attr.type='int'/></graphml>",
+                "key `a`: is declared twice, and not alike",
+            ),
             ("<graphml><key id='a' for='nodes'/></graphml>", "key `a`: is for `nodes`"),
-            ("<graphml><key id='a' attr.type='number'/></graphml>", "key `a`: unknown type \"number\""),
+            ("<graphml><key id='a' attr.type='any'/></graphml>", "key `a`: a key cannot have the type any"),
             (
                 "<graphml><key id='a' attr.type='int'><default>x</default></key></graphml>",
                 "key `a`: its default",

@@ -9,13 +9,13 @@
 //!
 //! Keys stand before everything that uses them, so the caller states the properties and their types
 //! ahead. A property whose values differ in type is stated once for each type; no reader minds two
-//! keys of one name. The document follows GraphML's schema but for the three attributes with our name
+//! keys of one name, nor a property called `labelV`, since the key of labels is known by its id. The document follows GraphML's schema but for the attributes with our name
 //! before them, which say what GraphML can't: types besides its six (see [`crate::graphml::types`]),
-//! and the types of ids. An id that is no NMTOKEN (one with blanks, say) is written as it is, which
+//! the types of ids, and that a text stands in GraphSON, since XML can't hold its control characters. An id that is no NMTOKEN (one with blanks, say) is written as it is, which
 //! readers accept though the schema doesn't.
 //!
-//! What GraphML can't hold is left out and counted: see [`Losses`]. What XML can't hold, control
-//! characters in a string, is an error that names the element and the key.
+//! What GraphML can't hold is left out and counted: see [`Losses`]. An id with control characters is an error
+//! that names the element.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -24,9 +24,11 @@ use evergraph_graph::value::{Value, ValueType};
 
 use crate::element::{Edge, Vertex};
 use crate::error::WriteError;
-use crate::graphml::escape::{first_forbidden, forbidden, write_attribute, write_text};
 use crate::graphml::keys::Scope;
-use crate::graphml::types::{TYPE_ATTRIBUTE, graphml_name, write_value};
+use crate::graphml::types::{
+    FORM_ATTRIBUTE, GRAPHSON_FORM, TYPE_ATTRIBUTE, graphml_name, write_graphson, write_value,
+};
+use crate::xml::escape::{first_forbidden, forbidden, write_attribute, write_text};
 
 /// The attribute of a graph that says which type its vertices' ids have.
 pub const VERTEX_IDS_ATTRIBUTE: &str = "evergraph.vertexIds";
@@ -94,8 +96,7 @@ impl<W: Write> GraphmlWriter<W> {
     /// Writes the head of the document to `bytes`.
     ///
     /// # Errors
-    /// [`WriteError::Io`]; [`WriteError::Unwritable`] if a property is stated twice, has the type `any`
-    /// or a name that XML can't hold, or goes by the name of the labels' key.
+    /// [`WriteError::Io`]; [`WriteError::Unwritable`] if a property is stated twice, or has the type `any`.
     pub fn new(bytes: W, schema: GraphmlSchema) -> Result<Self, WriteError> {
         let mut writer =
             Self { bytes, keys: HashMap::new(), losses: Losses::default(), text: HEAD.to_owned(), schema };
@@ -107,14 +108,8 @@ impl<W: Write> GraphmlWriter<W> {
             let refuse = |reason: String| {
                 Err(WriteError::Unwritable { element: format!("property `{}`", property.name), reason })
             };
-            if LABEL_KEYS.contains(&(property.scope, property.name.as_str())) {
-                return refuse("the name stands for the element's label in GraphML".to_owned());
-            }
             if property.value_type == ValueType::Any {
                 return refuse("GraphML needs the types of its values, one by one, not any".to_owned());
-            }
-            if let Some(character) = first_forbidden(&property.name) {
-                return refuse(forbidden(character));
             }
             writer.push_key(&format!("d{number}"), property.scope, &property.name, property.value_type);
             if writer.keys.contains_key(&property) {
@@ -138,7 +133,7 @@ impl<W: Write> GraphmlWriter<W> {
     ///
     /// # Errors
     /// [`WriteError::Io`]; [`WriteError::Unwritable`] if its id or a property has a type that was not
-    /// stated, or a text has characters that XML can't hold. Nothing of the vertex is written then.
+    /// stated, or the id has characters that XML can't hold. Nothing of the vertex is written then.
     pub fn write_vertex(&mut self, vertex: &Vertex) -> Result<(), WriteError> {
         let element = || format!("vertex {}", vertex.id);
         self.text.clear();
@@ -147,7 +142,7 @@ impl<W: Write> GraphmlWriter<W> {
         self.text.push('>');
         let mut losses = self.losses;
         if let Some((first, further)) = vertex.labels.split_first() {
-            push_data(&mut self.text, "labelV", "labelV", first, &element)?;
+            push_name(&mut self.text, "labelV", first);
             losses.labels += further.len() as u64;
         }
         for (name, values) in &vertex.properties {
@@ -182,7 +177,7 @@ impl<W: Write> GraphmlWriter<W> {
         push_id(&mut self.text, "source", &edge.source, self.schema.vertex_ids, &element)?;
         push_id(&mut self.text, "target", &edge.target, self.schema.vertex_ids, &element)?;
         self.text.push('>');
-        push_data(&mut self.text, "labelE", "labelE", &edge.edge_type, &element)?;
+        push_name(&mut self.text, "labelE", &edge.edge_type);
         for (name, value) in &edge.properties {
             self.push_property(Scope::Edge, name, value, &element)?;
         }
@@ -205,7 +200,12 @@ impl<W: Write> GraphmlWriter<W> {
         text.push_str("<key");
         push_attribute(text, "id", id);
         push_attribute(text, "for", if scope == Scope::Vertex { "node" } else { "edge" });
-        push_attribute(text, "attr.name", name);
+        if first_forbidden(name).is_none() {
+            push_attribute(text, "attr.name", name);
+        } else {
+            push_attribute(text, "attr.name", &write_graphson(&Value::from(name)));
+            push_attribute(text, FORM_ATTRIBUTE, GRAPHSON_FORM);
+        }
         push_attribute(text, "attr.type", graphml_name(value_type).unwrap_or("string"));
         if graphml_name(value_type).is_none() {
             push_attribute(text, TYPE_ATTRIBUTE, value_type.name());
@@ -225,7 +225,8 @@ impl<W: Write> GraphmlWriter<W> {
             let reason = format!("property `{name}` was not stated with the type {}", property.value_type);
             return Err(WriteError::Unwritable { element: element(), reason });
         };
-        push_data(&mut self.text, &format!("d{number}"), name, &write_value(value), element)
+        push_data(&mut self.text, &format!("d{number}"), value);
+        Ok(())
     }
 
     fn flush_text(&mut self) -> Result<(), WriteError> {
@@ -263,30 +264,38 @@ fn push_id(
     Ok(())
 }
 
-fn push_data(
-    text: &mut String,
-    key: &str,
-    name: &str,
-    value: &str,
-    element: &impl Fn() -> String,
-) -> Result<(), WriteError> {
-    if let Some(character) = first_forbidden(value) {
-        let reason = format!("`{name}`: {}", forbidden(character));
-        return Err(WriteError::Unwritable { element: element(), reason });
+/// Adds the data of the label's key `key`.
+fn push_name(text: &mut String, key: &str, name: &str) {
+    if first_forbidden(name).is_some() {
+        return push_data(text, key, &Value::from(name));
     }
     text.push_str("<data");
     push_attribute(text, "key", key);
     text.push('>');
-    write_text(text, value);
+    write_text(text, name);
     text.push_str("</data>");
-    Ok(())
+}
+
+/// Adds data with `value`: as it is, or in GraphSON if XML can't hold that.
+fn push_data(text: &mut String, key: &str, value: &Value) {
+    let mut value_text = write_value(value);
+    text.push_str("<data");
+    push_attribute(text, "key", key);
+    if first_forbidden(&value_text).is_some() {
+        push_attribute(text, FORM_ATTRIBUTE, GRAPHSON_FORM);
+        value_text = write_graphson(value);
+    }
+    text.push('>');
+    write_text(text, &value_text);
+    text.push_str("</data>");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::element::{Element, VertexProperty};
-    use crate::graphml::reader::{GraphmlOptions, GraphmlReader};
+    use crate::graphml::options::GraphmlOptions;
+    use crate::graphml::reader::GraphmlReader;
     use crate::strategy::any_graph;
     use proptest::prelude::*;
     use std::collections::HashSet;
@@ -385,17 +394,25 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_cannot_hold_is_an_error_with_vertex_and_key() {
-        let error = written(&[vertex("x", &[("n", "a\u{1}".into())])], &[]).unwrap_err();
-        assert_eq!(error.to_string(), "vertex x: `n`: U+0001 cannot stand in XML 1.0");
-        let error = written(&[vertex("x", &[("n\u{ffff}", true.into())])], &[]).unwrap_err();
-        assert!(error.to_string().ends_with("U+FFFF cannot stand in XML 1.0"), "{error}");
+    fn what_xml_cannot_hold_stands_in_graphson_but_for_ids() {
+        let list = evergraph_graph::value::collection::List::new(vec!["a\u{1}\u{ffff}".into()]).unwrap();
+        let mut odd = vertex(
+            "x",
+            &[("n\u{ffff}\0", "a\u{1}\u{fffe}\"<".into()), ("c", '\u{2}'.into()), ("l", list.into())],
+        );
+        odd.labels = vec!["l\u{1}".to_owned()];
+        let edge = Edge {
+            id: None,
+            edge_type: "t\0".to_owned(),
+            source: "x".into(),
+            target: "x".into(),
+            properties: vec![("w".to_owned(), "\u{1f}".into())],
+        };
+        let (xml, losses) = written(std::slice::from_ref(&odd), std::slice::from_ref(&edge)).unwrap();
+        assert_eq!(losses, Losses::default());
+        assert_eq!(read(&xml), (vec![odd], vec![edge]), "{xml}");
         let error = written(&[vertex("\0", &[])], &[]).unwrap_err();
         assert!(error.to_string().ends_with("its id: U+0000 cannot stand in XML 1.0"), "{error}");
-        // In a list they are escaped by JSON.
-        let list = evergraph_graph::value::collection::List::new(vec!["a\u{1}".into()]).unwrap();
-        let vertices = [vertex("x", &[("n", list.into())])];
-        assert_eq!(read(&written(&vertices, &[]).unwrap().0).0, vertices);
     }
 
     #[test]
@@ -404,15 +421,13 @@ mod tests {
             |name: &str, value_type| PropertyKey { scope: Scope::Vertex, name: name.to_owned(), value_type };
         let schema =
             |properties| GraphmlSchema { properties, vertex_ids: ValueType::I64, edge_ids: ValueType::I64 };
-        for properties in [
-            vec![key("labelV", ValueType::String)],
-            vec![key("a", ValueType::Any)],
-            vec![key("a", ValueType::I8), key("a", ValueType::I8)],
-        ] {
+        for properties in
+            [vec![key("a", ValueType::Any)], vec![key("a", ValueType::I8), key("a", ValueType::I8)]]
+        {
             assert!(GraphmlWriter::new(Vec::new(), schema(properties)).is_err());
         }
         let properties =
-            vec![key("a", ValueType::I64), key("a", ValueType::Bool), key("labelE", ValueType::Bool)];
+            vec![key("a", ValueType::I64), key("a", ValueType::Bool), key("labelV", ValueType::Bool)];
         let mut writer = GraphmlWriter::new(Vec::new(), schema(properties)).unwrap();
         writer.write_vertex(&vertex(1_i64, &[("a", true.into())])).unwrap();
         let error = writer.write_vertex(&vertex(2_i64, &[("a", 1_i32.into())])).unwrap_err();

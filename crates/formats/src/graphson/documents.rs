@@ -17,6 +17,7 @@ use std::io::{self, BufRead};
 
 use crate::element::Position;
 use crate::error::ReadError;
+use crate::json::brackets::Brackets;
 
 /// What a vertex's text is called in errors.
 const VERTEX: &str = "the text of a vertex";
@@ -168,7 +169,7 @@ impl<R: BufRead> Documents<R> {
         let start = self.position;
         self.text.clear();
         self.state = State::Wrapped { first: false };
-        let mut object = Object::default();
+        let mut object = Brackets::default();
         loop {
             let block = self.block()?;
             if block.is_empty() {
@@ -258,37 +259,6 @@ fn fill<R: BufRead>(bytes: &mut R, position: Position) -> Result<&[u8], ReadErro
         }
     }
     bytes.fill_buf().map_err(|source| ReadError::Io { position, source })
-}
-
-/// How far an object has been followed to its end.
-#[derive(Default)]
-struct Object {
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
-}
-
-impl Object {
-    /// Bytes of `block` up to the object's last bracket, if it is among them.
-    fn end_in(&mut self, block: &[u8]) -> Option<usize> {
-        for (place, byte) in block.iter().enumerate() {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' if self.in_string => self.escaped = true,
-                b'"' => self.in_string = !self.in_string,
-                _ if self.in_string => {}
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => {
-                    self.depth -= 1;
-                    if self.depth == 0 {
-                        return Some(place + 1);
-                    }
-                }
-                _ => {}
-            }
-        }
-        None
-    }
 }
 
 #[cfg(test)]

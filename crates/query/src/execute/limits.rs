@@ -175,9 +175,7 @@ impl<'a> Charge<'a> {
     /// `limit` past the query's memory, or that of the machine.
     pub fn repeat(&mut self, items: &mut Vec<Item>, item: Item, times: u64) -> Result<Holding> {
         let count = usize::try_from(times).unwrap_or(usize::MAX);
-        // A text or a stored value is copied, a collection that was made is shared.
-        let own = if matches!(item, Item::Value(_)) { item.heap_bytes() } else { 0 };
-        let holding = self.holding(count.saturating_mul(size_of::<Item>() + own))?;
+        let holding = self.holding(count.saturating_mul(size_of::<Item>() + item.copied_bytes()))?;
         if count > 1 {
             items.try_reserve(count).map_err(|_| over(self.limits.memory_bytes))?;
         }

@@ -14,6 +14,7 @@
 use crate::batch::Batch;
 use crate::execute::context::Context;
 use crate::execute::limits::Holding;
+use crate::stack::deeper;
 use evergraph_graph::error::Result;
 
 /// A part of a query that turns batches into batches.
@@ -49,6 +50,19 @@ pub trait Step: Send {
     fn is_done(&self) -> bool {
         false
     }
+
+    /// Whether [`Step::settle`] does anything.
+    fn settles(&self) -> bool {
+        false
+    }
+
+    /// Does what waited until all that becomes of the input so far has come; more input may follow.
+    ///
+    /// # Errors
+    /// What the step may meet.
+    fn settle(&mut self, _cx: &mut Context<'_>) -> Result<()> {
+        Ok(())
+    }
 }
 
 struct Stage {
@@ -80,12 +94,15 @@ pub struct Pipeline {
     /// The first stage that isn't finished, once the input has ended.
     finishing: usize,
     satisfied: bool,
+    /// Whether a step settles.
+    settles: bool,
 }
 
 impl Pipeline {
     /// The pipeline of `steps`, as after a reset with one origin.
     #[must_use]
     pub fn new(steps: Vec<Box<dyn Step>>) -> Self {
+        let settles = steps.iter().any(|step| step.settles());
         let stages =
             steps.into_iter().map(|step| Stage { step, input: None, holding: Holding::default() }).collect();
         let mut pipeline = Self {
@@ -95,6 +112,7 @@ impl Pipeline {
             deepest: 0,
             finishing: 0,
             satisfied: false,
+            settles,
         };
         pipeline.reset(1);
         pipeline
@@ -102,19 +120,23 @@ impl Pipeline {
 
     /// Forgets the run before: the next has `origins` origins, from 0.
     pub fn reset(&mut self, origins: u32) {
-        for stage in &mut self.stages {
-            stage.clear();
-            stage.step.reset(origins);
-        }
+        deeper(|| {
+            for stage in &mut self.stages {
+                stage.clear();
+                stage.step.reset(origins);
+            }
+        });
         self.begin();
     }
 
     /// As [`Pipeline::reset`], for the next loop of a repeat.
     pub fn again(&mut self, origins: u32) {
-        for stage in &mut self.stages {
-            stage.clear();
-            stage.step.again(origins);
-        }
+        deeper(|| {
+            for stage in &mut self.stages {
+                stage.clear();
+                stage.step.again(origins);
+            }
+        });
         self.begin();
     }
 
@@ -145,6 +167,10 @@ impl Pipeline {
     /// # Errors
     /// What a step meets; `limit`, `cancelled`.
     pub fn pull(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        deeper(|| self.pull_here(ended, cx))
+    }
+
+    fn pull_here(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         self.given = Holding::default();
         if let Some(batch) = self.passing.take() {
             return Ok(Some(batch));
@@ -173,7 +199,12 @@ impl Pipeline {
                     }
                     (at, made)
                 }
-                None => return Ok(None),
+                None => {
+                    if self.settles && !ended {
+                        self.stages.iter_mut().try_for_each(|stage| stage.step.settle(cx))?;
+                    }
+                    return Ok(None);
+                }
             };
             if let Some(batch) = made.filter(|batch| !batch.is_empty()) {
                 let extent = batch.extent();

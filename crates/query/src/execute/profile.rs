@@ -59,4 +59,15 @@ impl Step for Profiled {
     fn is_done(&self) -> bool {
         self.step.is_done()
     }
+
+    fn settles(&self) -> bool {
+        self.step.settles()
+    }
+
+    fn settle(&mut self, cx: &mut Context<'_>) -> Result<()> {
+        let began = Instant::now();
+        self.step.settle(cx)?;
+        self.note(began, None, cx);
+        Ok(())
+    }
 }

@@ -5,6 +5,7 @@ use crate::write::Writer;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::view::GraphView;
 
 /// What a transaction keeps of a write beside its values, about: the change itself, look-ups of own writes, its frame.
 const WRITE_BYTES: usize = 256;
@@ -17,7 +18,6 @@ pub struct Writing<'c, 'a> {
     charge: &'c mut Charge<'a>,
 }
 
-#[expect(clippy::missing_errors_doc, reason = "each is as Writer says")]
 impl<'c, 'a> Writing<'c, 'a> {
     /// Writes by `writer`, counted by `charge`.
     #[must_use]
@@ -31,52 +31,45 @@ impl<'c, 'a> Writing<'c, 'a> {
         self.charge.check()?;
         self.charge.hold(WRITE_BYTES + values.into_iter().map(property).sum::<usize>())
     }
+}
 
-    /// The label called `name`.
-    pub fn label(&mut self, name: &str) -> Result<LabelId> {
+impl Writer for Writing<'_, '_> {
+    fn view(&self) -> &dyn GraphView {
+        self.writer.view()
+    }
+
+    fn label(&mut self, name: &str) -> Result<LabelId> {
         self.writer.label(name)
     }
 
-    /// The edge type called `name`.
-    pub fn edge_type(&mut self, name: &str) -> Result<TypeId> {
+    fn edge_type(&mut self, name: &str) -> Result<TypeId> {
         self.writer.edge_type(name)
     }
 
-    /// The property key called `name`.
-    pub fn key(&mut self, name: &str) -> Result<KeyId> {
+    fn key(&mut self, name: &str) -> Result<KeyId> {
         self.writer.key(name)
     }
 
-    /// Declares the type of a vertex property.
-    pub fn declare_vertex_property(
-        &mut self,
-        label: LabelId,
-        key: KeyId,
-        value_type: ValueType,
-    ) -> Result<()> {
+    fn declare_vertex_property(&mut self, label: LabelId, key: KeyId, value_type: ValueType) -> Result<()> {
         self.writer.declare_vertex_property(label, key, value_type)
     }
 
-    /// Adds a vertex.
-    pub fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId> {
+    fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId> {
         self.count(properties.iter().map(|(_, value)| value))?;
         self.writer.add_vertex(label, properties)
     }
 
-    /// Deletes a vertex with its edges.
-    pub fn delete_vertex(&mut self, vertex: VertexId) -> Result<()> {
+    fn delete_vertex(&mut self, vertex: VertexId) -> Result<()> {
         self.count([])?;
         self.writer.delete_vertex(vertex)
     }
 
-    /// Sets or removes a property.
-    pub fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()> {
+    fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()> {
         self.count(&value)?;
         self.writer.set_vertex_property(vertex, key, value)
     }
 
-    /// Adds an edge.
-    pub fn add_edge(
+    fn add_edge(
         &mut self,
         source: VertexId,
         edge_type: TypeId,
@@ -87,14 +80,12 @@ impl<'c, 'a> Writing<'c, 'a> {
         self.writer.add_edge(source, edge_type, target, properties)
     }
 
-    /// Deletes an edge.
-    pub fn delete_edge(&mut self, edge: EdgeId) -> Result<()> {
+    fn delete_edge(&mut self, edge: EdgeId) -> Result<()> {
         self.count([])?;
         self.writer.delete_edge(edge)
     }
 
-    /// Sets or removes a property.
-    pub fn set_edge_property(&mut self, edge: EdgeId, key: KeyId, value: Option<Value>) -> Result<()> {
+    fn set_edge_property(&mut self, edge: EdgeId, key: KeyId, value: Option<Value>) -> Result<()> {
         self.count(&value)?;
         self.writer.set_edge_property(edge, key, value)
     }

@@ -19,6 +19,7 @@ use crate::gremlin::signature::kinds::Kinds;
 use crate::gremlin::signature::predicate;
 use crate::gremlin::signature::table::{Role, Signature, named, signatures};
 use crate::gremlin::token::{Enumeration, GType, Token};
+use crate::stack::deeper;
 
 /// Checks every call of `query`, and resolves the words in its arguments.
 ///
@@ -188,6 +189,10 @@ fn is_name_of_strategy(calls: &[Call]) -> bool {
 
 /// Resolves `argument`, which fits these kinds, and checks what is inside.
 fn resolve(argument: &mut Argument, kinds: Kinds, bindings: &Bindings) -> Result<(), TextError> {
+    deeper(|| resolve_here(argument, kinds, bindings))
+}
+
+fn resolve_here(argument: &mut Argument, kinds: Kinds, bindings: &Bindings) -> Result<(), TextError> {
     let named = |name: &mut Box<str>| {
         let name = std::mem::take(name);
         ArgumentKind::Strategy(Strategy { name, settings: Vec::new() })

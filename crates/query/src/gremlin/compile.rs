@@ -29,8 +29,9 @@ mod write;
 use crate::error::{Span, TextError};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query};
 use crate::gremlin::token::{Order, Token};
-use crate::plan::operator::{By, Given, Name, Operator, Plan, Sack, Sorting, Traversal};
+use crate::plan::operator::{By, Given, Name, Operator, Outcome, Plan, Sack, Sorting, Traversal};
 use crate::rule::improve;
+use crate::stack::deeper;
 use crate::value::item::Item;
 use evergraph_graph::cancel::CancelFlag;
 use std::collections::HashMap;
@@ -65,7 +66,8 @@ pub fn as_written(query: &Query) -> Result<Plan, TextError> {
 
 fn written_until(query: &Query, stop: &CancelFlag) -> Result<Plan, TextError> {
     let mut compiler = Compiler { beginning: true, stop: stop.clone(), ..Compiler::default() };
-    let calls = compiler.source(without_end(&query.calls))?;
+    let (calls, outcome) = outcome(&query.calls);
+    let calls = compiler.source(calls)?;
     compiler.name_side_effects(calls);
     let root = compiler.traversal(calls)?;
     let mut plan = Plan {
@@ -78,11 +80,35 @@ fn written_until(query: &Query, stop: &CancelFlag) -> Result<Plan, TextError> {
         sack: compiler.sack,
         bulks: !compiler.without_bulk,
         reads_paths: compiler.reads_paths,
-        writes: compiler.writes,
+        writes: compiler.writes && outcome != Outcome::Explanation,
         once: argument::makes_uuids(&query.calls),
+        outcome,
     };
     strategy::apply(compiler.strategies, &mut plan)?;
     Ok(plan)
+}
+
+/// The calls without those at the end that say what the result is, and that.
+fn outcome(calls: &[Call]) -> (&[Call], Outcome) {
+    if let [rest @ .., last] = calls
+        && &*last.name == "explain"
+    {
+        return (rest, Outcome::Explanation);
+    }
+    let calls = without_end(calls);
+    match calls {
+        [rest @ .., last] if &*last.name == "profile" => match &*last.arguments {
+            [] => (rest, Outcome::Profile),
+            // Nobody asks for what it gathers.
+            _ => (rest, Outcome::Results),
+        },
+        [rest @ .., profile, cap]
+            if &*profile.name == "profile" && &*cap.name == "cap" && profile.arguments == cap.arguments =>
+        {
+            (rest, Outcome::Profile)
+        }
+        all => (all, Outcome::Results),
+    }
 }
 
 /// The calls without those at the end that only say how results are fetched.
@@ -182,7 +208,7 @@ impl Compiler {
         for call in calls {
             for argument in &call.arguments {
                 match (as_traversal(argument), argument.kind.as_str()) {
-                    (Some(calls), _) => self.name_side_effects(calls),
+                    (Some(calls), _) => deeper(|| self.name_side_effects(calls)),
                     (None, Some(name)) if GATHER.contains(&&*call.name) => {
                         self.side_effect(name);
                     }
@@ -193,6 +219,10 @@ impl Compiler {
     }
 
     fn traversal(&mut self, calls: &[Call]) -> Compiled<Traversal> {
+        deeper(|| self.traversal_here(calls))
+    }
+
+    fn traversal_here(&mut self, calls: &[Call]) -> Compiled<Traversal> {
         self.depth += 1;
         let operators = match self.connected(calls)? {
             Some(operators) => operators,
@@ -325,6 +355,11 @@ impl NameTable {
 
 /// A step that the signatures know and nothing runs.
 fn not_yet(call: &Call) -> TextError {
+    if &*call.name == "profile" {
+        let text =
+            "profile() stands once and at the end of a query; profile('x') is followed by cap('x') alone";
+        return TextError::invalid(call.span, text);
+    }
     TextError::invalid(
         call.span,
         format!("{}() isn't supported, at least not with these arguments here", call.name),

@@ -16,6 +16,7 @@
 //! be a traversal. `not(x)` is a predicate if x is.
 
 mod collection;
+mod cursor;
 mod predicate;
 pub mod variable;
 
@@ -23,16 +24,18 @@ use evergraph_graph::value::{Value, ValueType};
 
 use crate::error::{Span, TextError, did_you_mean, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query, Strategy};
-use crate::gremlin::lexer::{Lexeme, Lexer};
+use crate::gremlin::lexer::Lexeme;
 use crate::gremlin::literal;
+use crate::gremlin::parser::cursor::Parser;
 use crate::gremlin::token::{Cardinality, Enumeration};
+use crate::stack::deeper;
 
 /// How much a text may ask of the parser.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParseLimits {
     /// Bytes of the text; below 2^32 in any case.
     pub text_bytes_max: usize,
-    /// Calls, lists, sets, maps and predicates around anything. A level takes about 1 KiB of stack.
+    /// Calls, lists, sets, maps and predicates around anything, whatever stack the thread has.
     pub depth_max: usize,
     /// Items of all ranges together.
     pub range_items_max: usize,
@@ -57,7 +60,7 @@ pub fn parse(text: &str, limits: &ParseLimits) -> Result<Query, TextError> {
         parser.require_end("`.` or the end of the query")?;
         Ok(query)
     };
-    Parser::new(text, limits).and_then(|mut parser| read(&mut parser)).map_err(|error| error.within(text))
+    begin(text, limits).and_then(|mut parser| read(&mut parser)).map_err(|error| error.within(text))
 }
 
 /// Reads all queries of a text; semicolons between them may be missing.
@@ -75,45 +78,20 @@ pub fn parse_script(text: &str, limits: &ParseLimits) -> Result<Vec<Query>, Text
             queries.push(parser.read_query()?);
         }
     };
-    Parser::new(text, limits).and_then(|mut parser| read(&mut parser)).map_err(|error| error.within(text))
+    begin(text, limits).and_then(|mut parser| read(&mut parser)).map_err(|error| error.within(text))
 }
 
-struct Parser<'a> {
-    lexer: Lexer<'a>,
-    /// The lexeme that comes next, and where it stands.
-    lexeme: Lexeme<'a>,
-    span: Span,
-    /// Where the lexeme before it stands.
-    last: Span,
-    /// Levels around what is read now.
-    depth: usize,
-    /// Levels inside what was read last. With those around it they never pass `depth_max`.
-    height: usize,
-    depth_max: usize,
-    range_items_left: usize,
+/// The parser of `text`, unless it is too long.
+fn begin<'a>(text: &'a str, limits: &ParseLimits) -> Result<Parser<'a>, TextError> {
+    let bytes_max = limits.text_bytes_max.min(u32::MAX as usize);
+    if text.len() > bytes_max {
+        let message = format!("a query of {} bytes is past the limit of {bytes_max}", text.len());
+        return Err(TextError::limit(Span::default(), message));
+    }
+    Parser::new(text, limits.depth_max, limits.range_items_max)
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, limits: &ParseLimits) -> Result<Self, TextError> {
-        let bytes_max = limits.text_bytes_max.min(u32::MAX as usize);
-        if text.len() > bytes_max {
-            let message = format!("a query of {} bytes is past the limit of {bytes_max}", text.len());
-            return Err(TextError::limit(Span::default(), message));
-        }
-        let mut lexer = Lexer::new(text);
-        let (lexeme, span) = lexer.next_lexeme()?;
-        Ok(Self {
-            lexer,
-            lexeme,
-            span,
-            last: Span::default(),
-            depth: 0,
-            height: 0,
-            depth_max: limits.depth_max,
-            range_items_left: limits.range_items_max,
-        })
-    }
-
     fn read_query(&mut self) -> Result<Query, TextError> {
         match self.lexeme {
             Lexeme::Word("g") => {
@@ -124,7 +102,7 @@ impl<'a> Parser<'a> {
                 self.advance()?;
                 Ok(Query::default())
             }
-            _ => Err(self.expected("`g`, with which a query begins")),
+            _ => Err(self.no_query()),
         }
     }
 
@@ -171,6 +149,10 @@ impl<'a> Parser<'a> {
     }
 
     fn read_argument(&mut self) -> Result<Argument, TextError> {
+        deeper(|| self.read_argument_here())
+    }
+
+    fn read_argument_here(&mut self) -> Result<Argument, TextError> {
         let start = self.span;
         self.height = 0;
         let kind = match self.lexeme {
@@ -296,78 +278,6 @@ impl<'a> Parser<'a> {
             self.leave(height);
         }
         Ok(ArgumentKind::Strategy(Strategy { name: name.into(), settings }))
-    }
-
-    fn read_string(&mut self, expected: &str) -> Result<Box<str>, TextError> {
-        let Lexeme::String(raw) = self.lexeme else { return Err(self.expected(expected)) };
-        let text = literal::string(raw).map_err(|(offset, reason)| {
-            let start = self.span.start + 1 + u32::try_from(offset).expect("texts have less than 2^32 bytes");
-            TextError::invalid(Span { start, end: self.span.end }, reason)
-        })?;
-        self.advance()?;
-        Ok(text.into())
-    }
-
-    fn read_word(&mut self, expected: &str) -> Result<(&'a str, Span), TextError> {
-        let Lexeme::Word(word) = self.lexeme else { return Err(self.expected(expected)) };
-        let span = self.span;
-        self.advance()?;
-        Ok((word, span))
-    }
-
-    /// One level deeper. Whoever succeeds takes it back; after an error nobody asks.
-    fn enter(&mut self) -> Result<(), TextError> {
-        if self.depth >= self.depth_max {
-            return Err(self.too_deep(self.span));
-        }
-        self.depth += 1;
-        Ok(())
-    }
-
-    /// Back from a level, inside of which there are `height` more.
-    fn leave(&mut self, height: usize) {
-        self.depth -= 1;
-        self.height = height + 1;
-    }
-
-    fn too_deep(&self, span: Span) -> TextError {
-        TextError::limit(span, format!("nested more than {} deep", self.depth_max))
-    }
-
-    fn advance(&mut self) -> Result<(), TextError> {
-        self.last = self.span;
-        (self.lexeme, self.span) = self.lexer.next_lexeme()?;
-        Ok(())
-    }
-
-    /// Steps over the next lexeme if it is `mark`.
-    fn skip_mark(&mut self, mark: char) -> Result<bool, TextError> {
-        let found = self.lexeme == Lexeme::Mark(mark);
-        if found {
-            self.advance()?;
-        }
-        Ok(found)
-    }
-
-    fn require_mark(&mut self, mark: char, before: &str) -> Result<(), TextError> {
-        if self.skip_mark(mark)? { Ok(()) } else { Err(self.expected(&format!("`{mark}` and {before}"))) }
-    }
-
-    fn require_end(&self, expected: &str) -> Result<(), TextError> {
-        if self.lexeme == Lexeme::End { Ok(()) } else { Err(self.expected(expected)) }
-    }
-
-    /// The error that something else than `expected` comes next.
-    fn expected(&self, expected: &str) -> TextError {
-        let found = match self.lexeme {
-            Lexeme::Word(word) => quoted(word),
-            Lexeme::Integer(number) | Lexeme::Float(number) => format!("the number {}", quoted(number)),
-            Lexeme::SignedInfinity { .. } => "the number Infinity".to_owned(),
-            Lexeme::String(_) => "a string".to_owned(),
-            Lexeme::Mark(mark) => format!("`{mark}`"),
-            Lexeme::End => "the end of the text".to_owned(),
-        };
-        TextError::invalid(self.span, format!("expected {expected}, found {found}"))
     }
 }
 

@@ -2,6 +2,13 @@
 
 use crate::plan::operator::{By, Name, Operator, Traversal};
 
+/// The key by which later steps ask for what `pageRank()` computed, unless the query says another.
+pub const PAGE_RANK_PROPERTY: &str = "gremlin.pageRankVertexProgram.pageRank";
+/// The same of `peerPressure()`.
+pub const PEER_PRESSURE_PROPERTY: &str = "gremlin.peerPressureVertexProgram.cluster";
+/// The same of `connectedComponent()`.
+pub const COMPONENT_PROPERTY: &str = "gremlin.connectedComponentVertexProgram.component";
+
 /// The part of the graph that an algorithm sees.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Selection {

@@ -55,6 +55,7 @@ impl Operator {
             Self::Range { skip, limit: u64::MAX } => format!("skip({skip})"),
             Self::Range { skip, limit } => format!("range({skip}, {})", skip.saturating_add(*limit)),
             Self::Tail(count) => format!("tail({count})"),
+            Self::TimeLimit(milliseconds) => format!("timeLimit({milliseconds})"),
             Self::Coin(probability) => format!("coin({probability})"),
             Self::Sample { count, .. } => format!("sample({count})"),
             Self::Fail(message) => format!("fail({message})"),

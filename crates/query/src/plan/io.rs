@@ -1,6 +1,6 @@
 //! `g.io('people.json').read()`: a whole file into the graph, or the whole graph into a file.
 
-use crate::plan::operator::{Operator, Plan};
+use crate::plan::operator::{Operator, Outcome, Plan};
 
 /// A file that a query reads or writes. It is all that the query does, and the database does it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,7 +27,7 @@ impl Plan {
     #[must_use]
     pub fn io(&self) -> Option<&Io> {
         match self.root.operators.as_slice() {
-            [Operator::Io(io)] => Some(io),
+            [Operator::Io(io)] if self.outcome == Outcome::Results => Some(io),
             _ => None,
         }
     }

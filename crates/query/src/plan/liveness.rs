@@ -4,6 +4,7 @@ use crate::plan::function::{Function, Selected};
 use crate::plan::operator::{By, Case, EdgeEnd, Operator, Plan, Test, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::{Part, Scalar};
+use crate::stack::deeper;
 
 impl Plan {
     /// Whether each slot, by number, is asked for anywhere.
@@ -23,7 +24,7 @@ impl Asked {
     fn by_traversal(&mut self, traversal: &Traversal) {
         for operator in &traversal.operators {
             self.by_operator(operator);
-            operator.parts().into_iter().for_each(|(_, of)| self.by_traversal(of));
+            operator.parts().into_iter().for_each(|(_, of)| deeper(|| self.by_traversal(of)));
         }
     }
 

@@ -41,6 +41,20 @@ pub struct Plan {
     pub writes: bool,
     /// Whether it holds what is new at each run, as `UUID()` is: another run needs another plan.
     pub once: bool,
+    /// What its result is.
+    pub outcome: Outcome,
+}
+
+/// What the result of a query is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Outcome {
+    /// What comes of its steps.
+    #[default]
+    Results,
+    /// What each step did: `g.V().profile()`.
+    Profile,
+    /// What each step would do, and nothing runs: `g.V().explain()`.
+    Explanation,
 }
 
 impl Plan {
@@ -59,14 +73,26 @@ impl Plan {
             reads_paths: self.reads_paths,
             writes: self.writes,
             once: self.once,
+            outcome: Outcome::Results,
         }
+    }
+
+    /// What the query says last of an option: `with('evaluationTimeout', 500)`.
+    fn option(&self, name: &str) -> Option<&Item> {
+        self.options.iter().rev().find(|(key, _)| **key == *name).map(|(_, item)| item)
+    }
+
+    /// Whether a name that the graph doesn't have is an error: `with('strict')`.
+    #[must_use]
+    pub fn is_strict(&self) -> bool {
+        self.option("strict").is_some_and(|item| item.as_bool() == Some(true))
     }
 
     /// How long it may take, if the query itself says so: `with('evaluationTimeout', 500)`, in milliseconds.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
-        let (_, item) = self.options.iter().find(|(key, _)| **key == *"evaluationTimeout")?;
-        item.as_value()?.as_i64().and_then(|number| u64::try_from(number).ok()).map(Duration::from_millis)
+        let milliseconds = self.option("evaluationTimeout")?.as_value()?.as_i64()?;
+        u64::try_from(milliseconds).ok().map(Duration::from_millis)
     }
 }
 
@@ -170,6 +196,8 @@ pub enum Operator {
     },
     /// The last so many.
     Tail(u64),
+    /// Those that come within so many milliseconds of the first.
+    TimeLimit(u64),
     /// Each with this probability.
     Coin(f64),
     /// So many by chance, each with the weight that counts of it.
@@ -288,6 +316,12 @@ pub enum Operator {
 impl Operator {
     /// `dedup()`: each once, by what it is.
     pub const EACH_ONCE: Self = Self::Dedup { slots: Vec::new(), by: Vec::new() };
+
+    /// Where it is in memory: what tells it from those equal to it while its plan stays where it is.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
 }
 
 /// Elements of the graph.

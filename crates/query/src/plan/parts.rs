@@ -81,6 +81,7 @@ macro_rules! parts {
                     | Self::As(_)
                     | Self::Range { .. }
                     | Self::Tail(_)
+                    | Self::TimeLimit(_)
                     | Self::Coin(_)
                     | Self::Fail(_)
                     | Self::Reduce(_)

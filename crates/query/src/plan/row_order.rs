@@ -11,7 +11,8 @@
 //! TinkerPop runs the options of `union()`, `choose()` and `branch()` for one traverser after the other, unless one of
 //! them has a barrier: then each runs to its end before the next. [`Pace`] tells the two apart.
 
-use crate::plan::operator::{Choose, Group, GroupValue, Operator, Reducer, Traversal};
+use crate::plan::facts::{Facts, Fate, Pace};
+use crate::plan::operator::{Group, Operator, Traversal};
 
 /// What is known of the order of rows at a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,16 +36,16 @@ impl RowOrder {
 }
 
 /// The order of rows before each of `operators`, if that before the first is `first` and what follows the last reads an
-/// order where `first` says so.
+/// order where `first` says so; `facts` are those of the plan.
 ///
-/// Cost: one visit to every operator.
+/// Cost: a look at each.
 #[must_use]
-pub fn before_each(operators: &[Operator], first: RowOrder) -> Vec<RowOrder> {
+pub fn before_each(operators: &[Operator], first: RowOrder, facts: &Facts) -> Vec<RowOrder> {
     let mut read = Vec::with_capacity(operators.len());
     let mut read_behind = first.read;
     for operator in operators.iter().rev() {
         read.push(read_behind);
-        read_behind = match fate_at(operator) {
+        read_behind = match facts.at(operator).fate {
             Fate::Read => true,
             Fate::Forgotten => false,
             Fate::Kept => read_behind,
@@ -84,85 +85,7 @@ pub fn is_promised_behind(operator: &Operator, promised: bool) -> bool {
     }
 }
 
-/// What becomes of an order.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// What comes depends on it.
-    Read,
-    /// What comes is the same, and comes in the same order, in whatever order rows come.
-    Forgotten,
-    /// What comes is the same, in the order of the rows.
-    Kept,
-}
-
-/// What becomes of the order of the rows that come to `operator`.
-fn fate_at(operator: &Operator) -> Fate {
-    match operator {
-        Operator::Bulk => Fate::Kept,
-        Operator::Reduce(reducer) if !reducer.reads_order() => Fate::Forgotten,
-        Operator::Group(group) if group.forgets_order() => Fate::Forgotten,
-        // Threads keep no order: rules put them only where nobody reads one.
-        Operator::Parallel(_) => Fate::Forgotten,
-        other => match other.pace() {
-            Pace::Alone | Pace::AloneAtEnd if !other.gathers() && !other.writes() => Fate::Kept,
-            _ => Fate::Read,
-        },
-    }
-}
-
-impl Group {
-    /// Whether what it makes of rows is the same in whatever order they come.
-    #[must_use]
-    pub fn forgets_order(&self) -> bool {
-        match &self.value {
-            GroupValue::Count => true,
-            GroupValue::List(_) => false,
-            GroupValue::Traversal(of) => {
-                of.operators.iter().map(fate_at).find(|fate| *fate != Fate::Kept) == Some(Fate::Forgotten)
-            }
-        }
-    }
-}
-
-impl Reducer {
-    /// Whether what it makes of rows depends on their order.
-    #[must_use]
-    pub fn reads_order(&self) -> bool {
-        matches!(self, Self::Fold | Self::Combine(..))
-    }
-}
-
-/// When a traversal gives what becomes of a row, and what that depends on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Pace {
-    /// At once; it depends on that row alone.
-    Alone,
-    /// Once all rows of its run have come; it depends on that row alone.
-    AloneAtEnd,
-    /// At once; it depends on the rows before, as what passes a `limit()` does.
-    Remembers,
-    /// Once all rows have come: it has a barrier.
-    Waits,
-}
-
-impl Pace {
-    /// The pace of all of these together.
-    pub fn of_all(all: impl Iterator<Item = Self>) -> Self {
-        all.fold(Self::Alone, |one, other| match (one.min(other), one.max(other)) {
-            // What depends on rows that come at the end comes at the end.
-            (Self::AloneAtEnd, Self::Remembers) => Self::Waits,
-            (_, slower) => slower,
-        })
-    }
-}
-
 impl Traversal {
-    /// The pace of its steps together.
-    #[must_use]
-    pub fn pace(&self) -> Pace {
-        Pace::of_all(self.operators.iter().map(Operator::pace))
-    }
-
     /// Whether what comes of rows with ascending origins comes by ascending origin, all in all and not only within a batch.
     #[must_use]
     pub fn keeps_origins(&self) -> bool {
@@ -183,6 +106,7 @@ impl Traversal {
                     | Operator::SimplePath { .. }
                     | Operator::As(_)
                     | Operator::Range { .. }
+                    | Operator::TimeLimit(_)
                     | Operator::Dedup { .. }
                     | Operator::Coalesce(_)
             )
@@ -191,78 +115,15 @@ impl Traversal {
 }
 
 impl Operator {
-    /// Whether it keeps the order of rows only if they come one by one: its branches remember, and give what they have at once.
+    /// Whether it keeps the order of rows only if they come one by one, its pace being `pace`: its branches remember, and give
+    /// what they have at once.
     #[must_use]
-    pub fn keeps_order_one_by_one(&self) -> bool {
+    pub fn keeps_order_one_by_one(&self, pace: Pace) -> bool {
         match self {
-            Self::Union(_) | Self::Choose(_) | Self::Branch(_) => self.pace() == Pace::Remembers,
+            Self::Union(_) | Self::Choose(_) | Self::Branch(_) => pace == Pace::Remembers,
             // Its rows part by what is known of them.
             Self::Match(_) => true,
             _ => false,
-        }
-    }
-
-    fn pace(&self) -> Pace {
-        match self {
-            Self::Union(all) => Pace::of_all(all.iter().map(Traversal::pace)),
-            Self::Choose(Choose { options, none, unproductive, .. }) => {
-                let all = options.iter().map(|(_, of)| of).chain(none).chain(unproductive);
-                Pace::of_all(all.map(Traversal::pace))
-            }
-            Self::Branch(branch) => Pace::of_all(branch.options.iter().map(|(_, of)| of.pace())),
-            Self::Repeat(repeat) => match repeat.body.pace() {
-                Pace::Alone | Pace::AloneAtEnd => Pace::AloneAtEnd,
-                Pace::Remembers | Pace::Waits => Pace::Waits,
-            },
-            Self::Inject { .. }
-            | Self::Range { .. }
-            | Self::Subgraph(_)
-            | Self::Tree { into: Some(_), .. }
-            | Self::Group(Group { into: Some(_), .. }) => Pace::Remembers,
-            Self::Bulk
-            | Self::Parallel(_)
-            | Self::Tail(_)
-            | Self::Sample { .. }
-            | Self::Dedup { .. }
-            | Self::Reduce(_)
-            | Self::Order(_)
-            | Self::Top(..)
-            | Self::Group(_)
-            | Self::Tree { .. }
-            | Self::Aggregate { .. }
-            | Self::Cap(_)
-            | Self::Barrier { .. }
-            | Self::Analysis(_)
-            | Self::ShortestPaths(_)
-            | Self::Io(_) => Pace::Waits,
-            Self::Vertices(_)
-            | Self::Edges(_)
-            | Self::Expand(_)
-            | Self::EdgeEnds(_)
-            | Self::Properties { .. }
-            | Self::Unfold
-            | Self::Map(_)
-            | Self::Filter(_)
-            | Self::Where { .. }
-            | Self::WhereBy { .. }
-            | Self::Any(_)
-            | Self::SimplePath { .. }
-            | Self::As(_)
-            | Self::Coin(_)
-            | Self::Fail(_)
-            | Self::Coalesce(_)
-            | Self::Optional(_)
-            | Self::Child { .. }
-            | Self::Local(_)
-            | Self::SideEffect(_)
-            | Self::SetSack { .. }
-            | Self::Match(_)
-            | Self::Call(_)
-            | Self::AddVertex { .. }
-            | Self::AddEdge { .. }
-            | Self::SetProperties(_)
-            | Self::Merge(_)
-            | Self::Drop => Pace::Alone,
         }
     }
 }
@@ -284,7 +145,7 @@ mod tests {
     fn is_kept(text: &str) -> bool {
         let root = root(text);
         let union = root.operators.iter().position(|operator| matches!(operator, Operator::Union(_)));
-        before_each(&root.operators, RowOrder::FIRST)[union.unwrap()].is_kept()
+        before_each(&root.operators, RowOrder::FIRST, &Facts::of(&root))[union.unwrap()].is_kept()
     }
 
     #[test]
@@ -320,21 +181,6 @@ mod tests {
             _ => None,
         });
         let around = RowOrder { promised: true, read: false };
-        assert!(before_each(union.unwrap(), around)[0].is_kept());
-    }
-
-    #[test]
-    fn steps_have_a_pace_together() {
-        for (text, pace) in [
-            ("g.V().out().values('n')", Pace::Alone),
-            ("g.V().local(out().count())", Pace::Alone),
-            ("g.V().choose(out(), in(), repeat(out()).times(2))", Pace::AloneAtEnd),
-            ("g.V().union(out().limit(1), in())", Pace::Remembers),
-            ("g.V().union(out().limit(1), repeat(in()).times(2))", Pace::Waits),
-            ("g.V().union(out().count(), in())", Pace::Waits),
-            ("g.V().repeat(out().limit(1)).times(2)", Pace::Waits),
-        ] {
-            assert_eq!(root(text).pace(), pace, "{text}");
-        }
+        assert!(before_each(union.unwrap(), around, &Facts::of(&root))[0].is_kept());
     }
 }

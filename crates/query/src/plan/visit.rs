@@ -1,9 +1,9 @@
 //! Visiting all traversals within a plan.
 
 use crate::plan::function::Function;
-use crate::plan::io::Io;
-use crate::plan::operator::{By, Group, Operator, Traversal};
+use crate::plan::operator::{By, Operator, Traversal};
 use crate::plan::scalar::Scalar;
+use crate::stack::deeper;
 
 impl Traversal {
     /// Calls `visitor` with each traversal within this one, the innermost first, and with this one at last.
@@ -13,67 +13,17 @@ impl Traversal {
 
     fn visit_all(&mut self, visitor: &mut dyn FnMut(&mut Traversal)) {
         for operator in &mut self.operators {
-            operator.visit(visitor);
+            deeper(|| operator.visit(visitor));
         }
         visitor(self);
-    }
-
-    /// Whether a step in it, however deep, gathers in a side effect.
-    #[must_use]
-    pub fn gathers(&self) -> bool {
-        self.operators.iter().any(Operator::gathers)
-    }
-
-    /// Whether one of `operators` merges, and another one writes: a row's merge may find what the other wrote for a row before.
-    #[must_use]
-    pub fn merges_between_writes(operators: &[Operator]) -> bool {
-        let is_merge = |operator: &Operator| matches!(operator, Operator::Merge(_));
-        operators.iter().any(|operator| operator.has(is_merge))
-            && operators.iter().filter(|operator| operator.writes()).count() > 1
     }
 }
 
 impl Operator {
-    /// Whether it, or a traversal in it, gathers in a side effect.
-    #[must_use]
-    pub fn gathers(&self) -> bool {
-        self.has(|operator| {
-            matches!(
-                operator,
-                Self::Aggregate { .. }
-                    | Self::Subgraph(_)
-                    | Self::Tree { into: Some(_), .. }
-                    | Self::Group(Group { into: Some(_), .. })
-            )
-        })
-    }
-
-    /// Whether it, or a traversal in it, writes to the graph.
-    #[must_use]
-    pub fn writes(&self) -> bool {
-        self.has(|operator| {
-            matches!(
-                operator,
-                Self::AddVertex { .. }
-                    | Self::AddEdge { .. }
-                    | Self::SetProperties(_)
-                    | Self::Merge(_)
-                    | Self::Drop
-                    | Self::Io(Io { to_file: false, .. })
-            )
-        })
-    }
-
     /// Whether it writes once for each traverser, and not once for a row that stands for several.
     #[must_use]
     pub fn writes_for_each(&self) -> bool {
         matches!(self, Self::AddVertex { .. } | Self::AddEdge { .. } | Self::Merge(_))
-    }
-
-    /// Whether `is` is true of it, or of an operator in a traversal in it.
-    fn has(&self, is: impl Fn(&Self) -> bool + Copy) -> bool {
-        let within = |of: &Traversal| of.operators.iter().any(|operator| operator.has(is));
-        is(self) || self.parts().into_iter().any(|(_, of)| within(of))
     }
 
     fn visit(&mut self, visitor: &mut dyn FnMut(&mut Traversal)) {
@@ -130,14 +80,5 @@ mod tests {
         let mut visited = 0;
         root.visit(&mut |_| visited += 1);
         assert_eq!(visited, 6, "five maps and the whole");
-    }
-
-    #[test]
-    fn a_merge_beside_another_write_goes_row_by_row() {
-        let is_so = |text: &str| Traversal::merges_between_writes(&root(text).operators);
-        assert!(is_so("g.inject(1).mergeV([:]).property('a', 1)"));
-        assert!(is_so("g.inject(1).addV().map(__.mergeV([:]))"));
-        assert!(!is_so("g.inject(1).mergeV([:]).out()"));
-        assert!(!is_so("g.inject(1).addV().property('a', 1).drop()"));
     }
 }

@@ -107,10 +107,7 @@ fn follows_a_hop(operators: &[Operator]) -> bool {
 
 /// Whether it does the same with one row that stands for several as with several rows, and asks for none before all came.
 fn is_blind(operator: &Operator) -> bool {
-    if operator.parts().iter().any(|(_, of)| of.gathers()) {
-        return false;
-    }
-    match operator {
+    let is_blind = match operator {
         Operator::Expand(_)
         | Operator::EdgeEnds(_)
         | Operator::Filter(_)
@@ -122,7 +119,8 @@ fn is_blind(operator: &Operator) -> bool {
         Operator::As(_) => true,
         Operator::Map(function) => !matches!(function, Function::Scalar(Scalar::Sample(_))),
         _ => false,
-    }
+    };
+    is_blind && !operator.parts().iter().any(|(_, of)| of.fact().gathers)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(super) fn apply(plan: &mut Plan) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::operator::{EdgeEnd, Expand, Scan};
+    use crate::plan::operator::{EdgeEnd, Expand, Outcome, Scan};
     use evergraph_graph::id::Direction;
 
     fn edges(from: Option<usize>) -> Operator {
@@ -45,6 +45,7 @@ mod tests {
             reads_paths: false,
             writes: false,
             once: false,
+            outcome: Outcome::Results,
         }
     }
 

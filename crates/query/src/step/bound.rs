@@ -1,4 +1,4 @@
-//! `range()`, `limit()`, `skip()`, `tail()`: so many of each origin.
+//! `range()`, `limit()`, `skip()`, `tail()`, `timeLimit()`: so many of each origin, or for so long.
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
@@ -6,6 +6,7 @@ use crate::execute::limits::Holding;
 use crate::execute::pipeline::Step;
 use evergraph_graph::error::Result;
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 /// So many of each origin, after so many that are left out.
 pub struct Range {
@@ -50,6 +51,48 @@ impl Step for Range {
     fn is_done(&self) -> bool {
         let end = self.skip.saturating_add(self.limit);
         self.came.iter().all(|came| *came >= end)
+    }
+}
+
+/// Those of each origin that come within a time, which begins with the first of them.
+pub struct TimeLimit {
+    time: Duration,
+    /// When the first of each origin came.
+    began: Vec<Option<Instant>>,
+}
+
+impl TimeLimit {
+    /// Those that come within `time`; none if there is no time at all.
+    #[must_use]
+    pub fn new(time: Duration) -> Self {
+        Self { time, began: vec![None] }
+    }
+}
+
+impl Step for TimeLimit {
+    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = input.take() else { return Ok(None) };
+        let now = Instant::now();
+        let is_in_time = |origin: &u32| {
+            let began = self.began[*origin as usize].get_or_insert(now);
+            now.duration_since(*began) < self.time
+        };
+        let keep: Vec<bool> = batch.origin.iter().map(is_in_time).collect();
+        Ok(Some(batch.filter(&keep)))
+    }
+
+    fn reset(&mut self, origins: u32) {
+        self.began.clear();
+        self.began.resize(origins as usize, None);
+    }
+
+    /// The time of all loops together.
+    fn again(&mut self, origins: u32) {
+        self.began.resize(origins as usize, None);
+    }
+
+    fn is_done(&self) -> bool {
+        self.began.iter().all(|began| began.is_some_and(|began| began.elapsed() >= self.time))
     }
 }
 

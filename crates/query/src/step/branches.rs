@@ -12,8 +12,8 @@ use crate::batch::Batch;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Pipeline;
 use crate::execute::waiting::Waiting;
-use crate::plan::operator::Traversal;
-use crate::plan::row_order::{Pace, RowOrder};
+use crate::plan::facts::Pace;
+use crate::plan::row_order::RowOrder;
 use evergraph_graph::error::Result;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -30,17 +30,29 @@ pub enum ResultOrder {
 }
 
 impl ResultOrder {
-    /// For rows in `order` and the branches `of`.
+    /// For rows in `order` and branches of these paces.
     #[must_use]
-    pub fn of(order: RowOrder, of: &[&Traversal]) -> Self {
+    pub fn of(order: RowOrder, paces: impl Iterator<Item = Pace>) -> Self {
         if !order.is_kept() {
             return Self::Any;
         }
-        match Pace::of_all(of.iter().map(|branch| branch.pace())) {
+        match Pace::of_all(paces) {
             Pace::Alone | Pace::AloneAtEnd => Self::ByRow,
             // Rows come one by one: see `Operator::keeps_order_one_by_one`.
             Pace::Remembers => Self::Any,
             Pace::Waits => Self::ByBranch,
+        }
+    }
+}
+
+impl ResultOrder {
+    /// The same in a traversal that runs for each row alone: which result is the first counts there, and what one branch gives
+    /// comes before what the next does, also if it gives nothing before its end.
+    #[must_use]
+    pub fn for_each_row(self, paces: impl Iterator<Item = Pace>) -> Self {
+        match (self, Pace::of_all(paces)) {
+            (Self::Any, Pace::AloneAtEnd | Pace::Waits) => Self::ByBranch,
+            (order, _) => order,
         }
     }
 }

@@ -1,14 +1,11 @@
 //! From operators to steps.
 
-use crate::batch::Batch;
-use crate::batch::path::PathId;
 use crate::execute::child::Child;
-use crate::execute::context::Context;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::Profiled;
-use crate::explain::place;
 use crate::plan::algorithm::{Selection, ShortestPaths};
 use crate::plan::call::Call;
+use crate::plan::facts::Facts;
 use crate::plan::function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
@@ -16,19 +13,21 @@ use crate::plan::pattern::{Match, Pattern};
 use crate::plan::predicate::Predicate;
 use crate::plan::row_order::{RowOrder, before_each};
 use crate::plan::scalar::Scalar;
+use crate::stack::deeper;
 use crate::step::algorithm::shortest_path;
 use crate::step::by::Projection;
 use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
     algorithm, barrier, bound, branch, branches, bulk, call, chance, dedup, expand, filter, group, merge,
-    options, order, parallel, pattern, repeat, sack, scalar, side_effect, source, subgraph, tree, unbulk,
-    unfold, write,
+    options, order, parallel, pattern, portion, repeat, sack, scalar, side_effect, source, subgraph, traced,
+    tree, unbulk, unfold, write,
 };
 use crate::value::item::Token;
 use evergraph_graph::error::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Makes the steps of a plan.
 pub struct Builder<'a> {
@@ -41,6 +40,10 @@ pub struct Builder<'a> {
     asks_aside: bool,
     /// The order of rows before the operator whose step is being made.
     row_order: RowOrder,
+    /// Whether it is in a traversal that runs for each row alone.
+    is_child: bool,
+    /// What is true of each operator.
+    facts: Facts,
 }
 
 impl<'a> Builder<'a> {
@@ -48,7 +51,16 @@ impl<'a> Builder<'a> {
     #[must_use]
     pub fn new(plan: &'a Plan) -> Self {
         let asks_aside = !plan.side_effects.is_empty() && asks_anywhere(&plan.root);
-        Self { plan, repeats: Vec::new(), asks_aside, lines: None, row_order: RowOrder::FIRST }
+        let facts = Facts::of(&plan.root);
+        Self {
+            plan,
+            repeats: Vec::new(),
+            asks_aside,
+            lines: None,
+            row_order: RowOrder::FIRST,
+            is_child: false,
+            facts,
+        }
     }
 
     /// The same, with steps that measure what they do, each in its line.
@@ -70,22 +82,32 @@ impl<'a> Builder<'a> {
     }
 
     fn steps(&mut self, operators: &[Operator]) -> Result<Vec<Box<dyn Step>>> {
+        deeper(|| self.steps_here(operators))
+    }
+
+    fn steps_here(&mut self, operators: &[Operator]) -> Result<Vec<Box<dyn Step>>> {
         let around = self.row_order;
         let mut steps: Vec<Box<dyn Step>> = Vec::with_capacity(operators.len());
         // What a merge finds shows what other steps wrote for the rows before: they go through one by one.
-        let mut lockstep = self.plan.writes && Traversal::merges_between_writes(operators);
-        for (operator, row_order) in operators.iter().zip(before_each(operators, around)) {
+        // What comes behind a limit is not written: nor what would come of the rest of a batch.
+        let mut lockstep = self.plan.writes
+            && (self.facts.merges_between_writes(operators) || self.facts.stops_behind_a_write(operators));
+        for (operator, row_order) in operators.iter().zip(before_each(operators, around, &self.facts)) {
             self.row_order = row_order;
-            if lockstep && operator.writes() {
+            let fact = self.facts.at(operator);
+            if fact.drops && !matches!(operator, Operator::Drop) {
+                // What it deletes for a row, those behind it see; which rows there are does not depend on that.
+                steps.push(Box::new(branch::Together::default()));
+                steps.push(Box::new(branch::OneByOne::default()));
+            }
+            if lockstep && fact.writes {
                 steps.push(Box::new(branch::OneByOne::default()));
                 lockstep = false;
             }
-            if row_order.is_kept() && operator.keeps_order_one_by_one() {
+            if row_order.is_kept() && operator.keeps_order_one_by_one(fact.pace) {
                 steps.push(Box::new(branch::OneByOne::default()));
             }
-            if let Operator::Local(of) | Operator::Child { of, .. } = operator
-                && of.gathers()
-            {
+            if matches!(operator, Operator::Local(_) | Operator::Child { .. }) && fact.gathers {
                 steps.push(Box::new(branch::OneByOne::default()));
             }
             if self.asks_aside && matches!(operator, Operator::Aggregate { .. }) {
@@ -103,7 +125,11 @@ impl<'a> Builder<'a> {
     /// The branches that run these traversals.
     fn branches(&mut self, traversals: &[&Traversal]) -> Result<branches::Branches> {
         let around = self.row_order;
-        let order = branches::ResultOrder::of(around, traversals);
+        let paces = || traversals.iter().map(|traversal| self.facts.together(traversal).pace);
+        let mut order = branches::ResultOrder::of(around, paces());
+        if self.is_child {
+            order = order.for_each_row(paces());
+        }
         if order == branches::ResultOrder::ByRow {
             self.row_order = RowOrder::FIRST;
         }
@@ -114,8 +140,9 @@ impl<'a> Builder<'a> {
 
     fn child(&mut self, traversal: &Traversal) -> Result<Child> {
         let around = std::mem::replace(&mut self.row_order, RowOrder::FIRST);
+        let was_child = std::mem::replace(&mut self.is_child, true);
         let mut steps = self.steps(&traversal.operators)?;
-        self.row_order = around;
+        (self.row_order, self.is_child) = (around, was_child);
         if let (Some(Operator::Inject { items, .. }), Some(first)) =
             (traversal.operators.first(), steps.first_mut())
         {
@@ -156,7 +183,7 @@ impl<'a> Builder<'a> {
     fn step(&mut self, operator: &Operator) -> Result<Box<dyn Step>> {
         let (step, moves) = self.bare_step(operator)?;
         let step = self.traced(step, moves);
-        let line = self.lines.as_ref().and_then(|lines| lines.get(&place(operator)));
+        let line = self.lines.as_ref().and_then(|lines| lines.get(&operator.place()));
         Ok(match line {
             Some(line) => Box::new(Profiled::new(step, *line)),
             None => step,
@@ -164,7 +191,7 @@ impl<'a> Builder<'a> {
     }
 
     fn traced(&self, step: Box<dyn Step>, moves: bool) -> Box<dyn Step> {
-        if moves && self.plan.reads_paths { Box::new(Traced(step)) } else { step }
+        if moves && self.plan.reads_paths { Box::new(traced::Traced(step)) } else { step }
     }
 
     /// The step of an operator, and whether traversers are elsewhere after it: their paths are longer then.
@@ -214,6 +241,9 @@ impl<'a> Builder<'a> {
             }
             Operator::Range { skip, limit } => (Box::new(bound::Range::new(*skip, *limit)), false),
             Operator::Tail(count) => (Box::new(bound::Tail::new(*count)), false),
+            Operator::TimeLimit(milliseconds) => {
+                (Box::new(bound::TimeLimit::new(Duration::from_millis(*milliseconds))), false)
+            }
             Operator::Dedup { slots, by } => {
                 (Box::new(dedup::Dedup::new(slots.clone(), self.all_by(by)?)), false)
             }
@@ -244,18 +274,19 @@ impl<'a> Builder<'a> {
             }
             Operator::Union(all) => {
                 let branches = self.branches(&all.iter().collect::<Vec<_>>())?;
-                (Box::new(branch::Union::new(branches)), false)
+                (self.bounded(branch::Union::new(branches)), false)
             }
             Operator::Coalesce(all) => {
-                (Box::new(branch::Coalesce::new(self.children(all)?, self.came_from())), true)
+                let step = branch::Coalesce::new(self.children(all)?, self.came_from());
+                (Box::new(portion::InPortions::new(Box::new(step))), true)
             }
             Operator::Optional(of) => {
                 let step = branch::Local::optional(self.child(of)?);
-                (Box::new(if self.row_order.is_kept() { step.in_order() } else { step }), false)
+                (self.bounded(if self.row_order.is_kept() { step.in_order() } else { step }), false)
             }
             Operator::Local(of) => {
                 let step = branch::Local::new(self.child(of)?);
-                (Box::new(if self.must_sort(of) { step.in_order() } else { step }), false)
+                (self.bounded(if self.must_sort(of) { step.in_order() } else { step }), false)
             }
             Operator::Child { of, all } => {
                 let wanted = match all {
@@ -263,12 +294,19 @@ impl<'a> Builder<'a> {
                     true if self.must_sort(of) => branch::Wanted::AllInOrder,
                     true => branch::Wanted::All,
                 };
-                (Box::new(branch::FlatMap::new(self.child(of)?, wanted, self.came_from())), true)
+                let step = branch::FlatMap::new(self.child(of)?, wanted, self.came_from());
+                (self.bounded(step), true)
             }
             Operator::SideEffect(of) => (Box::new(branch::Aside(self.child(of)?)), false),
-            Operator::Choose(choose) => (Box::new(self.choose(choose)?), false),
+            Operator::Choose(choose) => {
+                let step = self.choose(choose)?;
+                (self.bounded(step), false)
+            }
             Operator::Repeat(repeat) => (Box::new(self.repeat(repeat)?), false),
-            Operator::Branch(branch) => (Box::new(self.branch(branch)?), false),
+            Operator::Branch(branch) => {
+                let step = self.branch(branch)?;
+                (self.bounded(step), false)
+            }
             Operator::Subgraph(into) => (Box::new(subgraph::SubgraphAside::new(*into)), false),
             Operator::SetSack { how, by } => (Box::new(sack::SetSack::new(*how, self.by(by)?)), false),
             Operator::Barrier { normalises } => (Box::new(sack::Barrier::new(*normalises)), false),
@@ -294,13 +332,21 @@ impl<'a> Builder<'a> {
                 (Box::new(write::SetProperties(self.properties(properties)?)), false)
             }
             Operator::Merge(merge) => (Box::new(self.merge(merge)?), true),
-            Operator::Drop => (Box::new(write::Drop), false),
+            Operator::Drop => (Box::new(write::Drop::default()), false),
             Operator::Io(_) => {
                 return Err(Error::invalid(
                     "io() is for the database itself: a snapshot or a transaction reads and writes no whole files",
                 ));
             }
         })
+    }
+
+    /// `step`, which hands on all that becomes of its input at once where the order of rows is kept: in portions then.
+    fn bounded(&self, step: impl Step + 'static) -> Box<dyn Step> {
+        match self.row_order.is_kept() {
+            true => Box::new(portion::InPortions::new(Box::new(step))),
+            false => Box::new(step),
+        }
     }
 
     fn properties(&mut self, all: &[NewProperty]) -> Result<write::NewProperties> {
@@ -527,44 +573,8 @@ fn asks(operator: &Operator) -> bool {
 
 /// Whether a condition in `traversal`, however deep, asks for what is gathered aside.
 fn asks_anywhere(traversal: &Traversal) -> bool {
-    let asks =
-        |operator: &Operator| asks(operator) || operator.parts().iter().any(|(_, of)| asks_anywhere(of));
+    let asks = |operator: &Operator| {
+        asks(operator) || operator.parts().iter().any(|(_, of)| deeper(|| asks_anywhere(of)))
+    };
     traversal.operators.iter().any(asks)
-}
-
-/// A step after which traversers are elsewhere, in a query that asks where they have been.
-struct Traced(Box<dyn Step>);
-
-fn longer(batch: Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-    let Some(mut batch) = batch else { return Ok(None) };
-    let mut paths = batch.path.take().unwrap_or_else(|| vec![PathId::ROOT; batch.len()]);
-    for (path, item) in paths.iter_mut().zip(batch.current.items()) {
-        *path = cx.extend_path(*path, item)?;
-    }
-    batch.path = Some(paths);
-    Ok(Some(batch))
-}
-
-impl Step for Traced {
-    fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let made = self.0.process(input, cx)?;
-        longer(made, cx)
-    }
-
-    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let made = self.0.finish(cx)?;
-        longer(made, cx)
-    }
-
-    fn reset(&mut self, origins: u32) {
-        self.0.reset(origins);
-    }
-
-    fn again(&mut self, origins: u32) {
-        self.0.again(origins);
-    }
-
-    fn is_done(&self) -> bool {
-        self.0.is_done()
-    }
 }

@@ -169,7 +169,8 @@ fn select(
             None => found,
             Some(by) => of_found(batch, found, by, cx)?,
         };
-        growth.add_bytes(column.len() * ENTRY_BYTES, &mut cx.charge)?;
+        let copied: usize = column.iter().flatten().map(Item::copied_bytes).sum();
+        growth.add_bytes(column.len() * ENTRY_BYTES + copied, &mut cx.charge)?;
         columns.push(column);
     }
     if let [_] = names {
@@ -551,7 +552,7 @@ fn project(
         };
         for (map, item) in maps.iter_mut().zip(found) {
             if let Some(item) = item {
-                growth.add_bytes(ENTRY_BYTES + name.len(), &mut cx.charge)?;
+                growth.add_bytes(ENTRY_BYTES + name.len() + item.copied_bytes(), &mut cx.charge)?;
                 map.insert(Item::from(&**name), item);
             }
         }

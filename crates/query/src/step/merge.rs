@@ -28,6 +28,7 @@ use crate::step::property::{Written, of_new_edge, of_new_vertex, set_of_edge, se
 use crate::step::source;
 use crate::step::write::{DEFAULT_EDGE_LABEL, DEFAULT_LABEL, NO_OWN_EDGE_IDS, NO_OWN_IDS};
 use crate::value::item::Item;
+use crate::write::Writer as _;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, EdgeId, VertexId};
 use evergraph_graph::value::Value;

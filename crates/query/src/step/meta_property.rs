@@ -18,6 +18,7 @@ use crate::execute::context::Context;
 use crate::plan::merge::Cardinality;
 use crate::step::property::{Written, each, only_one, several, stored, too_deep};
 use crate::value::item::{Item, Owner, Property};
+use crate::write::Writer as _;
 use evergraph_graph::catalogue::{self, Catalogue};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};

@@ -18,6 +18,7 @@ use crate::plan::merge::Cardinality;
 use crate::step::meta_property::{Change, Occurrence, Stored, not_declared};
 use crate::value::item::Item;
 use crate::value::same::ByValue;
+use crate::write::Writer as _;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, VertexId};

@@ -4,12 +4,14 @@ use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
+use crate::execute::waiting::Waiting;
 use crate::plan::merge::{Cardinality, checked_key, checked_label};
 use crate::step::by::Projection;
 use crate::step::meta_property::{self, Change};
 use crate::step::property::{Written, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex, stored};
 use crate::step::source::live_vertices;
 use crate::value::item::{Item, Owner};
+use crate::write::Writer as _;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::value::Value;
@@ -222,42 +224,70 @@ impl Step for SetProperties {
     }
 }
 
-/// Deletes each row's element.
-pub struct Drop;
+/// Deletes each row's element, once the last has come that becomes of the same input: what is deleted is not met again on
+/// the way there, so that it makes no difference how many rows a batch has.
+#[derive(Default)]
+pub struct Drop(Waiting);
 
 impl Step for Drop {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
-        for item in batch.current.items() {
-            // What a traversal reaches twice, or what went with its vertex, is gone already.
-            match item {
-                Item::Vertex(vertex) => {
-                    let mut label = Vec::new();
-                    cx.view().labels(&[vertex], &mut label)?;
-                    if label.first().is_some_and(Option::is_some) {
-                        cx.writer()?.delete_vertex(vertex)?;
-                    }
-                }
-                Item::Edge(edge) => {
-                    let mut found = Vec::new();
-                    cx.view().has_edges(&[edge], &mut found)?;
-                    if found.first() == Some(&true) {
-                        cx.writer()?.delete_edge(edge)?;
-                    }
-                }
-                Item::Property(property) => match &property.owner {
-                    Owner::Vertex(_) => meta_property::drop_value(&property, cx)?,
-                    Owner::Edge(edge) => cx.writer()?.set_edge_property(*edge, property.key, None)?,
-                    Owner::Property(of) => meta_property::drop_of(of, property.key, cx)?,
-                },
-                other => {
-                    return Err(Error::invalid(format!(
-                        "drop() deletes elements and properties, and met {}",
-                        other.kind()
-                    )));
-                }
-            }
-        }
+        let rows = batch.len();
+        self.0.push(Batch::new(batch.current, vec![0; rows]), &mut cx.charge)?;
         Ok(None)
     }
+
+    fn settles(&self) -> bool {
+        true
+    }
+
+    fn settle(&mut self, cx: &mut Context<'_>) -> Result<()> {
+        while let Some(batch) = self.0.pop() {
+            delete_all(&batch.current, cx)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        self.settle(cx).map(|()| None)
+    }
+
+    fn reset(&mut self, _origins: u32) {
+        self.0.clear();
+    }
+}
+
+fn delete_all(elements: &Column, cx: &mut Context<'_>) -> Result<()> {
+    cx.charge.check()?;
+    for item in elements.items() {
+        // What a traversal reaches twice, or what went with its vertex, is gone already.
+        match item {
+            Item::Vertex(vertex) => {
+                let mut label = Vec::new();
+                cx.view().labels(&[vertex], &mut label)?;
+                if label.first().is_some_and(Option::is_some) {
+                    cx.writer()?.delete_vertex(vertex)?;
+                }
+            }
+            Item::Edge(edge) => {
+                let mut found = Vec::new();
+                cx.view().has_edges(&[edge], &mut found)?;
+                if found.first() == Some(&true) {
+                    cx.writer()?.delete_edge(edge)?;
+                }
+            }
+            Item::Property(property) => match &property.owner {
+                Owner::Vertex(_) => meta_property::drop_value(&property, cx)?,
+                Owner::Edge(edge) => cx.writer()?.set_edge_property(*edge, property.key, None)?,
+                Owner::Property(of) => meta_property::drop_of(of, property.key, cx)?,
+            },
+            other => {
+                return Err(Error::invalid(format!(
+                    "drop() deletes elements and properties, and met {}",
+                    other.kind()
+                )));
+            }
+        }
+    }
+    Ok(())
 }

@@ -123,6 +123,7 @@ impl<'v> Tests<'v> {
                 | Operator::As(_)
                 | Operator::Range { .. }
                 | Operator::Tail(_)
+                | Operator::TimeLimit(_)
                 | Operator::Coin(_)
                 | Operator::Sample { .. }
                 | Operator::Dedup { .. }

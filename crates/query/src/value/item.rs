@@ -154,6 +154,12 @@ impl Item {
         }
     }
 
+    /// Bytes on the heap that a copy of it takes: a text or a stored value is copied, a collection that was made is shared.
+    #[must_use]
+    pub fn copied_bytes(&self) -> usize {
+        if matches!(self, Self::Value(_)) { self.heap_bytes() } else { 0 }
+    }
+
     /// Bytes on the heap that the item owns or shares, about: what a charge counts beside its 24. What is shared
     /// counts each time that it is met.
     ///

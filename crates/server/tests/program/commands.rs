@@ -141,6 +141,40 @@ fn standard_input_and_pipes_are_recognised_as_files_are() {
 }
 
 #[test]
+fn a_list_of_edges_says_what_it_was_taken_for_and_what_was_there_before() {
+    let folder = Folder::new();
+    folder.write("net.csv", "source,target,weight\nAda,Eve,0.5\nEve,Bob,1\n");
+    let text = folder.run(&["import", "a.eg", "net.csv", "--label", "Person"]).succeeded().out;
+    assert!(
+        text.contains("net.csv: guessed: edges from column source to column target, properties weight"),
+        "{text}"
+    );
+    assert!(text.contains("created 3 vertices of label Person for edges that name them"), "{text}");
+    let again = folder.json(&["import", "a.eg", "net.csv", "--label", "Person"]);
+    assert_eq!((&again["vertices_count"], &again["edges_count"]), (&json!(0), &json!(2)));
+    let notes = again["notes"].to_string();
+    assert!(
+        notes.contains("type net: 2 edges were there before, and 2 are added; if they are the same ones"),
+        "{notes}"
+    );
+    folder.write("lives.csv", "Adam,Waterloo\nEve,Toronto\n");
+    let vertices = |first_line: &[&str], database: &str| {
+        let report = folder.json(&[&["import", database, "lives.csv"], first_line].concat());
+        (report["vertices_count"].as_u64().unwrap(), report["notes"][0].as_str().unwrap().to_owned())
+    };
+    let (count, note) = vertices(&[], "b.eg");
+    assert_eq!(count, 2, "no row is lost");
+    assert!(note.contains("(--first-line header takes it for their names)"), "{note}");
+    assert!(
+        note.contains("it may hold edges from column c1 to column c2: --edges TYPE=FILE reads it so"),
+        "{note}"
+    );
+    assert_eq!(vertices(&["--first-line", "header"], "c.eg").0, 1);
+    let edges = folder.json(&["import", "d.eg", "--edges", "LIVES_IN=lives.csv"]);
+    assert_eq!((&edges["vertices_count"], &edges["edges_count"]), (&json!(4), &json!(2)));
+}
+
+#[test]
 fn a_summary_names_ten_files_without_a_rule_and_counts_the_others() {
     let folder = Folder::new();
     (10..25).for_each(|at| folder.write(&format!("notes{at}.md"), "x"));

@@ -91,6 +91,56 @@ fn a_wrong_query_is_shown_with_its_place() {
 }
 
 #[test]
+fn a_name_that_is_not_there_has_a_note_beside_the_results() {
+    let folder = Folder::with_social();
+    let text = "g.V().hasLabel('Persn').count()";
+    let note = "line 1, column 16: no label is called `Persn`; did you mean `Person`?\n  g.V().hasLabel('Persn').count()\n                 ^^^^^^^\n";
+    let ran = query(&folder, &[text]).succeeded();
+    assert_eq!((&*ran.out, ran.err), ("0\n", format!("note: {note}")));
+    assert_eq!(query(&folder, &[text, "--quiet"]).succeeded().err, "");
+    let ran = query(&folder, &[text, "--strict"]);
+    assert_eq!((ran.code, &*ran.out, ran.err), (Some(2), "", format!("error: {note}")));
+    query(&folder, &["g.with('strict').V().out('KNOWZ')"])
+        .failed(2, &["no edge type is called `KNOWZ`; did you mean `KNOWS`?"]);
+    let explained = query(&folder, &[text, "--explain"]).succeeded();
+    assert!(
+        explained
+            .out
+            .ends_with("note: line 1, column 16: no label is called `Persn`; did you mean `Person`?\n"),
+        "{}",
+        explained.out
+    );
+    let explained = query(&folder, &[text, "--explain", "--json"]).succeeded();
+    let document = documents_of(&explained);
+    assert_eq!(
+        document["notes"],
+        json!(["line 1, column 16: no label is called `Persn`; did you mean `Person`?"])
+    );
+    assert_eq!(query(&folder, &["g.V().hasLabel('Person').count()"]).succeeded().err, "");
+}
+
+#[test]
+fn a_text_that_ends_in_profile_or_explain_prints_the_plan() {
+    let folder = Folder::with_social();
+    let profiled = query(&folder, &["g.V().hasLabel('Person').count().profile()"]).succeeded().out;
+    assert!(
+        profiled.starts_with("step") && profiled.contains("traversers") && profiled.contains("count()"),
+        "{profiled}"
+    );
+    let explained = query(&folder, &["g.addV('Person').explain()"]).succeeded().out;
+    assert!(explained.starts_with("step") && explained.contains("addV("), "{explained}");
+    assert_eq!(query(&folder, &["g.V().count()"]).succeeded().out, "3\n");
+}
+
+#[test]
+fn a_query_in_another_language_is_told_apart() {
+    let folder = Folder::with_social();
+    query(&folder, &["MATCH (n:Person) RETURN n"])
+        .failed(2, &["line 1, column 1: this is Cypher", "g.V().has('Person', 'name', 'Ada')"]);
+    query(&folder, &["select * from person"]).failed(2, &["this is SQL", "g.V().hasLabel('Person')"]);
+}
+
+#[test]
 fn what_is_written_is_committed_as_a_whole() {
     let folder = Folder::with_social();
     let add = "g.addV('Person').property('id', '4').property('name', 'Bob')";

@@ -194,7 +194,7 @@ fn results_are_json_and_commands_answer_in_it() {
     assert_eq!(schema["indexes"][0]["key"], "id");
     assert_eq!(document(":explain g.V().has('Person', 'id', '1')")["steps"][0]["index"], "Person.id");
     let settings = json!({"timeout_seconds": null, "memory_bytes": 1 << 30, "rows": null, "json": true,
-                          "timing": false, "isolation": "snapshot"});
+                          "timing": false, "isolation": "snapshot", "strict": false});
     assert_eq!(document(":set"), settings);
     assert_eq!(document(":bind"), json!({"variables": {}}));
 }

@@ -8,12 +8,16 @@ use evergraph_graph::error::Result;
 use std::collections::HashMap;
 
 /// What the edges of a file have in common.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct EdgeRule {
     /// The space where the ids of sources are looked up.
     pub source_space: usize,
     /// The space where the ids of targets are looked up.
     pub target_space: usize,
+    /// Whether a source that isn't there is created, whatever the options say.
+    pub creates_sources: bool,
+    /// The same of targets.
+    pub creates_targets: bool,
     /// Whether a pair of vertices has one edge of a type at most, whichever way round.
     pub undirected: bool,
 }
@@ -44,8 +48,10 @@ impl Assembly {
         collector: &mut FaultCollector,
     ) -> Result<u64> {
         self.drop_dead_rows()?;
-        if self.on_unknown == OnUnknown::Create {
+        if rule.creates_sources || self.on_unknown == OnUnknown::Create {
             self.create_unknown(file, rule.source_space, &batch.ids.sources)?;
+        }
+        if rule.creates_targets || self.on_unknown == OnUnknown::Create {
             self.create_unknown(file, rule.target_space, &batch.ids.targets)?;
         }
         let mut unknown = Faults::new(collector.rules());

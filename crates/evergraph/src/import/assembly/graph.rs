@@ -43,6 +43,12 @@ pub struct Assembly {
     /// By edge type, for files without direction: the pairs of vertices that have an edge.
     pub(super) pairs: HashMap<String, HashSet<[Place; 2]>>,
     pub(super) settled: Settled,
+    /// Spaces of files whose numbers have no stated type.
+    pub(super) untyped_spaces: HashSet<usize>,
+    /// Spaces whose names are no labels.
+    pub(super) labelless_spaces: HashSet<usize>,
+    /// What of the files has another form in the graph: a sentence each.
+    pub notes: Vec<String>,
     /// What the database has.
     pub(super) known: Arc<Known>,
     /// Where blocks go.
@@ -69,6 +75,9 @@ impl Assembly {
             dead: HashSet::new(),
             pairs: HashMap::new(),
             settled: Settled::default(),
+            untyped_spaces: HashSet::new(),
+            labelless_spaces: HashSet::new(),
+            notes: Vec::new(),
             known,
             staging,
         }
@@ -97,6 +106,17 @@ impl Assembly {
         Ok(space)
     }
 
+    /// Says that numbers in files of `space` have no stated type: of one key that has fractions, all become
+    /// doubles.
+    pub fn unify_numbers(&mut self, space: usize) {
+        self.untyped_spaces.insert(space);
+    }
+
+    /// Says that vertices that are created in `space` get the label for those without, since its name is none.
+    pub fn create_without_label(&mut self, space: usize) {
+        self.labelless_spaces.insert(space);
+    }
+
     /// The number of the space where the edges of `file` have an end as `end` says, in a column that errors
     /// call `column`; its ids are of `default` if nobody says of which type. If no file has vertices of it,
     /// they are those of the label of that name in the database; if there is none either, it is a new space,
@@ -106,7 +126,7 @@ impl Assembly {
     /// `invalid` if there is no such space, if its ids are of another kind elsewhere, or if it isn't clear by
     /// which key the database's vertices are found.
     pub fn end_space(&mut self, end: &EndSpace, default: IdType, file: &str, column: &str) -> Result<usize> {
-        let EndSpace { space: name, id_type, key } = end;
+        let EndSpace { space: name, id_type, key, creates } = end;
         let space = match self.find_space(name) {
             Some(space) => Some(space),
             None => self.enter_known_space(name, key.as_deref(), file)?,
@@ -120,7 +140,7 @@ impl Assembly {
                 Ok(space)
             }
             // Skipping the edges of whole files is nothing that anybody means.
-            None if self.on_unknown != OnUnknown::Create => {
+            None if !creates && self.on_unknown != OnUnknown::Create => {
                 Err(Error::invalid(format!("{file}: {column}: {}", self.unknown_space(name))))
             }
             None => self.space(name, id_type.or(Some(default)), file),

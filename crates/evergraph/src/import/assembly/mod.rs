@@ -15,6 +15,7 @@ pub mod batch;
 pub mod edges;
 pub mod graph;
 pub mod id_column;
+pub mod id_keys;
 mod other_keys;
 pub mod settle;
 pub mod space;

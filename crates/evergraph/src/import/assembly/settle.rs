@@ -82,7 +82,8 @@ impl Assembly {
         match tables[..] {
             [table] => Ok(table),
             [] => {
-                let label = if name.is_empty() { self.nameless_label.clone() } else { name };
+                let is_label = !name.is_empty() && !self.labelless_spaces.contains(&space);
+                let label = if is_label { name } else { self.nameless_label.clone() };
                 let id_type = self.spaces[space].id_type();
                 self.vertex_table(&label, Some(CREATED_KEY), id_type, space, file)
             }

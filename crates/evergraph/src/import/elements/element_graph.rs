@@ -6,9 +6,10 @@
 use crate::import::assembly::batch::{Batch, Ends};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
+use crate::import::assembly::id_keys::OPEN_KEY;
 use crate::import::context::Context;
-use crate::import::elements::graphml::read_graphml;
 use crate::import::elements::graphson::read_graphson;
+use crate::import::elements::one_by_one::read_one_by_one;
 use crate::import::elements::rows::{ElementBlock, ElementRules, edge_text, vertex_text};
 use crate::import::faults::{Fault, FaultCollector};
 use crate::import::input::Input;
@@ -16,6 +17,7 @@ use crate::import::mapping::rule::FileRule;
 use crate::import::options::ImportOptions;
 use evergraph_formats::graphson::sides::{Side, SideSums};
 use evergraph_graph::error::{Error, Result};
+use std::sync::Arc;
 
 /// A file of vertices and edges.
 #[derive(Debug)]
@@ -35,6 +37,14 @@ pub enum ElementFormat {
     GraphSon,
     /// GraphML.
     GraphMl,
+    /// GEXF.
+    Gexf,
+    /// GML.
+    Gml,
+    /// Pajek.
+    Pajek,
+    /// Nodes and links in JSON.
+    NodeLink,
 }
 
 impl ElementFormat {
@@ -43,7 +53,16 @@ impl ElementFormat {
         match self {
             Self::GraphSon => "GraphSON",
             Self::GraphMl => "GraphML",
+            Self::Gexf => "GEXF",
+            Self::Gml => "GML",
+            Self::Pajek => "Pajek",
+            Self::NodeLink => "nodes and links",
         }
+    }
+
+    /// Whether numbers have no stated type: of one key that has fractions, all are doubles then.
+    fn has_untyped_numbers(self) -> bool {
+        matches!(self, Self::Gml | Self::NodeLink)
     }
 }
 
@@ -88,7 +107,7 @@ impl ElementGraph {
     ) -> Result<()> {
         match file.format {
             ElementFormat::GraphSon => read_graphson(self, file, assembly, context),
-            ElementFormat::GraphMl => read_graphml(self, file, assembly, context),
+            _ => read_one_by_one(self, file, assembly, context),
         }
     }
 
@@ -123,13 +142,19 @@ impl ElementGraph {
         options: &ImportOptions,
     ) -> Result<Entered> {
         let space = assembly.enter_space(file.format.space(), None, name)?;
-        let rule = EdgeRule { source_space: space, target_space: space, undirected: file.rule.undirected };
+        assembly.create_without_label(space);
+        let undirected = file.rule.undirected;
+        let rule = EdgeRule { source_space: space, target_space: space, undirected, ..EdgeRule::default() };
         self.waiting.push(Waiting { file: name.to_owned(), rule, batches: Vec::new() });
         let rules = ElementRules {
             vertex_label: file.rule.label.clone().unwrap_or_else(|| options.vertex_label.clone()),
             vertex_id_key: options.vertex_id_key.clone(),
+            known_id_keys: Arc::new(assembly.known_id_keys()),
             edge_id_key: options.edge_id_key.clone(),
         };
+        if file.format.has_untyped_numbers() {
+            assembly.unify_numbers(space);
+        }
         Ok(Entered { file: name.to_owned(), space, rules, meta_properties: 0 })
     }
 
@@ -143,7 +168,10 @@ impl ElementGraph {
     ) -> Result<u64> {
         let ElementBlock { vertices, edges, meta_properties } = block;
         let Entered { file, space, rules, .. } = entered;
-        let table = |label| assembly.vertex_table(label, Some(&rules.vertex_id_key), None, *space, file);
+        let table = |label| {
+            let key = rules.id_key(label).unwrap_or(OPEN_KEY);
+            assembly.vertex_table(label, Some(key), None, *space, file)
+        };
         let tables =
             vertices.names.names.iter().map(|label| label.as_str()).map(table).collect::<Result<Vec<_>>>()?;
         let ids = vertices.ids.clone();
@@ -378,14 +406,107 @@ mod tests {
                 r#"{"id":2,"outE":{"e":[{"id":1,"inV":7}]}}"#,
                 "g.json:2: there is no vertex 7 in id space GraphSON",
             ),
-            (
-                r#"{"id":2,"properties":{"id":[{"id":1,"value":2}]}}"#,
-                "g.json:2: the vertex has a property id beside its id, which is to be kept by that name: choose \
-                 another one for ids (--vertex-id)",
-            ),
+            (r#"{"id":2,"properties":{"":[{"id":1,"value":2}]}}"#, "g.json:2: a property has an empty name"),
         ] {
             let found = error(&[("g.json", &lines(&[vertex, second]))]);
             assert!(found.starts_with(expected), "{found}");
+        }
+    }
+
+    /// Exports of labels that share ids have such files, and so do most of NetworkX that were read from others.
+    #[test]
+    fn vertices_that_have_a_property_id_keep_the_ids_of_the_file_under_another_key() {
+        let text = lines(&[
+            r#"{"id":1,"label":"a"}"#,
+            r#"{"id":2,"label":"b","outE":{"e":[{"id":1,"inV":1}]},"properties":{"id":[{"id":1,"value":"own"}]}}"#,
+        ]);
+        let imported = sound(&[("g.json", &text)]);
+        for table in &imported.load.vertices {
+            assert_eq!(table.unique_key.as_deref(), Some("_id"), "one name for all labels");
+        }
+        let b = imported.load.vertex_table("b").unwrap();
+        assert_eq!(vertex_values(b, "id"), [Some(Value::from("own"))]);
+        assert_eq!(vertex_values(b, "_id")[0].as_ref().unwrap().as_i64(), Some(2));
+        assert_eq!(
+            imported.notes,
+            [
+                "vertices of GraphSON files have a property id of their own: the ids of the files are kept as _id \
+              (--vertex-id names another key)"
+            ]
+        );
+        let named = |options: &mut ImportOptions| options.vertex_id_key = Some("id".to_owned());
+        assert_eq!(
+            read(&[("g.json", &text)], named, (2, 16)).unwrap_err(),
+            "g.json:2: the vertex has a property id beside its id, which is to be kept by that name: choose another \
+             one for ids (--vertex-id)"
+        );
+        let taken = text.replace("\"id\":[{", "\"_id\":[{\"id\":1,\"value\":1}],\"id\":[{");
+        assert_eq!(sound(&[("g.json", &taken)]).load.vertices[0].unique_key.as_deref(), Some("__id"));
+    }
+
+    #[test]
+    fn numbers_without_a_type_are_doubles_if_one_of_them_has_a_fraction() {
+        let gml = "graph [ node [ id 1 w 1 big 9007199254740993 ] node [ id 2 w 0.5 big 0.5 ] node [ id 3 w 2 x 1 ] node [ id 4 x \"a\" ]\n\
+                   edge [ source 1 target 2 w 1 ] edge [ source 1 target 2 w 0.25 ] edge [ source 2 target 1 n 7 ] ]";
+        for block_bytes in [1, 1 << 20] {
+            let imported = read(&[("g.gml", gml)], |_| (), (2, block_bytes)).unwrap();
+            let table = &imported.load.vertices[0];
+            assert_eq!(
+                vertex_values(table, "w"),
+                [Some(Value::F64(1.0)), Some(Value::F64(0.5)), Some(Value::F64(2.0)), None]
+            );
+            assert_eq!(table.properties[1], ("w".to_owned(), ValueType::F64));
+            assert_eq!(vertex_values(table, "big")[0], Some(Value::I64(9_007_199_254_740_993)), "no double");
+            assert!(table.properties.contains(&("x".to_owned(), ValueType::Any)));
+            let edges = &imported.load.edges[0];
+            assert_eq!(
+                edges.properties,
+                [("w".to_owned(), ValueType::F64), ("n".to_owned(), ValueType::I64)]
+            );
+            assert_eq!(imported.notes.len(), 3, "{:?}", imported.notes);
+        }
+    }
+
+    #[test]
+    fn unknown_ends_in_files_of_edges_alone_become_vertices_of_the_label_for_those_without() {
+        let create = |options: &mut ImportOptions| options.on_unknown = OnUnknown::Create;
+        let links = r#"{"links": [{"source": 1, "target": 2}]}"#;
+        let load = read(&[("g.json", links)], create, (2, 16)).unwrap().load;
+        let table = &load.vertices[0];
+        assert_eq!(
+            (table.label.as_str(), table.rows, table.unique_key.as_deref()),
+            ("Vertex", 2, Some("id"))
+        );
+        assert_eq!(load.edges_count(), 1);
+    }
+
+    #[test]
+    fn a_file_of_each_format_is_known_by_its_name_or_its_content() {
+        let gexf = "<gexf><graph><nodes><node id=\"a\"/><node id=\"b\"/></nodes><edges><edge source=\"a\" target=\"b\"/></edges></graph></gexf>";
+        let gml = "Creator \"x\"\ngraph [\n node [ id 1 ]\n node [ id 2 ] edge [ source 1 target 2 ] ]";
+        let pajek = "% c\n*Vertices 2\n*Arcs\n1 2\n";
+        let links =
+            r#"{"directed": true, "nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}"#;
+        let cytoscape =
+            r#"[{"data": {"id": "a"}}, {"data": {"id": "b"}}, {"data": {"source": "a", "target": "b"}}]"#;
+        let graphml = "<graphml><graph><node id=\"a\"/><node id=\"b\"/><edge source=\"a\" target=\"b\"/></graph></graphml>";
+        for (name, text) in [
+            ("g.gexf", gexf),
+            ("g.xml", gexf),
+            ("g.gml", gml),
+            ("g.gml", graphml),
+            ("g.net", pajek),
+            ("g.paj", pajek),
+            ("g.json", links),
+            ("g.cyjs", cytoscape),
+            ("g.json", cytoscape),
+        ] {
+            let load = sound(&[(name, text)]).load;
+            assert_eq!((load.vertices_count(), load.edges_count()), (2, 1), "{name}: {text}");
+            assert_eq!(
+                (load.vertices[0].label.as_str(), load.edges[0].edge_type.as_str()),
+                ("Vertex", "EDGE")
+            );
         }
     }
 
@@ -399,7 +520,7 @@ mod tests {
         let skip = |options: &mut ImportOptions| {
             options.on_bad_row = OnBadRow::Skip { at_most: None };
             options.on_unknown = OnUnknown::Create;
-            options.vertex_id_key = "key".to_owned();
+            options.vertex_id_key = Some("key".to_owned());
             options.edge_id_key = Some("key".to_owned());
         };
         let imported = read(&[("g.graphson", &text)], skip, (2, 16)).unwrap();

@@ -9,16 +9,31 @@ use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::collection::List;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What is wrong with an element that has a key of no letters.
+const NAMELESS: &str = "a property has an empty name";
 
 /// What becomes of the elements of one file.
 #[derive(Clone, Debug)]
 pub struct ElementRules {
     /// The label of vertices that have none.
     pub vertex_label: String,
-    /// The property that keeps the ids of vertices.
-    pub vertex_id_key: String,
+    /// The property that keeps the ids of vertices; `None` if one is chosen that they don't have themselves.
+    pub vertex_id_key: Option<String>,
+    /// The labels of the database whose vertices are known by a key, and that key, which keeps the ids of new
+    /// ones if nobody names another.
+    pub known_id_keys: Arc<HashMap<String, String>>,
     /// The property that keeps the ids of edges; `None` if nobody wants them.
     pub edge_id_key: Option<String>,
+}
+
+impl ElementRules {
+    /// The property that is to keep the ids of vertices of `label`, if it is known already.
+    #[must_use]
+    pub fn id_key(&self, label: &str) -> Option<&str> {
+        self.vertex_id_key.as_deref().or_else(|| self.known_id_keys.get(label).map(String::as_str))
+    }
 }
 
 /// The elements of one block of a file.
@@ -94,15 +109,20 @@ impl<'a> ElementRows<'a> {
             let why = format!("{} are several labels; a vertex has one", labels.join(", "));
             return self.push_fault(line, Fault::of_row(why, text().as_bytes()));
         }
-        let key = &self.rules.vertex_id_key;
-        if properties.iter().any(|(name, _)| name == key) {
+        let label = labels.into_iter().next();
+        let key = self.rules.id_key(label.as_deref().unwrap_or(&self.rules.vertex_label));
+        if let Some(key) = key
+            && properties.iter().any(|(name, _)| name == key)
+        {
             let why = format!(
                 "the vertex has a property {key} beside its id, which is to be kept by that name: choose another \
                  one for ids (--vertex-id)"
             );
             return self.push_fault(line, Fault::of_row(why, text().as_bytes()));
         }
-        let label = labels.into_iter().next();
+        if properties.iter().any(|(name, _)| name.is_empty()) {
+            return self.push_fault(line, Fault::of_row(NAMELESS.to_owned(), text().as_bytes()));
+        }
         let mut values = Vec::with_capacity(properties.len());
         let mut metas = 0;
         for (name, of_key) in properties {
@@ -124,6 +144,10 @@ impl<'a> ElementRows<'a> {
     /// Adds an edge. One that can't be loaded is a fault.
     pub fn push_edge(&mut self, line: u64, edge: Edge) {
         let Edge { id, edge_type, source, target, mut properties } = edge;
+        if properties.iter().any(|(name, _)| name.is_empty()) {
+            let text = edge_text(&source.to_string(), &edge_type, &target.to_string());
+            return self.push_fault(line, Fault::of_row(NAMELESS.to_owned(), text.as_bytes()));
+        }
         if let Some(key) = &self.rules.edge_id_key
             && let Some(id) = id
         {
@@ -254,7 +278,8 @@ mod tests {
     fn rules() -> ElementRules {
         ElementRules {
             vertex_label: "Vertex".to_owned(),
-            vertex_id_key: "id".to_owned(),
+            vertex_id_key: Some("id".to_owned()),
+            known_id_keys: Arc::default(),
             edge_id_key: Some("edge_id".to_owned()),
         }
     }

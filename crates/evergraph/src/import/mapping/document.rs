@@ -169,6 +169,7 @@ struct FileEntry {
     delimiter: Option<Spanned<String>>,
     quote: Option<Spanned<String>>,
     escape: Option<Spanned<String>>,
+    comment: Option<Spanned<String>>,
     null: Option<Spanned<String>>,
     array_delimiter: Option<Spanned<String>>,
     undirected: Option<Spanned<bool>>,
@@ -215,6 +216,14 @@ impl<'de> Deserialize<'de> for End {
             space: Option<String>,
             #[serde(rename = "type")]
             id_type: Option<String>,
+            #[serde(default, rename = "on-unknown")]
+            on_unknown: Option<OnUnknownEnd>,
+        }
+        /// The only word: the others are for a whole import.
+        #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        enum OnUnknownEnd {
+            Create,
         }
         struct Visitor;
         impl<'de> serde::de::Visitor<'de> for Visitor {
@@ -223,7 +232,7 @@ impl<'de> Deserialize<'de> for End {
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(
                     "the name of a column, its number counted from 1, or \
-                     { column = NAME, space = SPACE, type = TYPE }",
+                     { column = NAME, space = SPACE, type = TYPE, on-unknown = \"create\" }",
                 )
             }
 
@@ -238,8 +247,8 @@ impl<'de> Deserialize<'de> for End {
 
             fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> std::result::Result<End, A::Error> {
                 let deserializer = serde::de::value::MapAccessDeserializer::new(map);
-                let Table { column, space, id_type } = Table::deserialize(deserializer)?;
-                Ok(End(EndColumn { column: column.0, space, id_type }))
+                let Table { column, space, id_type, on_unknown } = Table::deserialize(deserializer)?;
+                Ok(End(EndColumn { column: column.0, space, id_type, creates: on_unknown.is_some() }))
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -302,6 +311,7 @@ impl FileEntry {
             delimiter: one_byte("delimiter", self.delimiter.as_ref().or(defaults.delimiter.as_ref()))?,
             quote: quote(self.quote.as_ref().or(defaults.quote.as_ref()))?,
             escape: one_byte("escape", self.escape.as_ref().or(defaults.escape.as_ref()))?,
+            comment: one_byte("comment", self.comment.as_ref())?,
             null: self.null.map(Spanned::into_inner).or_else(|| defaults.null.clone()),
             array_delimiter,
             undirected: self.undirected.is_some_and(Spanned::into_inner),
@@ -328,6 +338,7 @@ impl FileEntry {
             ("delimiter", at(&self.delimiter)),
             ("quote", at(&self.quote)),
             ("escape", at(&self.escape)),
+            ("comment", at(&self.comment)),
             ("null", at(&self.null)),
             ("array-delimiter", at(&self.array_delimiter)),
             ("undirected", at(&self.undirected)),
@@ -430,8 +441,9 @@ mod tests {
             type = "KNOWS"
             header = false
             columns = ["from", "to", "since:date"]
-            start = { column = "from", space = "Person", type = "long" }
+            start = { column = "from", space = "Person", type = "long", on-unknown = "create" }
             end = 2
+            comment = "%"
             delimiter = "\t"
             null = ""
             array-delimiter = ","
@@ -465,9 +477,11 @@ mod tests {
                 column: ColumnName::Name("from".to_owned()),
                 space: Some("Person".to_owned()),
                 id_type: Some("long".to_owned()),
+                creates: true,
             }),
             end: Some(EndColumn::new(ColumnName::Number(2))),
             delimiter: Some(b'\t'),
+            comment: Some(b'%'),
             null: Some(String::new()),
             array_delimiter: Some(b','),
             undirected: true,

@@ -3,6 +3,7 @@
 //! What is as it is by default is left out, and what nobody can know is said in a comment. Reading the
 //! text gives the rules back.
 
+use crate::import::id_options::ON_UNKNOWN_CREATE;
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileFormat, FileRule};
 use std::fmt::Write;
 
@@ -61,6 +62,9 @@ fn write_rule(text: &mut String, path: &str, rule: &FileRule) {
     if let Some(escape) = rule.escape {
         key("escape", byte(escape));
     }
+    if let Some(comment) = rule.comment {
+        key("comment", byte(comment));
+    }
     if let Some(null) = &rule.null {
         key("null", quoted(null));
     }
@@ -91,13 +95,14 @@ fn write_rule(text: &mut String, path: &str, rule: &FileRule) {
 }
 
 fn end_column(end: &EndColumn) -> String {
-    let EndColumn { column, space, id_type } = end;
-    if space.is_none() && id_type.is_none() {
+    let EndColumn { column, space, id_type, creates } = end;
+    if space.is_none() && id_type.is_none() && !creates {
         return column_name(column);
     }
     let mut parts = vec![format!("column = {}", column_name(column))];
     parts.extend(space.as_ref().map(|space| format!("space = {}", quoted(space))));
     parts.extend(id_type.as_ref().map(|id_type| format!("type = {}", quoted(id_type))));
+    parts.extend(creates.then(|| format!("on-unknown = {}", quoted(ON_UNKNOWN_CREATE))));
     format!("{{ {} }}", parts.join(", "))
 }
 
@@ -139,8 +144,11 @@ mod tests {
     }
 
     fn an_end() -> impl Strategy<Value = Option<EndColumn>> {
-        let end = (a_column(), prop::option::of("[A-Z\n\"]{0,4}"), prop::option::of(Just("long".to_owned())));
-        prop::option::of(end.prop_map(|(column, space, id_type)| EndColumn { column, space, id_type }))
+        let space = prop::option::of("[A-Z\n\"]{0,4}");
+        let end = (a_column(), space, prop::option::of(Just("long".to_owned())), any::<bool>());
+        let end =
+            end.prop_map(|(column, space, id_type, creates)| EndColumn { column, space, id_type, creates });
+        prop::option::of(end)
     }
 
     fn a_byte() -> impl Strategy<Value = Option<u8>> {
@@ -165,7 +173,7 @@ mod tests {
             names,
             ends,
             flags,
-            (a_byte(), a_byte(), a_byte()),
+            (a_byte(), a_byte(), a_byte(), a_byte()),
             prop::collection::vec(a_column(), 0..3),
         )
             .prop_map(|(columns, types, quote, names, ends, flags, bytes, ignore)| FileRule {
@@ -183,6 +191,7 @@ mod tests {
                 delimiter: bytes.0,
                 array_delimiter: bytes.1,
                 escape: bytes.2,
+                comment: bytes.3,
                 ignore,
                 ..FileRule::new(flags.2)
             })
@@ -193,8 +202,8 @@ mod tests {
     fn with_keys_of_its_format(mut rule: FileRule) -> FileRule {
         let has = |key| rule.format.keys().contains(&key);
         let [header, columns, ends, types, ignore] = ["header", "columns", "id", "types", "ignore"].map(has);
-        let [delimiter, quote, escape, array_delimiter, null] =
-            ["delimiter", "quote", "escape", "array-delimiter", "null"].map(has);
+        let [delimiter, quote, escape, comment, array_delimiter, null] =
+            ["delimiter", "quote", "escape", "comment", "array-delimiter", "null"].map(has);
         rule.header |= !header;
         rule.columns.take_if(|_| !columns);
         for end in [&mut rule.id, &mut rule.start, &mut rule.end] {
@@ -205,6 +214,7 @@ mod tests {
         rule.delimiter.take_if(|_| !delimiter);
         rule.quote.take_if(|_| !quote);
         rule.escape.take_if(|_| !escape);
+        rule.comment.take_if(|_| !comment);
         rule.array_delimiter.take_if(|_| !array_delimiter);
         rule.null.take_if(|_| !null);
         rule

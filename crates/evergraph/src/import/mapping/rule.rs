@@ -31,6 +31,8 @@ pub struct FileRule {
     pub quote: Option<Option<u8>>,
     /// What stands before a quote inside quotes; `None` for what the option says.
     pub escape: Option<u8>,
+    /// What begins lines of a CSV file that are left out, if anything.
+    pub comment: Option<u8>,
     /// The text that stands for no value; `None` for what the option says.
     pub null: Option<String>,
     /// What stands between the elements of an array; `None` for what the option says.
@@ -59,6 +61,14 @@ pub enum FileFormat {
     GraphSon,
     /// GraphML.
     GraphMl,
+    /// GEXF.
+    Gexf,
+    /// GML.
+    Gml,
+    /// Pajek.
+    Pajek,
+    /// Nodes and links in JSON.
+    NodeLink,
     /// Parquet, of vertices or of edges.
     Parquet,
     /// Nothing of interest.
@@ -74,6 +84,8 @@ pub struct EndColumn {
     pub space: Option<String>,
     /// The type of the ids, as in a header's `id-type`; `None` for the space's.
     pub id_type: Option<String>,
+    /// Whether a vertex that isn't there is created; only of ends of edges.
+    pub creates: bool,
 }
 
 /// A column, by its name or number.
@@ -87,7 +99,7 @@ pub enum ColumnName {
 
 impl FileFormat {
     /// All formats.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Csv,
         Self::EdgeList,
         Self::VertexList,
@@ -95,6 +107,10 @@ impl FileFormat {
         Self::MatrixMarket,
         Self::GraphSon,
         Self::GraphMl,
+        Self::Gexf,
+        Self::Gml,
+        Self::Pajek,
+        Self::NodeLink,
         Self::Parquet,
         Self::Ignore,
     ];
@@ -110,6 +126,10 @@ impl FileFormat {
             Self::MatrixMarket => "matrix-market",
             Self::GraphSon => "graphson",
             Self::GraphMl => "graphml",
+            Self::Gexf => "gexf",
+            Self::Gml => "gml",
+            Self::Pajek => "pajek",
+            Self::NodeLink => "node-link",
             Self::Parquet => "parquet",
             Self::Ignore => "ignore",
         }
@@ -132,6 +152,7 @@ impl FileFormat {
                 "delimiter",
                 "quote",
                 "escape",
+                "comment",
                 "array-delimiter",
                 "null",
                 "undirected",
@@ -141,7 +162,9 @@ impl FileFormat {
             Self::EdgeList | Self::VertexList | Self::Dimacs | Self::MatrixMarket => {
                 &["label", "type", "columns", "delimiter", "null", "undirected"]
             }
-            Self::GraphSon | Self::GraphMl => &["label", "type", "undirected"],
+            Self::GraphSon | Self::GraphMl | Self::Gexf | Self::Gml | Self::Pajek | Self::NodeLink => {
+                &["label", "type", "undirected"]
+            }
         }
     }
 }
@@ -164,6 +187,7 @@ impl FileRule {
             delimiter: None,
             quote: None,
             escape: None,
+            comment: None,
             null: None,
             array_delimiter: None,
             undirected: false,
@@ -185,6 +209,6 @@ impl EndColumn {
     /// The column `column`, all else as it is by default.
     #[must_use]
     pub fn new(column: ColumnName) -> Self {
-        Self { column, space: None, id_type: None }
+        Self { column, space: None, id_type: None, creates: false }
     }
 }

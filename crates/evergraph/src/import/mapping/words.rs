@@ -8,8 +8,9 @@
 //!
 //! So there is one language for what columns hold, that of headers, and one place that reads it.
 
+use crate::import::id_options::ON_UNKNOWN_CREATE;
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileRule};
-use crate::import::recognise::file::is_role_word;
+use crate::import::recognise::neo4j::is_role_word;
 use std::collections::HashMap;
 
 /// The header that `rule` makes of `words`.
@@ -40,7 +41,7 @@ pub fn header_words(words: &[String], rule: &FileRule) -> Result<Vec<String>, St
     }
     let ends = [("id", &rule.id, "ID"), ("start", &rule.start, "START_ID"), ("end", &rule.end, "END_ID")];
     for (key, end, role) in ends {
-        let Some(EndColumn { column, space, id_type }) = end else { continue };
+        let Some(EndColumn { column, space, id_type, creates }) = end else { continue };
         let at = find(words, column).map_err(|why| format!("{key}: {why}"))?;
         if let Some(other) = taken[at].replace(key) {
             let name = name_of(&words[at]);
@@ -58,8 +59,11 @@ pub fn header_words(words: &[String], rule: &FileRule) -> Result<Vec<String>, St
         }
         let id_type =
             id_type.as_deref().or_else(|| type_of(&header[at]).filter(|_| !is_role_word(&header[at])));
-        if let Some(id_type) = id_type {
-            word += &format!("{{id-type:{id_type}}}");
+        let id_type = id_type.map(|id_type| format!("id-type:{id_type}"));
+        let creates = creates.then(|| format!("on-unknown:{ON_UNKNOWN_CREATE}"));
+        let options: Vec<String> = id_type.into_iter().chain(creates).collect();
+        if !options.is_empty() {
+            word += &format!("{{{}}}", options.join(","));
         }
         header[at] = if role == "ID" { format!("{}{word}", name_of(&words[at])) } else { word };
     }
@@ -142,10 +146,11 @@ mod tests {
             id_type: Some("long".to_owned()),
             ..EndColumn::new(ColumnName::Number(number))
         };
-        (knows.start, knows.end) = (Some(end(1)), Some(EndColumn::new(ColumnName::Number(2))));
+        let target = EndColumn { creates: true, ..EndColumn::new(ColumnName::Number(2)) };
+        (knows.start, knows.end) = (Some(end(1)), Some(target));
         assert_eq!(
             header_words(&words("Person.id,Person.id,since"), &knows).unwrap(),
-            [":START_ID(Person){id-type:long}", ":END_ID", "since"]
+            [":START_ID(Person){id-type:long}", ":END_ID{on-unknown:create}", "since"]
         );
     }
 

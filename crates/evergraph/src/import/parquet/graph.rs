@@ -106,14 +106,21 @@ pub fn read_relationships(
             Meaning::EndId(space) => (&mut target, space),
             _ => continue,
         };
+        let creates = space.creates;
         let (space, id_type) = end(column, space)?;
-        *place = Some((id_types.len(), column, space));
+        *place = Some((id_types.len(), column, space, creates));
         id_types.push(id_type);
     }
     let (Some(source), Some(target)) = (source, target) else {
         return Err(Error::invalid(format!("{}: :START_ID and :END_ID are wanted", file.name)));
     };
-    let rule = EdgeRule { source_space: source.2, target_space: target.2, undirected: file.undirected };
+    let rule = EdgeRule {
+        source_space: source.2,
+        target_space: target.2,
+        creates_sources: source.3,
+        creates_targets: target.3,
+        undirected: file.undirected,
+    };
     let mut declared = HashSet::new();
     read_groups(file, &id_types, context, |rows, collector| {
         let Rows { lines, ids, names, columns, faults } = rows;
@@ -128,7 +135,7 @@ pub fn read_relationships(
         let shown = ids.clone();
         let batch = Batch { lines, ids, names, columns: Columns::Shared(columns), faults };
         let describe = |row, part, why| {
-            let (_, column, _) = if part == IdPart::Source { source } else { target };
+            let (_, column, ..) = if part == IdPart::Source { source } else { target };
             let text = format!("{},{}", shown.sources.show(row), shown.targets.show(row));
             Fault::of_column(column.index, &column.text, why, text.as_bytes())
         };
@@ -239,7 +246,8 @@ fn parse_rows(
                 };
                 columns.push((key.clone(), values));
             }
-            Meaning::Ignore => {}
+            // Names of columns say no such thing: their maps stay maps.
+            Meaning::Ignore | Meaning::Attributes(_) => {}
         }
     }
     let mut rows = Rows {
@@ -522,7 +530,8 @@ mod tests {
         let guessed = read(folder.path(), inputs, skip, 2);
         assert_eq!(
             guessed.unwrap_err(),
-            "people.parquet: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are there :START_ID and :END_ID of edges: the first line is \"pid n\"; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"
+            "people.parquet: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are there :START_ID and :END_ID of edges: the first line is \"pid n\"; if its rows are edges between the first two columns, say \
+             --edges TYPE=FILE; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"
         );
     }
 

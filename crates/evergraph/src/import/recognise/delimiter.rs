@@ -49,7 +49,7 @@ pub fn check_delimiter(source: &mut Source, delimiter: u8) -> Result<()> {
         return Ok(());
     }
     let line = String::from_utf8_lossy(line);
-    let format = CsvFormat { delimiter: other, quote: Some(b'"'), escape: None };
+    let format = CsvFormat { delimiter: other, quote: Some(b'"'), escape: None, comment: None };
     let columns = format.split(line.trim()).map_or(2, |columns| columns.len());
     let (told, other) = (shown(delimiter), shown(other));
     let line = Shortened::new(line.trim());
@@ -66,7 +66,9 @@ fn first_line(source: &mut Source) -> Result<&[u8]> {
     Ok(lines.find(|line| !line.trim_ascii().is_empty()).unwrap_or_default())
 }
 
-fn count_outside_quotes(line: &[u8], delimiter: u8) -> usize {
+/// How often `delimiter` stands in `line`, outside double quotes.
+#[must_use]
+pub fn count_outside_quotes(line: &[u8], delimiter: u8) -> usize {
     let mut in_quotes = false;
     line.iter()
         .filter(|byte| {

@@ -26,14 +26,6 @@ pub fn yield_to_known(rule: &mut FileRule, words: &[String], known: &Known) {
         let mut ends = rule.start.iter().chain(&rule.end);
         ends.any(|end| end.column == ColumnName::Name(name.to_owned()))
     };
-    if !rule.header {
-        let word = |word: &String| match known_type(name_of(word)) {
-            Some(known) if !is_end(name_of(word)) => format!("{}:{known}", name_of(word)),
-            _ => word.clone(),
-        };
-        rule.columns = rule.columns.as_ref().map(|columns| columns.iter().map(word).collect());
-        return;
-    }
     let id = rule.id.as_ref().map(|id| id.column.clone());
     let mut types = Vec::new();
     for word in words {
@@ -99,13 +91,11 @@ mod tests {
         let mut knows = FileRule { start: end("since"), end: end("to"), ..knows };
         yield_to_known(&mut knows, &words("since,to"), &known);
         assert!(knows.types.is_empty(), "an end is no property");
-        let mut bare = FileRule {
-            header: false,
-            columns: Some(words("born:long,c2")),
-            ..FileRule::new(FileFormat::Csv)
-        };
+        let mut bare =
+            FileRule { header: false, columns: Some(words("born,c2")), ..FileRule::new(FileFormat::Csv) };
         (bare.label, bare.id) = (Some("Person".to_owned()), end("c2"));
-        yield_to_known(&mut bare, &[], &known);
-        assert_eq!(bare.columns.unwrap(), ["born:int", "c2"]);
+        bare.types.insert("born".to_owned(), "long".to_owned());
+        yield_to_known(&mut bare, &words("born,c2"), &known);
+        assert_eq!(bare.types.get("born").map(String::as_str), Some("int"));
     }
 }

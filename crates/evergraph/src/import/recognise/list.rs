@@ -8,7 +8,7 @@
 use crate::import::edge_list::{Separator, first_data_line};
 use crate::import::edge_list_file::default_columns;
 use crate::import::input::Input;
-use crate::import::integer::parse_i64;
+use crate::import::integer::{parse_i64, parse_u64};
 use crate::import::options::ImportOptions;
 use evergraph_graph::error::Result;
 use std::ops::RangeInclusive;
@@ -25,10 +25,24 @@ const TIMES: RangeInclusive<i64> = 100_000_000..=4_000_000_000;
 /// What the first lines show.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ListLook {
+    /// What its lines are made of.
+    pub shape: ListShape,
     /// What one may want to say of its columns.
     pub advice: Option<String>,
     /// Why they can't be read as they are.
     pub problem: Option<String>,
+}
+
+/// What the lines of a list are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ListShape {
+    /// Numbers: ids, and what stands behind them; or there are no lines.
+    #[default]
+    Numbers,
+    /// Ids, and texts behind them that nobody named.
+    Texts,
+    /// Something else than ids.
+    Other,
 }
 
 /// Looks at the list in `input`, whose lines begin with `ids` ids.
@@ -37,9 +51,6 @@ pub struct ListLook {
 /// As reading.
 pub fn look_at_list(input: &Input, ids: usize, options: &ImportOptions) -> Result<ListLook> {
     let columns = if ids == 1 { &options.vertex_columns } else { &options.edge_columns };
-    if columns.is_some() {
-        return Ok(ListLook::default());
-    }
     let mut source = input.look()?;
     let start = source.peek(START_BYTES)?;
     // What is cut off is no line.
@@ -50,6 +61,15 @@ pub fn look_at_list(input: &Input, ids: usize, options: &ImportOptions) -> Resul
     let first = first_data_line(start).filter(|line| !line.contains(&b'\r'));
     let Some(first) = first else { return Ok(ListLook::default()) };
     let separator = options.delimiter.map_or_else(|| Separator::detect(first), Separator::from_option);
+    let is_id = |field: &[u8]| parse_i64(field).is_ok() || parse_u64(field).is_ok();
+    let mut fields = separator.fields(first);
+    if !(0..ids).all(|_| fields.next().is_some_and(is_id)) {
+        return Ok(ListLook { shape: ListShape::Other, ..ListLook::default() });
+    }
+    if columns.is_some() {
+        return Ok(ListLook::default());
+    }
+    let shape = if fields.all(is_number) { ListShape::Numbers } else { ListShape::Texts };
     let count = separator.fields(first).count().saturating_sub(ids);
     let problem = default_columns(ids, count).err();
     let advice = ((ids, count) == (2, 1) && are_times(start, separator)).then(|| {
@@ -57,7 +77,12 @@ pub fn look_at_list(input: &Input, ids: usize, options: &ImportOptions) -> Resul
          'time:datetime{epoch:seconds}' reads them (columns = [\"time:datetime{epoch:seconds}\"] in a mapping)"
             .to_owned()
     });
-    Ok(ListLook { advice, problem })
+    Ok(ListLook { shape, advice, problem })
+}
+
+/// Whether `field` is a number, or empty, as a weight or a time may be.
+fn is_number(field: &[u8]) -> bool {
+    field.is_empty() || std::str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok())
 }
 
 /// Whether the third columns of all lines of `start` look like times.
@@ -103,6 +128,9 @@ mod tests {
         ] {
             assert!(!is_time(weights), "{weights}");
         }
+        let shape = |text: &str| look(text, 2, |_| ()).shape;
+        assert_eq!(shape("1 2 0.5\n"), ListShape::Numbers);
+        assert_eq!((shape("1,2,2020-01-01\n"), shape("Ada Mary\n")), (ListShape::Texts, ListShape::Other));
         let named = |options: &mut ImportOptions| options.edge_columns = Some("weight".to_owned());
         assert!(look("1 2 1082040961\n3 4 1082155839\n", 2, named).advice.is_none());
         let long = "1 2 1082040961\n".repeat(10_000);

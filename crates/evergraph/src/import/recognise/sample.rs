@@ -10,17 +10,26 @@
 use crate::import::csv_records::{CsvFormat, CsvRecords, RecordBatch};
 use crate::import::faults::{FaultCollector, OnBadRow};
 use crate::import::input::Input;
-use crate::import::integer::parse_i64;
+use crate::import::literal::read_map;
 use crate::import::parquet::cells::value_at;
 use crate::import::parquet::file::ParquetStart;
+use crate::import::recognise::guess::guess;
 use evergraph_graph::error::Result;
-use evergraph_graph::value::date::Date;
-use evergraph_graph::value::datetime::DateTime;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Bytes of fields that are looked at.
 const SAMPLE_BYTES: usize = 256 * 1024;
+
+/// What PostgreSQL, MySQL and others write for no value.
+pub const NULL_MARK: &str = "\\N";
+
+/// What others write, and what may be a text as well.
+const NULL_WORDS: [&str; 6] = ["NULL", "null", "NA", "N/A", "NaN", "None"];
+
+/// Keys of maps that become properties of their own, at most.
+const ATTRIBUTES_MAX: usize = 64;
 
 /// The beginning of a CSV file.
 #[derive(Debug)]
@@ -33,15 +42,33 @@ pub struct Sample {
     pub columns_with_first: Vec<ColumnSample>,
     /// How many rows there are behind it, of those that were looked at.
     pub rows: usize,
+    /// Of them, how many have another number of fields.
+    pub odd_rows: u64,
+    /// Whether that were all rows of the file.
+    pub is_whole: bool,
+    /// Whether some field is [`NULL_MARK`], which counts as no value.
+    pub has_null_marks: bool,
+    /// A word that may mean no value, if it is there.
+    pub null_word: Option<&'static str>,
 }
 
 /// What a column looks like.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ColumnSample {
     /// The type that all its values have; `None` if there are none.
     pub value_type: Option<ValueType>,
     /// Whether every row has a value, and all differ.
     pub is_key: bool,
+    /// Rows with a value.
+    pub filled: usize,
+    /// The values, by their hashes.
+    pub values: HashSet<u64>,
+    /// The shapes of the values, as [`shape_of`] tells them.
+    pub shapes: u64,
+    /// Whether all values stand in braces, as maps do.
+    pub are_maps: bool,
+    /// The keys of these maps and the types of their values, if texts lead to them; in order of appearance.
+    pub attributes: Vec<(String, ValueType)>,
 }
 
 impl Sample {
@@ -56,41 +83,61 @@ impl Sample {
         let rules = FaultCollector::new(OnBadRow::Skip { at_most: None }, None).rules();
         let batch = records.next_batch(first.len(), SAMPLE_BYTES, rules)?;
         let rows = batch.as_ref().map_or(0, RecordBatch::len);
+        let behind = |column: usize| {
+            let batch = batch.iter();
+            batch.flat_map(move |batch| (0..batch.len()).map(move |row| batch.fields.field(row, column)))
+        };
         let look = |column: usize, with_first: bool| {
             let in_first = first.iter().skip(column).take(usize::from(with_first)).map(String::as_bytes);
-            let behind = batch
-                .iter()
-                .flat_map(|batch| (0..batch.len()).map(|record| batch.fields.field(record, column)));
-            ColumnSample::of(in_first.chain(behind))
+            ColumnSample::of(in_first.chain(behind(column)))
         };
         let columns = (0..first.len()).map(|column| look(column, false)).collect();
         let columns_with_first = (0..first.len()).map(|column| look(column, true)).collect();
-        Ok(Some(Self { columns, columns_with_first, rows, first }))
+        let has_null_marks = (0..first.len())
+            .any(|column| behind(column).any(|text| text == NULL_MARK.as_bytes()))
+            || first.iter().any(|text| text == NULL_MARK);
+        let is_there =
+            |word: &&str| (0..first.len()).any(|column| behind(column).any(|text| text == word.as_bytes()));
+        let null_word = NULL_WORDS.into_iter().find(is_there);
+        let odd_rows = batch.as_ref().map_or(0, |batch| batch.faults.count());
+        let is_whole = records.next_batch(first.len(), 1, rules)?.is_none();
+        Ok(Some(Self {
+            columns,
+            columns_with_first,
+            rows,
+            odd_rows,
+            is_whole,
+            has_null_marks,
+            null_word,
+            first,
+        }))
     }
-}
 
-impl Sample {
     /// What the columns of a Parquet file look like; their types are stated.
     #[must_use]
     pub fn of_columns(start: &ParquetStart) -> Self {
         let rows = start.rows.as_ref().map_or(0, |rows| rows.num_rows());
-        let is_key = |column: usize| {
-            let mut seen = HashSet::new();
+        let look = |column: usize, value_type: Option<ValueType>| {
             let array = start.rows.as_ref().map(|rows| rows.column(column));
-            array.is_some_and(|array| {
-                (0..rows).all(|row| match value_at(array, row, false) {
-                    Ok(Some(value)) => seen.insert(value),
-                    _ => false,
-                })
-            })
+            let value = |row| array.and_then(|array| value_at(array, row, false).ok().flatten());
+            let texts: Vec<Option<String>> =
+                (0..rows).map(|row| value(row).map(|value| value.to_string())).collect();
+            let texts = texts.iter().map(|text| text.as_deref().unwrap_or_default().as_bytes());
+            ColumnSample { value_type, ..ColumnSample::of(texts) }
         };
-        let columns: Vec<ColumnSample> = start
-            .types
-            .iter()
-            .enumerate()
-            .map(|(column, value_type)| ColumnSample { value_type: *value_type, is_key: is_key(column) })
-            .collect();
-        Self { first: start.names.clone(), columns_with_first: columns.clone(), columns, rows }
+        let types = start.types.iter().enumerate();
+        let columns: Vec<ColumnSample> = types.map(|(column, of)| look(column, *of)).collect();
+        Self {
+            first: start.names.clone(),
+            columns_with_first: columns.clone(),
+            columns,
+            rows,
+            odd_rows: 0,
+            // Whether there are more rows nobody asked.
+            is_whole: false,
+            has_null_marks: false,
+            null_word: None,
+        }
     }
 }
 
@@ -101,62 +148,118 @@ impl ColumnSample {
         self.value_type.filter(|value_type| *value_type != ValueType::String)
     }
 
+    /// Whether its values may be ids of vertices: they are whole numbers, texts or UUIDs.
+    #[must_use]
+    pub fn may_be_id(&self) -> bool {
+        const WIDTHS: [ValueType; 4] = [ValueType::I8, ValueType::I16, ValueType::I32, ValueType::I64];
+        const OTHERS: [ValueType; 3] = [ValueType::BigInteger, ValueType::String, ValueType::Uuid];
+        self.value_type.is_none_or(|of| WIDTHS.contains(&of) || OTHERS.contains(&of))
+    }
+
+    /// Whether its values are texts.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        self.value_type == Some(ValueType::String)
+    }
+
+    /// Whether it has the value `text`.
+    #[must_use]
+    pub fn has(&self, text: &str) -> bool {
+        self.values.contains(&hash_of(text.as_bytes()))
+    }
+
+    /// How many values it shares with `other`.
+    #[must_use]
+    pub fn shared(&self, other: &Self) -> usize {
+        self.values.intersection(&other.values).count()
+    }
+
+    /// A column of `value_type` whose values nobody looks at.
+    #[cfg(test)]
+    #[must_use]
+    pub fn of_type(value_type: Option<ValueType>) -> Self {
+        Self { value_type, ..Self::default() }
+    }
+
     fn of<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Self {
-        let texts: Vec<&[u8]> = texts.collect();
-        let mut seen = HashSet::new();
+        let without_null = |text: &'a [u8]| if text == NULL_MARK.as_bytes() { b"" } else { text };
+        let texts: Vec<&[u8]> = texts.map(without_null).collect();
+        let filled = texts.iter().filter(|text| !text.is_empty()).count();
+        let are_maps = filled > 0 && texts.iter().all(|text| text.is_empty() || is_in_braces(text));
+        let values: HashSet<u64> =
+            texts.iter().filter(|text| !text.is_empty()).map(|text| hash_of(text)).collect();
         Self {
             value_type: guess(texts.iter().copied()),
-            is_key: !texts.is_empty() && texts.iter().all(|text| !text.is_empty() && seen.insert(*text)),
+            is_key: !texts.is_empty() && values.len() == texts.len(),
+            filled,
+            values,
+            are_maps,
+            attributes: if are_maps { attributes(&texts) } else { Vec::new() },
+            shapes: texts.iter().fold(0, |shapes, text| shapes | shape_of(&String::from_utf8_lossy(text))),
         }
     }
 }
 
-/// Whether `text` looks like a value and not like the name of a column.
+/// The keys of the maps that `texts` are; none if some text is no map, or its keys are no texts.
+fn attributes(texts: &[&[u8]]) -> Vec<(String, ValueType)> {
+    let mut values: Vec<(String, Vec<String>)> = Vec::new();
+    for text in texts.iter().filter(|text| !text.is_empty()) {
+        let map = std::str::from_utf8(text).ok().and_then(|text| read_map(text).ok());
+        let Some(Value::Map(map)) = map else { return Vec::new() };
+        for (key, value) in map.as_slice() {
+            let Value::String(key) = key else { return Vec::new() };
+            match values.iter().position(|(known, _)| **known == **key) {
+                Some(at) => values[at].1.push(value.to_string()),
+                None if values.len() == ATTRIBUTES_MAX => return Vec::new(),
+                None => values.push((key.to_string(), vec![value.to_string()])),
+            }
+        }
+    }
+    let type_of = |texts: &[String]| guess(texts.iter().map(String::as_bytes)).unwrap_or(ValueType::String);
+    values.into_iter().map(|(key, texts)| (key, type_of(&texts))).collect()
+}
+
+fn is_in_braces(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    text.starts_with(b"{") && text.ends_with(b"}")
+}
+
+/// The same for equal texts, and blanks around them don't count.
+fn hash_of(text: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.trim_ascii().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// One bit for the shape of `text`: which case its letters have, and whether digits, blanks or other
+/// characters are among them. None for an empty text.
 #[must_use]
-pub fn is_value(text: &str) -> bool {
+pub fn shape_of(text: &str) -> u64 {
     let text = text.trim();
-    text.is_empty() || narrowest_type(text) != ValueType::String
-}
-
-/// The narrowest type that `text` fits: of bool, long, bigint, double, date, datetime, uuid and string.
-#[must_use]
-pub fn narrowest_type(text: &str) -> ValueType {
-    guess([text.as_bytes()].into_iter()).unwrap_or(ValueType::String)
-}
-
-/// The narrowest type that all `texts` have which aren't empty.
-fn guess<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Option<ValueType> {
-    const GUESSES: [ValueType; 7] = [
-        ValueType::Bool,
-        ValueType::I64,
-        ValueType::BigInteger,
-        ValueType::F64,
-        ValueType::Date,
-        ValueType::DateTime,
-        ValueType::Uuid,
+    if text.is_empty() {
+        return 0;
+    }
+    let mut words = text.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty());
+    let is_small = |word: &str| word.chars().all(char::is_lowercase);
+    let is_title = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().is_some_and(char::is_uppercase) && letters.all(char::is_lowercase)
+    };
+    let has = |wanted: fn(char) -> bool| text.chars().any(wanted);
+    let case = match () {
+        () if !has(char::is_alphabetic) => 0,
+        () if !has(char::is_uppercase) => 1,
+        () if !has(char::is_lowercase) => 2,
+        () if words.all(|word| is_title(word) || is_small(word)) => 3,
+        () => 4,
+    };
+    let others = [
+        has(char::is_numeric),
+        has(char::is_whitespace),
+        has(|letter| !letter.is_alphanumeric() && !letter.is_whitespace()),
     ];
-    let mut possible = GUESSES.to_vec();
-    let mut is_empty = true;
-    for text in texts.filter(|text| !text.is_empty()) {
-        is_empty = false;
-        let text = std::str::from_utf8(text).unwrap_or_default().trim();
-        possible.retain(|value_type| is_of(text, *value_type));
-    }
-    if is_empty { None } else { Some(possible.first().copied().unwrap_or(ValueType::String)) }
-}
-
-fn is_of(text: &str, value_type: ValueType) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    // Zeros and signs in front belong to codes and telephone numbers.
-    let is_number = digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
-        && !(digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0."));
-    match value_type {
-        ValueType::I64 => is_number && parse_i64(text.as_bytes()).is_ok(),
-        ValueType::F64 | ValueType::BigInteger => is_number && Value::parse(text, value_type).is_ok(),
-        ValueType::Date => text.parse::<Date>().is_ok(),
-        ValueType::DateTime => text.parse::<DateTime>().is_ok(),
-        _ => Value::parse(text, value_type).is_ok(),
-    }
+    let others = others.into_iter().fold(0, |bits, is_there| bits * 2 + usize::from(is_there));
+    1 << (case * 8 + others)
 }
 
 #[cfg(test)]
@@ -164,30 +267,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_the_narrowest_that_all_values_have() {
-        for (texts, expected) in [
-            (&["true", "", "FALSE"][..], Some(ValueType::Bool)),
-            (&["1", "-20", "0"], Some(ValueType::I64)),
-            (&["1", "2.5", "1e9"], Some(ValueType::F64)),
-            (&["1", "9223372036854775808"], Some(ValueType::BigInteger)),
-            (&["2024-02-29"], Some(ValueType::Date)),
-            (&["2024-02-29", "2024-02-29 12:00:00+01:00"], Some(ValueType::DateTime)),
-            (&["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12"], Some(ValueType::Uuid)),
-            (&["1", "007"], Some(ValueType::String)),
-            (&["+49 30"], Some(ValueType::String)),
-            (&["nan"], Some(ValueType::String)),
-            (&["1", "x"], Some(ValueType::String)),
-            (&["", ""], None),
-        ] {
-            assert_eq!(guess(texts.iter().map(|text| text.as_bytes())), expected, "{texts:?}");
-        }
-    }
-
-    #[test]
     fn a_sample_is_the_first_line_and_what_follows() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
-        let format = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None };
+        let format = CsvFormat { delimiter: b',', quote: Some(b'"'), escape: None, comment: None };
         std::fs::write(&path, "id,name,town\n1,Ada,London\n2,,London\nbad\n").unwrap();
         let sample = Sample::of(&Input::new(&path).unwrap(), format).unwrap().unwrap();
         assert_eq!((sample.first.join(" ").as_str(), sample.rows), ("id name town", 2));
@@ -195,7 +278,25 @@ mod tests {
         assert_eq!(keys, [true, false, false]);
         let types = sample.columns_with_first.iter().map(|column| column.value_type);
         assert_eq!(types.collect::<Vec<_>>(), [Some(ValueType::String); 3]);
+        assert_eq!((sample.odd_rows, sample.is_whole), (1, true));
         std::fs::write(&path, "").unwrap();
         assert!(Sample::of(&Input::new(&path).unwrap(), format).unwrap().is_none());
+    }
+
+    #[test]
+    fn marks_of_no_value_and_blanks_are_not_looked_at() {
+        let texts: [&[u8]; 4] = [b"1", b"\\N", b" 2 ", b"2"];
+        let column = ColumnSample::of(texts.into_iter());
+        assert_eq!((column.value_type, column.is_key, column.filled), (Some(ValueType::I64), false, 3));
+        assert!(column.has("2") && !column.has("3"));
+    }
+
+    #[test]
+    fn shapes_tell_words_from_words() {
+        let same = |one: &str, other: &str| shape_of(one) == shape_of(other);
+        assert!(same("Adam", "Waterloo") && same("name", "city") && same("Q12", "P31"));
+        assert!(!same("name", "Adam") && !same("Adam", "ADAM") && !same("Adam", "Adam Smith"));
+        assert!(!same("title", "a_b") && !same("12", "a"));
+        assert_eq!(shape_of(" "), 0);
     }
 }

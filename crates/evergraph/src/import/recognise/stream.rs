@@ -1,17 +1,20 @@
 //! Stream: what standard input or a pipe without a name holds, by its first bytes.
 //!
 //! ```text
-//! PAR1  {"id":  <graphml  %%MatrixMarket  p sp  7 12  id,name
-//!   │      │        │           │          │     │      └ CSV, which is looked at further
-//!   └ .parquet ...  by the ending that such a file would have
+//! PAR1  {"id":  {"nodes":  <graphml  <gexf  graph [  *Vertices  %%MatrixMarket  p sp  7 12  id,name
+//!   │      │        │         │        │       │         │            │          │     │     └ CSV, which is
+//!   └ .parquet ...  by the ending that such a file would have                              looked at further
 //! ```
 
 use crate::import::edge_list::{Separator, first_data_line};
 use crate::import::input::Input;
 use crate::import::integer::{parse_i64, parse_u64};
 use crate::import::recognise::delimiter::detect_delimiter;
-use crate::import::recognise::elements::{looks_like_graphml, looks_like_graphson};
-use crate::import::recognise::file::is_role_word;
+use crate::import::recognise::elements::{
+    looks_like_gexf, looks_like_gml, looks_like_graphml, looks_like_graphson, looks_like_node_link,
+    looks_like_pajek,
+};
+use crate::import::recognise::neo4j::is_role_word;
 use evergraph_graph::error::Result;
 
 /// Bytes that are looked at.
@@ -39,8 +42,12 @@ pub fn ending_by_content(input: &Input) -> Result<&'static str> {
     }
     let is_csv = first_data_line(start).is_some_and(|line| !is_edge(line) && is_header_or_row(line));
     Ok(match () {
+        () if looks_like_node_link(input)? => "json",
         () if looks_like_graphson(input)? => "graphson",
         () if looks_like_graphml(input)? => "graphml",
+        () if looks_like_gexf(input)? => "gexf",
+        () if looks_like_pajek(input)? => "net",
+        () if looks_like_gml(input)? => "gml",
         () if is_csv => "csv",
         () => "e",
     })

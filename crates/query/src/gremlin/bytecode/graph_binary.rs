@@ -39,6 +39,7 @@ use crate::gremlin::bytecode::assembly::{self, Around, Levels, Place, ReadError,
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::parser::ParseLimits;
 use crate::gremlin::token::Enumeration;
+use crate::stack::deeper;
 
 const NULL: u8 = 0xfe;
 const CUSTOM: u8 = 0x00;
@@ -200,7 +201,7 @@ impl<'a> Reader<'a> {
             Some(enumeration) => self.read_token(enumeration, start)?,
             None => match self.read_scalar(code, start)? {
                 Some(scalar) => scalar,
-                None => self.read_nesting(code, around, start)?,
+                None => deeper(|| self.read_nesting(code, around, start))?,
             },
         };
         Ok(Argument { kind, span: self.since(start) })

@@ -5,7 +5,10 @@ use super::{Calls, Compiled, Compiler, as_traversal, wrong};
 use crate::error::{Span, did_you_mean, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::Token;
-use crate::plan::algorithm::{Analysis, Program, Selection, ShortestPaths};
+use crate::plan::algorithm::{
+    Analysis, COMPONENT_PROPERTY, PAGE_RANK_PROPERTY, PEER_PRESSURE_PROPERTY, Program, Selection,
+    ShortestPaths,
+};
 use crate::plan::operator::{By, Expand, ExpandTo, Name, Operator, Scan, Traversal};
 use evergraph_graph::id::Direction;
 use evergraph_graph::value::Value;
@@ -36,18 +39,12 @@ impl Compiler {
             "pageRank" => (
                 Program::PageRank { damping: damping(call)?, times: PAGE_RANK_TIMES },
                 Direction::Out,
-                "gremlin.pageRankVertexProgram.pageRank",
+                PAGE_RANK_PROPERTY,
             ),
-            "peerPressure" => (
-                Program::PeerPressure { times: PEER_PRESSURE_TIMES },
-                Direction::Out,
-                "gremlin.peerPressureVertexProgram.cluster",
-            ),
-            "connectedComponent" => (
-                Program::ConnectedComponent,
-                Direction::Both,
-                "gremlin.connectedComponentVertexProgram.component",
-            ),
+            "peerPressure" => {
+                (Program::PeerPressure { times: PEER_PRESSURE_TIMES }, Direction::Out, PEER_PRESSURE_PROPERTY)
+            }
+            "connectedComponent" => (Program::ConnectedComponent, Direction::Both, COMPONENT_PROPERTY),
             "shortestPath" => {
                 self.is_outermost(call)?;
                 let paths = self.shortest_paths(call, calls)?;

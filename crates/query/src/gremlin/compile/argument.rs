@@ -6,6 +6,7 @@ use crate::gremlin::token::{Column, Direction, Operator as Operators, Scope, T, 
 use crate::plan::function;
 use crate::plan::operator::{By, Name, Operator, Traversal};
 use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
+use crate::stack::deeper;
 use crate::step::chance::Chance;
 use crate::value::combine::Combine;
 use crate::value::item::{self, Item};
@@ -25,6 +26,10 @@ pub(super) enum Texts {
 
 /// The item that an argument is.
 pub(super) fn item(argument: &Argument) -> Compiled<Item> {
+    deeper(|| item_here(argument))
+}
+
+fn item_here(argument: &Argument) -> Compiled<Item> {
     let all = |arguments: &[Argument]| arguments.iter().map(item).collect::<Compiled<Vec<Item>>>();
     Ok(match &argument.kind {
         ArgumentKind::Null => Item::Null,
@@ -53,7 +58,7 @@ pub(super) fn makes_uuids(calls: &[Call]) -> bool {
             ArgumentKind::List(all) | ArgumentKind::Set(all) => all.iter().any(makes),
             ArgumentKind::Map(entries) => entries.iter().any(|(key, value)| makes(key) || makes(value)),
             ArgumentKind::WithCardinality(_, value) => makes(value),
-            ArgumentKind::Traversal(calls) => makes_uuids(calls),
+            ArgumentKind::Traversal(calls) => deeper(|| makes_uuids(calls)),
             ArgumentKind::Predicate(predicate) => predicate.arguments.iter().any(makes),
             _ => false,
         }
@@ -168,7 +173,7 @@ impl Compiler {
         let ArgumentKind::Predicate(predicate) = &argument.kind else {
             return Ok(Predicate::Compare(Comparison::Equal, self.operand(argument, texts)?));
         };
-        self.test(predicate, texts)
+        deeper(|| self.test(predicate, texts))
     }
 
     fn operand(&mut self, argument: &Argument, texts: Texts) -> Compiled<Operand> {

@@ -63,6 +63,13 @@ impl Compiler {
                 }
             }
             "range" | "limit" | "skip" | "tail" => bound(call)?,
+            "timeLimit" => {
+                let milliseconds = whole(&arguments[0])?;
+                let milliseconds = u64::try_from(milliseconds);
+                Operator::TimeLimit(milliseconds.map_err(|_| {
+                    wrong(arguments[0].span, "timeLimit() takes a number of milliseconds, from 0 on")
+                })?)
+            }
             // Not a limit of none: what comes before is done for what it does aside.
             "discard" => Operator::Filter(vec![Test::Is(Predicate::Within(Vec::new()))]),
             "identity" => return Ok(true),

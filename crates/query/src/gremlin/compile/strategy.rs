@@ -117,10 +117,26 @@ impl Compiler {
                 Strategy::Seed(whole(seed).map_err(|_| options.kind("seed", "a whole number"))?)
             }
             "OptionsStrategy" => {
-                let option = |(key, value): &(Box<str>, Argument)| Ok((Name::from(&**key), item(value)?));
-                let all = options.strategy.settings.iter();
-                options.known.borrow_mut().extend(all.clone().map(|(key, _)| key.clone()));
-                Strategy::Options(all.map(option).collect::<Compiled<_>>()?)
+                // Those that mean nothing here are ignored, whatever they are.
+                let option = |(key, value): &(Box<str>, Argument)| {
+                    options.known.borrow_mut().push(key.clone());
+                    Some((Name::from(&**key), item(value).ok()?))
+                };
+                Strategy::Options(options.strategy.settings.iter().filter_map(option).collect())
+            }
+            "VertexProgramStrategy" => {
+                // How a graph computer works, which there isn't.
+                for option in ["graphComputer", "workers", "persist", "result", "configuration"] {
+                    options.get(option);
+                }
+                for option in ["vertices", "edges"] {
+                    if options.get(option).is_some_and(|argument| argument.kind != ArgumentKind::Null) {
+                        return Err(
+                            options.wrong(option, "isn't supported: SubgraphStrategy says what a query sees")
+                        );
+                    }
+                }
+                return Ok(None);
             }
             other => {
                 let nothing = strategy::WITHOUT_EFFECT.iter().find(|(name, _)| *name == other);
@@ -219,8 +235,9 @@ impl<'a> Options<'a> {
     /// Checks that nothing was given that nobody asked for.
     fn no_others(&self) -> Compiled<()> {
         let known = self.known.borrow();
-        let Some((key, argument)) = self.strategy.settings.iter().find(|(key, _)| !known.contains(key))
-        else {
+        // Drivers in Java say the class of a strategy among its options, too.
+        let is_other = |(key, _): &&(Box<str>, Argument)| !known.contains(key) && **key != *"strategy";
+        let Some((key, argument)) = self.strategy.settings.iter().find(is_other) else {
             return Ok(());
         };
         let (name, asked) = (&self.strategy.name, quoted(key));

@@ -6,7 +6,7 @@ use crate::error::{Span, TextError, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind};
 use crate::gremlin::lexer::Lexeme;
 use crate::gremlin::literal::{self, RangeError};
-use crate::gremlin::parser::Parser;
+use crate::gremlin::parser::cursor::Parser;
 
 impl Parser<'_> {
     /// Reads a list or a map: its first colon tells.

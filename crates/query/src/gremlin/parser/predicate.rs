@@ -7,7 +7,7 @@
 use crate::error::{Span, TextError, did_you_mean, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind, Predicate, Test};
 use crate::gremlin::lexer::Lexeme;
-use crate::gremlin::parser::Parser;
+use crate::gremlin::parser::cursor::Parser;
 use crate::gremlin::token::Enumeration;
 
 impl<'a> Parser<'a> {

@@ -2,7 +2,8 @@
 
 use crate::error::{TextError, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind};
-use crate::gremlin::parser::{ParseLimits, Parser};
+use crate::gremlin::parser::cursor::Parser;
+use crate::gremlin::parser::{ParseLimits, begin};
 
 /// Reads a literal of Gremlin: a value, null, a token by its full name, or a list, set or map of them.
 ///
@@ -27,7 +28,7 @@ pub fn parse_variable(text: &str, limits: &ParseLimits) -> Result<ArgumentKind, 
         refuse_others(&argument)?;
         Ok(argument.kind)
     };
-    Parser::new(text, limits).and_then(|mut parser| read(&mut parser)).map_err(|error| error.within(text))
+    begin(text, limits).and_then(|mut parser| read(&mut parser)).map_err(|error| error.within(text))
 }
 
 /// Refuses what isn't the same wherever it stands.

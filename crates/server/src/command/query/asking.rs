@@ -3,9 +3,12 @@
 use crate::amount;
 use crate::command::query::naming::Naming;
 use crate::command::query::output::Output;
+use crate::command::query::plan_report::PlanReport;
+use crate::terminal::console::Console;
 use crate::terminal::failure::Failure;
 use crate::terminal::number::{counted, time};
 use clap::Args;
+use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{Limits, Query};
 use evergraph::{Database, Isolation, ReadByName, Transaction};
 use evergraph_graph::cancel::CancelFlag;
@@ -15,6 +18,7 @@ use evergraph_query::explain::Explanation;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::parser::variable::parse_variable;
+use evergraph_query::plan::operator::Outcome;
 use evergraph_query::value::item::Item;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -34,6 +38,9 @@ pub struct AskingArguments {
     /// Commit what is written only if nothing that was read was changed meanwhile.
     #[arg(long)]
     pub serializable: bool,
+    /// Refuse a query that names a label, an edge type or a property that the graph doesn't have; a note says so otherwise.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// How queries are asked.
@@ -46,6 +53,10 @@ pub struct Asking {
     pub isolation: Isolation,
     /// What stops them.
     pub cancel: CancelFlag,
+    /// Whether a name that the graph doesn't have is an error.
+    pub strict: bool,
+    /// Where notes go.
+    pub console: Console,
 }
 
 /// What came of a query.
@@ -59,11 +70,11 @@ pub struct Answered {
 }
 
 impl AskingArguments {
-    /// What they say; `cancel` stops queries.
+    /// What they say; `cancel` stops queries, and notes go to `console`.
     ///
     /// # Errors
     /// `invalid` for a value of a variable that is none, with the place.
-    pub fn asking(&self, cancel: CancelFlag) -> Result<Asking> {
+    pub fn asking(&self, cancel: CancelFlag, console: Console) -> Result<Asking> {
         let mut bindings = Bindings::new();
         for said in &self.bind {
             let (name, value) = said.split_once('=').ok_or_else(|| {
@@ -81,14 +92,20 @@ impl AskingArguments {
             ..Limits::default()
         };
         let isolation = if self.serializable { Isolation::Serializable } else { Isolation::default() };
-        Ok(Asking { bindings, limits, isolation, cancel })
+        Ok(Asking { bindings, limits, isolation, cancel, strict: self.strict, console })
     }
 }
 
 impl Asking {
     /// `query` with the variables and limits that were asked for. Who types it may read and write files anyway.
     pub fn of<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
-        query.bindings(self.bindings.clone()).limits(self.limits).cancel(&self.cancel).files(true)
+        let query = query.bindings(self.bindings.clone()).limits(self.limits).cancel(&self.cancel);
+        query.strict(self.strict).files(true)
+    }
+
+    /// Tells what stands beside the results of a query.
+    fn tell(&self, notes: &Notes) {
+        notes.take().iter().for_each(|note| self.console.note(format_args!("note: {}", note.shown())));
     }
 
     /// The plan of a query on the database; if `profile`, the query runs, and it is told what each step did.
@@ -100,7 +117,7 @@ impl Asking {
         if profile { query.profile() } else { query.explain() }
     }
 
-    /// Asks the database; results of a query that writes are printed when it is committed. Whether it wrote.
+    /// Asks the database; of a text that ends in `profile()` or `explain()` the plan is printed. Results of a query that writes are printed when it is committed. Whether it wrote.
     ///
     /// # Errors
     /// `invalid` for a text that is no query, with the place; what the query meets; what printing does.
@@ -110,8 +127,15 @@ impl Asking {
         text: &str,
         output: &mut Output<impl Write>,
     ) -> std::result::Result<bool, Failure> {
-        let plan = self.of(database.gremlin(text)).plan()?;
+        let notes = Notes::default();
+        let plan = self.of(database.gremlin(text)).notes(&notes).plan()?;
+        self.tell(&notes);
         let writes = plan.writes;
+        if plan.outcome != Outcome::Results {
+            let profile = plan.outcome == Outcome::Profile;
+            self.console.result(&PlanReport(self.explain(database, text, profile)?))?;
+            return Ok(writes);
+        }
         if writes || plan.io().is_some() {
             let items = self.of(database.gremlin(text)).transaction(self.isolation).items()?;
             print(items.into_iter().map(Ok), &database.snapshot(), output)?;
@@ -134,7 +158,16 @@ impl Asking {
         output: &mut Output<impl Write>,
     ) -> std::result::Result<(), Failure> {
         let (mut shown, mut left_out) = (Vec::new(), 0);
-        for item in self.of(transaction.gremlin(text)).iter()? {
+        let notes = Notes::default();
+        let plan = self.of(transaction.gremlin(text)).notes(&notes).plan()?;
+        self.tell(&notes);
+        if plan.outcome != Outcome::Results {
+            let query = self.of(transaction.gremlin(text));
+            let explained = if plan.outcome == Outcome::Profile { query.profile() } else { query.explain() };
+            return self.console.result(&PlanReport(explained?));
+        }
+        let results = self.of(transaction.gremlin(text)).iter()?;
+        for item in results {
             let item = item?;
             if (shown.len() as u64) < output.rows_max() {
                 shown.push(item);

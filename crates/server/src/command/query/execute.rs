@@ -74,7 +74,7 @@ pub struct QueryArguments {
 /// `conflict`, `cancelled`. What was printed before stays.
 pub fn execute(arguments: &QueryArguments, context: &Context) -> std::result::Result<(), Failure> {
     let text = arguments.text()?;
-    let asking = arguments.asking.asking(context.cancel.clone())?;
+    let asking = arguments.asking.asking(context.cancel.clone(), context.console)?;
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
     let database = context.open(&arguments.database)?;

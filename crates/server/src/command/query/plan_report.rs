@@ -11,6 +11,7 @@ pub struct PlanReport(pub Explanation);
 #[derive(Serialize)]
 struct Document<'a> {
     steps: Vec<Step<'a>>,
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -41,7 +42,8 @@ impl<'a> Step<'a> {
 
 impl Serialize for PlanReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Document { steps: self.0.lines.iter().map(Step::new).collect() }.serialize(serializer)
+        Document { steps: self.0.lines.iter().map(Step::new).collect(), notes: &self.0.notes }
+            .serialize(serializer)
     }
 }
 

@@ -52,6 +52,8 @@ pub enum Setting {
     Timing(bool),
     /// How far queries that write, and transactions, are kept apart.
     Isolation(Isolation),
+    /// Whether a name that the graph doesn't have is an error.
+    Strict(bool),
 }
 
 /// A command as it is written, and what it does.
@@ -86,13 +88,14 @@ pub const COMMANDS: [Described; 13] = [
 ];
 
 /// The settings, each with what it can be.
-pub const SETTINGS: [(&str, &str); 6] = [
+pub const SETTINGS: [(&str, &str); 7] = [
     ("timeout", "a time, as 30s, or none"),
     ("memory", "a size, as 512MiB"),
     ("rows", "a number or all"),
     ("json", "on or off"),
     ("timing", "on or off"),
     ("isolation", "snapshot or serializable"),
+    ("strict", "on or off"),
 ];
 
 /// The names of isolations.
@@ -186,6 +189,7 @@ fn setting(name: &str, value: &str) -> Result<Setting> {
         "json" => switch(value).map(Setting::Json),
         "timing" => switch(value).map(Setting::Timing),
         "isolation" => isolation(value).map(Setting::Isolation),
+        "strict" => switch(value).map(Setting::Strict),
         _ => {
             let names: Vec<&str> = SETTINGS.iter().map(|(name, _)| *name).collect();
             Err(format!("there is no such setting; there are {}", names.join(", ")))
@@ -264,7 +268,9 @@ mod tests {
         assert_eq!(refused(":commit now"), ":commit takes nothing, and \"now\" stands behind it");
         assert_eq!(refused(":begin loose"), ":begin: snapshot or serializable is wanted");
         assert_eq!(refused(":set rows many"), ":set rows: a number is wanted, or all");
-        assert!(refused(":set colour red").contains("timeout, memory, rows, json, timing, isolation"));
+        assert!(
+            refused(":set colour red").contains("timeout, memory, rows, json, timing, isolation, strict")
+        );
         assert!(refused(":set json").contains("on or off"));
         assert!(refused(":explain ").starts_with(":explain takes a query"));
     }

@@ -78,7 +78,7 @@ pub struct ShellArguments {
 /// # Errors
 /// Those of opening; the first of a script, unless it is to go on; `cancelled` after SIGTERM.
 pub fn execute(arguments: &ShellArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let asking = arguments.asking.asking(context.cancel.clone())?;
+    let asking = arguments.asking.asking(context.cancel.clone(), context.console)?;
     let written = arguments.asking.bind.iter().filter_map(|said| said.split_once('='));
     let variables: BTreeMap<String, String> =
         written.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();

@@ -119,11 +119,10 @@ impl<'d> Session<'d> {
             Command::Profile(at) => self.explain(&behind(text, at), true)?,
             Command::Schema => self.console.result(&SchemaReport::new(self.database)?)?,
             Command::Settings => self.console.result(&SettingsReport::new(
-                &self.asking.limits,
+                &self.asking,
                 self.rows_max,
                 self.console.is_json(),
                 self.timing,
-                self.asking.isolation,
             ))?,
             Command::Set(setting) => self.set(setting),
             Command::Variables => self.console.result(&VariablesReport { variables: &self.variables })?,
@@ -216,9 +215,13 @@ impl<'d> Session<'d> {
             Setting::Timeout(timeout) => self.asking.limits.timeout = timeout,
             Setting::Memory(bytes) => self.asking.limits.memory_bytes = bytes,
             Setting::Rows(rows) => self.rows_max = rows,
-            Setting::Json(json) => self.console = self.console.with_json(json),
+            Setting::Json(json) => {
+                self.console = self.console.with_json(json);
+                self.asking.console = self.console;
+            }
             Setting::Timing(timing) => self.timing = timing,
             Setting::Isolation(isolation) => self.asking.isolation = isolation,
+            Setting::Strict(strict) => self.asking.strict = strict,
         }
     }
 

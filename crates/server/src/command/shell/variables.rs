@@ -1,9 +1,8 @@
 //! Variables and settings as they are listed.
 
+use crate::command::query::asking::Asking;
 use crate::terminal::number::{size, time};
 use crate::terminal::table::{Side, Table};
-use evergraph::Isolation;
-use evergraph::gremlin::query::Limits;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,12 +39,14 @@ pub struct SettingsReport {
     json: bool,
     timing: bool,
     isolation: &'static str,
+    strict: bool,
 }
 
 impl SettingsReport {
     /// The settings as they are.
     #[must_use]
-    pub fn new(limits: &Limits, rows_max: u64, json: bool, timing: bool, isolation: Isolation) -> Self {
+    pub fn new(asking: &Asking, rows_max: u64, json: bool, timing: bool) -> Self {
+        let limits = &asking.limits;
         let is_limited = limits.timeout != Duration::MAX;
         Self {
             timeout_seconds: is_limited.then_some(limits.timeout.as_secs_f64()),
@@ -53,7 +54,8 @@ impl SettingsReport {
             rows: (rows_max != u64::MAX).then_some(rows_max),
             json,
             timing,
-            isolation: isolation.name(),
+            isolation: asking.isolation.name(),
+            strict: asking.strict,
         }
     }
 }
@@ -70,6 +72,7 @@ impl fmt::Display for SettingsReport {
         table.row(["json".to_owned(), switch(self.json)]);
         table.row(["timing".to_owned(), switch(self.timing)]);
         table.row(["isolation".to_owned(), self.isolation.to_owned()]);
+        table.row(["strict".to_owned(), switch(self.strict)]);
         write!(f, "{table}")
     }
 }

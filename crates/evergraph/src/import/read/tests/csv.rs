@@ -51,6 +51,29 @@ fn label_and_type_columns_name_rows_one_by_one() {
 }
 
 #[test]
+fn of_several_labels_the_first_counts_and_a_property_has_all() {
+    let files =
+        Files::new(&[("n.csv", "id:ID,:LABEL,x:int\na,Cat;Pet,1\nb,Dog,2\nc,Cat,3\nd,Dog; Pet;Old,4\n")]);
+    let imported = files.read(&files.options()).unwrap();
+    let labels = |label: &str| -> Vec<String> {
+        let values = imported.load.vertex_table(label).unwrap().values("labels");
+        values.into_iter().map(|value| value.map_or("-".to_owned(), |value| value.to_string())).collect()
+    };
+    assert_eq!(
+        (labels("Cat"), labels("Dog")),
+        (
+            vec!["[\"Cat\", \"Pet\"]".to_owned(), "-".to_owned()],
+            vec!["-".to_owned(), "[\"Dog\", \"Pet\", \"Old\"]".to_owned()]
+        )
+    );
+    assert!(
+        imported.notes[0].ends_with(
+            "n.csv: 2 vertices have several labels: the first one counts, property labels has all"
+        )
+    );
+}
+
+#[test]
 fn several_files_feed_one_label() {
     let mut files = Files::new(&[("a.csv", "id:ID,x:int\n1,5\n"), ("b.csv", "id:ID,y\n2,z\n")]);
     for input in &mut files.inputs {
@@ -87,7 +110,8 @@ fn csv_with_names_only_is_vertices_and_edges_by_what_it_looks_like() {
     assert_eq!(
         invalid(&[("a.csv", "town,street\nA,x\nA,y\n")]),
         "a.csv: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are \
-         there :START_ID and :END_ID of edges: the first line is \"town street\"; a mapping file can say how it is \
+         there :START_ID and :END_ID of edges: the first line is \"town street\"; if its rows are edges between the \
+         first two columns, say --edges TYPE=FILE; a mapping file can say how it is \
          read, `evergraph import --propose` writes one to begin with"
     );
 }

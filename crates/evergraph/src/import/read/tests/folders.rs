@@ -1,6 +1,7 @@
 //! Whole folders, and files that are named twice.
 
 use crate::import::mapping::document::Mapping;
+use crate::import::mapping::rule::FileFormat;
 use crate::import::options::InputFile;
 use crate::import::read::tests::files::*;
 use crate::import::read::*;
@@ -49,4 +50,24 @@ fn a_folder_is_imported_whole_and_strangers_in_it_are_reported() {
     assert_eq!((imported.load.vertices_count(), imported.load.edges_count()), (2, 1));
     assert_eq!(imported.load.edges[0].edge_type, "KNOWS");
     assert_eq!(imported.ignored_files, [files.path("notes.md")]);
+}
+
+#[test]
+fn formats_that_are_not_asked_for_are_left_out_in_folders_and_refused_by_name() {
+    let files = Files::new(&[("Person.csv", PERSONS), ("links.txt", "1 2\n")]);
+    let of = |formats: &[FileFormat], input: &str| ImportOptions {
+        formats: formats.to_vec(),
+        ..ImportOptions::new([InputFile::new(files.path(input))])
+    };
+    let imported = files.read(&of(&[FileFormat::Csv], "")).unwrap();
+    assert_eq!((imported.load.vertices_count(), imported.load.edges_count()), (2, 0));
+    assert_eq!(imported.ignored_files, [files.path("links.txt")]);
+    let error = files.error(&of(&[FileFormat::Csv, FileFormat::Parquet], "links.txt")).1;
+    assert_eq!(
+        error,
+        "links.txt: its format is edge-list, and what is read here is csv, parquet: import it by what reads that, or \
+         all formats"
+    );
+    let error = files.error(&of(&[FileFormat::GraphMl], "")).1;
+    assert!(error.contains("no file in it is of a format that is read here"), "{error}");
 }

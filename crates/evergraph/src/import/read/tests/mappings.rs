@@ -82,7 +82,7 @@ fn what_a_proposal_leaves_open_is_said_once_and_for_lists_too() {
         ("a.csv", "id,x\n1,2\n"),
         ("b.csv", "id,x\n1,2\n"),
         ("knows.csv", "from;to;since\n1;2;1833\n"),
-        ("pairs.csv", "1,2,3,4,x\n"),
+        ("pairs.e", "1 2 3 4 5\n"),
         ("times.txt", "1 2 1082040961\n2 3 1082040962\n"),
     ]);
     let text = crate::import::plan::propose(&files.options(), &Known::default()).unwrap();

@@ -3,6 +3,7 @@
 use crate::import::options::InputFile;
 use crate::import::read::tests::files::*;
 use crate::import::read::*;
+use crate::import::recognise::file::KNOWN_ENDINGS;
 use evergraph_graph::value::Value;
 use std::fs;
 
@@ -29,8 +30,9 @@ fn bad_rows_are_named_by_file_line_and_column() {
             "a.csv:2: column 1 (id:ID{id-type:long}): \"1x\" is no long, as ids are here",
         ),
         (
-            &[("a.csv", "id:ID,:LABEL\n1,A;B\n")],
-            "a.csv:2: column 2 (:LABEL): \"A;B\" are several labels; a vertex has one",
+            &[("a.csv", "id:ID,:LABEL,labels\n1,A;B,x\n")],
+            "a.csv:2: column 2 (:LABEL): \"A;B\" are several names; a vertex has one label (property labels keeps all, if \
+             it is free), and an edge one type",
         ),
         (
             &[("a.csv", "id:ID,n\n1,\"x\n2,y\n")],
@@ -85,24 +87,32 @@ fn what_cannot_be_a_graph_at_all_is_told_by_what_it_is() {
         (
             "a.json",
             "[]",
-            "a.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [; if it is GraphSON all \
-             the same, say --graphson a.json",
+            "a.json: it doesn't begin with a vertex of GraphSON, nor with {\"vertices\": [, and has no \"nodes\", \
+             \"links\", \"edges\" or \"elements\" in its beginning; if it is GraphSON all the same, say --graphson \
+             a.json; if it is a graph of nodes and links, a mapping file can say so (format = \"node-link\")",
+        ),
+        (
+            "a.net",
+            "1 2\n",
+            "a.net: there is no line *Vertices in its beginning, as a network of Pajek has one; if it is one all the \
+             same, a mapping file can say so (format = \"pajek\")",
+        ),
+        (
+            "a.gml",
+            "<gml:FeatureCollection/>",
+            "a.gml: there is no `graph [` in its beginning, as GML has it, the Graph Modelling Language (that of \
+             geography holds no graph); if it is one all the same, a mapping file can say so (format = \"gml\")",
         ),
         (
             "a.xml",
             "<html/>",
-            "a.xml: there is no <graphml> in its beginning; if it is GraphML all the same, say --graphml a.xml",
+            "a.xml: there is no <graphml> or <gexf> in its beginning; if it is GraphML all the same, say --graphml \
+             a.xml",
         ),
         (
             "g.gr",
             "c x\np sp 2 1\na 1 3 7\n",
             "g.gr:3: column 2 (target): there is no vertex 3 among the 2 that line 2 announces",
-        ),
-        (
-            "knows.csv",
-            "from,to\na,b\n",
-            "knows.csv: its columns don't tell between which vertices its edges are; there is no file of vertices \
-             beside it; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with",
         ),
     ] {
         assert_eq!(invalid(&[(file, text)]), expected);
@@ -129,14 +139,17 @@ fn more_vertices_than_there_is_memory_for_are_refused_by_the_line_that_announces
 
 #[test]
 fn missing_files_and_files_of_unknown_content_are_named() {
-    let mut files = Files::new(&[("a.dat", "1 2\n")]);
+    let mut files = Files::new(&[("a.bin", "one\n")]);
     assert_eq!(
         files.error(&files.options()).1,
-        "a.dat: its name doesn't tell what it holds (known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each \
-         also with .gz or .zst, and .parquet); say it by --nodes LABEL=FILE, --edges TYPE=FILE, --vertex-list \
+        format!(
+            "a.bin: its name doesn't tell what it holds ({KNOWN_ENDINGS}); say it by --nodes LABEL=FILE, --edges TYPE=FILE, --vertex-list \
          FILE, --graphson FILE or --graphml FILE"
+        )
     );
     assert_eq!(invalid(&[("a.xml", "")]), "a.xml: is empty");
+    fs::write(files.path("a.bin"), "1 2\n").unwrap();
+    assert_eq!(files.load().edges_count(), 1, "a file that was named and begins as a list is one");
     files.inputs[0].role = Some(Role::EdgeList);
     assert_eq!(files.load().edges_count(), 1);
     files.inputs[0].path = files.path("b.e");
@@ -146,10 +159,7 @@ fn missing_files_and_files_of_unknown_content_are_named() {
     );
     files.inputs[0] = InputFile::new(files.folder.path());
     let error = read(&files.options(), &|_| ()).unwrap_err().to_string();
-    assert!(
-        error.ends_with("known are .csv .tsv .v .e .edges .el .txt .gr .mtx .json .graphson .xml .graphml, each also with .gz or .zst, and .parquet"),
-        "{error}"
-    );
+    assert!(error.ends_with(KNOWN_ENDINGS), "{error}");
 }
 
 #[test]

@@ -14,8 +14,8 @@ use quick_xml::events::{BytesDecl, BytesStart, Event};
 
 use crate::element::Position;
 use crate::error::ReadError;
-use crate::graphml::escape::{first_forbidden, forbidden, read_attribute, resolve_reference};
-use crate::graphml::source::{Encoding, XmlSource};
+use crate::xml::escape::{first_forbidden, forbidden, read_attribute, resolve_reference};
+use crate::xml::source::{Encoding, XmlSource};
 
 /// What a tag or text is called in errors.
 const UNIT: &str = "a tag or a text";

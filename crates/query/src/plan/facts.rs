@@ -1,0 +1,348 @@
+//! Facts: what is true of each operator of a plan together with all that is within it, found by one walk.
+//!
+//! Whoever makes steps asks at each traversal what those within it do. To walk into them each time would take a time that grows
+//! with the product of depth and size.
+
+use crate::plan::io::Io;
+use crate::plan::operator::{Group, GroupValue, Operator, Reducer, Traversal};
+use crate::stack::deeper;
+use hashbrown::HashMap;
+
+/// When a traversal gives what becomes of a row, and what that depends on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Pace {
+    /// At once; it depends on that row alone.
+    Alone,
+    /// Once all rows of its run have come; it depends on that row alone.
+    AloneAtEnd,
+    /// At once; it depends on the rows before, as what passes a `limit()` does.
+    Remembers,
+    /// Once all rows have come: it has a barrier.
+    Waits,
+}
+
+impl Pace {
+    /// The pace of all of these together.
+    pub fn of_all(all: impl Iterator<Item = Self>) -> Self {
+        all.fold(Self::Alone, |one, other| match (one.min(other), one.max(other)) {
+            // What depends on rows that come at the end comes at the end.
+            (Self::AloneAtEnd, Self::Remembers) => Self::Waits,
+            (_, slower) => slower,
+        })
+    }
+}
+
+/// What becomes of the order of the rows that come to an operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// What comes depends on it.
+    Read,
+    /// What comes is the same, and comes in the same order, in whatever order rows come.
+    Forgotten,
+    /// What comes is the same, in the order of the rows.
+    Kept,
+}
+
+/// What is true of an operator or a traversal with all that is within it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fact {
+    /// When it gives what becomes of a row.
+    pub pace: Pace,
+    /// What becomes of the order of rows.
+    pub fate: Fate,
+    /// Whether it gathers in a side effect.
+    pub gathers: bool,
+    /// Whether it writes to the graph.
+    pub writes: bool,
+    /// Whether it finds or adds elements by a merge.
+    pub merges: bool,
+    /// Whether it deletes elements.
+    pub drops: bool,
+}
+
+/// The facts of a plan, by where its operators are in memory.
+pub struct Facts(HashMap<usize, Fact>);
+
+impl Facts {
+    /// Of all operators in `traversal`, however deep, as long as it stays where it is.
+    ///
+    /// Cost: one visit to each.
+    #[must_use]
+    pub fn of(traversal: &Traversal) -> Self {
+        let mut facts = HashMap::new();
+        walk(traversal, &mut |operator, fact| {
+            facts.insert(operator.place(), fact);
+        });
+        Self(facts)
+    }
+
+    /// Of one of these operators.
+    #[must_use]
+    pub fn at(&self, operator: &Operator) -> Fact {
+        *self.0.get(&operator.place()).expect("it is an operator of the plan that was walked over")
+    }
+
+    /// Of one of the traversals that they are in.
+    #[must_use]
+    pub fn together(&self, traversal: &Traversal) -> Fact {
+        traversal.operators.iter().fold(Fact::NOTHING, |all, operator| all.then(self.at(operator)))
+    }
+
+    /// Whether one of `operators` merges, and another one writes: a row's merge may find what the other wrote for a row before.
+    #[must_use]
+    pub fn merges_between_writes(&self, operators: &[Operator]) -> bool {
+        let facts = || operators.iter().map(|operator| self.at(operator));
+        facts().any(|fact| fact.merges) && facts().filter(|fact| fact.writes).count() > 1
+    }
+
+    /// Whether one of `operators` writes, and one behind it needs no more once enough has come.
+    #[must_use]
+    pub fn stops_behind_a_write(&self, operators: &[Operator]) -> bool {
+        let stops = |operator: &Operator| {
+            matches!(operator, Operator::Range { limit, .. } if *limit < u64::MAX)
+                || matches!(operator, Operator::TimeLimit(_))
+        };
+        operators.iter().skip_while(|operator| !self.at(operator).writes).any(stops)
+    }
+}
+
+/// What is true of `traversal`; each operator in it is shown to `keep` with what is true of it.
+fn walk(traversal: &Traversal, keep: &mut dyn FnMut(&Operator, Fact)) -> Fact {
+    let mut of = |operator: &Operator| {
+        let parts: Vec<(&str, Fact)> =
+            operator.parts().into_iter().map(|(role, of)| (role, walk(of, keep))).collect();
+        let fact = Fact::of(operator, &parts);
+        keep(operator, fact);
+        fact
+    };
+    deeper(|| traversal.operators.iter().fold(Fact::NOTHING, |all, operator| all.then(of(operator))))
+}
+
+impl Traversal {
+    /// What is true of it, for who asks once.
+    ///
+    /// Cost: one visit to each operator.
+    #[must_use]
+    pub fn fact(&self) -> Fact {
+        walk(self, &mut |_, _| {})
+    }
+}
+
+impl Fact {
+    /// Of no operator at all.
+    const NOTHING: Self = Self {
+        pace: Pace::Alone,
+        fate: Fate::Kept,
+        gathers: false,
+        writes: false,
+        merges: false,
+        drops: false,
+    };
+
+    /// Of this and what follows it.
+    fn then(self, next: Self) -> Self {
+        Self {
+            pace: Pace::of_all([self.pace, next.pace].into_iter()),
+            fate: if self.fate == Fate::Kept { next.fate } else { self.fate },
+            ..self.or(next)
+        }
+    }
+
+    /// With all that is within the other.
+    fn or(self, other: Self) -> Self {
+        Self {
+            gathers: self.gathers || other.gathers,
+            writes: self.writes || other.writes,
+            merges: self.merges || other.merges,
+            drops: self.drops || other.drops,
+            ..self
+        }
+    }
+
+    /// Of `operator`, of whose parts `parts` are known.
+    fn of(operator: &Operator, parts: &[(&str, Self)]) -> Self {
+        let own = Self {
+            pace: pace(operator, parts),
+            gathers: gathers(operator),
+            writes: writes(operator),
+            merges: matches!(operator, Operator::Merge(_)),
+            drops: matches!(operator, Operator::Drop),
+            ..Self::NOTHING
+        };
+        let fact = parts.iter().fold(own, |all, (_, part)| all.or(*part));
+        Self { fate: fate(operator, fact, parts), ..fact }
+    }
+}
+
+impl Group {
+    /// Whether what it makes of rows is the same in whatever order they come; `each` says what becomes of their order in the
+    /// traversal that each group goes through.
+    fn forgets_order_if(&self, each: impl FnOnce() -> Fate) -> bool {
+        match &self.value {
+            GroupValue::Count => true,
+            GroupValue::List(_) => false,
+            GroupValue::Traversal(_) => each() == Fate::Forgotten,
+        }
+    }
+
+    /// Whether what it makes of rows is the same in whatever order they come.
+    #[must_use]
+    pub fn forgets_order(&self) -> bool {
+        self.forgets_order_if(|| match &self.value {
+            GroupValue::Traversal(of) => of.fact().fate,
+            _ => Fate::Kept,
+        })
+    }
+}
+
+impl Reducer {
+    /// Whether what it makes of rows depends on their order.
+    #[must_use]
+    pub fn reads_order(&self) -> bool {
+        matches!(self, Self::Fold | Self::Combine(..))
+    }
+}
+
+fn gathers(operator: &Operator) -> bool {
+    matches!(
+        operator,
+        Operator::Aggregate { .. }
+            | Operator::Subgraph(_)
+            | Operator::Tree { into: Some(_), .. }
+            | Operator::Group(Group { into: Some(_), .. })
+    )
+}
+
+fn writes(operator: &Operator) -> bool {
+    matches!(
+        operator,
+        Operator::AddVertex { .. }
+            | Operator::AddEdge { .. }
+            | Operator::SetProperties(_)
+            | Operator::Merge(_)
+            | Operator::Drop
+            | Operator::Io(Io { to_file: false, .. })
+    )
+}
+
+fn fate(operator: &Operator, fact: Fact, parts: &[(&str, Fact)]) -> Fate {
+    let each = || parts.iter().find(|(role, _)| *role == "each").map_or(Fate::Kept, |(_, fact)| fact.fate);
+    match operator {
+        Operator::Bulk => Fate::Kept,
+        Operator::Reduce(reducer) if !reducer.reads_order() => Fate::Forgotten,
+        Operator::Group(group) if group.forgets_order_if(each) => Fate::Forgotten,
+        // Threads keep no order: rules put them only where nobody reads one.
+        Operator::Parallel(_) => Fate::Forgotten,
+        _ => match fact.pace {
+            Pace::Alone | Pace::AloneAtEnd if !fact.gathers && !fact.writes => Fate::Kept,
+            _ => Fate::Read,
+        },
+    }
+}
+
+fn pace(operator: &Operator, parts: &[(&str, Fact)]) -> Pace {
+    match operator {
+        // Conditions and what is asked of a row are of that row alone.
+        Operator::Union(_) | Operator::Choose(_) | Operator::Branch(_) => {
+            let ways = parts.iter().filter(|(role, _)| !matches!(*role, "if" | "by"));
+            Pace::of_all(ways.map(|(_, way)| way.pace))
+        }
+        Operator::Repeat(_) => {
+            match parts.iter().find(|(role, _)| role.is_empty()).map(|(_, body)| body.pace) {
+                None | Some(Pace::Alone | Pace::AloneAtEnd) => Pace::AloneAtEnd,
+                Some(Pace::Remembers | Pace::Waits) => Pace::Waits,
+            }
+        }
+        Operator::Inject { .. }
+        | Operator::Range { .. }
+        | Operator::TimeLimit(_)
+        | Operator::Subgraph(_)
+        | Operator::Tree { into: Some(_), .. }
+        | Operator::Group(Group { into: Some(_), .. }) => Pace::Remembers,
+        Operator::Bulk
+        | Operator::Parallel(_)
+        | Operator::Tail(_)
+        | Operator::Sample { .. }
+        | Operator::Dedup { .. }
+        | Operator::Reduce(_)
+        | Operator::Order(_)
+        | Operator::Top(..)
+        | Operator::Group(_)
+        | Operator::Tree { .. }
+        | Operator::Aggregate { .. }
+        | Operator::Cap(_)
+        | Operator::Barrier { .. }
+        | Operator::Analysis(_)
+        | Operator::ShortestPaths(_)
+        | Operator::Io(_) => Pace::Waits,
+        Operator::Vertices(_)
+        | Operator::Edges(_)
+        | Operator::Expand(_)
+        | Operator::EdgeEnds(_)
+        | Operator::Properties { .. }
+        | Operator::Unfold
+        | Operator::Map(_)
+        | Operator::Filter(_)
+        | Operator::Where { .. }
+        | Operator::WhereBy { .. }
+        | Operator::Any(_)
+        | Operator::SimplePath { .. }
+        | Operator::As(_)
+        | Operator::Coin(_)
+        | Operator::Fail(_)
+        | Operator::Coalesce(_)
+        | Operator::Optional(_)
+        | Operator::Child { .. }
+        | Operator::Local(_)
+        | Operator::SideEffect(_)
+        | Operator::SetSack { .. }
+        | Operator::Match(_)
+        | Operator::Call(_)
+        | Operator::AddVertex { .. }
+        | Operator::AddEdge { .. }
+        | Operator::SetProperties(_)
+        | Operator::Merge(_)
+        | Operator::Drop => Pace::Alone,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gremlin::bindings::Bindings;
+    use crate::gremlin::compile::compile;
+    use crate::gremlin::parser::ParseLimits;
+    use crate::gremlin::read::read;
+
+    fn root(text: &str) -> Traversal {
+        let query = read(text, &ParseLimits::default(), &Bindings::new()).unwrap();
+        compile(&query).unwrap().root
+    }
+
+    #[test]
+    fn steps_have_a_pace_together() {
+        for (text, pace) in [
+            ("g.V().out().values('n')", Pace::Alone),
+            ("g.V().local(out().count())", Pace::Alone),
+            ("g.V().choose(out(), in(), repeat(out()).times(2))", Pace::AloneAtEnd),
+            ("g.V().union(out().limit(1), in())", Pace::Remembers),
+            ("g.V().union(out().limit(1), repeat(in()).times(2))", Pace::Waits),
+            ("g.V().union(out().count(), in())", Pace::Waits),
+            ("g.V().repeat(out().limit(1)).times(2)", Pace::Waits),
+        ] {
+            assert_eq!(root(text).fact().pace, pace, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_merge_beside_another_write_goes_row_by_row() {
+        let is_so = |text: &str| {
+            let root = root(text);
+            Facts::of(&root).merges_between_writes(&root.operators)
+        };
+        assert!(is_so("g.inject(1).mergeV([:]).property('a', 1)"));
+        assert!(is_so("g.inject(1).addV().map(__.mergeV([:]))"));
+        assert!(!is_so("g.inject(1).mergeV([:]).out()"));
+        assert!(!is_so("g.inject(1).addV().property('a', 1).drop()"));
+    }
+}

@@ -1,0 +1,213 @@
+//! Arguments: what `evergraph import` is told, and its help.
+
+use crate::amount;
+use crate::command::import::values::{NamedFiles, Quote, character, id_range, named_files, quote};
+use clap::{Args, ValueEnum};
+use std::ops::Range;
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Examples:
+  evergraph import social.eg people.csv knows.csv         CSV with Neo4j's headers, or plain ones
+  evergraph import snb.eg social_network/                 a folder; LDBC's file names are known
+  evergraph import p2p.eg p2p-31.v.gz p2p-31.e.gz         Graphalytics: vertices, edges
+  evergraph import web.eg links.txt --vertices 0..1000    an edge list, ids without edges declared
+  evergraph import s.eg --nodes Person=people.csv --edges KNOWS=knows.csv
+  evergraph import f.eg people.csv --delimiter '|' --quote none --header 'id:ID|name|born:int'
+  evergraph import --propose data/ > mapping.toml         how a folder would be read, to be changed
+  evergraph import d.eg data/ --mapping mapping.toml      and is read then
+  evergraph import b.eg data/ --on-error skip --report bad.csv
+  evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges speak of
+  zcat a.json.gz | evergraph import g.eg -                standard input: any of these but Parquet
+
+What a file holds follows from its name and first lines:
+  .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
+  .e .edges .el   edges, `source target [weight]           :START_ID and :END_ID edges; else what
+  .edgelist .txt  [time]` a line, or a table               names and values look like
+  .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
+  .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
+  .xml .graphml   GraphML             .gexf .gml  GEXF (Gephi), GML
+  .json .cyjs     nodes and links     .net .paj   Pajek
+Edges whose vertices no file has (source,target,weight alone) get some, of label Vertex or --label.
+The summary says which columns were taken for what; --nodes, --edges and --first-line change it.
+A database that has data gets more. Edges name its vertices by the unique key of their label (of
+several the one called id, or :START_ID(Person){key:name}): the header's :START_ID(Person), without
+a file of persons, means those that are there. To files with plain headers, where several labels may
+be meant, give it by --replace-header ':START_ID(Person),:END_ID(Person),since:int'.
+Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
+  :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
+
+/// What `evergraph import` is told.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct ImportArguments {
+    /// The database to add to; created if there is none.
+    #[arg(required_unless_present = "propose")]
+    pub database: Option<PathBuf>,
+    /// Files and folders to read; `-` is standard input.
+    #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "graphson", "graphml", "mapping", "propose"])]
+    pub files: Vec<PathBuf>,
+    /// Print a mapping file that says how the files would be read, and import nothing. A database before
+    /// them is where they would go.
+    #[arg(long, conflicts_with = "mapping", help_heading = "Files")]
+    pub propose: bool,
+    /// Read the files as this TOML file says (`--propose` writes one to begin with). Without FILES: those
+    /// in its folder. Without this option a folder's own import.toml counts, if it has one.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["nodes", "relationships", "edges", "vertex_lists", "graphson", "graphml", "header", "replace_header", "label", "edge_type"],
+        help_heading = "Files"
+    )]
+    pub mapping: Option<PathBuf>,
+    /// A CSV or Parquet file of vertices, and their label if no column tells it. Further CSV files behind
+    /// commas have its header. LABEL=- is CSV from standard input.
+    #[arg(long, value_name = "[LABEL=]FILE", value_parser = named_files, help_heading = "Files")]
+    pub nodes: Vec<NamedFiles>,
+    /// A file of edges, as CSV, Parquet or list, and their type if no column tells it; further ones behind
+    /// commas.
+    #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
+    pub edges: Vec<NamedFiles>,
+    /// The same, but never a list; TYPE=- is CSV from standard input.
+    #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
+    pub relationships: Vec<NamedFiles>,
+    /// A list of vertices, an id a line.
+    #[arg(long = "vertex-list", value_name = "FILE", help_heading = "Files")]
+    pub vertex_lists: Vec<PathBuf>,
+    /// A file of GraphSON, whatever it is called; `-` is standard input.
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    pub graphson: Vec<PathBuf>,
+    /// The same of GraphML.
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    pub graphml: Vec<PathBuf>,
+    /// What stands between fields: a character or `tab` [default: what the first line shows].
+    #[arg(long, value_name = "CHARACTER", value_parser = character, help_heading = "CSV files and lists")]
+    pub delimiter: Option<u8>,
+    /// What encloses fields, or `none` [default: "].
+    #[arg(long, value_name = "CHARACTER", value_parser = quote, help_heading = "CSV files and lists")]
+    pub quote: Option<Quote>,
+    /// What stands between the elements of an array.
+    #[arg(long, value_name = "CHARACTER", value_parser = character, default_value = ";", help_heading = "CSV files and lists")]
+    pub array_delimiter: u8,
+    /// What stands before a quote inside quotes, besides doubling it: usually a backslash.
+    #[arg(long, value_name = "CHARACTER", value_parser = character, help_heading = "CSV files and lists")]
+    pub escape: Option<u8>,
+    /// The text that stands for no value, besides an empty one.
+    #[arg(long, value_name = "TEXT", help_heading = "CSV files and lists")]
+    pub null: Option<String>,
+    /// The header of CSV files that have none: its text, or a file whose first line it is.
+    #[arg(
+        long,
+        value_name = "HEADER",
+        conflicts_with = "replace_header",
+        help_heading = "CSV files and lists"
+    )]
+    pub header: Option<String>,
+    /// The header to read instead of the first line of CSV files, or a file whose first line it is.
+    #[arg(long, value_name = "HEADER", help_heading = "CSV files and lists")]
+    pub replace_header: Option<String>,
+    /// What the first line of CSV files is [default: what it looks like; the summary says so if it is a guess].
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["header", "replace_header", "mapping"], help_heading = "CSV files and lists")]
+    pub first_line: Option<FirstLineArgument>,
+    /// The type of ids in CSV files whose header doesn't say.
+    #[arg(long, value_enum, default_value_t, value_name = "TYPE", help_heading = "CSV files and lists")]
+    pub id_type: IdTypeArgument,
+    /// The label of vertices in lists and of those made for edges [default: Vertex], and in the CSV files named.
+    #[arg(long, value_name = "LABEL", help_heading = "CSV files and lists")]
+    pub label: Option<String>,
+    /// The type of edges in lists [default: EDGE], and in the CSV files named.
+    #[arg(long = "type", value_name = "TYPE", help_heading = "CSV files and lists")]
+    pub edge_type: Option<String>,
+    /// The ids that there are, with or without edges in lists, say 0..1000 (without 1000).
+    #[arg(long, value_name = "FROM..TO", value_parser = id_range, help_heading = "CSV files and lists")]
+    pub vertices: Option<Range<i64>>,
+    /// What follows source and target in lists of edges, say `weight,time` or `time:datetime{epoch:seconds}`
+    /// [default: weight, then time].
+    #[arg(long, value_name = "COLUMNS", help_heading = "CSV files and lists")]
+    pub columns: Option<String>,
+    /// What follows the id in lists of vertices [default: value].
+    #[arg(long, value_name = "COLUMNS", help_heading = "CSV files and lists")]
+    pub vertex_columns: Option<String>,
+    /// What to do about a vertex whose id was there before.
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
+    pub on_duplicate: OnDuplicateArgument,
+    /// What to do about an edge to or from a vertex that isn't there.
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
+    pub on_unknown: OnUnknownArgument,
+    /// The property that keeps the ids of vertices in files of vertices and edges and in Neptune's CSV [default: id,
+    /// or _id if they have a property id of their own].
+    #[arg(long, value_name = "KEY", help_heading = "Files of vertices and edges")]
+    pub vertex_id: Option<String>,
+    /// The property that keeps the ids of edges there [default: they are not kept].
+    #[arg(long, value_name = "KEY", help_heading = "Files of vertices and edges")]
+    pub edge_id: Option<String>,
+    /// What to do about a row that can't be loaded.
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
+    pub on_error: OnError,
+    /// Stop all the same at more than N bad rows (means --on-error skip).
+    #[arg(long, value_name = "N", help_heading = "Bad rows")]
+    pub max_bad: Option<u64>,
+    /// Write every bad row to FILE, as CSV: file, line, column, name, reason, row.
+    #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
+    pub report: Option<PathBuf>,
+    /// Memory beside ids and the finished graph, say 512M or 4G: half for rows, half to sort edges; rows
+    /// beyond it go through a temporary file [default: a quarter of this machine's].
+    #[arg(long, value_name = "SIZE", value_parser = amount::memory)]
+    pub memory: Option<u64>,
+    /// The folder for the temporary file [default: that of the database].
+    #[arg(long, value_name = "FOLDER")]
+    pub temporary: Option<PathBuf>,
+}
+
+/// What to do about a vertex whose id was there before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum OnDuplicateArgument {
+    /// It is a bad row.
+    #[default]
+    Fail,
+    /// The first one counts.
+    First,
+    /// The last one counts.
+    Last,
+}
+
+/// What to do about an edge to or from a vertex that isn't there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum OnUnknownArgument {
+    /// It is a bad row.
+    #[default]
+    Fail,
+    /// The edge is left out.
+    Skip,
+    /// The vertex is created, with its id only.
+    Create,
+}
+
+/// What to do about a row that can't be loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum OnError {
+    /// Name it and load nothing.
+    #[default]
+    Stop,
+    /// Leave it out and count it.
+    Skip,
+}
+
+/// What the first line of CSV files is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum FirstLineArgument {
+    /// The names of columns.
+    Header,
+    /// A row.
+    Data,
+}
+
+/// The type of ids in CSV files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum IdTypeArgument {
+    /// Text: 007 and 7 differ.
+    #[default]
+    String,
+    /// Whole numbers of 64 bits.
+    Integer,
+}

@@ -1,0 +1,66 @@
+//! Execute: reads the files and loads them, or proposes how they are read.
+
+use crate::command::import::arguments::ImportArguments;
+use crate::command::import::report::{BadRowsReport, ImportReport, Proposed};
+use crate::context::Context;
+use crate::loading::Destination;
+use crate::terminal::failure::Failure;
+use crate::terminal::number::{count, rate};
+use evergraph::import::known::Known;
+use evergraph::import::options::{Imported, Progress};
+use evergraph::import::plan::{is_database, propose};
+use evergraph::import::read::read_beside;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Reads the files and loads them.
+///
+/// # Errors
+/// Those of reading, of opening the database, and of loading.
+pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::Result<(), Failure> {
+    let mut options = arguments.options(context)?;
+    let Some(database) = arguments.database.as_ref().filter(|_| !arguments.propose) else {
+        let known = match arguments.database.as_deref() {
+            Some(path) if is_database(path) => Destination::new(path)?.known(),
+            _ => Known::default(),
+        };
+        return context.console.result(&Proposed { mapping: propose(&options, &known)? });
+    };
+    let destination = Destination::new(database)?;
+    options.temporary.clone_from(&arguments.temporary);
+    // Beside the database, which may not be there yet, and on its disk.
+    options.temporary.get_or_insert_with(|| match database.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    });
+    let memory_bytes = options.memory_bytes();
+    let meter = context.console.meter();
+    let began = Instant::now();
+    let imported = read_beside(&options, destination.known(), &|progress: Progress<'_>| {
+        let total = progress.bytes_total.filter(|total| *total > 0);
+        let fraction = total.map(|total| progress.bytes_read as f64 / total as f64);
+        meter.tell("read", fraction, || {
+            let rate = rate(progress.rows, began.elapsed(), "rows");
+            format!("{}, {} rows, {rate}", progress.file, count(progress.rows))
+        });
+    })?;
+    let read_seconds = began.elapsed().as_secs_f64();
+    arguments.check_names(&imported)?;
+    let Imported { load, bad_rows, settled, spilled_bytes, notes, ignored_files, guessed_files } = imported;
+    let load = destination.load(load, memory_bytes / 2, read_seconds, &meter, context)?;
+    drop(meter);
+    let shown = |paths: Vec<PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
+    let (ignored_files, guessed_files) = (shown(ignored_files), shown(guessed_files));
+    let report = arguments.report.as_ref().map(|path| path.display().to_string());
+    let bad_rows = BadRowsReport { bad_rows, report };
+    context.console.summary(&ImportReport {
+        load,
+        bad_rows,
+        settled: settled.into(),
+        memory_bytes,
+        spilled_bytes,
+        notes,
+        ignored_files,
+        guessed_files,
+    })
+}

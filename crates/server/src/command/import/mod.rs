@@ -1,0 +1,14 @@
+//! `evergraph import`: files of vertices and edges become a database, or are added to one.
+//!
+//! ```text
+//! arguments (values) ──> options ──> execute: read, then load ──> report
+//! ```
+//!
+//! Everything is read and understood before the database is touched: a bad row in the last file leaves
+//! nothing behind.
+
+pub mod arguments;
+pub mod execute;
+pub mod options;
+pub mod report;
+pub mod values;

@@ -1,0 +1,161 @@
+//! Report: what an import did, for people and programs.
+
+use crate::loading::{LabelRow, LoadReport};
+use crate::terminal::number::{counted, size};
+use crate::terminal::table::visible;
+use evergraph::import::faults::BadRows;
+use evergraph::import::policy::Settled;
+use serde::Serialize;
+use std::fmt;
+
+/// Files of a kind that a summary names.
+const FILES_SHOWN: usize = 10;
+
+/// Notes that a summary has.
+const NOTES_SHOWN: usize = 30;
+
+/// A mapping file that isn't written yet.
+#[derive(Debug, Serialize)]
+pub(super) struct Proposed {
+    pub(super) mapping: String,
+}
+
+impl fmt::Display for Proposed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.mapping)
+    }
+}
+
+/// What an import did.
+#[derive(Debug, Serialize)]
+pub(super) struct ImportReport {
+    #[serde(flatten)]
+    pub(super) load: LoadReport,
+    pub(super) bad_rows: BadRowsReport,
+    pub(super) settled: SettledReport,
+    /// What `--memory` said or was.
+    pub(super) memory_bytes: u64,
+    /// Bytes of rows that went through the temporary file.
+    pub(super) spilled_bytes: u64,
+    pub(super) notes: Vec<String>,
+    pub(super) ignored_files: Vec<String>,
+    pub(super) guessed_files: Vec<String>,
+}
+
+/// What was done as `--on-duplicate` and `--on-unknown` say, and to files without direction.
+#[derive(Debug, Serialize)]
+pub(super) struct SettledReport {
+    pub(super) duplicates: u64,
+    pub(super) unknown: u64,
+    pub(super) repeated_pairs: u64,
+    pub(super) created: Vec<LabelRow>,
+}
+
+impl From<Settled> for SettledReport {
+    fn from(settled: Settled) -> Self {
+        let Settled { duplicates, unknown, created, repeated_pairs } = settled;
+        let created = created.into_iter().map(|(label, vertices)| LabelRow { label, vertices });
+        Self { duplicates, unknown, repeated_pairs, created: created.collect() }
+    }
+}
+
+impl fmt::Display for SettledReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (count, one, many) in [
+            (
+                self.duplicates,
+                "vertex that came again (--on-duplicate)",
+                "vertices that came again (--on-duplicate)",
+            ),
+            (self.unknown, "edge to a vertex that isn't there", "edges to vertices that aren't there"),
+            (
+                self.repeated_pairs,
+                "repeated edge of files without direction",
+                "repeated edges of files without direction",
+            ),
+        ] {
+            if count > 0 {
+                writeln!(f, "left out {}", counted(count, one, many))?;
+            }
+        }
+        for LabelRow { label, vertices } in &self.created {
+            let vertices = counted(*vertices, "vertex", "vertices");
+            writeln!(f, "created {vertices} of label {} for edges that name them", visible(label))?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct BadRowsReport {
+    pub(super) bad_rows: BadRows,
+    /// The file that has them all.
+    pub(super) report: Option<String>,
+}
+
+impl Serialize for BadRowsReport {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Form<'a> {
+            count: u64,
+            first: Vec<String>,
+            report: Option<&'a str>,
+        }
+        let first = self.bad_rows.first.iter().map(ToString::to_string).collect();
+        Form { count: self.bad_rows.count, first, report: self.report.as_deref() }.serialize(serializer)
+    }
+}
+
+impl fmt::Display for ImportReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.load)?;
+        write!(f, "{}", self.settled)?;
+        if self.spilled_bytes > 0 {
+            let (spilled, memory) = (size(self.spilled_bytes), size(self.memory_bytes));
+            writeln!(f, "{spilled} of rows went through a temporary file: memory was {memory} (--memory)")?;
+        }
+        self.notes.iter().take(NOTES_SHOWN).try_for_each(|note| writeln!(f, "{}", visible(note)))?;
+        if let Some(more) = self.notes.len().checked_sub(NOTES_SHOWN).filter(|more| *more > 0) {
+            writeln!(f, "and {more} more notes (--json has all)")?;
+        }
+        let BadRows { count, first } = &self.bad_rows.bad_rows;
+        if *count > 0 {
+            let rows = counted(*count, "bad row", "bad rows");
+            match &self.bad_rows.report {
+                Some(report) => writeln!(f, "left out {rows}; {} has them all:", visible(report))?,
+                None => writeln!(f, "left out {rows} (--report FILE keeps them):")?,
+            }
+            first.iter().try_for_each(|row| writeln!(f, "  {}", visible(&row.to_string())))?;
+            if *count > first.len() as u64 {
+                writeln!(f, "  ...")?;
+            }
+        }
+        let ignored = |files| format!("left out {files} that nothing tells how to read");
+        write_files(f, &self.ignored_files, &ignored)?;
+        if !self.guessed_files.is_empty() {
+            let files = counted(self.guessed_files.len() as u64, "file", "files");
+            writeln!(
+                f,
+                "how to read {files} was guessed: evergraph import --propose writes it down, to be changed"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes what `title` says of the number of `files`, and the first ones.
+fn write_files(
+    f: &mut fmt::Formatter<'_>,
+    files: &[String],
+    title: &dyn Fn(String) -> String,
+) -> fmt::Result {
+    if files.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "{}:", title(counted(files.len() as u64, "file", "files")))?;
+    files.iter().take(FILES_SHOWN).try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
+    match files.len().saturating_sub(FILES_SHOWN) {
+        0 => Ok(()),
+        more => writeln!(f, "  and {more} more (--json names all)"),
+    }
+}

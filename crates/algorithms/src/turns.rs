@@ -1,0 +1,44 @@
+//! Turns: the groups of vertices that choose a community at the same time.
+//!
+//! One by one would be sequential; all at once, neighbours would swap places for ever. In turns, few
+//! neighbours choose at the same time. On a small graph a turn is one or two vertices, and the answer
+//! about that of one by one.
+//!
+//! Source: the sub-rounds of Gottesbüren, Hamann: Deterministic Parallel Hypergraph Partitioning
+//! (Euro-Par 2022).
+
+/// Turns of a round, a power of two. More of them come nearer to one by one, and have less to do in
+/// parallel.
+const TURNS: usize = 64;
+
+/// Bytes for the place of a vertex in its turn.
+pub(crate) const BYTES: usize = size_of::<u32>();
+
+/// The turn of `vertex`, by a hash that puts neighbouring ids into different ones (Knuth 6.4).
+#[inline]
+pub(crate) fn turn_of(vertex: u32) -> usize {
+    (vertex.wrapping_mul(0x9E37_79B9) >> (32 - TURNS.trailing_zeros())) as usize
+}
+
+/// The `vertices`, which ascend, by turn, ascending in each.
+pub(crate) fn turns(vertices: impl Iterator<Item = u32>) -> Vec<Vec<u32>> {
+    let mut turns = vec![Vec::new(); TURNS];
+    vertices.for_each(|vertex| turns[turn_of(vertex)].push(vertex));
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_vertex_has_one_turn_and_neighbouring_ids_have_different_ones() {
+        let turns = turns(0..64_000);
+        assert_eq!(turns.len(), TURNS);
+        for (at, turn) in turns.iter().enumerate() {
+            assert!((900..1100).contains(&turn.len()), "turn {at} has {}", turn.len());
+            assert!(turn.is_sorted() && turn.iter().all(|vertex| turn_of(*vertex) == at));
+        }
+        assert!((0..64_000).all(|vertex| turn_of(vertex) != turn_of(vertex + 1)));
+    }
+}

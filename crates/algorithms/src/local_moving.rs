@@ -20,7 +20,6 @@
 use crate::array_tally::ArrayTally;
 use crate::level::{GAIN_MIN, Level};
 use crate::partition::{NOWHERE, Partition};
-use crate::turns::{turn_of, turns};
 use evergraph_graph::error::Result;
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
 use std::sync::atomic::AtomicU64;
@@ -87,7 +86,7 @@ impl<'a, T: Topology> LocalMoving<'a, T> {
     /// Lets the active vertices choose; how many moved.
     fn round(&mut self) -> Result<u64> {
         let mut moved = 0;
-        for turn in turns(active_vertices(&self.active)) {
+        for turn in self.level.turns().share_out(active_vertices(&self.active)) {
             for vertex in &turn {
                 *self.active[*vertex as usize / 64].get_mut() &= !(1 << (vertex % 64));
             }
@@ -120,6 +119,7 @@ impl<'a, T: Topology> LocalMoving<'a, T> {
         let strength = self.level.strengths()[vertex as usize];
         let share = self.level.share(strength);
         let alone = self.partition.size(own) == 1;
+        let turns = self.level.turns();
         let mut best = own;
         let mut gain = tally.get(own) - share * (self.partition.volume(own) - strength) + GAIN_MIN * strength;
         for (community, weight) in tally.iter() {
@@ -129,7 +129,7 @@ impl<'a, T: Topology> LocalMoving<'a, T> {
             let may_swap = alone
                 && community > own
                 && self.partition.size(community) == 1
-                && turn_of(community) == turn_of(vertex);
+                && turns.turn_of(community) == turns.turn_of(vertex);
             if better && community != own && !may_swap {
                 (best, gain) = (community, other);
             }
@@ -200,6 +200,7 @@ mod tests {
     use crate::control::Control;
     use crate::graphs::{Graph, any_graph};
     use crate::partition::singletons;
+    use crate::turns::Turns;
     use evergraph_graph::id::Direction;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -211,7 +212,7 @@ mod tests {
     fn moved(graph: &Graph, resolution: f64, communities: Vec<u32>, choice: Choice) -> Vec<u32> {
         let control = Control::default();
         let csr = graph.csr(Direction::Both);
-        let level = Level::new(&csr, Direction::Both, resolution, &control).unwrap();
+        let level = Level::new(&csr, Direction::Both, resolution, Turns::new(0), &control).unwrap();
         LocalMoving::new(&level, communities, choice).run().unwrap().into_communities()
     }
 
@@ -230,7 +231,8 @@ mod tests {
 
     #[test]
     fn a_pair_joins_and_does_not_swap_even_if_both_choose_at_once() {
-        let together = (1..1000).find(|vertex| turn_of(*vertex) == turn_of(0)).unwrap();
+        let turns = Turns::new(0);
+        let together = (1..1000).find(|vertex| turns.turn_of(*vertex) == turns.turn_of(0)).unwrap();
         for other in [1, together] {
             let found = communities(&Graph::new(1000, &[(other, 0)]).without(&[2]), 1.0);
             assert_eq!(found[0], found[other as usize]);

@@ -32,7 +32,7 @@ use crate::level::{self, Level};
 use crate::local_moving::{Choice, LocalMoving};
 use crate::partition::{NOWHERE, Partition, name_by_smallest, renumber, singletons};
 use crate::scope::Scope;
-use crate::turns;
+use crate::turns::{self, Turns};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Weight};
@@ -150,7 +150,7 @@ impl Levels {
         parameters: &LouvainParameters,
         control: &Control<'_>,
     ) -> Result<Option<CoarseGraph>> {
-        let level = Level::new(graph, direction, parameters.resolution, control)?;
+        let level = Level::new(graph, direction, parameters.resolution, Turns::new(0), control)?;
         let total = level.total();
         if total == 0.0 {
             self.modularity = 0.0;

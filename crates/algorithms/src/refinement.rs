@@ -30,7 +30,7 @@ use crate::array_tally::ArrayTally;
 use crate::level::{GAIN_MIN, Level, for_each_weight};
 use crate::partition::{NOWHERE, Partition, singletons};
 use crate::parts::Parts;
-use crate::turns::{self, turns};
+use crate::turns;
 use evergraph_graph::error::Result;
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
 
@@ -96,7 +96,8 @@ impl<'a, T: Topology> Refinement<'a, T> {
         // Who has no edge within its community has nobody to join.
         let is_candidate =
             |vertex: &u32| self.cuts[*vertex as usize] > 0.0 && self.is_well_connected(*vertex);
-        for mut turn in turns(self.level.topology().vertices().iter().filter(is_candidate)) {
+        let candidates = self.level.topology().vertices().iter().filter(is_candidate);
+        for mut turn in self.level.turns().share_out(candidates) {
             loop {
                 turn.retain(|vertex| self.is_alone(*vertex));
                 if turn.is_empty() {
@@ -204,7 +205,7 @@ mod tests {
     use super::*;
     use crate::control::Control;
     use crate::graphs::{Graph, any_graph, large_graph, same_for_any_threads};
-    use crate::turns::turn_of;
+    use crate::turns::Turns;
     use evergraph_graph::id::Direction;
     use proptest::prelude::*;
 
@@ -212,7 +213,7 @@ mod tests {
     fn parts(graph: &Graph, communities: &[u32], resolution: f64) -> Vec<u32> {
         let control = Control::default();
         let csr = graph.csr(Direction::Both);
-        let level = Level::new(&csr, Direction::Both, resolution, &control).unwrap();
+        let level = Level::new(&csr, Direction::Both, resolution, Turns::new(0), &control).unwrap();
         let partition = Partition::new(communities.to_vec(), level.strengths());
         let mut refinement = Refinement::new(&level, &partition).unwrap();
         refinement.merge().unwrap();
@@ -290,7 +291,8 @@ mod tests {
 
     #[test]
     fn of_two_that_choose_each_other_at_once_one_joins() {
-        let together = (1..1000).find(|vertex| turn_of(*vertex) == turn_of(0)).unwrap();
+        let turns = Turns::new(0);
+        let together = (1..1000).find(|vertex| turns.turn_of(*vertex) == turns.turn_of(0)).unwrap();
         let found = parts(&Graph::new(1000, &[(together, 0)]), &[0; 1000], 1.0);
         assert_eq!((found[0], found[together as usize]), (together, together));
         assert!((1..1000).all(|vertex| vertex == together || found[vertex as usize] == vertex));
@@ -310,7 +312,7 @@ mod tests {
         let community = |vertex| if graph.vertices.contains(vertex) { vertex % 7 } else { NOWHERE };
         let communities: Vec<u32> = (0..graph.vertices.bound()).map(community).collect();
         let found = same_for_any_threads(|| {
-            let level = Level::new(&csr, Direction::Both, 1.0, &control).unwrap();
+            let level = Level::new(&csr, Direction::Both, 1.0, Turns::new(0), &control).unwrap();
             let partition = Partition::new(communities.clone(), level.strengths());
             Refinement::new(&level, &partition).unwrap().run().unwrap()
         });

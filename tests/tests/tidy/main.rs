@@ -50,7 +50,7 @@ fn every_import_names_the_file_that_defines_the_thing() {
 }
 
 #[test]
-fn no_module_of_storage_imports_from_a_higher_floor() {
+fn no_module_imports_from_a_higher_floor_of_its_crate() {
     assert_none(
         Tree::read().rust().flat_map(|file| floors::modules(&file.path, &file.text, floors::MODULES)),
     );

@@ -128,13 +128,6 @@ pub const KNOTS: &[Knot] = &[
         modules: &["command::shell::dialogue", "command::shell::execute"],
         imports: 2,
     },
-    Knot { source: "crates/storage/src", modules: &["indexing", "store"], imports: 2 },
-    Knot { source: "crates/storage/src", modules: &["log::background", "log::group_commit"], imports: 2 },
-    Knot {
-        source: "crates/storage/src",
-        modules: &["memory::engine", "memory::freeze", "memory::frozen", "memory::view"],
-        imports: 7,
-    },
     Knot { source: "crates/storage/src", modules: &["segment::edge_body", "segment::newest"], imports: 2 },
 ];
 

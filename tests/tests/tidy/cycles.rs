@@ -108,26 +108,6 @@ pub const KNOTS: &[Knot] = &[
         imports: 37,
     },
     Knot { source: "crates/query/src", modules: &["step::build", "step::parallel"], imports: 2 },
-    Knot {
-        source: "crates/server/src",
-        modules: &["arguments", "command::completions", "command::man"],
-        imports: 4,
-    },
-    Knot {
-        source: "crates/server/src",
-        modules: &["command::run::answer_file", "command::run::csv_answer", "command::run::parquet_answer"],
-        imports: 4,
-    },
-    Knot {
-        source: "crates/server/src",
-        modules: &["command::run::condition", "command::run::scope"],
-        imports: 2,
-    },
-    Knot {
-        source: "crates/server/src",
-        modules: &["command::shell::dialogue", "command::shell::execute"],
-        imports: 2,
-    },
     Knot { source: "crates/storage/src", modules: &["segment::edge_body", "segment::newest"], imports: 2 },
 ];
 

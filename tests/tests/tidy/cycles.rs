@@ -25,12 +25,6 @@ pub struct Knot {
 pub const KNOTS: &[Knot] = &[
     Knot { source: "crates/graph/src", modules: &["value", "value::collection"], imports: 2 },
     Knot {
-        source: "crates/python/src",
-        modules: &["database", "query", "snapshot", "transaction"],
-        imports: 7,
-    },
-    Knot { source: "crates/python/src", modules: &["element", "item"], imports: 2 },
-    Knot {
         source: "crates/query/src",
         modules: &[
             "batch::path",

@@ -81,7 +81,7 @@ impl CsvFile {
         };
         let mut records = CsvRecords::new(source, format);
         let first = if rule.header { records.read_header()? } else { None };
-        let words = match (&rule.columns, first) {
+        let words = match (&rule.columns, &first) {
             (Some(columns), Some(first)) if columns.len() != first.len() => {
                 return Err(Error::invalid(rule.blame(format!(
                     "{name}: its first line has {} columns, the header that replaces it has {}",
@@ -90,7 +90,7 @@ impl CsvFile {
                 ))));
             }
             (Some(columns), _) => columns.clone(),
-            (None, Some(first)) => first,
+            (None, Some(first)) => first.clone(),
             (None, None) if rule.header => {
                 return Err(Error::invalid(format!(
                     "{name}: is empty: a header is wanted, such as id:ID,name,born:int"
@@ -105,10 +105,14 @@ impl CsvFile {
         let words =
             header_words(&words, rule).map_err(|why| Error::invalid(rule.blame(format!("{name}: {why}"))))?;
         let array_delimiter = rule.array_delimiter.unwrap_or(options.array_delimiter);
-        let header = Header::parse(&name, &words, array_delimiter).map_err(|error| match &rule.origin {
+        let mut header = Header::parse(&name, &words, array_delimiter).map_err(|error| match &rule.origin {
             Some(origin) => error.context(origin),
             None => error,
         })?;
+        // Errors name a column as the file does, whatever recognition or a mapping made of it.
+        for (field, word) in header.fields.iter_mut().zip(first.into_iter().flatten()) {
+            field.text = word.trim().to_owned();
+        }
         let stated = if header.role == Role::Nodes { &rule.label } else { &rule.edge_type };
         Ok(OpenCsv {
             name: stated.clone().unwrap_or_else(|| stem(self.input.path())),

@@ -28,25 +28,49 @@ pub const CRATES: Floors = &[
 ///
 /// The longest entry that a module's path starts with counts: with `"segment"` here and
 /// `"segment::merge"` two floors up, only merge stands higher.
-pub const MODULES: &[(&str, Floors)] = &[(
-    "crates/storage/src",
-    &[
-        &["sync", "instrumented_locks", "planted"],
-        &["io", "timeline"],
-        &["log"],
-        &["checkpoint::error"],
-        &["error", "engine"],
-        &["segment"],
-        &["memory", "memory_budget", "vertex_ids"],
-        &["index"],
-        &["transaction", "snapshot"],
-        &["store", "indexing"],
-        &["bulk", "checkpoint"],
-        &["unfinished", "operations"],
-        &["backup", "salvage", "upkeep"],
-        &["open"],
-    ],
-)];
+pub const MODULES: &[(&str, Floors)] = &[
+    (
+        "crates/storage/src",
+        &[
+            &["sync", "instrumented_locks", "planted"],
+            &["io", "timeline"],
+            &["log"],
+            &["checkpoint::error"],
+            &["error", "engine"],
+            &["segment"],
+            &["memory", "memory_budget", "vertex_ids"],
+            &["index"],
+            &["transaction", "snapshot"],
+            &["store", "indexing"],
+            &["bulk", "checkpoint"],
+            &["unfinished", "operations"],
+            &["backup", "salvage", "upkeep"],
+            &["open"],
+        ],
+    ),
+    (
+        "crates/evergraph/src",
+        &[
+            &["options", "index", "snapshot", "generate"],
+            // Bytes, cells, headers and ids of files; the rest of import stands above.
+            &["import"],
+            &["import::mapping", "import::list_file", "import::elements::element_file"],
+            &["import::options", "import::meter", "import::context", "import::list_header"],
+            &["import::assembly"],
+            &["import::csv_rows", "import::csv_file", "import::csv_graph"],
+            &["import::edge_list_file", "import::edge_list_graph", "import::elements", "import::parquet"],
+            &["import::recognise"],
+            &["import::plan"],
+            &["import::read"],
+            &["export"],
+            &["gremlin"],
+            &["read"],
+            &["transaction"],
+            &["database"],
+            &["gremlin::database"],
+        ],
+    ),
+];
 
 /// Checks the dependencies of one `Cargo.toml`, those for tests and builds included.
 pub fn crates(path: &str, text: &str, floors: Floors) -> Vec<Finding> {
@@ -155,7 +179,8 @@ pub fn defining_file(path: &str, text: &str, modules: &Modules) -> Vec<Finding> 
 
 /// No module of a crate with floors imports from a higher one; its unit tests may.
 pub fn modules(path: &str, text: &str, crates: &[(&str, Floors)]) -> Vec<Finding> {
-    let Some((source, module)) = module_of(path).filter(|(_, module)| !module.is_empty()) else {
+    let counts = |module: &[&str]| !module.is_empty() && !module.contains(&"tests");
+    let Some((source, module)) = module_of(path).filter(|(_, module)| counts(module)) else {
         return Vec::new();
     };
     let Some(&(_, floors)) = crates.iter().find(|(of, _)| *of == source) else { return Vec::new() };
@@ -346,6 +371,7 @@ mod tests {
             ]
         );
         assert!(found("crates/storage/src/segment/merge.rs", text).is_empty());
+        assert!(found("crates/storage/src/segment/tests/tail.rs", text).is_empty());
         assert_eq!(found("crates/storage/src/io.rs", "use super::log::writer::Log;\n").len(), 1);
         assert_eq!(found("crates/storage/src/log/mod.rs", "use crate::segment::merge::Merge;\n").len(), 1);
         assert!(found("crates/algorithms/src/io.rs", text).is_empty());

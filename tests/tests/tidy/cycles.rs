@@ -156,11 +156,6 @@ pub const KNOTS: &[Knot] = &[
         ],
         imports: 125,
     },
-    Knot {
-        source: "crates/query/src",
-        modules: &["gremlin::bytecode", "gremlin::bytecode::assembly"],
-        imports: 2,
-    },
     Knot { source: "crates/query/src", modules: &["step::build", "step::parallel"], imports: 2 },
     Knot {
         source: "crates/server/src",

@@ -107,18 +107,6 @@ pub const KNOTS: &[Knot] = &[
     Knot {
         source: "crates/query/src",
         modules: &[
-            "batch::path",
-            "value::item",
-            "value::item_list",
-            "value::map",
-            "value::same",
-            "value::tree",
-        ],
-        imports: 10,
-    },
-    Knot {
-        source: "crates/query/src",
-        modules: &[
             "execute::child",
             "execute::computed",
             "execute::context",

@@ -18,6 +18,7 @@ use crate::step::side_effect;
 use crate::value::item::{Item, Token};
 use crate::value::list;
 use crate::value::map::ItemMap;
+use crate::value::path::{Labels, Path};
 use crate::value::relation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
@@ -317,7 +318,7 @@ pub fn paths(
     for row in 0..batch.len() {
         let id = batch.path.as_ref().and_then(|path| path.get(row)).copied();
         let mut path =
-            id.map(|id| cx.paths.path(id)).unwrap_or_else(|| crate::batch::path::Path::new(Vec::new()));
+            id.map(|id| cx.paths.path(id)).unwrap_or_else(|| Path::new(Vec::new()));
         if *part != PathPart::default() {
             path = path.between(part.from.as_deref(), part.to.as_deref()).ok_or_else(|| {
                 let name = |name: &Option<Name>| name.as_deref().unwrap_or("...").to_owned();
@@ -339,7 +340,7 @@ pub fn paths(
                 found.push(None);
                 continue;
             }
-            path = crate::batch::path::Path::new(steps);
+            path = Path::new(steps);
         }
         growth.add_bytes(path.extent().heap_bytes, &mut cx.charge)?;
         found.push(Some(Item::Path(Arc::new(path))));
@@ -374,7 +375,7 @@ fn column(item: &Item, keys: bool) -> Result<Item> {
         Item::Entry(entry) => return Ok(chosen((**entry).clone())),
         Item::Path(path) if !keys => path.items().cloned().collect(),
         Item::Path(path) => {
-            let labels = |labels: &Option<crate::batch::path::Labels>| {
+            let labels = |labels: &Option<Labels>| {
                 let names = labels.iter().flat_map(|labels| labels.iter());
                 Item::Set(names.map(|name| Item::from(&**name)).collect())
             };
@@ -416,7 +417,7 @@ fn part(item: Item, first: usize, end: usize) -> Option<Item> {
         }
         Item::Path(path) => {
             let steps = &path.steps()[cut(path.steps().len())];
-            Item::Path(Arc::new(crate::batch::path::Path::new(steps.to_vec())))
+            Item::Path(Arc::new(Path::new(steps.to_vec())))
         }
         Item::Set(items) => Item::Set(items[cut(items.len())].into()),
         _ => match item.elements() {

@@ -11,7 +11,6 @@
 //! every edge instead.
 
 use crate::batch::column::{Column, Data};
-use crate::batch::path::Path;
 use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
@@ -21,6 +20,7 @@ use crate::step::algorithm::selection::{Selected, Selection};
 use crate::step::algorithm::{kernel, not_a_vertex};
 use crate::step::by::Projection;
 use crate::value::item::Item;
+use crate::value::path::Path;
 use evergraph_algorithms::bfs::{Bfs, BfsParameters, bfs};
 use evergraph_algorithms::csr::StaticCsr;
 use evergraph_algorithms::sssp::{SsspParameters, sssp};

@@ -15,6 +15,7 @@ use crate::step::meta_property::owner_of;
 use crate::step::sack;
 use crate::step::scalar::Scalar;
 use crate::step::side_effect;
+use crate::value::element_id::element_id;
 use crate::value::item::{Item, Token};
 use crate::value::list;
 use crate::value::map::ItemMap;
@@ -491,7 +492,7 @@ fn element_map(
         for (direction, vertex) in [(Direction::In, edge.target), (Direction::Out, edge.source)] {
             let end = Item::Vertex(vertex);
             let label = element::labels(&Column::of_items(vec![end.clone()]), cx)?.pop().flatten();
-            let parts = [(Token::Id, element::id(&end)), (Token::Label, label)];
+            let parts = [(Token::Id, element_id(&end)), (Token::Label, label)];
             let parts = parts.into_iter().filter_map(|(token, part)| Some((Item::Token(token), part?)));
             map.insert(Item::Direction(direction), Item::Map(Arc::new(parts.collect())));
         }

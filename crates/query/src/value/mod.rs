@@ -3,6 +3,7 @@
 pub mod combine;
 pub mod convert;
 pub mod date;
+pub mod element_id;
 pub mod extent;
 pub mod item;
 pub mod item_list;

@@ -19,6 +19,7 @@ use crate::execute::waiting::Waiting;
 use crate::step::algorithm::selection::{Selected, Selection};
 use crate::step::algorithm::{kernel, not_a_vertex};
 use crate::step::by::Projection;
+use crate::value::element_id::edge_id_text;
 use crate::value::item::Item;
 use crate::value::path::Path;
 use evergraph_algorithms::bfs::{Bfs, BfsParameters, bfs};
@@ -193,7 +194,7 @@ fn lengths(distance: &mut Projection, edges: &[EdgeId], cx: &mut Context<'_>) ->
                 None | Some(Item::Null) => 0.0,
                 Some(item) => {
                     item.as_value().and_then(evergraph_graph::value::Value::as_f64).ok_or_else(|| {
-                        let (edge, kind) = (crate::step::element::edge_id_text(*edge), item.kind());
+                        let (edge, kind) = (edge_id_text(*edge), item.kind());
                         Error::invalid(format!(
                             "the distance of the edge {edge} is {kind}, and must be a number"
                         ))

@@ -110,7 +110,7 @@ impl Task {
     fn profile<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<Explanation> {
         let mut running = session::run_measured(&self.plan, graph, self.charge(budget), &self.services)?;
         while running.next_batch()?.is_some() {}
-        Ok(running.profile().clone())
+        Ok(running.profile())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::child::Child;
-use crate::execute::context::Context;
+use crate::execute::context::{Context, Grouping};
 use crate::execute::limits::{Growth, Work};
 use crate::execute::pipeline::Step;
 use crate::execute::waiting::Waiting;
@@ -94,8 +94,7 @@ impl Groups {
             Gathered::Count => {
                 for (row, group) in rows.iter().zip(&groups) {
                     let count = &mut self.counts[*group as usize];
-                    *count =
-                        count.checked_add(batch.bulk(*row as usize)).ok_or_else(crate::batch::too_many)?;
+                    *count = count.checked_add(batch.bulk(*row as usize)).ok_or_else(crate::batch::too_many)?;
                 }
             }
             Gathered::List(by) => {
@@ -160,12 +159,15 @@ impl Groups {
         }
         Ok(maps)
     }
+}
+
+impl Grouping for Groups {
+    fn add(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<()> {
+        Groups::add(self, batch, cx)
+    }
 
     /// The groups of all origins as one map.
-    ///
-    /// # Errors
-    /// As [`Groups::maps`].
-    pub fn map(&mut self, cx: &mut Context<'_>) -> Result<ItemMap> {
+    fn map(&mut self, cx: &mut Context<'_>) -> Result<ItemMap> {
         let origins = self.keys.iter().map(|(origin, _)| origin + 1).max().unwrap_or(1);
         let maps = self.maps(origins, cx)?;
         Ok(maps.into_iter().flat_map(ItemMap::into_entries).collect())

@@ -118,8 +118,6 @@ pub const KNOTS: &[Knot] = &[
         ],
         imports: 15,
     },
-    Knot { source: "crates/query/src", modules: &["step::map", "step::scalar"], imports: 2 },
-    Knot { source: "crates/query/src", modules: &["step::meta_property", "step::property"], imports: 2 },
     Knot {
         source: "crates/server/src",
         modules: &["arguments", "command::completions", "command::man"],

@@ -2,8 +2,8 @@
 
 use crate::batch::column::Column;
 use crate::execute::context::Context;
-use crate::step::meta_property::{self, Stored as Kept};
-use crate::step::property::{each, may_be_several, several};
+use crate::step::meta_property;
+use crate::step::stored_property::{Stored as Kept, each, may_be_several, several};
 use crate::value::item::{Item, Owner, Property};
 use evergraph_graph::column::Column as Stored;
 use evergraph_graph::error::Result;

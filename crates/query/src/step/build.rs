@@ -1,6 +1,6 @@
 //! From operators to steps.
 
-use crate::step::chance::Chance;
+use crate::chance::Chance;
 use crate::execute::child::Child;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::Profiled;

@@ -10,6 +10,7 @@ use crate::execute::waiting::Waiting;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
+use crate::value::number;
 use crate::value::same::ByValue;
 use evergraph_graph::error::Result;
 use std::collections::HashMap;
@@ -94,7 +95,7 @@ impl Groups {
             Gathered::Count => {
                 for (row, group) in rows.iter().zip(&groups) {
                     let count = &mut self.counts[*group as usize];
-                    *count = count.checked_add(batch.bulk(*row as usize)).ok_or_else(crate::batch::too_many)?;
+                    *count = count.checked_add(batch.bulk(*row as usize)).ok_or_else(number::too_many)?;
                 }
             }
             Gathered::List(by) => {
@@ -123,7 +124,7 @@ impl Groups {
         let mut values: Vec<Option<Item>> = match &mut self.value {
             Gathered::Count => {
                 let count =
-                    |count: &u64| i64::try_from(*count).map(Item::from).map_err(|_| crate::batch::too_many());
+                    |count: &u64| i64::try_from(*count).map(Item::from).map_err(|_| number::too_many());
                 self.counts.iter().map(|number| count(number).map(Some)).collect::<Result<_>>()?
             }
             Gathered::List(_) => {

@@ -1,7 +1,7 @@
 //! Scalar functions, row by row: texts, lists, numbers and dates.
 
 use crate::batch::Batch;
-use crate::step::chance::Chance;
+use crate::chance::Chance;
 use crate::execute::context::Context;
 use crate::execute::limits::{Charge, Growth};
 use crate::plan::function::Selected;

@@ -1,13 +1,13 @@
 //! What arguments mean.
 
 use super::{Compiled, Compiler, wrong};
+use crate::chance::Chance;
 use crate::gremlin::call::{self, Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Column, Direction, Operator as Operators, Scope, T, Token};
 use crate::plan::function;
 use crate::plan::operator::{By, Name, Operator, Traversal};
 use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
 use crate::stack::deeper;
-use crate::step::chance::Chance;
 use crate::value::combine::Combine;
 use crate::value::item::{self, Item};
 use crate::value::list;

@@ -6,8 +6,8 @@ use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::token::{Cardinality, T, Token};
 use crate::plan::function::{Function, Pop, Selected};
 use crate::plan::merge::{self as plan, NewProperty};
+use crate::plan::new_element::{DEFAULT_LABEL, NO_OWN_IDS};
 use crate::plan::operator::{By, Operator, Scan, Traversal};
-use crate::step::write::{DEFAULT_LABEL, NO_OWN_IDS};
 use crate::value::item::Item;
 
 impl Compiler {

@@ -233,7 +233,7 @@ class Database(Loading, Files, Handle):
         Parameters
         ----------
         isolation : {"snapshot", "serializable"}, optional
-            How far it is kept apart from others: see README, "What it guarantees".
+            Isolation level; that of the database by default. See the guide, "Guarantees and limits".
         timeout : float, optional
             Seconds that it may take.
 

@@ -67,11 +67,7 @@ def test_the_native_module_has_what_its_stub_says() -> None:
 
 def test_the_readme_is_true(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text()
-    quickstart = readme.split("## Quick start: Python", 1)[1].split("\n## ", 1)[0]
-    script = "\n".join(re.findall(r"```python\n(.*?)```", quickstart, re.DOTALL))
-    for name in ["people.csv", "knows.csv"]:
-        text = next(block for block in re.findall(r"```csv\n(.*?)```", readme, re.DOTALL) if is_file(name, block))
-        (tmp_path / name).write_text(text)
+    script = "\n".join(re.findall(r"```python\n(.*?)```", readme, re.DOTALL))
     environment = {**os.environ, "PYTHONSAFEPATH": "1"}
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
@@ -79,10 +75,6 @@ def test_the_readme_is_true(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = re.findall(r"print\(.*\)\s+# (.*)", script)
     assert done.stdout.splitlines() == said
-
-
-def is_file(name: str, block: str) -> bool:
-    return block.startswith(":START_ID") == (name == "knows.csv")
 
 
 class Block(NamedTuple):

@@ -53,7 +53,7 @@ pub use options::Options;
 pub use read::ReadByName;
 pub use transaction::Transaction;
 
-/// The example of the README, run as a documentation test.
+/// The examples of the guide, run as documentation tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/guide/rust.md")]
+struct Guide;

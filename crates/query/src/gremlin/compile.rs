@@ -37,6 +37,7 @@ use crate::rule::improve;
 use crate::stack::deeper;
 use crate::value::item::Item;
 use evergraph_graph::cancel::CancelFlag;
+use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -94,7 +95,7 @@ fn written_until(query: &Query, stop: &CancelFlag) -> Result<Plan, TextError> {
 }
 
 /// What compiles each method, by its name.
-static METHODS: LazyLock<HashMap<&str, Method>> =
+static METHODS: LazyLock<HashMap<&str, Method, FixedState>> =
     LazyLock::new(|| FAMILIES.into_iter().flatten().copied().collect());
 
 const FAMILIES: [&[NamedMethod]; 12] = [

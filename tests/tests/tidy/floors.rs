@@ -70,6 +70,24 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["gremlin::database"],
         ],
     ),
+    (
+        "crates/query/src",
+        &[
+            &["error", "stack", "chance", "write"],
+            &["gremlin"],
+            &["value::extent", "value::room"],
+            &["value::shared_list", "value::ordered_map", "value::path", "value::trie", "value::subgraph"],
+            &["value"],
+            &["plan"],
+            &["rule", "strategy"],
+            &["gremlin::compile", "gremlin::mention", "note"],
+            &["batch", "service"],
+            &["execute"],
+            &["step"],
+            &["explain", "metrics"],
+            &["session"],
+        ],
+    ),
 ];
 
 /// Checks the dependencies of one `Cargo.toml`, those for tests and builds included.

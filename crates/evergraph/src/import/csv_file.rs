@@ -105,10 +105,11 @@ impl CsvFile {
         let words =
             header_words(&words, rule).map_err(|why| Error::invalid(rule.blame(format!("{name}: {why}"))))?;
         let array_delimiter = rule.array_delimiter.unwrap_or(options.array_delimiter);
-        let mut header = Header::parse(&name, &words, array_delimiter).map_err(|error| match &rule.origin {
-            Some(origin) => error.context(origin),
-            None => error,
-        })?;
+        let mut header =
+            Header::parse(&name, &words, array_delimiter).map_err(|error| match &rule.origin {
+                Some(origin) => error.context(origin),
+                None => error,
+            })?;
         // Errors name a column as the file does, whatever recognition or a mapping made of it.
         for (field, word) in header.fields.iter_mut().zip(first.into_iter().flatten()) {
             field.text = word.trim().to_owned();

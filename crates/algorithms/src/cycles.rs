@@ -179,7 +179,7 @@ pub fn cycles<T: Topology>(
 /// # Errors
 /// `not_found` if `vertex` isn't in scope; `invalid` for a parameter out of range; `limit` if what is
 /// visited or found doesn't fit into the budget of `control`; `cancelled`; what reading may meet.
-pub fn through<V: GraphView>(
+pub fn through<V: GraphView + ?Sized>(
     view: &V,
     scope: &Scope,
     vertex: VertexId,
@@ -235,7 +235,7 @@ trait Lists {
     ) -> Result<()>;
 }
 
-impl<V: GraphView> Lists for Live<'_, V> {
+impl<V: GraphView + ?Sized> Lists for Live<'_, V> {
     fn visit(
         &mut self,
         direction: Direction,

@@ -80,7 +80,7 @@ impl KHop {
 /// `not_found` if a source isn't in scope; `invalid` for a parameter out of range or no source;
 /// `limit` if what was found doesn't fit into the budget of `control`; `cancelled`; what reading may
 /// meet.
-pub fn k_hop<V: GraphView>(
+pub fn k_hop<V: GraphView + ?Sized>(
     view: &V,
     scope: &Scope,
     sources: &[VertexId],

@@ -36,7 +36,7 @@ pub(crate) struct Hop {
 }
 
 /// A view's lists in a scope.
-pub(crate) struct Live<'a, V> {
+pub(crate) struct Live<'a, V: ?Sized> {
     view: &'a V,
     scope: &'a Scope,
     weight: Option<&'a Weight>,
@@ -47,7 +47,7 @@ pub(crate) struct Live<'a, V> {
     degrees: Vec<u64>,
 }
 
-impl<'a, V: GraphView> Live<'a, V> {
+impl<'a, V: GraphView + ?Sized> Live<'a, V> {
     /// The part of `view` in `scope`, with weights if there is a `weight`.
     pub(crate) fn new(
         view: &'a V,

@@ -91,7 +91,7 @@ impl Path {
 /// `not_found` if an end isn't in scope; `invalid` for a parameter out of range, or for an edge that
 /// was met whose weight is missing, negative or no number; `limit` if what was visited doesn't fit
 /// into the budget of `control`; `cancelled`; what reading may meet.
-pub fn shortest_path<V: GraphView>(
+pub fn shortest_path<V: GraphView + ?Sized>(
     view: &V,
     scope: &Scope,
     source: VertexId,
@@ -166,14 +166,14 @@ impl<'a> Side<'a> {
     }
 }
 
-struct Search<'a, V> {
+struct Search<'a, V: ?Sized> {
     live: Live<'a, V>,
     length_max: f64,
     /// From the source, from the target.
     sides: [Side<'a>; 2],
 }
 
-impl<V: GraphView> Search<'_, V> {
+impl<V: GraphView + ?Sized> Search<'_, V> {
     /// Breadth-first from both ends; a vertex on a shortest path.
     fn by_levels(&mut self, source: u32, target: u32) -> Result<Option<u32>> {
         let mut frontiers = [vec![source], vec![target]];

@@ -1,0 +1,160 @@
+//! Algorithm: an entry of the table: what people and programs read of it, and what runs it.
+
+use crate::answer::Answer;
+use crate::arguments::Arguments;
+use crate::column::ColumnDescription;
+use crate::input::Input;
+use crate::parameter::Parameter;
+use evergraph_algorithms::control::Control;
+use evergraph_graph::error::Result;
+use std::fmt;
+
+/// An algorithm.
+pub struct Algorithm {
+    /// Its name, with underscores: `personalized_pagerank`.
+    pub name: &'static str,
+    /// What question it belongs to.
+    pub group: Group,
+    /// What it answers, in a sentence.
+    pub summary: &'static str,
+    /// What else to know of the answer, in lines of at most 100 characters. May be empty.
+    pub details: &'static str,
+    /// A command line behind `evergraph run`.
+    pub example: &'static str,
+    /// What may be chosen.
+    pub parameters: &'static [Parameter],
+    /// How it reads the graph.
+    pub reads: Reads,
+    /// The columns of its answer, one of them that of vertices.
+    pub columns: &'static [ColumnDescription],
+    /// Which rows are worth a look.
+    pub order: Order,
+    /// The figures of its answer.
+    pub figures: &'static [&'static str],
+    /// What it costs.
+    pub cost: Cost,
+    /// Whether it can be stopped.
+    pub stops: Stops,
+    /// What runs it.
+    pub(crate) kernel: Kernel,
+}
+
+/// What runs an algorithm.
+pub(crate) type Kernel = fn(&Input<'_>, &Arguments, &Control<'_>) -> Result<Answer>;
+
+/// What a question is about, in the order of help and guide.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Group {
+    /// Who matters?
+    WhoMatters,
+    /// How does one get from here to there, and who is near?
+    WaysAndNeighbourhoods,
+    /// What hangs together, and what comes first?
+    ComponentsAndOrder,
+    /// Who is close-knit?
+    CommunitiesAndDensity,
+}
+
+/// How an algorithm reads the graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reads {
+    /// Along a direction that is a parameter.
+    Direction,
+    /// Each edge both ways.
+    BothWays,
+    /// From source to target.
+    SourceToTarget,
+}
+
+/// Which rows of an answer are worth a look. The values are those of the last column, unless said otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Those with the highest values.
+    Highest,
+    /// Those with the lowest, of those that have one.
+    Nearest,
+    /// Groups, the largest first: the value is the number of the group.
+    Groups,
+    /// The first: rows are in order.
+    InOrder,
+    /// The first path; a first column, if it isn't that of vertices, numbers them.
+    Paths,
+    /// The first cycles, numbered by the first column.
+    Cycles,
+}
+
+/// What an algorithm costs, with *E* and *V* for the edges and vertices in scope.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cost {
+    /// Reading: `*E* a round`.
+    pub time: &'static str,
+    /// Memory beside the graph: `32 B · *V*`.
+    pub memory: &'static str,
+}
+
+/// Whether an algorithm can be stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stops {
+    /// Within a fraction of a second.
+    Soon,
+}
+
+impl Algorithm {
+    /// Runs it on `input`.
+    ///
+    /// # Errors
+    /// `not_found` for a name or vertex that isn't there; `invalid` for lengths that don't fit together, or a weight
+    /// that is none; `limit` if its state doesn't fit into the budget of `control`; `cancelled`; those of freezing.
+    pub fn run(&self, input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Result<Answer> {
+        let answer = (self.kernel)(input, arguments, control)?;
+        debug_assert_eq!(answer.columns.len() + 1, self.columns.len(), "{}", self.name);
+        debug_assert!(
+            answer.figures.iter().map(|(name, _)| name).eq(self.figures),
+            "{}: {:?}",
+            self.name,
+            answer.figures
+        );
+        Ok(answer)
+    }
+
+    /// Its name on a command line: with hyphens.
+    #[must_use]
+    pub fn command(&self) -> String {
+        self.name.replace('_', "-")
+    }
+}
+
+impl Group {
+    /// All of them, in order.
+    pub const ALL: [Self; 4] =
+        [Self::WhoMatters, Self::WaysAndNeighbourhoods, Self::ComponentsAndOrder, Self::CommunitiesAndDensity];
+
+    /// What it is called.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::WhoMatters => "Who matters",
+            Self::WaysAndNeighbourhoods => "Ways and neighbourhoods",
+            Self::ComponentsAndOrder => "Components and order",
+            Self::CommunitiesAndDensity => "Communities and density",
+        }
+    }
+}
+
+impl Reads {
+    /// Why there is no direction to choose, unless there is.
+    #[must_use]
+    pub fn without_direction(self) -> Option<&'static str> {
+        match self {
+            Self::Direction => None,
+            Self::BothWays => Some("reads edges both ways"),
+            Self::SourceToTarget => Some("follows edges from source to target"),
+        }
+    }
+}
+
+impl fmt::Debug for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Algorithm").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,49 @@
+//! Label propagation: its entry.
+
+use crate::algorithm::{Algorithm, Cost, Group, Order, Reads, Stops};
+use crate::answer::Answer;
+use crate::arguments::Arguments;
+use crate::column::{COMMUNITY, VERTEX};
+use crate::input::Input;
+use crate::parameter::{DefaultValue, Parameter};
+use evergraph_algorithms::cdlp::{CdlpParameters, cdlp};
+use evergraph_algorithms::control::Control;
+use evergraph_graph::count::counted;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::Direction;
+use evergraph_graph::topology::Topology;
+
+pub(crate) static CDLP: Algorithm = Algorithm {
+    name: "cdlp",
+    group: Group::CommunitiesAndDensity,
+    summary: "Communities by label propagation.",
+    details: "\
+The value of a vertex is the number of its community: 0 is the largest, then 1 and so on; of equally
+large ones that with the lowest vertex is first. The table shows each with its lowest vertex.",
+    example: "bank.eg cdlp --iterations 20 --output communities.parquet",
+    parameters: &[Parameter::whole("iterations", "N", 0, DefaultValue::Whole(10))
+        .means("Rounds; fewer only if one changes nothing.")],
+    reads: Reads::BothWays,
+    columns: &[VERTEX, COMMUNITY],
+    order: Order::Groups,
+    figures: &["communities", "iterations"],
+    cost: Cost { time: "*E* a round, 10 rounds", memory: "16 B · *V*" },
+    stops: Stops::Soon,
+    kernel: run,
+};
+
+pub(crate) fn parameters(arguments: &Arguments) -> CdlpParameters {
+    CdlpParameters { iterations: arguments.count("iterations"), labels: None }
+}
+
+fn run(input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Result<Answer> {
+    let lists = input.lists(Direction::Both, None, control)?;
+    let found = input.timed(|| cdlp(&lists, &parameters(arguments), control))?;
+    let (communities, iterations) = (found.communities(), found.iterations());
+    let rounds = counted(u64::from(iterations), "round", "rounds");
+    // Labels begin as numbers of vertices, so each is one.
+    Ok(Answer::groups(lists.vertices(), |vertex| found.labels()[vertex as usize] as u32)
+        .figure("communities", communities)
+        .figure("iterations", iterations)
+        .summary(format!("{} after {rounds}", counted(communities, "community", "communities"))))
+}

@@ -1,0 +1,62 @@
+//! Betweenness: its entry.
+
+use crate::algorithm::{Algorithm, Cost, Group, Order, Reads, Stops};
+use crate::answer::Answer;
+use crate::arguments::Arguments;
+use crate::column::{SCORE, VERTEX};
+use crate::input::Input;
+use crate::parameter::{Flag, Parameter, SAMPLE, SEED};
+use evergraph_algorithms::betweenness::{BetweennessParameters, betweenness};
+use evergraph_algorithms::control::Control;
+use evergraph_graph::count::counted;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::Direction;
+use evergraph_graph::topology::Topology;
+
+pub(crate) static BETWEENNESS: Algorithm = Algorithm {
+    name: "betweenness",
+    group: Group::WhoMatters,
+    summary: "How many shortest paths lead through each vertex.",
+    details: "\
+The exact answer searches from every vertex: for more than some 100,000 vertices take a sample.",
+    example: "bank.eg betweenness --sample 100 --direction both",
+    parameters: &[
+        Parameter::direction(Direction::Out).means("Along which edges paths go."),
+        SAMPLE,
+        SEED,
+        Parameter::boolean(
+            "normalized",
+            Flag {
+                name: "raw",
+                summary: "Count paths, instead of dividing by the number of pairs that a vertex could be between.",
+            },
+        )
+        .means("Divide by the number of pairs that a vertex could be between."),
+    ],
+    reads: Reads::Direction,
+    columns: &[VERTEX, SCORE],
+    order: Order::Highest,
+    figures: &["sources"],
+    cost: Cost {
+        time: "2 *E* for each source; all vertices, or `sample`",
+        memory: "8 B · *V*, and 49 B · *V* for each source at once",
+    },
+    stops: Stops::Soon,
+    kernel: run,
+};
+
+pub(crate) fn parameters(arguments: &Arguments) -> BetweennessParameters {
+    BetweennessParameters {
+        sources: arguments.sources(),
+        direction: arguments.direction(),
+        normalized: arguments.boolean("normalized"),
+    }
+}
+
+fn run(input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Result<Answer> {
+    let lists = input.lists(Direction::Both, None, control)?;
+    let found = input.timed(|| betweenness(&lists, &parameters(arguments), control))?;
+    Ok(Answer::scores(lists.vertices(), &found.scores)
+        .figure("sources", found.sources)
+        .summary(format!("shortest paths from {}", counted(found.sources, "source", "sources"))))
+}

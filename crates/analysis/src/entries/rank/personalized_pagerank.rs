@@ -1,0 +1,61 @@
+//! Personalised PageRank: its entry.
+
+use crate::algorithm::{Algorithm, Cost, Group, Order, Reads, Stops};
+use crate::answer::Answer;
+use crate::arguments::Arguments;
+use crate::column::{SCORE, VERTEX};
+use crate::input::Input;
+use crate::parameter::{DefaultValue, Parameter, RealRange};
+use crate::rounds::last_round;
+use evergraph_algorithms::control::Control;
+use evergraph_algorithms::personalized_pagerank::{PersonalizedPageRankParameters, personalized_pagerank};
+use evergraph_graph::error::Result;
+use evergraph_graph::id::Direction;
+use evergraph_graph::topology::Topology;
+
+pub(crate) static PERSONALIZED_PAGERANK: Algorithm = Algorithm {
+    name: "personalized_pagerank",
+    group: Group::WhoMatters,
+    summary: "How much of a random walk's time each vertex gets if it begins again at some sources.",
+    details: "\
+A vertex that no walk from the sources comes to has the score 0. If all vertices are sources, it is
+PageRank. The tolerance is about all vertices together, since most of them may have next to nothing.",
+    example: "bank.eg personalized-pagerank --source 10034831 --direction both",
+    parameters: &[
+        Parameter::vertices("sources").means("Begin at these vertices, with equal chances."),
+        Parameter::direction(Direction::Out).means("Along which edges the walk goes."),
+        Parameter::whole("iterations", "N", 0, DefaultValue::Whole(100)).means("Rounds at most."),
+        Parameter::real("damping", "D", RealRange::UpToOne, 0.85)
+            .means("The probability of following an edge rather than beginning again."),
+        Parameter::real("tolerance", "T", RealRange::FiniteFromZero, 1e-6)
+            .means("Stop when scores change by less than this, all together, in a round."),
+    ],
+    reads: Reads::Direction,
+    columns: &[VERTEX, SCORE],
+    order: Order::Highest,
+    figures: &["iterations", "change", "converged"],
+    cost: Cost { time: "*E* a round, at most 100 rounds", memory: "32 B · *V*" },
+    stops: Stops::Soon,
+    kernel: run,
+};
+
+pub(crate) fn parameters(arguments: &Arguments) -> PersonalizedPageRankParameters {
+    PersonalizedPageRankParameters {
+        damping: arguments.real("damping"),
+        iterations: arguments.count("iterations"),
+        tolerance: arguments.optional_real("tolerance"),
+        direction: arguments.direction(),
+    }
+}
+
+fn run(input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Result<Answer> {
+    let parameters = parameters(arguments);
+    let lists = input.lists(Direction::Both, None, control)?;
+    let sources = arguments.vertices("sources");
+    let found = input.timed(|| personalized_pagerank(&lists, sources, &parameters, control))?;
+    Ok(Answer::scores(lists.vertices(), &found.scores)
+        .figure("iterations", found.iterations)
+        .figure("change", found.change)
+        .figure("converged", found.converged)
+        .summary(last_round(found.iterations, found.change, "in all", parameters.tolerance)))
+}

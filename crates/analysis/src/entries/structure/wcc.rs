@@ -1,0 +1,40 @@
+//! Weakly connected components: their entry.
+
+use crate::algorithm::{Algorithm, Cost, Group, Order, Reads, Stops};
+use crate::answer::Answer;
+use crate::arguments::Arguments;
+use crate::column::{COMPONENT, VERTEX};
+use crate::input::Input;
+use evergraph_algorithms::control::Control;
+use evergraph_algorithms::wcc::{WccParameters, wcc};
+use evergraph_graph::count::counted;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::Direction;
+use evergraph_graph::topology::Topology;
+
+pub(crate) static WCC: Algorithm = Algorithm {
+    name: "wcc",
+    group: Group::ComponentsAndOrder,
+    summary: "Which vertices hang together, whatever the edges' direction.",
+    details: "\
+The value of a vertex is the number of its component: 0 is the largest, then 1 and so on; of equally
+large ones that with the lowest vertex is first. The table shows each with its lowest vertex.",
+    example: "bank.eg wcc --type TRANSFER --json",
+    parameters: &[],
+    reads: Reads::BothWays,
+    columns: &[VERTEX, COMPONENT],
+    order: Order::Groups,
+    figures: &["components"],
+    cost: Cost { time: "*V* to *E*", memory: "4 B · *V*" },
+    stops: Stops::Soon,
+    kernel: run,
+};
+
+fn run(input: &Input<'_>, _: &Arguments, control: &Control<'_>) -> Result<Answer> {
+    let lists = input.lists(Direction::Both, None, control)?;
+    let found = input.timed(|| wcc(&lists, &WccParameters::default(), control))?;
+    let labels = found.labels.as_slice();
+    Ok(Answer::groups(lists.vertices(), |vertex| labels[vertex as usize])
+        .figure("components", found.components)
+        .summary(counted(found.components, "component", "components")))
+}

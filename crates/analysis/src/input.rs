@@ -1,0 +1,131 @@
+//! Input: the graph that an algorithm runs on, and whoever calls it.
+
+use crate::lists::Lists;
+use crate::snapshot::Snapshot;
+use evergraph_algorithms::control::Control;
+use evergraph_algorithms::scope::Scope;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, KeyId, VertexId};
+use evergraph_graph::topology::{Topology, Weight};
+use evergraph_graph::view::GraphView;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// Whoever calls an algorithm: how it names things, and what it wants to be told.
+pub trait Caller {
+    /// The property called `name`.
+    ///
+    /// # Errors
+    /// `not_found` if there is none, in the caller's words.
+    fn key(&self, name: &str) -> Result<KeyId>;
+
+    /// What each of `vertices` is called, for the text of an error.
+    ///
+    /// # Errors
+    /// What reading may meet.
+    fn vertex_names(&self, vertices: &[VertexId]) -> Result<Vec<String>> {
+        Ok(vertices.iter().map(|vertex| format!("vertex {}", vertex.0)).collect())
+    }
+
+    /// The graph is about to be frozen.
+    fn freezing(&self) {}
+}
+
+/// What was frozen.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Frozen {
+    /// Vertices in scope.
+    pub vertices: u64,
+    /// Edges in scope.
+    pub edges: u64,
+    /// The part of the edges that no merge had taken in yet, 0 to 1.
+    pub fresh_share: f64,
+}
+
+/// The graph that an algorithm runs on.
+pub struct Input<'a> {
+    snapshot: &'a Snapshot,
+    scope: &'a Scope,
+    caller: &'a dyn Caller,
+    frozen: Cell<Option<Frozen>>,
+    freezing: Cell<Duration>,
+    running: Cell<Duration>,
+}
+
+impl<'a> Input<'a> {
+    /// The part of `snapshot` in `scope`. Nothing is frozen yet.
+    #[must_use]
+    pub fn new(snapshot: &'a Snapshot, scope: &'a Scope, caller: &'a dyn Caller) -> Self {
+        Self {
+            snapshot,
+            scope,
+            caller,
+            frozen: Cell::default(),
+            freezing: Cell::default(),
+            running: Cell::default(),
+        }
+    }
+
+    /// What was frozen, if anything was.
+    #[must_use]
+    pub fn frozen(&self) -> Option<Frozen> {
+        self.frozen.get()
+    }
+
+    /// What freezing took.
+    #[must_use]
+    pub fn freezing_time(&self) -> Duration {
+        self.freezing.get()
+    }
+
+    /// What kernels took.
+    #[must_use]
+    pub fn kernel_time(&self) -> Duration {
+        self.running.get()
+    }
+
+    /// Freezes the part that is meant, with the sides that `direction` names.
+    pub(crate) fn lists(
+        &self,
+        direction: Direction,
+        weight: Option<Weight>,
+        control: &Control<'_>,
+    ) -> Result<Lists<'a>> {
+        self.caller.freezing();
+        let lists =
+            measured(&self.freezing, || self.scope.freeze(self.snapshot, direction, weight, control))?;
+        self.frozen.set(Some(Frozen {
+            vertices: lists.vertices().len(),
+            edges: lists.edge_count(),
+            fresh_share: lists.fresh_share(),
+        }));
+        Ok(Lists::Frozen(lists))
+    }
+
+    /// The graph as it stands, and the part of it that is meant, for a search that freezes nothing.
+    pub(crate) fn view(&self) -> (&'a dyn GraphView, &'a Scope) {
+        (self.snapshot, self.scope)
+    }
+
+    /// Runs a kernel.
+    pub(crate) fn timed<T>(&self, kernel: impl FnOnce() -> Result<T>) -> Result<T> {
+        measured(&self.running, kernel)
+    }
+
+    /// The weight called `name`, which is `missing` where an edge has none.
+    pub(crate) fn weight(&self, name: Option<&str>, missing: Option<f64>) -> Result<Option<Weight>> {
+        name.map(|name| Ok(Weight { key: self.caller.key(name)?, missing })).transpose()
+    }
+
+    pub(crate) fn vertex_names(&self, vertices: &[VertexId]) -> Result<Vec<String>> {
+        self.caller.vertex_names(vertices)
+    }
+}
+
+/// Does `work` and adds what it took to `spent`.
+fn measured<T>(spent: &Cell<Duration>, work: impl FnOnce() -> T) -> T {
+    let began = Instant::now();
+    let done = work();
+    spent.set(spent.get() + began.elapsed());
+    done
+}

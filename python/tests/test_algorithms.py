@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,6 +14,8 @@ import pytest
 from conftest import People
 
 import evergraph as eg
+from evergraph import _native
+from evergraph.algorithms import Algorithms
 
 
 class Random(NamedTuple):
@@ -217,3 +221,49 @@ def test_keys_stand_beside_vertices_and_numpy_gives_arrays(circle: People) -> No
 def test_a_parameter_that_cannot_be_meant_is_refused(circle: People, call: Any) -> None:
     with pytest.raises((eg.InvalidError, eg.NotFoundError)):
         call(circle.db.snapshot())
+
+
+@pytest.mark.parametrize("entry", _native.algorithms(), ids=lambda entry: entry["name"])
+def test_a_method_is_what_the_table_of_algorithms_says(entry: dict[str, Any]) -> None:
+    method = getattr(eg.Snapshot, entry["name"])
+    signature = inspect.signature(method).parameters
+    given = {name: one for name, one in signature.items() if name not in ("self", "choices")}
+    wanted = {one["name"]: one for one in entry["parameters"]}
+    assert given.keys() == wanted.keys()
+    for name, parameter in given.items():
+        required = parameter.default is inspect.Parameter.empty
+        assert required == wanted[name]["required"], name
+        assert required or parameter.default == wanted[name]["default"], name
+    text = " ".join(inspect.getdoc(method).split())  # type: ignore[union-attr]
+    for name in wanted:
+        assert re.search(rf"\b{name}\b.* :", text), name
+    # Columns of one type may share it.
+    assert all(re.search(rf"\b{name}\b[^.]* \({kind}\)", text) for name, kind in entry["columns"])
+
+
+def test_every_algorithm_of_the_package_is_in_the_table() -> None:
+    methods = {name for name in vars(Algorithms) if not name.startswith("_")}
+    for kind in Algorithms.__mro__:
+        if kind.__module__.startswith("evergraph.algorithms."):
+            methods |= {name for name in vars(kind) if not name.startswith("_")}
+    assert methods == {entry["name"] for entry in _native.algorithms()}
+
+
+def test_personal_ranks_are_those_of_networkx(random: Random) -> None:
+    snapshot, graph, _ = random
+    sources = sorted(graph)[3:6]
+    found = as_dict(snapshot.personalized_pagerank(sources, tolerance=1e-12, iterations=1000, **NODES), "score")
+    personal = dict.fromkeys(sources, 1.0)
+    wanted = nx.pagerank(graph, personalization=personal, dangling=personal, tol=1e-14, max_iter=1000)
+    assert close(found, wanted)
+
+
+def test_leiden_finds_connected_communities_that_are_no_worse_than_louvains(random: Random) -> None:
+    snapshot, graph, _ = random
+    found = snapshot.leiden(**NODES)
+    undirected = undirected_multigraph(graph)
+    modularity = float(found.schema.metadata[b"modularity"])
+    communities = groups(found, "community")
+    assert modularity == pytest.approx(nx.community.modularity(undirected, communities), abs=1e-9)
+    assert modularity >= float(snapshot.louvain(**NODES).schema.metadata[b"modularity"]) - 1e-3
+    assert all(nx.is_connected(undirected.subgraph(community)) for community in communities)

@@ -51,6 +51,7 @@ impl Partition {
     }
 
     /// How many communities have a member.
+    #[cfg(test)]
     pub(crate) fn count(&self) -> u64 {
         self.sizes.iter().filter(|size| **size > 0).count() as u64
     }

@@ -21,6 +21,8 @@ pub mod answer;
 pub mod arguments;
 pub mod column;
 mod entries;
+#[cfg(test)]
+mod graph;
 mod groups;
 pub mod input;
 pub mod lists;

@@ -54,6 +54,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<snapshot::Snapshot>()?;
     module.add_class::<query::Results>()?;
     module.add_class::<service::Graph>()?;
+    module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
     module.add_function(wrap_pyfunction!(database::check_files, module)?)?;
     module.add_function(wrap_pyfunction!(database::salvage, module)?)?;

@@ -1,6 +1,6 @@
 //! `Snapshot`: a view of one moment, shared between threads, gone when it is closed or collected.
 
-use crate::algorithms::{self, Algorithm};
+use crate::algorithms::{self, Chosen};
 use crate::arrow_out::{TableBuilder, into_pyarrow};
 use crate::csr::{CsrPiece, Lists};
 use crate::error::{OrRaise, exception};
@@ -427,8 +427,8 @@ impl Snapshot {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
-        let algorithm = Algorithm::chosen(py, name, parameters)?;
-        let run = |watch: &work::Watch| algorithms::run(taken.snapshot(), &algorithm, &scope, &keys, watch);
+        let chosen = Chosen::new(py, name, parameters)?;
+        let run = |watch: &work::Watch| algorithms::run(taken.snapshot(), &chosen, &scope, &keys, watch);
         into_pyarrow(py, work::run(py, progress, run)?)
     }
 }

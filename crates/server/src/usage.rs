@@ -8,11 +8,13 @@
 //! | `run DB` | all algorithms, in the groups of the help |
 //! | `run DB louvain --direction in` | why it has no such option, and no other option that only looks like it |
 
-use crate::command::run::arguments::{ALGORITHM_GROUPS, algorithm_names};
+use crate::command::run::arguments::{algorithm_groups, algorithm_names};
 use crate::settings::resolve::nearest;
 use crate::terminal::failure::Failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
+use evergraph_analysis::algorithm::Algorithm;
+use evergraph_analysis::table::by_name;
 use evergraph_graph::error::Error;
 use std::ffi::OsString;
 
@@ -47,13 +49,17 @@ pub fn in_our_words(usage: &clap::Error, path: &[String]) -> Option<(Failure, St
     }
     let text = match (usage.kind(), usage.get(ContextKind::InvalidSubcommand)) {
         (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) => {
-            let near = nearest(name, algorithm_names());
+            let names: Vec<String> = algorithm_names().collect();
+            let near = nearest(name, names.iter().map(String::as_str));
             let near = near.map_or_else(String::new, |near| format!("; is {near} meant?"));
             format!("there is no algorithm {name:?}{near}")
         }
         (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
-            let groups = ALGORITHM_GROUPS.map(|(group, names)| format!("{group}: {}", names.join(", ")));
-            format!("an algorithm is wanted behind the database. {}", groups.join(". "))
+            let groups = algorithm_groups().map(|(group, algorithms)| {
+                let names: Vec<String> = algorithms.into_iter().map(Algorithm::command).collect();
+                format!("{group}: {}", names.join(", "))
+            });
+            format!("an algorithm is wanted behind the database. {}", groups.collect::<Vec<_>>().join(". "))
         }
         _ => return None,
     };
@@ -88,11 +94,7 @@ pub fn without_wild_guesses(mut usage: clap::Error, path: &[String]) -> clap::Er
 
 /// Why an algorithm has no `--direction`; `None` if it has.
 fn without_direction(algorithm: &str) -> Option<String> {
-    let reads = match algorithm {
-        "wcc" | "cdlp" | "louvain" | "kcore" | "triangles" | "lcc" => "reads edges both ways",
-        "scc" | "cycles" => "follows edges from source to target",
-        _ => return None,
-    };
+    let reads = by_name(algorithm)?.reads.without_direction()?;
     Some(format!("{algorithm} {reads}; it has no --direction"))
 }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from evergraph._tables import ids_of
 from evergraph.algorithms.runner import Runner
-from evergraph.algorithms.scope import Choices, native_weight
+from evergraph.algorithms.scope import Choices
 from evergraph.values import Direction
 
 if TYPE_CHECKING:
@@ -69,6 +71,55 @@ class Centrality(Runner):
             "direction": direction,
         }
         return self._run("pagerank", parameters, choices)
+
+    def personalized_pagerank(
+        self,
+        sources: int | Iterable[int],
+        *,
+        damping: float = 0.85,
+        iterations: int = 100,
+        tolerance: float = 1e-6,
+        direction: Direction = "out",
+        **choices: Unpack[Choices],
+    ) -> Any:
+        """How much of a random walk's time each vertex gets if it begins again at some sources.
+
+        It is high where many short ways lead from the sources. If all vertices are sources, it is `pagerank`.
+
+        Parameters
+        ----------
+        sources : int or iterable of int
+            The vertices where it begins, with equal chances.
+        damping : float
+            The probability of following an edge rather than beginning again: from 0 to 1.
+        iterations : int
+            Rounds at most.
+        tolerance : float
+            Stop after a round in which scores changed by less than this, all together; 0 for all rounds.
+        direction : {"out", "in", "both"}
+            Along which edges the walk goes.
+        **choices
+            As all algorithms.
+
+        Returns
+        -------
+        pyarrow.Table with columns vertex (uint64) and score (float64)
+            One row a vertex, in vertex order; the scores sum to 1. That of a vertex that no walk comes to is 0.
+
+        Examples
+        --------
+        >>> near = snapshot.personalized_pagerank(ada, keys="name")
+        >>> near.sort_by([("score", "descending")])["name"].to_pylist()
+        ['Ada', 'Charles', 'Mary']
+        """
+        parameters = {
+            "sources": ids_of(sources).tolist(),
+            "damping": damping,
+            "iterations": iterations,
+            "tolerance": tolerance,
+            "direction": direction,
+        }
+        return self._run("personalized_pagerank", parameters, choices)
 
     def betweenness(
         self,
@@ -178,6 +229,7 @@ class Centrality(Runner):
             "iterations": iterations,
             "tolerance": tolerance,
             "direction": direction,
-            "weight": native_weight(weight, missing_weight),
+            "weight": weight,
+            "missing_weight": missing_weight,
         }
         return self._run("eigenvector", parameters, choices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evergraph.algorithms.runner import Runner
-from evergraph.algorithms.scope import Choices, native_weight
+from evergraph.algorithms.scope import Choices
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -77,9 +77,58 @@ class Communities(Runner):
         parameters = {
             "resolution": resolution,
             "tolerance": tolerance,
-            "weight": native_weight(weight, missing_weight),
+            "weight": weight,
+            "missing_weight": missing_weight,
         }
         return self._run("louvain", parameters, choices)
+
+    def leiden(
+        self,
+        *,
+        resolution: float = 1.0,
+        iterations: int = 3,
+        tolerance: float = 1e-7,
+        weight: str | None = None,
+        missing_weight: float | None = None,
+        **choices: Unpack[Choices],
+    ) -> Any:
+        """Connected communities by modularity. The graph is read as undirected.
+
+        They are better than those of `louvain`, in about twice the time.
+
+        Parameters
+        ----------
+        resolution : float
+            Above 1 for more and smaller communities, below for fewer and larger ones.
+        iterations : int
+            Iterations at most; each begins with the communities of the one before.
+        tolerance : float
+            Stop after an iteration that raises modularity by no more than this.
+        weight : str, optional
+            The edge property that is the weight.
+        missing_weight : float, optional
+            That of edges without the property; without it such an edge is an error.
+        **choices
+            As all algorithms.
+
+        Returns
+        -------
+        pyarrow.Table with columns vertex (uint64) and community (uint64)
+            As of `wcc`. The modularity is in the metadata.
+
+        Examples
+        --------
+        >>> snapshot.leiden()["community"].to_pylist()
+        [0, 0, 0]
+        """
+        parameters = {
+            "resolution": resolution,
+            "iterations": iterations,
+            "tolerance": tolerance,
+            "weight": weight,
+            "missing_weight": missing_weight,
+        }
+        return self._run("leiden", parameters, choices)
 
     def kcore(self, **choices: Unpack[Choices]) -> Any:
         """The innermost core that each vertex is in. The graph is read as undirected and simple.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evergraph._tables import ids_of
 from evergraph.algorithms.runner import Runner
-from evergraph.algorithms.scope import Choices, native_weight
+from evergraph.algorithms.scope import Choices
 from evergraph.values import Direction
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ class Paths(Runner):
         """
         parameters = {
             "source": source,
-            "weight": native_weight(weight, missing_weight),
+            "weight": weight,
+            "missing_weight": missing_weight,
             "direction": direction,
             "delta": delta,
         }
@@ -133,7 +134,8 @@ class Paths(Runner):
         parameters = {
             "source": source,
             "target": target,
-            "weight": native_weight(weight, missing_weight),
+            "weight": weight,
+            "missing_weight": missing_weight,
             "direction": direction,
             "length_max": length_max,
         }

@@ -5,7 +5,7 @@
 //! ```
 
 use evergraph_graph::byte_size::ByteSize;
-use evergraph_graph::count::Count;
+use evergraph_graph::count::{self, Count};
 use std::time::Duration;
 
 /// A count with its thousands apart: `1,234,567`.
@@ -17,7 +17,7 @@ pub fn count(number: u64) -> String {
 /// A count and what is counted, which is `one` or `many`: `1 row`, `2,000 rows`.
 #[must_use]
 pub fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
+    count::counted(number, one, many)
 }
 
 /// A size in bytes, in a binary unit: `4.1 MiB`.
@@ -68,21 +68,6 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Real numbers that stand below each other: the largest has six digits that count, and the others as
-/// many places behind the point. Where all are zero, there are none.
-#[must_use]
-pub fn reals(numbers: &[f64]) -> Vec<String> {
-    let largest = numbers.iter().fold(0.0, |largest: f64, number| largest.max(number.abs()));
-    let exponent = if largest == 0.0 { 0 } else { largest.log10().floor() as i32 };
-    let places = usize::try_from(5 - exponent).unwrap_or(0);
-    let plain = (-6..12).contains(&exponent);
-    if largest == 0.0 {
-        return vec!["0".to_owned(); numbers.len()];
-    }
-    let text = |number: &f64| if plain { format!("{number:.places$}") } else { format!("{number:.5e}") };
-    numbers.iter().map(text).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,17 +76,6 @@ mod tests {
     fn what_is_counted_is_one_or_many() {
         assert_eq!((counted(1, "row", "rows"), counted(0, "row", "rows")), ("1 row".into(), "0 rows".into()));
         assert_eq!(counted(2000, "row", "rows"), "2,000 rows");
-    }
-
-    #[test]
-    fn real_numbers_stand_below_each_other() {
-        assert_eq!(reals(&[0.000_128_602_4, 0.000_091_924_6]), ["0.000128602", "0.000091925"]);
-        assert_eq!(reals(&[1234.5, -0.25, 0.0]), ["1234.50", "-0.25", "0.00"]);
-        assert_eq!(reals(&[12_345_678.4]), ["12345678"]);
-        assert_eq!(reals(&[3.1e-17, 0.0]), ["3.10000e-17", "0.00000e0"]);
-        assert_eq!(reals(&[f64::INFINITY]), ["inf"]);
-        assert_eq!(reals(&[0.0, -0.0]), ["0", "0"]);
-        assert!(reals(&[]).is_empty());
     }
 
     #[test]

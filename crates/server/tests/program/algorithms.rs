@@ -10,8 +10,9 @@ use serde_json::json;
 use std::fs::File;
 
 /// Each algorithm with what it can't do without, and whether it has a row for every vertex.
-const ALGORITHMS: [(&[&str], bool); 17] = [
+const ALGORITHMS: [(&[&str], bool); 19] = [
     (&["pagerank"], true),
+    (&["personalized-pagerank", "--source", "1", "--source-vertex", "2"], true),
     (&["betweenness"], true),
     (&["closeness", "--sample", "2"], true),
     (&["eigenvector"], true),
@@ -25,6 +26,7 @@ const ALGORITHMS: [(&[&str], bool); 17] = [
     (&["topological-order", "--where-edge", "since>1827"], false),
     (&["cdlp"], true),
     (&["louvain"], true),
+    (&["leiden", "--weight", "since"], true),
     (&["kcore"], true),
     (&["triangles"], true),
     (&["lcc"], true),

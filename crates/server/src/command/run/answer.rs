@@ -1,4 +1,4 @@
-//! Answer: what an algorithm found: a value for each vertex, or paths; and what of it is worth a look.
+//! Answer: what an algorithm found, as the program shows it: a value for each vertex, or paths; and what is worth a look.
 //!
 //! | answer | rows of the file | rows to show |
 //! |---|---|---|
@@ -8,21 +8,14 @@
 //! | an order, a neighbourhood | one for each vertex found, in order | the first |
 //! | paths, cycles | one for each vertex of each path | the first paths |
 
+use evergraph_analysis::algorithm::{Algorithm, Order};
+use evergraph_analysis::answer::Answer;
+use evergraph_analysis::arguments::Arguments;
+use evergraph_analysis::column::{Column, ColumnKind, ColumnValues};
 use evergraph_graph::id::VertexId;
-use evergraph_graph::vertex_set::VertexSet;
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 use std::fmt;
-
-/// What an algorithm found.
-pub struct Answer {
-    /// The most important of it in a sentence.
-    pub summary: String,
-    /// The same and more as figures: an object.
-    pub figures: serde_json::Value,
-    /// The rows.
-    pub found: Found,
-}
 
 /// The rows of an answer.
 pub enum Found {
@@ -52,16 +45,14 @@ pub enum Kind {
 }
 
 /// In place of a level where there is no path: Graphalytics' largest signed 64-bit number.
-pub const NO_PATH: Amount = Amount::Whole(i64::MAX as u64);
+const NO_PATH: u64 = i64::MAX as u64;
 
 /// A value for each of some vertices.
 pub struct Values {
     /// Of which kind they are.
     pub kind: Kind,
-    /// How many there are.
-    pub count: u64,
-    /// All of them.
-    pub rows: Box<dyn Iterator<Item = (VertexId, Amount)>>,
+    vertices: Vec<VertexId>,
+    column: Column,
     /// What the amounts of `top` are.
     pub top_name: &'static str,
     /// What a group is called, if the amounts are numbers of groups; `top` has groups 0, 1, ... then, with
@@ -71,113 +62,87 @@ pub struct Values {
     pub top: Vec<(VertexId, Amount)>,
 }
 
+impl Found {
+    /// The rows of the `answer` of `algorithm`, and `top` of them.
+    ///
+    /// Cost: one pass; memory for `top` rows.
+    #[must_use]
+    pub fn new(algorithm: &Algorithm, arguments: &Arguments, answer: Answer, top: usize) -> Self {
+        let Answer { vertices, mut columns, .. } = answer;
+        if matches!(algorithm.order, Order::Paths | Order::Cycles) {
+            return Self::Paths(Paths::new(algorithm, arguments, vertices, columns));
+        }
+        let name = algorithm.columns.last().map_or("value", |column| column.name);
+        let column = columns.pop().expect("an answer has a column beside its vertices");
+        Self::Values(Values::new(algorithm.order, name, vertices, column, top))
+    }
+}
+
 impl Values {
-    /// A score or count for each of `vertices`; `top` of them, the highest first, of equal ones those
-    /// with low numbers.
-    ///
-    /// Cost: one pass; memory for `top` rows and a copy of the set.
-    #[must_use]
-    pub fn highest(
-        vertices: &VertexSet,
-        kind: Kind,
-        top_name: &'static str,
-        top: usize,
-        value: impl Fn(u32) -> Amount + 'static,
-    ) -> Self {
-        let all = vertices.iter().map(|vertex| (Reverse(Ordered(value(vertex))), vertex));
-        let top = lowest(all, top).into_iter().map(|(Reverse(Ordered(amount)), vertex)| (vertex, amount));
-        let top = top.map(|(vertex, amount)| (VertexId(vertex), amount)).collect();
-        Self::of_set(vertices, kind, top_name, top, value)
+    fn new(order: Order, name: &'static str, vertices: Vec<VertexId>, column: Column, top: usize) -> Self {
+        let kind = if column.kind() == ColumnKind::F64 { Kind::Real } else { Kind::Whole };
+        let (mut top_name, mut group_name) = (name, None);
+        let at = |row: usize| (vertices[row], amount(&column, row));
+        let rows = 0..vertices.len();
+        let numbered = |row: &usize| u32::try_from(*row).expect("there are fewer vertices than numbers");
+        let top = match order {
+            Order::Highest => {
+                let rows = rows.map(|row| (Reverse(Ordered(amount(&column, row))), numbered(&row)));
+                lowest(rows, top).into_iter().map(|(_, row)| at(row as usize)).collect()
+            }
+            Order::Nearest => {
+                let reached = rows.filter(|row| column.is_known(*row));
+                let rows = reached.map(|row| (Ordered(amount(&column, row)), numbered(&row)));
+                lowest(rows, top).into_iter().map(|(_, row)| at(row as usize)).collect()
+            }
+            Order::Groups => {
+                (top_name, group_name) = ("vertices", Some(name));
+                largest_groups(&vertices, &column, top)
+            }
+            Order::InOrder | Order::Paths | Order::Cycles => rows.take(top).map(at).collect(),
+        };
+        Self { kind, vertices, column, top_name, group_name, top }
     }
 
-    /// A score for each of `vertices`, from an array by vertex id.
-    ///
-    /// Cost: as [`Values::highest`].
+    /// How many there are.
     #[must_use]
-    pub fn scores(vertices: &VertexSet, top: usize, scores: Vec<f64>) -> Self {
-        let value = move |vertex| Amount::Real(scores[vertex as usize]);
-        Self::highest(vertices, Kind::Real, "score", top, value)
+    pub fn count(&self) -> u64 {
+        self.vertices.len() as u64
     }
 
-    /// A distance for each of `vertices`, `none` where there is no path; `top` of those that are
-    /// reached, the nearest first.
-    ///
-    /// Cost: as [`Values::highest`].
-    #[must_use]
-    pub fn nearest(
-        vertices: &VertexSet,
-        kind: Kind,
-        top_name: &'static str,
-        top: usize,
-        none: Amount,
-        value: impl Fn(u32) -> Option<Amount> + 'static,
-    ) -> Self {
-        let reached = vertices.iter().filter_map(|vertex| Some((Ordered(value(vertex)?), vertex)));
-        let top =
-            lowest(reached, top).into_iter().map(|(Ordered(amount), vertex)| (VertexId(vertex), amount));
-        let top = top.collect();
-        Self::of_set(vertices, kind, top_name, top, move |vertex| value(vertex).unwrap_or(none))
+    /// All of them.
+    pub fn rows(&self) -> impl Iterator<Item = (VertexId, Amount)> + '_ {
+        self.vertices.iter().enumerate().map(|(row, vertex)| (*vertex, amount(&self.column, row)))
     }
+}
 
-    /// The group of each of `vertices`: `group` names it by one of its vertices, the answer by a number
-    /// from 0 without gaps, the largest first, of equal ones that which is named lowest. The `top` largest
-    /// with their sizes; a group is a `group_name`.
-    ///
-    /// Numbers, and no keys of vertices: with several labels, or a key that isn't unique, two groups could
-    /// have one key.
-    ///
-    /// Cost: one pass, and a sort of the groups; memory 4 bytes a vertex and 8 a group, and a copy of the set.
-    #[must_use]
-    pub fn groups(
-        vertices: &VertexSet,
-        group_name: &'static str,
-        top: usize,
-        group: impl Fn(u32) -> u32 + 'static,
-    ) -> Self {
-        let mut sizes = vec![0_u32; vertices.bound() as usize];
-        vertices.iter().for_each(|vertex| sizes[group(vertex) as usize] += 1);
-        let groups = sizes.iter().zip(0..).filter(|(size, _)| **size > 0);
-        let mut groups: Vec<(Reverse<u32>, u32)> =
-            groups.map(|(size, vertex)| (Reverse(*size), vertex)).collect();
-        groups.sort_unstable();
-        let largest = groups.iter().take(top);
-        let top = largest
-            .map(|(Reverse(size), vertex)| (VertexId(*vertex), Amount::Whole(u64::from(*size))))
-            .collect();
-        let mut numbers = sizes;
-        for ((_, vertex), number) in groups.into_iter().zip(0..) {
-            numbers[vertex as usize] = number;
-        }
-        let value = move |vertex| Amount::Whole(u64::from(numbers[group(vertex) as usize]));
-        let values = Self::of_set(vertices, Kind::Whole, "vertices", top, value);
-        Self { group_name: Some(group_name), ..values }
+/// The `top` groups of lowest number, each with its first vertex and its size.
+fn largest_groups(vertices: &[VertexId], column: &Column, top: usize) -> Vec<(VertexId, Amount)> {
+    let ColumnValues::U64(numbers) = &column.values else { return Vec::new() };
+    let mut groups: Vec<(VertexId, u64)> = Vec::new();
+    let mut place = vec![None; top.min(vertices.len())];
+    for (vertex, number) in vertices.iter().zip(numbers) {
+        let Some(place) = usize::try_from(*number).ok().and_then(|number| place.get_mut(number)) else {
+            continue;
+        };
+        let at = *place.get_or_insert_with(|| {
+            groups.push((*vertex, 0));
+            groups.len() - 1
+        });
+        groups[at].1 += 1;
     }
+    place.into_iter().flatten().map(|at| (groups[at].0, Amount::Whole(groups[at].1))).collect()
+}
 
-    /// Rows as they come; the first `top` of them are shown.
-    #[must_use]
-    pub fn in_order(rows: Vec<(VertexId, Amount)>, kind: Kind, top_name: &'static str, top: usize) -> Self {
-        let top = rows.iter().take(top).copied().collect();
-        Self {
-            kind,
-            count: rows.len() as u64,
-            rows: Box::new(rows.into_iter()),
-            top_name,
-            group_name: None,
-            top,
-        }
-    }
-
-    fn of_set(
-        vertices: &VertexSet,
-        kind: Kind,
-        top_name: &'static str,
-        top: Vec<(VertexId, Amount)>,
-        value: impl Fn(u32) -> Amount + 'static,
-    ) -> Self {
-        let set = vertices.clone();
-        let members = (0..set.bound()).filter(move |vertex| set.contains(*vertex));
-        let rows = Box::new(members.map(move |vertex| (VertexId(vertex), value(vertex))));
-        Self { kind, count: vertices.len(), rows, top_name, group_name: None, top }
+/// The value of `row`; where there is none, what stands for no path.
+fn amount(column: &Column, row: usize) -> Amount {
+    let known = column.is_known(row);
+    match &column.values {
+        ColumnValues::U32(_) | ColumnValues::U64(_) if !known => Amount::Whole(NO_PATH),
+        ColumnValues::F64(_) if !known => Amount::Real(f64::INFINITY),
+        ColumnValues::U32(values) => Amount::Whole(u64::from(values[row])),
+        ColumnValues::U64(values) => Amount::Whole(values[row]),
+        ColumnValues::F64(values) => Amount::Real(values[row]),
     }
 }
 
@@ -186,8 +151,9 @@ impl Values {
 pub struct Paths {
     vertices: Vec<VertexId>,
     ends: Vec<usize>,
-    /// The length from the first vertex to each, if lengths are more than counting edges.
-    lengths: Vec<f64>,
+    /// What is known of each vertex besides: the length up to there, if lengths are more than counting edges; or what
+    /// its cycle's next edge has.
+    columns: Vec<(&'static str, Vec<f64>)>,
     /// Whether an edge leads from the last vertex of each to its first.
     closed: bool,
 }
@@ -197,8 +163,8 @@ pub struct Paths {
 pub struct Path<'a> {
     /// Its vertices.
     pub vertices: &'a [VertexId],
-    /// The length to each; empty where it is the number of edges.
-    pub lengths: &'a [f64],
+    /// Its length, if that isn't its number of edges.
+    weight: Option<f64>,
     /// Its edges.
     edges: u64,
 }
@@ -207,15 +173,37 @@ impl Path<'_> {
     /// The length of all of it: a path's last, or how many edges a cycle has.
     #[must_use]
     pub fn length(&self) -> Amount {
-        self.lengths.last().map_or(Amount::Whole(self.edges), |length| Amount::Real(*length))
+        self.weight.map_or(Amount::Whole(self.edges), Amount::Real)
     }
 }
 
 impl Paths {
-    /// No cycles yet; `default` is for paths.
-    #[must_use]
-    pub fn cycles() -> Self {
-        Self { closed: true, ..Self::default() }
+    fn new(
+        algorithm: &Algorithm,
+        arguments: &Arguments,
+        vertices: Vec<VertexId>,
+        columns: Vec<Column>,
+    ) -> Self {
+        let closed = algorithm.order == Order::Cycles;
+        let (mut ends, mut reals) = (Vec::new(), Vec::new());
+        let names = algorithm.columns.iter().filter(|column| column.kind != ColumnKind::Vertex);
+        for (column, description) in columns.into_iter().zip(names) {
+            match column.values {
+                // The first numbers the cycles.
+                ColumnValues::U64(numbers) => {
+                    ends = (1..=numbers.len()).filter(|at| numbers.get(*at) != numbers.get(at - 1)).collect();
+                }
+                ColumnValues::F64(values) if closed => reals.push((description.name, values)),
+                ColumnValues::F64(values) => {
+                    ends = if vertices.is_empty() { Vec::new() } else { vec![vertices.len()] };
+                    if arguments.has("weight") && !vertices.is_empty() {
+                        reals.push(("value", values));
+                    }
+                }
+                ColumnValues::U32(_) => {}
+            }
+        }
+        Self { vertices, ends, columns: reals, closed }
     }
 
     /// Whether they are cycles.
@@ -224,27 +212,21 @@ impl Paths {
         self.closed
     }
 
-    /// Adds a path: with the length to each vertex, or with no `lengths`.
-    ///
-    /// # Panics
-    /// If some paths have lengths and some don't: the caller's error.
-    pub fn push(&mut self, vertices: impl IntoIterator<Item = VertexId>, lengths: &[f64]) {
-        self.vertices.extend(vertices);
-        self.lengths.extend_from_slice(lengths);
-        assert!(self.lengths.is_empty() || self.lengths.len() == self.vertices.len(), "all or none");
-        self.ends.push(self.vertices.len());
-    }
-
     /// Vertices in all of them.
     #[must_use]
     pub fn vertex_count(&self) -> u64 {
         self.vertices.len() as u64
     }
 
-    /// Whether they have lengths besides their number of edges.
+    /// The names of what is known of each vertex besides.
+    pub fn column_names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.columns.iter().map(|(name, _)| *name)
+    }
+
+    /// What is known of the vertex at `place` among all of them: as many as there are names, then nothing.
     #[must_use]
-    pub fn have_lengths(&self) -> bool {
-        !self.lengths.is_empty()
+    pub fn amounts(&self, place: usize) -> [Option<Amount>; 2] {
+        [0, 1].map(|column| Some(Amount::Real(*self.columns.get(column)?.1.get(place)?)))
     }
 
     /// Each of them.
@@ -252,7 +234,7 @@ impl Paths {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| Path {
             vertices: &self.vertices[start..*end],
-            lengths: self.lengths.get(start..*end).unwrap_or(&[]),
+            weight: self.columns.first().filter(|_| !self.closed).map(|(_, lengths)| lengths[*end - 1]),
             edges: (end - start) as u64 - u64::from(!self.closed),
         })
     }
@@ -318,46 +300,46 @@ fn lowest<K: Ord>(candidates: impl Iterator<Item = (K, u32)>, count: usize) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_analysis::parameter::Parameter;
+    use evergraph_analysis::table::by_name;
 
     fn texts(rows: impl IntoIterator<Item = (VertexId, Amount)>) -> Vec<(u32, String)> {
         rows.into_iter().map(|(vertex, amount)| (vertex.0, amount.to_string())).collect()
     }
 
-    #[test]
-    fn the_nearest_come_first_and_what_is_not_reached_not_at_all() {
-        let levels = [Some(1), None, Some(0), Some(1)];
-        let values = |top| {
-            let value = move |vertex: u32| levels[vertex as usize].map(Amount::Whole);
-            Values::nearest(&VertexSet::full(4), Kind::Whole, "level", top, NO_PATH, value)
-        };
-        assert_eq!(texts(values(2).top), [(2, "0".to_owned()), (0, "1".to_owned())]);
-        assert_eq!(values(9).top.len(), 3);
-        assert_eq!(texts(values(0).rows)[1], (1, "9223372036854775807".to_owned()));
+    fn values(order: Order, values: ColumnValues, known: Option<Vec<u64>>, top: usize) -> Values {
+        let column = Column { values, known };
+        let vertices = (0..column.len() as u32).map(VertexId).collect();
+        Values::new(order, "value", vertices, column, top)
     }
 
     #[test]
-    fn the_largest_groups_have_the_lowest_numbers_and_come_first_with_their_sizes() {
-        let groups = [0, 1, 2, 2, 1, 2, 6];
-        let values =
-            |top| Values::groups(&VertexSet::full(7), "part", top, move |vertex| groups[vertex as usize]);
+    fn the_nearest_come_first_and_what_is_not_reached_not_at_all() {
+        let values = |top| values(Order::Nearest, ColumnValues::U32(vec![1, 0, 0, 1]), Some(vec![0b1101]), top);
+        assert_eq!(texts(values(2).top), [(2, "0".to_owned()), (0, "1".to_owned())]);
+        assert_eq!(values(9).top.len(), 3);
+        assert_eq!(texts(values(0).rows())[1], (1, "9223372036854775807".to_owned()));
+    }
+
+    #[test]
+    fn the_largest_groups_come_first_with_their_sizes_and_lowest_vertices() {
+        let numbers = || ColumnValues::U64(vec![2, 1, 0, 0, 1, 0, 3]);
+        let values = |top| values(Order::Groups, numbers(), None, top);
         let want = [(2, "3"), (1, "2"), (0, "1"), (6, "1")].map(|(vertex, size)| (vertex, size.to_owned()));
         assert_eq!(texts(values(10).top), want);
         assert_eq!(texts(values(1).top), want[..1]);
-        let numbers: Vec<String> = texts(values(0).rows).into_iter().map(|row| row.1).collect();
-        assert_eq!(numbers, ["2", "1", "0", "0", "1", "0", "3"]);
+        assert_eq!((values(1).top_name, values(1).group_name), ("vertices", Some("value")));
     }
 
     #[test]
     fn the_highest_scores_come_first_whatever_their_number() {
-        let values = |count: usize| {
-            let score = |vertex: u32| Amount::Real(f64::from(vertex * 7919 % 5000));
-            Values::highest(&VertexSet::full(5000), Kind::Real, "score", count, score)
-        };
-        let top = values(600).top;
+        let scores = || ColumnValues::F64((0..5000).map(|vertex| f64::from(vertex * 7919 % 5000)).collect());
+        let highest = |count: usize| values(Order::Highest, scores(), None, count);
+        let top = highest(600).top;
         assert!((0..600).all(|place| top[place].1 == Amount::Real(4999.0 - place as f64)));
-        assert!(values(0).top.is_empty());
-        assert_eq!(values(usize::MAX).top.len(), 5000);
-        let equal = Values::highest(&VertexSet::full(9), Kind::Whole, "n", 3, |_| Amount::Whole(7));
+        assert!(highest(0).top.is_empty());
+        assert_eq!(highest(usize::MAX).top.len(), 5000);
+        let equal = values(Order::Highest, ColumnValues::U32(vec![7; 9]), None, 3);
         assert_eq!(texts(equal.top).iter().map(|row| row.0).collect::<Vec<_>>(), [0, 1, 2]);
     }
 
@@ -371,16 +353,30 @@ mod tests {
 
     #[test]
     fn paths_keep_their_vertices_and_lengths_apart() {
-        let mut paths = Paths::default();
-        paths.push([1, 2].map(VertexId), &[0.0, 2.5]);
-        paths.push([3].map(VertexId), &[0.0]);
-        let all: Vec<_> = paths.iter().map(|path| (path.vertices.len(), path.lengths.to_vec())).collect();
-        assert_eq!(all, [(2, vec![0.0, 2.5]), (1, vec![0.0])]);
-        assert_eq!(paths.iter().map(|path| path.length()).collect::<Vec<_>>(), [2.5, 0.0].map(Amount::Real));
-        for (mut paths, length) in [(Paths::default(), 1), (Paths::cycles(), 2)] {
-            paths.push([7, 8].map(VertexId), &[]);
-            assert!(!paths.have_lengths() && paths.iter().all(|path| path.lengths.is_empty()));
-            assert_eq!(paths.iter().next().unwrap().length(), Amount::Whole(length));
-        }
+        use evergraph_analysis::arguments::Argument;
+        let arguments = |parameters: &'static [Parameter], weight: Option<&str>| {
+            let vertex = || Argument::Vertex(VertexId(0));
+            let ends = ["source", "target"].map(|name| (name, vertex()));
+            let known = |name: &str| parameters.iter().any(|parameter| parameter.name == name);
+            let weight = weight.map(|name| ("weight", Argument::Property(name.to_owned())));
+            let given = ends.into_iter().chain(weight).filter(|(name, _)| known(name));
+            Arguments::new(parameters, given).unwrap()
+        };
+        let path = by_name("shortest_path").unwrap();
+        let columns = || vec![Column::new(ColumnValues::F64(vec![0.0, 2.5]))];
+        let vertices = || [1, 2].map(VertexId).to_vec();
+        let weighted = Paths::new(path, &arguments(path.parameters, Some("w")), vertices(), columns());
+        assert_eq!(weighted.iter().map(|path| path.length()).collect::<Vec<_>>(), [Amount::Real(2.5)]);
+        assert_eq!(weighted.amounts(1), [Some(Amount::Real(2.5)), None]);
+        let plain = Paths::new(path, &arguments(path.parameters, None), vertices(), columns());
+        assert_eq!(plain.iter().map(|path| path.length()).collect::<Vec<_>>(), [Amount::Whole(1)]);
+        assert_eq!(plain.column_names().count(), 0);
+
+        let cycles = by_name("cycles").unwrap();
+        let columns = [ColumnValues::U64(vec![0, 0, 1]), ColumnValues::U32(vec![0, 1, 0])].map(Column::new);
+        let vertices = [7, 8, 9].map(VertexId).to_vec();
+        let cycles = Paths::new(cycles, &arguments(cycles.parameters, None), vertices, columns.into());
+        let all: Vec<_> = cycles.iter().map(|path| (path.vertices.len(), path.length())).collect();
+        assert_eq!(all, [(2, Amount::Whole(2)), (1, Amount::Whole(1))]);
     }
 }

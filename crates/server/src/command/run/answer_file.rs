@@ -3,12 +3,13 @@
 //! ```text
 //! values   key,value               label,key,value             several labels in scope
 //! paths    path,position,key       path,position,key,value     value: the length up to there
+//! rings    path,position,key,amount,time
 //! ```
 //!
 //! Keys are read in batches while the file is written, so that no answer is in memory twice. A file
 //! appears whole or not at all.
 
-use crate::command::run::answer::{Amount, Found, Kind};
+use crate::command::run::answer::{Found, Kind};
 use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
 use crate::command::run::csv_answer::CsvAnswer;
 use crate::command::run::keys::Keys;
@@ -43,23 +44,26 @@ pub fn write(
     meter: &Meter,
     cancel: &CancelFlag,
 ) -> Result<(), Failure> {
-    let mut columns = Columns { place: false, label: keys.need_label(), key: keys.kind(), value: None };
+    let mut columns =
+        Columns { place: false, label: keys.need_label(), key: keys.kind(), values: Vec::new() };
     let progress = Progress { phase: format!("write {}", file.name()), meter, cancel };
     match found {
         Found::Values(values) => {
-            columns.value = Some(values.kind);
-            let row = |(vertex, value)| Row { place: None, vertex, value: Some(value) };
-            write_rows(file, view, columns, values.rows.map(row), values.count, keys, &progress)
+            columns.values.push(("value", values.kind));
+            let row = |(vertex, value)| Row { place: None, vertex, values: [Some(value), None] };
+            write_rows(file, view, columns, values.rows().map(row), values.count(), keys, &progress)
         }
         Found::Paths(paths) => {
             columns.place = true;
-            columns.value = paths.have_lengths().then_some(Kind::Real);
-            let rows = paths.iter().zip(1..).flat_map(|(path, number)| {
-                path.vertices.iter().enumerate().map(move |(position, vertex)| Row {
-                    place: Some((number, position as u64)),
-                    vertex: *vertex,
-                    value: path.lengths.get(position).copied().map(Amount::Real),
-                })
+            columns.values.extend(paths.column_names().map(|name| (name, Kind::Real)));
+            let places = paths.iter().zip(1..).flat_map(|(path, number)| {
+                let vertices = path.vertices.iter().zip(0..);
+                vertices.map(move |(vertex, position)| (*vertex, (number, position)))
+            });
+            let rows = places.enumerate().map(|(at, (vertex, place))| Row {
+                place: Some(place),
+                vertex,
+                values: paths.amounts(at),
             });
             write_rows(file, view, columns, rows, paths.vertex_count(), keys, &progress)
         }

@@ -6,7 +6,7 @@ use crate::terminal::failure::Failure;
 use evergraph_graph::id::VertexId;
 
 /// Which columns a file has, in this order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Columns {
     /// `path` and `position`, both from where they begin: 1 and 0.
     pub place: bool,
@@ -14,16 +14,16 @@ pub struct Columns {
     pub label: bool,
     /// `key`
     pub key: KeyKind,
-    /// `value`
-    pub value: Option<Kind>,
+    /// `value`, or what paths have.
+    pub values: Vec<(&'static str, Kind)>,
 }
 
 impl Columns {
     /// Their names.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         let place = self.place.then_some(["path", "position"]).into_iter().flatten();
         let label = self.label.then_some("label");
-        place.chain(label).chain(["key"]).chain(self.value.map(|_| "value"))
+        place.chain(label).chain(["key"]).chain(self.values.iter().map(|(name, _)| *name))
     }
 }
 
@@ -34,8 +34,8 @@ pub struct Row {
     pub place: Option<(u64, u64)>,
     /// Whose row it is.
     pub vertex: VertexId,
-    /// What was found.
-    pub value: Option<Amount>,
+    /// What was found: one for each of the last columns, then nothing.
+    pub values: [Option<Amount>; 2],
 }
 
 /// A file of one format.

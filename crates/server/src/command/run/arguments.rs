@@ -1,24 +1,11 @@
-//! The arguments of `evergraph run`: a database, an algorithm, and what each may be told.
+//! The arguments of `evergraph run`: a database, an algorithm of the table, and what each may be told.
 
-use crate::command::run::algorithm::betweenness::BetweennessArguments;
-use crate::command::run::algorithm::bfs::BfsArguments;
-use crate::command::run::algorithm::cdlp::CdlpArguments;
-use crate::command::run::algorithm::closeness::ClosenessArguments;
-use crate::command::run::algorithm::cycles::CyclesArguments;
-use crate::command::run::algorithm::eigenvector::EigenvectorArguments;
-use crate::command::run::algorithm::k_hop::KHopArguments;
-use crate::command::run::algorithm::kcore::KCoreArguments;
-use crate::command::run::algorithm::lcc::LccArguments;
-use crate::command::run::algorithm::louvain::LouvainArguments;
-use crate::command::run::algorithm::pagerank::PageRankArguments;
-use crate::command::run::algorithm::scc::SccArguments;
-use crate::command::run::algorithm::shortest_path::ShortestPathArguments;
-use crate::command::run::algorithm::sssp::SsspArguments;
-use crate::command::run::algorithm::topological_order::TopologicalOrderArguments;
-use crate::command::run::algorithm::triangles::TriangleArguments;
-use crate::command::run::algorithm::wcc::WccArguments;
-use crate::command::run::setting::Run;
-use clap::{Args, Command, Subcommand};
+use crate::command::run::choices::CommonArguments;
+use crate::command::run::parameters::{Given, given, with_parameters};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use evergraph_analysis::algorithm::{Algorithm, Group};
+use evergraph_analysis::table::{ALGORITHMS, by_name};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -51,97 +38,88 @@ pub struct RunArguments {
     pub database: PathBuf,
     /// The algorithm.
     #[command(subcommand)]
-    pub algorithm: Algorithm,
+    pub chosen: Chosen,
 }
 
-/// An algorithm and what may be chosen about it.
-#[derive(Subcommand, Debug)]
-pub enum Algorithm {
-    /// How much of a random walk's time each vertex gets.
-    Pagerank(PageRankArguments),
-    /// How many shortest paths lead through each vertex.
-    Betweenness(BetweennessArguments),
-    /// How near each vertex is to all others.
-    Closeness(ClosenessArguments),
-    /// How important those are that point to each vertex.
-    Eigenvector(EigenvectorArguments),
-    /// How many edges each vertex is away from a source.
-    Bfs(BfsArguments),
-    /// The least sum of weights on a path from a source to each vertex.
-    Sssp(SsspArguments),
-    /// One shortest path between two vertices.
-    ShortestPath(ShortestPathArguments),
-    /// The vertices within a few edges.
-    KHop(KHopArguments),
-    /// Which vertices hang together, whatever the edges' direction.
-    Wcc(WccArguments),
-    /// Which vertices reach each other.
-    Scc(SccArguments),
-    /// Simple cycles up to a length.
-    Cycles(CyclesArguments),
-    /// Every vertex after those that it depends on.
-    TopologicalOrder(TopologicalOrderArguments),
-    /// Communities by label propagation.
-    Cdlp(CdlpArguments),
-    /// Communities by modularity.
-    Louvain(LouvainArguments),
-    /// The innermost core that each vertex is in.
-    Kcore(KCoreArguments),
-    /// How many triangles each vertex is in.
-    Triangles(TriangleArguments),
-    /// How well the neighbours of each vertex are connected.
-    Lcc(LccArguments),
+/// An algorithm and what was chosen about it.
+#[derive(Debug)]
+pub struct Chosen {
+    /// The algorithm.
+    pub algorithm: &'static Algorithm,
+    /// Its parameters that were given.
+    pub given: Vec<(&'static str, Given)>,
+    /// What all algorithms are told.
+    pub common: CommonArguments,
 }
 
-/// What algorithms answer, and which they are.
-pub const ALGORITHM_GROUPS: [(&str, &[&str]); 4] = [
-    ("Who matters", &["pagerank", "betweenness", "closeness", "eigenvector"]),
-    ("Ways and neighbourhoods", &["bfs", "sssp", "shortest-path", "k-hop"]),
-    ("Components and order", &["wcc", "scc", "cycles", "topological-order"]),
-    ("Communities and density", &["cdlp", "louvain", "kcore", "triangles", "lcc"]),
-];
+impl FromArgMatches for Chosen {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let Some((name, matches)) = matches.subcommand() else {
+            return Err(Error::raw(ErrorKind::MissingSubcommand, "an algorithm is wanted"));
+        };
+        let Some(algorithm) = by_name(name) else {
+            return Err(Error::raw(ErrorKind::InvalidSubcommand, format!("there is no algorithm {name:?}")));
+        };
+        let common = CommonArguments::from_arg_matches(matches)?;
+        Ok(Self { algorithm, given: given(algorithm.parameters, matches), common })
+    }
 
-impl Algorithm {
-    /// Its name on the command line, and what runs it.
-    #[must_use]
-    pub fn chosen(&self) -> (&'static str, &dyn Run) {
-        match self {
-            Self::Pagerank(arguments) => ("pagerank", arguments),
-            Self::Betweenness(arguments) => ("betweenness", arguments),
-            Self::Closeness(arguments) => ("closeness", arguments),
-            Self::Eigenvector(arguments) => ("eigenvector", arguments),
-            Self::Bfs(arguments) => ("bfs", arguments),
-            Self::Sssp(arguments) => ("sssp", arguments),
-            Self::ShortestPath(arguments) => ("shortest-path", arguments),
-            Self::KHop(arguments) => ("k-hop", arguments),
-            Self::Wcc(arguments) => ("wcc", arguments),
-            Self::Scc(arguments) => ("scc", arguments),
-            Self::Cycles(arguments) => ("cycles", arguments),
-            Self::TopologicalOrder(arguments) => ("topological-order", arguments),
-            Self::Cdlp(arguments) => ("cdlp", arguments),
-            Self::Louvain(arguments) => ("louvain", arguments),
-            Self::Kcore(arguments) => ("kcore", arguments),
-            Self::Triangles(arguments) => ("triangles", arguments),
-            Self::Lcc(arguments) => ("lcc", arguments),
-        }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
-/// The names of all algorithms, in the order of the groups.
-pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
-    ALGORITHM_GROUPS.iter().flat_map(|(_, names)| *names).copied()
+impl Subcommand for Chosen {
+    fn augment_subcommands(command: Command) -> Command {
+        let command = command.subcommand_required(true).arg_required_else_help(true);
+        command.subcommands(ALGORITHMS.into_iter().map(described))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        by_name(name).is_some()
+    }
+}
+
+/// The command that runs `algorithm`.
+fn described(algorithm: &'static Algorithm) -> Command {
+    let mut help = format!("Examples:\n  evergraph run {}", algorithm.example);
+    if !algorithm.details.is_empty() {
+        write!(help, "\n\n{}", algorithm.details).expect("a string takes everything");
+    }
+    let command = Command::new(algorithm.command()).about(about(algorithm)).after_help(help);
+    CommonArguments::augment_args(with_parameters(command, algorithm.parameters))
+}
+
+/// What `algorithm` answers, as lists of commands have it.
+fn about(algorithm: &Algorithm) -> &'static str {
+    algorithm.summary.trim_end_matches('.')
+}
+
+/// The names of all algorithms on the command line, in the order of the groups.
+pub fn algorithm_names() -> impl Iterator<Item = String> {
+    ALGORITHMS.into_iter().map(Algorithm::command)
+}
+
+/// Each group with its algorithms.
+pub fn algorithm_groups() -> impl Iterator<Item = (&'static str, Vec<&'static Algorithm>)> {
+    let members = |group| ALGORITHMS.into_iter().filter(move |algorithm| algorithm.group == group);
+    Group::ALL.into_iter().map(move |group| (group.title(), members(group).collect()))
 }
 
 /// Clap lists subcommands below one heading; so many are easier to choose from in groups.
 fn help_template() -> String {
-    let command = Algorithm::augment_subcommands(Command::new("run"));
-    let about = |name: &str| command.find_subcommand(name).and_then(Command::get_about);
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
-    for (group, names) in ALGORITHM_GROUPS {
+    let width = algorithm_names().map(|name| name.len()).max().unwrap_or_default();
+    for (group, algorithms) in algorithm_groups() {
         write!(text, "\n{group}:\n").expect("a string takes everything");
-        for name in names {
-            let about = about(name).map(ToString::to_string).unwrap_or_default();
-            writeln!(text, "  {name:<18} {about}").expect("a string takes everything");
+        for algorithm in algorithms {
+            let (name, about) = (algorithm.command(), about(algorithm));
+            writeln!(text, "  {name:<width$}  {about}").expect("a string takes everything");
         }
     }
     text + "\nArguments:\n{positionals}\n\nOptions:\n{options}{after-help}"
@@ -150,15 +128,11 @@ fn help_template() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     #[test]
-    fn every_algorithm_is_in_one_group_and_has_an_example() {
-        let command = Algorithm::augment_subcommands(Command::new("run"));
-        let all: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
-        let grouped: Vec<&str> = ALGORITHM_GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
-        assert_eq!(grouped.len(), all.len());
-        assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), all);
+    fn every_algorithm_has_a_command_with_an_example() {
+        let command = Chosen::augment_subcommands(Command::new("run"));
+        assert!(command.get_subcommands().map(Command::get_name).eq(algorithm_names()));
         for algorithm in command.get_subcommands() {
             let name = algorithm.get_name();
             let help = algorithm.get_after_help().map(ToString::to_string).unwrap_or_default();

@@ -1,8 +1,6 @@
-//! Choices: arguments that several algorithms of `evergraph run` share.
+//! Choices: arguments that all algorithms of `evergraph run` share.
 
-use clap::{Args, ValueEnum};
-use evergraph_algorithms::sources::Sources;
-use evergraph_graph::id::Direction;
+use clap::Args;
 use std::path::PathBuf;
 
 /// What all algorithms are told.
@@ -35,80 +33,4 @@ pub struct CommonArguments {
     /// Replace the file of --output if it is there.
     #[arg(long, requires = "output")]
     pub overwrite: bool,
-}
-
-/// Where a search begins.
-#[derive(Args, Debug)]
-#[group(required = true, multiple = false)]
-pub struct SourceArguments {
-    /// Begin at the vertex with this unique key.
-    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
-    pub source: Option<String>,
-    /// Begin at the vertex with this number.
-    #[arg(long, value_name = "N")]
-    pub source_vertex: Option<u32>,
-}
-
-/// Along which edges an algorithm goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub enum DirectionArgument {
-    /// From source to target.
-    #[default]
-    Out,
-    /// Against the edges.
-    In,
-    /// Both ways: the graph is read as undirected.
-    Both,
-}
-
-impl DirectionArgument {
-    /// As algorithms name it.
-    #[must_use]
-    pub fn direction(self) -> Direction {
-        match self {
-            Self::Out => Direction::Out,
-            Self::In => Direction::In,
-            Self::Both => Direction::Both,
-        }
-    }
-
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Out => "out",
-            Self::In => "in",
-            Self::Both => "both",
-        }
-    }
-}
-
-/// A weight that may be wanted.
-#[derive(Args, Debug)]
-pub struct WeightArguments {
-    /// The edge property that is the weight: a number, not negative [default: every edge counts 1].
-    #[arg(long, value_name = "PROPERTY")]
-    pub weight: Option<String>,
-    /// The weight of edges without the property [default: such an edge is an error].
-    #[arg(long, value_name = "W", requires = "weight")]
-    pub missing_weight: Option<f64>,
-}
-
-/// A sample in place of all vertices.
-#[derive(Args, Debug)]
-pub struct SampleArguments {
-    /// Estimate from so many vertices, drawn at random [default: exact, from all].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub sample: Option<u32>,
-    /// Another seed draws others.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "sample")]
-    pub seed: u64,
-}
-
-impl SampleArguments {
-    /// As algorithms name it.
-    #[must_use]
-    pub fn sources(&self) -> Sources {
-        self.sample.map_or(Sources::All, |count| Sources::Sample { count, seed: self.seed })
-    }
 }

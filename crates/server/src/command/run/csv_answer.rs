@@ -22,8 +22,9 @@ impl CsvAnswer {
     /// # Errors
     /// If the file can't be written.
     pub fn begin(file: ResultFile, columns: Columns) -> Result<Self, Failure> {
+        let names: Vec<&str> = columns.names().collect();
         let mut answer = Self { columns, file: Writer::from_writer(file) };
-        answer.put(columns.names())?;
+        answer.put(names.into_iter())?;
         Ok(answer)
     }
 
@@ -41,9 +42,9 @@ impl AnswerWriter for CsvAnswer {
         for (row, name) in rows.iter().zip(names) {
             let place = row.place.map(|(path, position)| [path.to_string(), position.to_string()]);
             let label = self.columns.label.then(|| name.label.to_string());
-            let value = row.value.map(|value| value.to_string());
+            let values = row.values.into_iter().flatten().map(|value| value.to_string());
             let fields = place.into_iter().flatten().chain(label).chain([name.key.to_string()]);
-            self.put(fields.chain(value))?;
+            self.put(fields.chain(values))?;
         }
         Ok(())
     }

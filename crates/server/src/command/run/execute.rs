@@ -1,20 +1,26 @@
 //! Execution: opens a database, runs the algorithm on a snapshot, and tells what came of it.
 
-use crate::command::run::answer::{Answer, Found, Path as FoundPath};
+use crate::command::run::answer::{Found, Path as FoundPath};
 use crate::command::run::answer_file;
-use crate::command::run::arguments::RunArguments;
+use crate::command::run::arguments::{Chosen, RunArguments};
 use crate::command::run::keys::Keys;
+use crate::command::run::names;
+use crate::command::run::parameters::{arguments as arguments_of, figures as chosen_figures};
 use crate::command::run::report::{PathRow, PathVertex, RunReport, Seconds, Top, TopRow};
 use crate::command::run::scope::scope;
-use crate::command::run::setting::Setting;
 use crate::context::Context;
 use crate::result_file::ResultFile;
 use crate::terminal::failure::Failure;
+use crate::terminal::meter::Meter;
 use evergraph::Snapshot;
 use evergraph_algorithms::control::{Control, Progress};
+use evergraph_analysis::answer::{Answer, Figure};
+use evergraph_analysis::arguments::Arguments;
+use evergraph_analysis::input::{Caller, Input};
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::VertexId;
+use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::view::{Freeze, GraphView};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::time::Instant;
 
@@ -23,9 +29,7 @@ use std::time::Instant;
 /// # Errors
 /// `not_found` for an unknown name or source; those of opening, of the algorithm, and of writing.
 pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Result<(), Failure> {
-    let RunArguments { database: path, algorithm } = arguments;
-    let (name, algorithm) = algorithm.chosen();
-    let common = algorithm.common();
+    let RunArguments { database: path, chosen: Chosen { algorithm, given, common } } = arguments;
     // Before hours of computing: is there anything against the file?
     let file =
         common.output.as_deref().map(|path| result_file(path, common.overwrite, context)).transpose()?;
@@ -42,12 +46,13 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     let keys = Keys::new(catalogue, scope.labels.as_deref(), common.key.as_deref())?;
     let tell = |progress: Progress| meter.tell(progress.phase, Some(progress.fraction), String::new);
     let control = Control::new(snapshot.budget()).with_cancel(&context.cancel).with_progress(&tell);
-    let setting = Setting::new(&snapshot, scope, &keys, control, common.top, &meter);
-    let began = Instant::now();
-    let Answer { summary, figures, found } = algorithm.run(&setting)?;
-    let ran = began.elapsed().as_secs_f64();
-    let frozen = setting.frozen();
-    let freeze = frozen.map_or(0.0, |frozen| frozen.seconds);
+    let arguments = arguments_of(algorithm.parameters, given, &keys, &snapshot)?;
+    let program = Program { snapshot: &snapshot, keys: &keys, meter: &meter };
+    let input = Input::new(&snapshot, &scope, &program);
+    let answer = algorithm.run(&input, &arguments, &control)?;
+    let (summary, outcome) = (answer.summary.clone(), outcome(&arguments, &answer));
+    let (frozen, freeze, kernel) = (input.frozen(), input.freezing_time(), input.kernel_time());
+    let found = Found::new(algorithm, &arguments, answer, common.top);
 
     let top = top(&found, &snapshot, &keys, common.top)?;
     let began = Instant::now();
@@ -57,21 +62,20 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
         answer_file::write(file, &snapshot, found, &keys, &meter, &context.cancel)?;
     }
     let write = began.elapsed().as_secs_f64();
-    drop(setting);
     drop(meter);
     let mut report = RunReport {
-        algorithm: name,
+        algorithm: algorithm.command(),
         database: path.display().to_string(),
         timestamp: snapshot.timestamp().0,
         vertices: frozen.map(|frozen| frozen.vertices),
         edges: frozen.map(|frozen| frozen.edges),
         fresh_share: frozen.map(|frozen| frozen.fresh_share),
         summary,
-        outcome: figures,
+        outcome,
         top,
         output,
         with_times: true,
-        seconds: Seconds { open, freeze, kernel: ran - freeze, write },
+        seconds: Seconds { open, freeze: freeze.as_secs_f64(), kernel: kernel.as_secs_f64(), write },
     };
     if to_standard_output {
         // The table would end up among the rows.
@@ -81,6 +85,42 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     // The answer was asked for; how long each step took is a summary.
     report.with_times = !context.console.is_quiet();
     context.console.result(&report)
+}
+
+/// How the program names things, and where it tells what it does.
+struct Program<'a> {
+    snapshot: &'a Snapshot,
+    keys: &'a Keys,
+    meter: &'a Meter,
+}
+
+impl Caller for Program<'_> {
+    fn key(&self, name: &str) -> Result<KeyId> {
+        names::key(&self.snapshot.catalogue(), name)
+    }
+
+    fn vertex_names(&self, vertices: &[VertexId]) -> Result<Vec<String>> {
+        let names = self.keys.names(self.snapshot, vertices)?;
+        Ok(names.into_iter().map(|name| format!("{} {}", name.label, name.key)).collect())
+    }
+
+    fn freezing(&self) {
+        self.meter.tell("freeze", None, String::new);
+    }
+}
+
+/// What was chosen and what came of it, as figures.
+fn outcome(arguments: &Arguments, answer: &Answer) -> Value {
+    let figures = answer.figures.iter().map(|(name, figure)| {
+        let figure = match figure {
+            Figure::Nothing => Value::Null,
+            Figure::Boolean(figure) => json!(figure),
+            Figure::Whole(figure) => json!(figure),
+            Figure::Real(figure) => json!(figure),
+        };
+        ((*name).to_owned(), figure)
+    });
+    Value::Object(chosen_figures(arguments).chain(figures).collect::<Map<_, _>>())
 }
 
 fn result_file(path: &Path, overwrite: bool, context: &Context) -> std::result::Result<ResultFile, Failure> {

@@ -5,7 +5,7 @@
 //! | path, position | Int64 |
 //! | label | Utf8 |
 //! | key | Int64 if all keys in scope are whole numbers, else Utf8; null where a vertex has none |
-//! | value | Int64 or Float64 |
+//! | value, or what rings have | Int64 or Float64 |
 //!
 //! An infinite distance is an infinite Float64; a level without a path is the largest Int64, as in CSV.
 //! Memory: one row group, compressed as it grows.
@@ -46,7 +46,7 @@ impl ParquetAnswer {
             "label" => Field::new(name, DataType::Utf8, false),
             "key" if columns.key == KeyKind::Text => Field::new(name, DataType::Utf8, true),
             "key" => Field::new(name, DataType::Int64, true),
-            "value" if columns.value == Some(Kind::Real) => Field::new(name, DataType::Float64, false),
+            _ if columns.values.contains(&(name, Kind::Real)) => Field::new(name, DataType::Float64, false),
             _ => Field::new(name, DataType::Int64, false),
         };
         let schema = Arc::new(Schema::new(columns.names().map(field).collect::<Vec<_>>()));
@@ -88,11 +88,12 @@ impl AnswerWriter for ParquetAnswer {
             KeyKind::Whole => Arc::new(names.iter().map(|name| name.key.whole()).collect::<Int64Array>()),
             KeyKind::Text => Arc::new(names.iter().map(|name| name.key.text()).collect::<StringArray>()),
         });
-        let values = || rows.iter().filter_map(|row| row.value);
-        match self.columns.value {
-            Some(Kind::Whole) => arrays.push(Arc::new(Int64Array::from_iter_values(values().map(whole)))),
-            Some(Kind::Real) => arrays.push(Arc::new(Float64Array::from_iter_values(values().map(real)))),
-            None => {}
+        for (at, (_, kind)) in self.columns.values.iter().enumerate() {
+            let values = rows.iter().filter_map(|row| row.values[at]);
+            arrays.push(match kind {
+                Kind::Whole => Arc::new(Int64Array::from_iter_values(values.map(whole))),
+                Kind::Real => Arc::new(Float64Array::from_iter_values(values.map(real))),
+            });
         }
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays)
             .map_err(|error| Error::invalid(format!("write {}: {error}", self.name)).because(error))?;

@@ -2,8 +2,9 @@
 
 use crate::command::run::answer::Amount;
 use crate::command::run::keys::Name;
-use crate::terminal::number::{count, counted, percent, reals, time};
+use crate::terminal::number::{count, counted, percent, time};
 use crate::terminal::table::{Side, Table, output_name, visible};
+use evergraph_analysis::reals::reals;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug, Serialize)]
 pub struct RunReport {
     /// The algorithm's name.
-    pub algorithm: &'static str,
+    pub algorithm: String,
     /// The database.
     pub database: String,
     /// The commit that the snapshot shows.

@@ -1,9 +1,10 @@
 //! Stores on directories in memory: opened, checkpointed, and cut from power at any moment.
 
-use evergraph::storage::checkpoint::write::Checkpointed;
+use evergraph::storage::checkpoint::contract::Checkpointed;
 use evergraph::storage::io::directory::Directory;
 use evergraph::storage::io::memory::{Fate, MemoryDirectory};
 use evergraph::storage::io::random::{Random, SplitMix64};
+use evergraph::storage::memory::engine::MemoryEngine;
 use evergraph::storage::open::{OpenOptions, OpenStore};
 use evergraph::{Durability, Error, Result};
 use std::ops::ControlFlow;
@@ -19,15 +20,15 @@ pub fn small_files(durability: Durability) -> OpenOptions {
 ///
 /// # Errors
 /// As [`OpenStore::open`].
-pub fn open_synced(directory: &MemoryDirectory) -> Result<OpenStore> {
-    OpenStore::open(Arc::new(directory.clone()), &small_files(Durability::Sync))
+pub fn open_synced(directory: &MemoryDirectory) -> Result<OpenStore<MemoryEngine>> {
+    OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &small_files(Durability::Sync))
 }
 
 /// Makes a checkpoint.
 ///
 /// # Errors
 /// As [`OpenStore::checkpoint`].
-pub fn checkpoint(open: &OpenStore) -> Result<Checkpointed> {
+pub fn checkpoint(open: &OpenStore<MemoryEngine>) -> Result<Checkpointed> {
     open.checkpoint(&mut |_| ControlFlow::Continue(()))
 }
 
@@ -35,7 +36,7 @@ pub fn checkpoint(open: &OpenStore) -> Result<Checkpointed> {
 ///
 /// # Panics
 /// If something is wrong.
-pub fn assert_healthy(open: &OpenStore) {
+pub fn assert_healthy(open: &OpenStore<MemoryEngine>) {
     let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
     assert!(report.is_healthy(), "{:?}", report.findings);
 }

@@ -6,6 +6,7 @@ use evergraph::graph::id::{KeyId, TypeId};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
 use evergraph::storage::io::random::{Random, SplitMix64};
+use evergraph::storage::memory::engine::MemoryEngine;
 use evergraph::storage::open::OpenStore;
 use evergraph::{Direction, ReadByName, Result, Snapshot, Value, VertexId};
 use evergraph_tests::store::{assert_healthy, open_synced};
@@ -16,7 +17,7 @@ const ACCOUNTS: u64 = 24;
 const OPENING_BALANCE: i64 = 100;
 
 struct Bank {
-    open: OpenStore,
+    open: OpenStore<MemoryEngine>,
     accounts: Vec<VertexId>,
     transfer: TypeId,
     balance: KeyId,

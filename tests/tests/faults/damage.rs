@@ -3,7 +3,6 @@
 
 use crate::database::{Faulty, contents, persons};
 use evergraph::storage::checkpoint::check::check_files;
-use evergraph::storage::engine::Engine;
 use evergraph::storage::io::directory::{Directory, OpenMode};
 use evergraph::storage::io::memory::MemoryDirectory;
 use evergraph::storage::memory::engine::MemoryEngine;
@@ -56,7 +55,7 @@ fn open_damaged(disk: &MemoryDirectory) -> Result<(u64, Contents), Error> {
 
 /// Whether the check of the files finds something that is wrong with the file `name`.
 fn check_finds(disk: &MemoryDirectory, name: &str) -> bool {
-    let report = check_files(disk, MemoryEngine::NAME, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    let report = check_files::<MemoryEngine>(disk, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
     report.findings.iter().any(|finding| finding.place.contains(name) || finding.problem.contains(name))
 }
 

@@ -4,6 +4,7 @@
 use evergraph::graph::id::TypeId;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
+use evergraph::storage::memory::engine::MemoryEngine;
 use evergraph::storage::open::OpenStore;
 use evergraph::{Direction, EdgeId, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::contents::Contents;
@@ -14,7 +15,7 @@ const DEGREE: usize = 20_000;
 
 /// A star both ways: a hub, and for each other vertex an edge from the hub and one back.
 struct Star {
-    open: OpenStore,
+    open: OpenStore<MemoryEngine>,
     hub: VertexId,
     follows: TypeId,
     leaves: Vec<VertexId>,

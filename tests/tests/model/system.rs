@@ -37,7 +37,7 @@ struct Open {
 pub struct System {
     directory: MemoryDirectory,
     /// `None` only between closing and opening.
-    open: Option<OpenStore>,
+    open: Option<OpenStore<MemoryEngine>>,
     names: Names,
     vertices: BTreeMap<u32, VertexId>,
     /// The ids of parallel edges, by number.
@@ -76,7 +76,7 @@ impl System {
         }
     }
 
-    fn open(&self) -> &OpenStore {
+    fn open(&self) -> &OpenStore<MemoryEngine> {
         self.open.as_ref().expect("open between steps")
     }
 

@@ -1,18 +1,22 @@
 //! The memory engine: records and bodies in RAM behind the engine seam.
 
 use crate::engine::{Engine, EngineStatistics, Key, Newer};
+use crate::io::memory::MemoryDirectory;
+use crate::memory::checkpoint::write::Checkpointer;
 use crate::memory::frozen::FrozenTopology;
 use crate::memory::group::{EdgeSubject, Group, GroupTable};
-use crate::memory::merger::{Job, Merger, Rounds, for_each_segment};
+use crate::memory::merger::{Job, Merger, Rounds};
 use crate::memory::records::{Prepared, Target};
+use crate::memory::segments::Segments;
 use crate::memory::view::MemoryView;
 use crate::planted::{Bug, planted};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::record::{Operation, Record, RecordKey, RecordRef};
 use crate::segment::tail::TAIL_CAPACITY;
-use crate::segment::version::{Layer, Segment, Version};
+use crate::segment::version::{Segment, Version};
 use crate::segment::vertex_body::VertexBody;
+use crate::sync::Mutex;
 use crate::sync::atomic::Ordering;
 use crate::timeline::clock::Timeline;
 use evergraph_graph::budget::Budget;
@@ -30,15 +34,16 @@ use std::time::Duration;
 /// How long a writer sleeps before it looks for room again, if no merge wakes it.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Segments in RAM.
+/// Segments in RAM, and the files that checkpoints keep them in.
 #[derive(Debug)]
 pub struct MemoryEngine {
-    timeline: Arc<Timeline>,
-    groups: GroupTable,
-    merger: Merger,
+    segments: Segments,
+    checkpointer: Checkpointer,
+    /// Where merging is, of an engine that is stepped.
+    rounds: Mutex<Option<Rounds>>,
 }
 
-/// What a commit displaced; freed outside the latch.
+/// What a commit or a load displaced; freed outside the latch.
 #[derive(Debug, Default)]
 pub struct Displaced {
     prepared: Option<Prepared>,
@@ -46,97 +51,68 @@ pub struct Displaced {
     vertices: Vec<Arc<Version<VertexBody>>>,
 }
 
+impl Displaced {
+    /// By a load.
+    pub(super) fn of_load(edges: Vec<Arc<Version<EdgeBody>>>) -> Self {
+        Self { edges, ..Self::default() }
+    }
+}
+
 impl MemoryEngine {
-    /// An engine without groups.
+    /// Its name in manifests.
+    pub const NAME: &'static str = "memory";
+
+    /// An engine without groups, whose checkpoints go to memory too: for a store that is never opened again.
     #[must_use]
     pub fn new(timeline: Arc<Timeline>) -> Self {
-        Self { timeline, groups: GroupTable::default(), merger: Merger::default() }
+        let directory = Arc::new(MemoryDirectory::new("memory"));
+        Self::with_files(Segments::new(timeline), Checkpointer::new(directory))
     }
 
-    /// The groups.
+    /// The engine of `segments`, stored by `checkpointer`.
     #[must_use]
-    pub fn groups(&self) -> &GroupTable {
-        &self.groups
+    pub fn with_files(segments: Segments, checkpointer: Checkpointer) -> Self {
+        Self { segments, checkpointer, rounds: Mutex::new(None) }
     }
 
-    /// The queue of merges.
+    /// The segments.
     #[must_use]
-    pub fn merger(&self) -> &Merger {
-        &self.merger
+    pub fn segments(&self) -> &Segments {
+        &self.segments
     }
 
-    /// Time.
+    /// Who makes its checkpoints.
     #[must_use]
-    pub fn timeline(&self) -> &Arc<Timeline> {
-        &self.timeline
-    }
-
-    /// Merges in the background until [`Merger::close`]: the body of the merge thread.
-    pub fn run_merges(&self) {
-        self.merger.run(&self.timeline, &self.groups);
-    }
-
-    /// Merges as the merge thread does in one round, as [`Merger::step`].
-    pub fn step_merges(&self, rounds: &mut Rounds, quiet: bool) {
-        self.merger.step(&self.timeline, &self.groups, rounds, quiet);
+    pub fn checkpointer(&self) -> &Checkpointer {
+        &self.checkpointer
     }
 
     /// Merges every segment up to what is readable now. For tests, benchmarks and quiet times.
     pub fn merge_everything(&self) {
-        for_each_segment(&self.groups, |job| {
-            self.merger.merge(&self.timeline, &job);
-            true
-        });
-        self.merger.trim(&self.timeline);
+        self.segments.merge_everything();
     }
 
-    /// Takes in a group that a checkpoint or a bulk load made.
-    pub fn attach(&self, group: Arc<Group>) {
-        let edges: usize = group
-            .edges()
-            .iter()
-            .map(|edge| {
-                let version = edge.segment.load_full();
-                let hubs = version.layer.hubs.iter();
-                let in_hubs: usize = hubs.map(|hub| hub.segment.load().layer.body.items()).sum();
-                version.layer.body.items() + in_hubs
-            })
-            .sum();
-        self.merger.counters.body_edges.fetch_add(edges as u64, Ordering::Relaxed);
-        self.merger.retain(&group);
-        self.groups.insert(group);
+    /// Merges as the merge thread does in one round, as [`Merger::step`].
+    pub(super) fn step_merges(&self, quiet: bool) {
+        let mut rounds = self.rounds.lock();
+        let rounds = rounds.get_or_insert_with(|| Rounds::new(self.timeline()));
+        self.segments.step_merges(rounds, quiet);
     }
 
-    /// Merges `segment` until nothing is on top of its body. Every commit must be readable and none may
-    /// come meanwhile.
-    pub fn settle(&self, segment: &Arc<Segment<EdgeBody>>) {
-        while segment.load().layer.record_count() > 0 {
-            // Another thread may be about it.
-            if !self.merger.merge(&self.timeline, &Job::from(segment)) {
-                self.merger.wait_for_progress(LOOK_AGAIN);
-            }
-        }
+    fn groups(&self) -> &GroupTable {
+        self.segments.groups()
     }
 
-    /// Puts a layer of a bulk load over a segment, as [`Segment::load_over`]. Under the latch.
-    pub fn load_over(
-        &self,
-        segment: &Arc<Segment<EdgeBody>>,
-        layer: Layer<EdgeBody>,
-    ) -> Arc<Version<EdgeBody>> {
-        let items = |layer: &Layer<EdgeBody>| {
-            let hubs = layer.hubs.iter().map(|hub| hub.segment.load().layer.body.items());
-            layer.body.items() + hubs.sum::<usize>()
-        };
-        let added = items(&layer) - items(&segment.load().layer);
-        self.merger.counters.body_edges.fetch_add(added as u64, Ordering::Relaxed);
-        let displaced = segment.load_over(&self.timeline, layer);
-        self.merger.keep(Job::from(segment));
-        displaced
+    fn merger(&self) -> &Merger {
+        self.segments.merger()
+    }
+
+    fn timeline(&self) -> &Timeline {
+        self.segments.timeline()
     }
 
     fn in_group(&self, group: GroupId, check: impl FnOnce(&Group) -> Newer) -> Newer {
-        self.groups.get(group).map_or(Newer::No, |group| check(group))
+        self.groups().get(group).map_or(Newer::No, |group| check(group))
     }
 
     fn newer_edge(&self, edge: EdgeId, since: Timestamp, matches: impl Fn(RecordRef<'_>) -> bool) -> Newer {
@@ -168,7 +144,7 @@ impl MemoryEngine {
         let hubs = Arc::clone(&segment.load().layer.hubs);
         if hubs.is_empty() {
             displaced.edges.extend(segment.append(timestamp, records));
-            self.merger.appended(segment, records.len());
+            self.merger().appended(segment, records.len());
             return;
         }
         segment.hub_changed(timestamp);
@@ -176,7 +152,7 @@ impl MemoryEngine {
             let hub = hubs.binary_search_by_key(&part[0].key.row(), |hub| hub.row);
             let target = hub.map_or(segment, |at| &hubs[at].segment);
             displaced.edges.extend(target.append(timestamp, part));
-            self.merger.appended(target, part.len());
+            self.merger().appended(target, part.len());
         }
     }
 
@@ -198,9 +174,9 @@ impl MemoryEngine {
             records.to_mut().sort_unstable_by_key(|record| (record.stamp, record.key));
         }
         drop(segment.append(newest, &records));
-        self.merger.appended(segment, records.len());
-        if self.merger.is_overdue(segment) {
-            self.merger.merge(&self.timeline, &Job::from(segment));
+        self.merger().appended(segment, records.len());
+        if self.merger().is_overdue(segment) {
+            self.merger().merge(self.timeline(), &Job::from(segment));
         }
     }
 
@@ -219,10 +195,10 @@ impl MemoryEngine {
     where
         Job: for<'a> From<&'a Arc<Segment<B>>>,
     {
-        if self.merger.is_overdue(segment) {
-            let began = self.timeline.clock().now();
-            self.merger.help(&self.timeline, segment);
-            self.merger.counters.stalled(self.timeline.clock().now().saturating_sub(began));
+        if self.merger().is_overdue(segment) {
+            let began = self.timeline().clock().now();
+            self.merger().help(self.timeline(), segment);
+            self.merger().counters.stalled(self.timeline().clock().now().saturating_sub(began));
         }
     }
 
@@ -230,23 +206,23 @@ impl MemoryEngine {
     /// records outgrow bodies, for about `patience`.
     fn make_room(&self, prepared: &Prepared, patience: Duration) -> Result<()> {
         self.merge_overdue(prepared);
-        let waiting = || self.merger.counters.records.load(Ordering::Relaxed);
-        if waiting() <= self.merger.records_allowed() {
+        let waiting = || self.merger().counters.records.load(Ordering::Relaxed);
+        if waiting() <= self.merger().records_allowed() {
             return Ok(());
         }
-        let clock = self.timeline.clock();
+        let clock = self.timeline().clock();
         let began = clock.now();
         let waited = || clock.now().saturating_sub(began);
         let mut answer = Ok(());
-        while waiting() > self.merger.records_allowed() {
+        while waiting() > self.merger().records_allowed() {
             let left = patience.saturating_sub(waited());
             if left.is_zero() {
                 answer = Err(self.no_room(waiting(), patience));
                 break;
             }
-            self.merger.wait_for_progress(left.min(LOOK_AGAIN));
+            self.merger().wait_for_progress(left.min(LOOK_AGAIN));
         }
-        self.merger.counters.stalled(waited());
+        self.merger().counters.stalled(waited());
         answer
     }
 
@@ -255,7 +231,7 @@ impl MemoryEngine {
         let text = format!(
             "{waiting} records wait to be merged, more than the {} that fit, and a wait of {patience:.1?} did \
              not help: merges cannot keep up with writes, or the log's sync takes too long; try again later",
-            self.merger.records_allowed()
+            self.merger().records_allowed()
         );
         Error::new(ErrorKind::Limit, text)
     }
@@ -286,12 +262,14 @@ impl Engine for MemoryEngine {
     type Prepared = Prepared;
     type Displaced = Displaced;
 
-    const NAME: &'static str = "memory";
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
 
     fn pin(&self, _timestamp: Timestamp) {}
 
     fn view<'a>(&'a self, _pin: &'a (), timestamp: Timestamp) -> MemoryView<'a> {
-        MemoryView::new(self, timestamp)
+        MemoryView::new(self.groups(), timestamp)
     }
 
     fn freeze(
@@ -302,28 +280,29 @@ impl Engine for MemoryEngine {
         projection: &Projection,
         budget: &Arc<dyn Budget>,
     ) -> Result<FrozenTopology> {
-        FrozenTopology::new(self, timestamp, catalogue, projection, budget)
+        FrozenTopology::new(self.groups(), timestamp, catalogue, projection, budget)
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {
-        self.groups.insert(Arc::new(Group::new(group, label, Timestamp::ZERO, VertexBody::empty())));
+        self.groups().insert(Arc::new(Group::new(group, label, Timestamp::ZERO, VertexBody::empty())));
     }
 
     fn prepare(&self, mutations: &[Mutation], patience: Duration) -> Result<Prepared> {
-        let prepared = Prepared::new(&self.groups, mutations)?;
+        let prepared = Prepared::new(self.groups(), mutations)?;
         self.make_room(&prepared, patience)?;
         Ok(prepared)
     }
 
     fn group_count(&self) -> u32 {
-        self.groups.end()
+        self.groups().end()
+    }
+
+    fn has_group(&self, group: GroupId) -> bool {
+        self.groups().get(group).is_some()
     }
 
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        let Some(group) = self.groups.get(group) else { return Vec::new() };
-        let edges = group.edges();
-        let subjects = edges.iter().map(|edge| edge.subject);
-        subjects.filter(|subject| subject.side() == side).map(EdgeSubject::edge_type).collect()
+        self.groups().edge_types(group, side)
     }
 
     fn newer(&self, key: &Key, since: Timestamp) -> Newer {
@@ -386,7 +365,7 @@ impl Engine for MemoryEngine {
                     if *members {
                         group.members_changed.store(timestamp.0, Ordering::Release);
                     }
-                    self.merger.appended(&group.vertices, records.len());
+                    self.merger().appended(&group.vertices, records.len());
                 }
                 Target::Edges(segment) => self.append_edges(timestamp, segment, records, &mut displaced),
             }
@@ -398,7 +377,7 @@ impl Engine for MemoryEngine {
     fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()> {
         for (_, mutation) in mutations {
             if let Mutation::InsertVertex { vertex, label, .. } = mutation {
-                let group = self.groups.get(vertex.group());
+                let group = self.groups().get(vertex.group());
                 let found = group.map_or_else(
                     || {
                         self.open_group(vertex.group(), *label);
@@ -414,7 +393,7 @@ impl Engine for MemoryEngine {
                 }
             }
         }
-        let prepared = Prepared::replayed(&self.groups, mutations)?;
+        let prepared = Prepared::replayed(self.groups(), mutations)?;
         for (target, records) in prepared.parts() {
             match target {
                 Target::Vertices(group, _) => {
@@ -441,69 +420,18 @@ impl Engine for MemoryEngine {
                 }
             }
         }
-        if self.merger.counters.records.load(Ordering::Relaxed) > self.merger.records_allowed() {
+        if self.merger().counters.records.load(Ordering::Relaxed) > self.merger().records_allowed() {
             self.merge_everything();
         }
         Ok(())
     }
 
     fn snapshot_ended(&self) {
-        self.merger.snapshot_ended();
+        self.merger().snapshot_ended();
     }
 
     fn statistics(&self) -> EngineStatistics {
-        let mut sum = EngineStatistics {
-            groups: self.groups.iter().count() as u64,
-            ..self.merger.counters.statistics()
-        };
-        for group in self.groups.iter() {
-            add(&mut sum, &group.vertices);
-            for edge in group.edges().iter() {
-                let mut side = EngineStatistics::default();
-                add_edges(&mut side, &edge.segment);
-                for hub in edge.segment.load().layer.hubs.iter() {
-                    add_edges(&mut side, &hub.segment);
-                    sum.hubs += 1;
-                }
-                if edge.subject.side() == Direction::Out {
-                    sum.body_edges += side.body_edges;
-                    sum.fresh_edge_records += side.fresh_edge_records;
-                }
-                sum.segments += side.segments;
-                sum.topology_bytes += side.topology_bytes;
-                sum.property_bytes += side.property_bytes;
-                sum.order_bytes += side.order_bytes;
-                sum.record_bytes += side.record_bytes;
-                sum.retained_versions += side.retained_versions;
-                sum.retained_bytes += side.retained_bytes;
-            }
-        }
-        sum
-    }
-}
-
-fn add_edges(sum: &mut EngineStatistics, segment: &Segment<EdgeBody>) {
-    add(sum, segment);
-    let version = segment.load();
-    sum.body_edges += version.layer.body.items() as u64;
-    sum.fresh_edge_records += version.layer.record_count() as u64;
-}
-
-fn add<B: Body>(sum: &mut EngineStatistics, segment: &Segment<B>) {
-    let version = segment.load();
-    let bytes = version.layer.body.bytes();
-    let fixed = size_of::<Segment<B>>() + size_of::<Version<B>>();
-    sum.segments += 1;
-    sum.topology_bytes += (bytes.topology + fixed) as u64;
-    sum.property_bytes += bytes.properties as u64;
-    sum.order_bytes += bytes.orders as u64;
-    let layer = &version.layer;
-    let records = layer.run.heap_bytes() + layer.tail.heap_bytes() + version.history.heap_bytes();
-    sum.record_bytes += records as u64;
-    sum.retained_versions += version.older.len() as u64;
-    for past in version.older.iter() {
-        let bytes = past.layer.body.bytes();
-        sum.retained_bytes += (bytes.topology + bytes.properties + bytes.orders) as u64;
+        self.segments.statistics()
     }
 }
 
@@ -520,8 +448,8 @@ mod tests {
         let clock = Arc::new(ManualClock::new(0));
         let timeline = Timeline::new(Timestamp::ZERO, Readable::Published).with_clock(clock);
         let engine = MemoryEngine::new(Arc::new(timeline));
-        let counters = &engine.merger().counters;
-        let allowed = engine.merger().records_allowed();
+        let counters = &engine.segments().merger().counters;
+        let allowed = engine.segments().merger().records_allowed();
         counters.records.store(allowed, Ordering::Relaxed);
         assert!(engine.prepare(&[], Duration::ZERO).is_ok());
         counters.records.store(allowed + 1, Ordering::Relaxed);

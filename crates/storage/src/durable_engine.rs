@@ -31,7 +31,7 @@ use evergraph_graph::timestamp::Timestamp;
 
 use crate::bulk::numbers::Numbers;
 use crate::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
-use crate::checkpoint::error::CheckpointError;
+use crate::checkpoint::error::CheckpointResult;
 use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
 use crate::engine::Engine;
@@ -86,12 +86,12 @@ pub trait PinnedFiles {
     /// of bytes and may stop it.
     ///
     /// # Errors
-    /// [`CheckpointError::Corrupt`] if a file isn't what was written; what `progress` and the system say.
+    /// `Corrupt` if a file isn't what was written; what `progress` and the system say.
     fn copy(
         &self,
         target: &dyn Directory,
-        progress: &mut dyn FnMut(u64) -> Result<(), CheckpointError>,
-    ) -> Result<u64, CheckpointError>;
+        progress: &mut dyn FnMut(u64) -> CheckpointResult<()>,
+    ) -> CheckpointResult<u64>;
 }
 
 /// What an engine without threads does in one step.
@@ -129,20 +129,20 @@ pub trait DurableEngine: Engine {
     /// renaming a power cut still takes back, and then the files of the one before are needed.
     ///
     /// # Errors
-    /// [`CheckpointError::Corrupt`], and what the system says.
-    fn open(opening: &Opening<'_>) -> Result<Opened<Self>, CheckpointError>;
+    /// `Corrupt`, and what the system says.
+    fn open(opening: &Opening<'_>) -> CheckpointResult<Opened<Self>>;
 
     /// Makes a checkpoint while others commit: see the rules above. Asked for by any thread; one is made at a time,
     /// the others wait. `progress` may stop it up to the renaming of the manifest.
     ///
     /// # Errors
-    /// [`CheckpointError::Cancelled`], [`CheckpointError::Poisoned`], those of the log, and what the system says: a
+    /// `Cancelled`, `Poisoned`, those of the log, and what the system says: a
     /// full disk among it, which heals. The checkpoint before is valid then.
     fn checkpoint(
         &self,
         sources: &CheckpointSources<'_>,
         progress: &mut TellCheckpoint<'_>,
-    ) -> Result<Checkpointed, CheckpointError>;
+    ) -> CheckpointResult<Checkpointed>;
 
     /// Whether a checkpoint is due for reasons of the engine's own, beside those of the front. Cheap.
     fn wants_checkpoint(&self) -> bool {
@@ -156,8 +156,8 @@ pub trait DurableEngine: Engine {
     /// [`DurableEngine::holding`].
     ///
     /// # Errors
-    /// [`CheckpointError::Corrupt`], and what the system says.
-    fn pin_files(&self, manifest: &Manifest) -> Result<Box<dyn PinnedFiles>, CheckpointError>;
+    /// `Corrupt`, and what the system says.
+    fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>>;
 
     /// Builds what becomes of a load. Nothing of it is seen yet; every commit is readable, and none comes
     /// meanwhile.

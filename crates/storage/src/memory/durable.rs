@@ -1,7 +1,7 @@
 //! The memory engine behind `DurableEngine`: its files are those of its checkpoints.
 
 use crate::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
-use crate::checkpoint::error::CheckpointError;
+use crate::checkpoint::error::CheckpointResult;
 use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
 use crate::durable_engine::{DurableEngine, EngineStep, LoadPlan, Opened, Opening, PinnedFiles, TellLoad};
@@ -41,7 +41,7 @@ impl DurableEngine for MemoryEngine {
         file_number(name).is_some()
     }
 
-    fn open(opening: &Opening<'_>) -> Result<Opened<Self>, CheckpointError> {
+    fn open(opening: &Opening<'_>) -> CheckpointResult<Opened<Self>> {
         let Opening { directory, manifest, timeline, background } = *opening;
         let list = SegmentList::of(&**directory, manifest)?;
         let checkpointer = Checkpointer::open(Arc::clone(directory), manifest, &list)?;
@@ -56,7 +56,7 @@ impl DurableEngine for MemoryEngine {
         &self,
         sources: &CheckpointSources<'_>,
         progress: &mut TellCheckpoint<'_>,
-    ) -> Result<Checkpointed, CheckpointError> {
+    ) -> CheckpointResult<Checkpointed> {
         self.checkpointer().checkpoint(Self::NAME, self.segments(), sources, progress)
     }
 
@@ -64,7 +64,7 @@ impl DurableEngine for MemoryEngine {
         self.checkpointer().holding(work)
     }
 
-    fn pin_files(&self, manifest: &Manifest) -> Result<Box<dyn PinnedFiles>, CheckpointError> {
+    fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>> {
         let directory = &**self.checkpointer().directory();
         let list = SegmentList::of(directory, manifest)?;
         Ok(Box::new(PinnedBodies::open(directory, &list)?))

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
 
-use crate::checkpoint::error::CheckpointError;
+use crate::checkpoint::error::{CheckpointError, CheckpointResult};
 use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, tell};
 use crate::io::directory::Directory;
@@ -16,7 +16,7 @@ use crate::log::file;
 use crate::salvage::loss::{Loss, LossKind};
 
 /// Takes a commit of the log: its timestamp and payload. Why it isn't taken, if it isn't.
-pub type TakeCommit<'a> = dyn FnMut(Timestamp, &[u8]) -> Result<(), String> + 'a;
+pub type TakeCommit<'a> = dyn FnMut(Timestamp, &[u8]) -> std::result::Result<(), String> + 'a;
 
 /// A database that may be damaged.
 pub struct SalvageSource<'a> {
@@ -68,11 +68,7 @@ impl<'a> SalvageSource<'a> {
     ///
     /// # Errors
     /// `error`, unless it says that bytes are damaged.
-    pub fn forget_manifest(
-        &mut self,
-        empty: Manifest,
-        error: CheckpointError,
-    ) -> Result<(), CheckpointError> {
+    pub fn forget_manifest(&mut self, empty: Manifest, error: CheckpointError) -> CheckpointResult<()> {
         let CheckpointError::Corrupt { file, offset, problem } = error else { return Err(error) };
         self.note_manifest(file, offset, &problem);
         self.manifest = empty;

@@ -151,6 +151,7 @@ fn a_check_of_a_database_whose_newest_log_file_is_gone_finds_it() {
     let names = directory.list().unwrap();
     let newest = names.iter().rfind(|name| name.starts_with("log-")).unwrap();
     directory.remove(newest).unwrap();
-    let report = check(Arc::new(directory.clone()), &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    let report =
+        check::<MemoryEngine>(Arc::new(directory.clone()), &mut |_, _, _| ControlFlow::Continue(())).unwrap();
     assert!(report.findings.iter().any(|finding| finding.problem.contains(newest)), "{report:?}");
 }

@@ -23,7 +23,8 @@ use std::time::Duration;
 /// Its name in manifests.
 pub const NAME: &str = "naive";
 
-type Values = BTreeMap<KeyId, Value>;
+/// The properties of a vertex or an edge.
+pub type Values = BTreeMap<KeyId, Value>;
 
 /// The graph after some commit.
 #[derive(Clone, Default)]

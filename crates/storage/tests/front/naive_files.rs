@@ -5,7 +5,7 @@
 //! its section    N as a varint; 0 if there is no file
 //! ```
 
-use crate::naive_engine::{NAME, NaiveEngine, NaiveView, State, end, fresh};
+use crate::naive_engine::{NAME, NaiveEngine, NaiveView, State, Values, end, fresh};
 use evergraph_graph::bytes::{Reader, put_varint};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
@@ -18,7 +18,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::contract::{
     CheckpointProgress, CheckpointSources, Checkpointed, TellCheckpoint,
 };
-use evergraph_storage::checkpoint::error::CheckpointError;
+use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::{Manifest, NEW_FILE_NAME, StoredGroup, remove_if_there};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::durable_engine::{
@@ -63,14 +63,14 @@ fn section(number: u64) -> Vec<u8> {
 }
 
 /// The number of the file that `manifest` names; 0 if there is none.
-fn named(directory: &dyn Directory, manifest: &Manifest) -> Result<u64, CheckpointError> {
+fn named(directory: &dyn Directory, manifest: &Manifest) -> CheckpointResult<u64> {
     let number = Reader::new(&manifest.engine_section.bytes).varint();
     number.map_err(|error| manifest.engine_section.corrupt(directory, error))
 }
 
 /// The mutations that make a state.
 fn mutations_of(state: &State, label: impl Fn(GroupId) -> LabelId) -> Vec<Mutation> {
-    let properties = |values: &BTreeMap<_, _>| {
+    let properties = |values: &Values| {
         Properties::new(values.iter().map(|(key, value)| (*key, Some(value.clone()))).collect())
     };
     let vertices = state.vertices.iter().map(|(vertex, values)| {
@@ -90,7 +90,7 @@ fn encode(mutations: &[Mutation]) -> Vec<u8> {
 }
 
 /// What a file says.
-fn read(directory: &dyn Directory, number: u64) -> Result<(Vec<Mutation>, u64), CheckpointError> {
+fn read(directory: &dyn Directory, number: u64) -> CheckpointResult<(Vec<Mutation>, u64)> {
     if number == 0 {
         return Ok((Vec::new(), 0));
     }
@@ -125,8 +125,8 @@ impl PinnedFiles for Pinned {
     fn copy(
         &self,
         target: &dyn Directory,
-        progress: &mut dyn FnMut(u64) -> Result<(), CheckpointError>,
-    ) -> Result<u64, CheckpointError> {
+        progress: &mut dyn FnMut(u64) -> CheckpointResult<()>,
+    ) -> CheckpointResult<u64> {
         if let Some((name, bytes)) = &self.0 {
             target.write_all_new(name, bytes)?;
             progress(bytes.len() as u64)?;
@@ -154,7 +154,7 @@ impl NaiveEngine {
     }
 }
 
-fn check_healthy(latch: &LatchState, sources: &CheckpointSources<'_>) -> Result<(), CheckpointError> {
+fn check_healthy(latch: &LatchState, sources: &CheckpointSources<'_>) -> CheckpointResult<()> {
     match &latch.poisoned {
         Some(cause) => Err(CheckpointError::Poisoned { cause: cause.clone() }),
         None => Ok(sources.log.check_poison()?),
@@ -168,7 +168,7 @@ impl NaiveFiles {
         sources: &CheckpointSources<'_>,
         number: u64,
         progress: &mut TellCheckpoint<'_>,
-    ) -> Result<Checkpointed, CheckpointError> {
+    ) -> CheckpointResult<Checkpointed> {
         let mut tell = || match progress(CheckpointProgress::default()) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(CheckpointError::Cancelled),
@@ -219,7 +219,7 @@ impl DurableEngine for NaiveEngine {
         file_number(name).is_some()
     }
 
-    fn open(opening: &Opening<'_>) -> Result<Opened<Self>, CheckpointError> {
+    fn open(opening: &Opening<'_>) -> CheckpointResult<Opened<Self>> {
         let Opening { directory, manifest, timeline, .. } = *opening;
         let number = named(&**directory, manifest)?;
         directory.sync_directory()?;
@@ -230,14 +230,9 @@ impl DurableEngine for NaiveEngine {
             }
         }
         let (mutations, bytes_count) = read(&**directory, number)?;
-        let engine = Self {
-            files: Some(NaiveFiles {
-                directory: Arc::clone(directory),
-                timeline: Arc::clone(timeline),
-                present: Mutex::new(number),
-            }),
-            ..Self::default()
-        };
+        let (directory, timeline) = (Arc::clone(directory), Arc::clone(timeline));
+        let mut engine = Self::default();
+        engine.files = Some(NaiveFiles { directory, timeline, present: Mutex::new(number) });
         manifest.groups.iter().for_each(|group| engine.open_group(group.id, group.label));
         if !mutations.is_empty() {
             engine.append(manifest.covered_through, mutations);
@@ -249,10 +244,11 @@ impl DurableEngine for NaiveEngine {
         &self,
         sources: &CheckpointSources<'_>,
         progress: &mut TellCheckpoint<'_>,
-    ) -> Result<Checkpointed, CheckpointError> {
+    ) -> CheckpointResult<Checkpointed> {
         let files = self.files();
         let mut present = files.present.lock();
-        let before = std::mem::replace(&mut *present, *present + 1);
+        let before = *present;
+        *present += 1;
         // A number is used once, whatever became of its file.
         let mut made = files.checkpoint(self, sources, *present, progress)?;
         let removed = remove_if_there(&*files.directory, &file_name(before));
@@ -266,7 +262,7 @@ impl DurableEngine for NaiveEngine {
         work()
     }
 
-    fn pin_files(&self, manifest: &Manifest) -> Result<Box<dyn PinnedFiles>, CheckpointError> {
+    fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>> {
         let directory = &*self.files().directory;
         let number = named(directory, manifest)?;
         read(directory, number)?;

@@ -1,6 +1,6 @@
 //! Copy: bodies' files held open, and written to another directory.
 
-use crate::checkpoint::error::CheckpointError;
+use crate::checkpoint::error::CheckpointResult;
 use crate::durable_engine::PinnedFiles;
 use crate::io::directory::Directory;
 use crate::memory::checkpoint::body_file::BodyFile;
@@ -17,9 +17,9 @@ impl PinnedBodies {
     ///
     /// # Errors
     /// As [`BodyFile::open`].
-    pub fn open(directory: &dyn Directory, list: &SegmentList) -> Result<Self, CheckpointError> {
+    pub fn open(directory: &dyn Directory, list: &SegmentList) -> CheckpointResult<Self> {
         let open = |number| Ok((number, BodyFile::open(directory, number)?));
-        Ok(Self { files: list.files().into_iter().map(open).collect::<Result<_, CheckpointError>>()? })
+        Ok(Self { files: list.files().into_iter().map(open).collect::<CheckpointResult<_>>()? })
     }
 }
 
@@ -31,8 +31,8 @@ impl PinnedFiles for PinnedBodies {
     fn copy(
         &self,
         target: &dyn Directory,
-        progress: &mut dyn FnMut(u64) -> Result<(), CheckpointError>,
-    ) -> Result<u64, CheckpointError> {
+        progress: &mut dyn FnMut(u64) -> CheckpointResult<()>,
+    ) -> CheckpointResult<u64> {
         let copy = |(number, file): &(u64, BodyFile)| file.copy_to(target, *number, progress);
         self.files.iter().map(copy).sum()
     }

@@ -24,6 +24,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, TypeId, VertexId};
 use evergraph_graph::load::{EdgeBlock, EdgeTable, VertexTable};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
+use evergraph_graph::timestamp::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -327,7 +328,6 @@ mod tests {
     use crate::timeline::clock::{Readable, Timeline};
     use evergraph_graph::id::{EdgeId, LabelId};
     use evergraph_graph::load::{EdgeBlock, Load, VertexBlock};
-    use evergraph_graph::timestamp::Timestamp;
     use evergraph_graph::value::{Value, ValueType};
     use std::collections::HashSet;
     use std::ops::Range;

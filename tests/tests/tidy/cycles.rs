@@ -204,11 +204,6 @@ pub const KNOTS: &[Knot] = &[
     },
     Knot { source: "crates/storage/src", modules: &["indexing", "store"], imports: 2 },
     Knot { source: "crates/storage/src", modules: &["log::background", "log::group_commit"], imports: 2 },
-    Knot {
-        source: "crates/storage/src",
-        modules: &["memory::engine", "memory::freeze", "memory::frozen", "memory::view"],
-        imports: 7,
-    },
     Knot { source: "crates/storage/src", modules: &["segment::edge_body", "segment::newest"], imports: 2 },
 ];
 

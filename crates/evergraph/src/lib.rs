@@ -35,6 +35,7 @@ pub mod transaction;
 
 pub use database::{Database, Snapshot, Statistics};
 pub use evergraph_algorithms as algorithms;
+pub use evergraph_engines as engines;
 pub use evergraph_graph as graph;
 pub use evergraph_graph::error::{Error, ErrorKind, Result};
 pub use evergraph_graph::id::{Direction, EdgeId, VertexId};

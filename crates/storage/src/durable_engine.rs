@@ -62,6 +62,13 @@ pub struct Opened<E> {
     pub bytes_count: u64,
 }
 
+impl<E> Opened<E> {
+    /// The same behind another type.
+    pub fn map<A>(self, wrap: impl FnOnce(E) -> A) -> Opened<A> {
+        Opened { engine: wrap(self.engine), bytes_count: self.bytes_count }
+    }
+}
+
 /// A bulk load, whose shape was checked and whose names and rows have their numbers.
 pub struct LoadPlan<'a> {
     /// The load.

@@ -2,11 +2,11 @@
 //! every snapshot the sum of balances is what it was at first, and each balance is that of its edges.
 
 use crate::at_once::{Work, checkpointing, merging, repeat};
+use evergraph::engines::engine::AnyEngine;
 use evergraph::graph::id::{KeyId, TypeId};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
 use evergraph::storage::io::random::{Random, SplitMix64};
-use evergraph::storage::memory::engine::MemoryEngine;
 use evergraph::storage::open::OpenStore;
 use evergraph::{Direction, ReadByName, Result, Snapshot, Value, VertexId};
 use evergraph_tests::store::{assert_healthy, open_synced};
@@ -17,7 +17,7 @@ const ACCOUNTS: u64 = 24;
 const OPENING_BALANCE: i64 = 100;
 
 struct Bank {
-    open: OpenStore<MemoryEngine>,
+    open: OpenStore<AnyEngine>,
     accounts: Vec<VertexId>,
     transfer: TypeId,
     balance: KeyId,

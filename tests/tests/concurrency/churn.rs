@@ -3,11 +3,11 @@
 //! ends the versions that were kept for it go.
 
 use crate::at_once::{Work, checkpointing, merging, repeat};
+use evergraph::engines::engine::AnyEngine;
 use evergraph::graph::id::{KeyId, LabelId, TypeId};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
 use evergraph::storage::io::random::{Random, SplitMix64};
-use evergraph::storage::memory::engine::MemoryEngine;
 use evergraph::storage::open::OpenStore;
 use evergraph::transaction::TransactionById;
 use evergraph::{Direction, ErrorKind, ReadByName, Result, Value, VertexId};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const VERTICES: usize = 150;
 
 struct Graph {
-    open: OpenStore<MemoryEngine>,
+    open: OpenStore<AnyEngine>,
     label: LabelId,
     types: [TypeId; 2],
     name: KeyId,

@@ -16,7 +16,7 @@ pub type Floors = &'static [&'static [&'static str]];
 pub const CRATES: Floors = &[
     &["evergraph-graph"],
     &["evergraph-storage", "evergraph-algorithms", "evergraph-formats"],
-    &["evergraph-query"],
+    &["evergraph-engines", "evergraph-query"],
     &["evergraph"],
     &["evergraph-measure"],
     &["evergraph-server", "evergraph-python"],

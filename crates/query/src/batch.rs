@@ -17,7 +17,8 @@ use crate::batch::column::{Column, Gathering};
 use crate::batch::path::PathId;
 use crate::value::extent::Extent;
 use crate::value::item::Item;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use crate::value::number;
+use evergraph_graph::error::Result;
 use std::sync::Arc;
 
 /// Traversers, a row each.
@@ -214,7 +215,7 @@ impl Batch {
     /// # Errors
     /// `limit` beyond 2^64 - 1.
     pub fn multiply_bulk(&mut self, by: impl Iterator<Item = u64>) -> Result<()> {
-        let product = |(row, by): (usize, u64)| self.bulk(row).checked_mul(by).ok_or_else(too_many);
+        let product = |(row, by): (usize, u64)| self.bulk(row).checked_mul(by).ok_or_else(number::too_many);
         self.bulk = Some(by.enumerate().map(product).collect::<Result<_>>()?);
         Ok(())
     }
@@ -270,15 +271,10 @@ impl Portions {
     }
 }
 
-/// There are more traversers than 64 bits count.
-pub fn too_many() -> Error {
-    let text = "there are more traversers than 64 bits count: limit the repeat, or use dedup()";
-    Error::new(ErrorKind::Limit, text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::error::ErrorKind;
 
     fn batch(numbers: &[i64]) -> Batch {
         let items = numbers.iter().map(|number| Item::from(*number)).collect();

@@ -11,6 +11,7 @@
 //! The time of a step contains that of the traversals within it, and not that of the steps before it. Within a step that
 //! runs on several threads it is the sum of theirs.
 
+use crate::execute::measured::{Measured, Measurements};
 use crate::plan::operator::{Operator, Plan, Scan, Traversal};
 use crate::stack::deeper;
 use crate::step::look_up::{Choice, IndexOwner};
@@ -18,7 +19,6 @@ use crate::step::source::labels;
 use evergraph_graph::catalogue::Catalogue;
 use std::collections::HashMap;
 use std::fmt;
-use std::time::Duration;
 
 /// A plan, a line a step.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -42,19 +42,6 @@ pub struct Line {
     pub measured: Option<Measured>,
 }
 
-/// What a step did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Measured {
-    /// Batches that it gave.
-    pub batches: u64,
-    /// Rows in them.
-    pub rows: u64,
-    /// Traversers that the rows stand for, at most 2^64 - 1.
-    pub traversers: u64,
-    /// How long it ran, with the traversals within it.
-    pub time: Duration,
-}
-
 impl Explanation {
     /// The steps of `plan`; with a catalogue, the indexes that its scans would ask.
     #[must_use]
@@ -68,26 +55,14 @@ impl Explanation {
         explained.traversal(&plan.root, 0, "");
         (Self { lines: explained.lines, notes: Vec::new() }, explained.places)
     }
-}
 
-impl Explanation {
-    /// The same steps, none of them run yet.
+    /// The same steps, with what each did.
     #[must_use]
-    pub(crate) fn unmeasured(&self) -> Self {
-        let lines = self.lines.iter().map(|line| Line { measured: None, ..line.clone() });
-        Self { lines: lines.collect(), notes: Vec::new() }
-    }
-
-    /// Adds what the same steps did elsewhere.
-    pub(crate) fn add(&mut self, other: &Self) {
-        for (line, other) in self.lines.iter_mut().zip(&other.lines) {
-            let Some(more) = other.measured else { continue };
-            let measured = line.measured.get_or_insert_default();
-            measured.batches += more.batches;
-            measured.rows += more.rows;
-            measured.traversers = measured.traversers.saturating_add(more.traversers);
-            measured.time += more.time;
+    pub(crate) fn measured(mut self, measurements: &Measurements) -> Self {
+        for (line, measured) in self.lines.iter_mut().zip(measurements.by_line()) {
+            line.measured = *measured;
         }
+        self
     }
 }
 

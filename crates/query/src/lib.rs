@@ -26,6 +26,7 @@
 //! ```
 
 pub mod batch;
+pub mod chance;
 pub mod error;
 pub mod execute;
 pub mod explain;

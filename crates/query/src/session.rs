@@ -4,13 +4,14 @@ use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
 use crate::execute::context::{Context, Graph};
 use crate::execute::limits::Charge;
+use crate::execute::measured::Measurements;
 use crate::execute::pipeline::Pipeline;
+use crate::execute::side_effects::SideEffect;
 use crate::explain::Explanation;
 use crate::metrics;
 use crate::plan::operator::{Outcome, Plan};
 use crate::service::Services;
 use crate::step::build::Builder;
-use crate::step::side_effect::SideEffect;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
 
@@ -18,6 +19,8 @@ use evergraph_graph::error::Result;
 pub struct Results<'a> {
     pipeline: Pipeline,
     context: Context<'a>,
+    /// The steps, if they are explained or measured.
+    explanation: Explanation,
     /// What the result is, until it was given.
     outcome: Outcome,
 }
@@ -33,12 +36,14 @@ pub fn run<'a>(
     services: &Services,
 ) -> Result<Results<'a>> {
     match plan.outcome {
-        Outcome::Results => begin(plan, Builder::new(plan), calling(services, graph, charge)),
+        Outcome::Results => {
+            begin(plan, Builder::new(plan), calling(services, graph, charge), Explanation::default())
+        }
         Outcome::Profile => run_measured(plan, graph, charge, services),
         Outcome::Explanation => {
-            let mut context = calling(services, graph, charge);
-            context.profile = Explanation::of(plan, Some(&context.catalogue()));
-            Ok(Results { pipeline: Pipeline::new(Vec::new()), context, outcome: plan.outcome })
+            let context = calling(services, graph, charge);
+            let explanation = Explanation::of(plan, Some(&context.catalogue()));
+            Ok(Results { pipeline: Pipeline::new(Vec::new()), context, explanation, outcome: plan.outcome })
         }
     }
 }
@@ -56,9 +61,9 @@ pub fn run_measured<'a>(
     services: &Services,
 ) -> Result<Results<'a>> {
     let mut context = calling(services, graph, charge);
-    let (profile, lines) = Explanation::with_places(plan, Some(&context.catalogue()));
-    context.profile = profile;
-    begin(plan, Builder::new(plan).measuring(lines), context)
+    let (explanation, lines) = Explanation::with_places(plan, Some(&context.catalogue()));
+    context.measurements = Measurements::of_lines(explanation.lines.len());
+    begin(plan, Builder::new(plan).measuring(lines), context, explanation)
 }
 
 fn calling<'a>(services: &Services, graph: Graph<'a>, charge: Charge<'a>) -> Context<'a> {
@@ -67,7 +72,12 @@ fn calling<'a>(services: &Services, graph: Graph<'a>, charge: Charge<'a>) -> Con
     context
 }
 
-fn begin<'a>(plan: &Plan, mut builder: Builder<'_>, mut context: Context<'a>) -> Result<Results<'a>> {
+fn begin<'a>(
+    plan: &Plan,
+    mut builder: Builder<'_>,
+    mut context: Context<'a>,
+    explanation: Explanation,
+) -> Result<Results<'a>> {
     let mut pipeline = builder.root()?;
     // The graph itself, so to speak: V() and the like begin at it.
     pipeline.push(Batch::new(Column::new(Data::Items(vec![Item::Null])), vec![0]));
@@ -79,7 +89,7 @@ fn begin<'a>(plan: &Plan, mut builder: Builder<'_>, mut context: Context<'a>) ->
     for given in &plan.given {
         *context.side_effects.get_mut(given.number) = SideEffect::Given(given.item.clone(), given.join);
     }
-    Ok(Results { pipeline, context, outcome: plan.outcome })
+    Ok(Results { pipeline, context, explanation, outcome: plan.outcome })
 }
 
 impl Results<'_> {
@@ -90,10 +100,10 @@ impl Results<'_> {
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
         let told = match std::mem::take(&mut self.outcome) {
             Outcome::Results => return self.pipeline.pull(true, &mut self.context),
-            Outcome::Explanation => Item::from(self.context.profile.to_string()),
+            Outcome::Explanation => Item::from(self.explanation.to_string()),
             Outcome::Profile => {
                 while self.pipeline.pull(true, &mut self.context)?.is_some() {}
-                metrics::of(&self.context.profile)
+                metrics::of(&self.profile())
             }
         };
         Ok(Some(Batch::new(Column::of_items(vec![told]), vec![0])))
@@ -101,8 +111,8 @@ impl Results<'_> {
 
     /// What each step did so far, if they are measured: see [`run_measured`].
     #[must_use]
-    pub fn profile(&self) -> &Explanation {
-        &self.context.profile
+    pub fn profile(&self) -> Explanation {
+        self.explanation.clone().measured(&self.context.measurements)
     }
 
     /// All results, one item each.

@@ -28,29 +28,71 @@ pub const CRATES: Floors = &[
 ///
 /// The longest entry that a module's path starts with counts: with `"segment"` here and
 /// `"segment::merge"` two floors up, only merge stands higher.
-pub const MODULES: &[(&str, Floors)] = &[(
-    "crates/storage/src",
-    &[
-        &["sync", "instrumented_locks", "planted"],
-        &["io", "timeline"],
-        &["log"],
-        &["checkpoint::error"],
-        &["error", "engine", "transaction::payload"],
-        &["checkpoint::arrays", "checkpoint::column_form", "checkpoint::manifest"],
-        &["checkpoint::contract", "checkpoint::report", "bulk::numbers", "unfinished"],
-        &["salvage::loss", "salvage::salvaged", "salvage::source", "salvage::new_database"],
-        &["durable_engine"],
-        &["segment"],
-        &["memory", "memory_budget", "vertex_ids"],
-        &["index"],
-        &["transaction", "snapshot"],
-        &["store", "indexing"],
-        &["bulk", "checkpoint"],
-        &["operations"],
-        &["backup", "salvage", "upkeep"],
-        &["open"],
-    ],
-)];
+pub const MODULES: &[(&str, Floors)] = &[
+    (
+        "crates/storage/src",
+        &[
+            &["sync", "instrumented_locks", "planted"],
+            &["io", "timeline"],
+            &["log"],
+            &["checkpoint::error"],
+            &["error", "engine", "transaction::payload"],
+            &["checkpoint::arrays", "checkpoint::column_form", "checkpoint::manifest"],
+            &["checkpoint::contract", "checkpoint::report", "bulk::numbers", "unfinished"],
+            &["salvage::loss", "salvage::salvaged", "salvage::source", "salvage::new_database"],
+            &["durable_engine"],
+            &["segment"],
+            &["memory", "memory_budget", "vertex_ids"],
+            &["index"],
+            &["transaction", "snapshot"],
+            &["store", "indexing"],
+            &["bulk", "checkpoint"],
+            &["operations"],
+            &["backup", "salvage", "upkeep"],
+            &["open"],
+        ],
+    ),
+    (
+        "crates/evergraph/src",
+        &[
+            &["options", "index", "snapshot", "generate"],
+            // Bytes, cells, headers and ids of files; the rest of import stands above.
+            &["import"],
+            &["import::mapping", "import::list_file", "import::elements::element_file"],
+            &["import::options", "import::meter", "import::context", "import::list_header"],
+            &["import::assembly"],
+            &["import::csv_rows", "import::csv_file", "import::csv_graph"],
+            &["import::edge_list_file", "import::edge_list_graph", "import::elements", "import::parquet"],
+            &["import::recognise"],
+            &["import::plan"],
+            &["import::read"],
+            &["export"],
+            &["gremlin"],
+            &["read"],
+            &["transaction"],
+            &["database"],
+            &["gremlin::database"],
+        ],
+    ),
+    (
+        "crates/query/src",
+        &[
+            &["error", "stack", "chance", "write"],
+            &["gremlin"],
+            &["value::extent", "value::room"],
+            &["value::shared_list", "value::ordered_map", "value::path", "value::trie", "value::subgraph"],
+            &["value"],
+            &["plan"],
+            &["rule", "strategy"],
+            &["gremlin::compile", "gremlin::mention", "note"],
+            &["batch", "service"],
+            &["execute"],
+            &["step"],
+            &["explain", "metrics"],
+            &["session"],
+        ],
+    ),
+];
 
 /// Checks the dependencies of one `Cargo.toml`, those for tests and builds included.
 pub fn crates(path: &str, text: &str, floors: Floors) -> Vec<Finding> {
@@ -159,7 +201,8 @@ pub fn defining_file(path: &str, text: &str, modules: &Modules) -> Vec<Finding> 
 
 /// No module of a crate with floors imports from a higher one; its unit tests may.
 pub fn modules(path: &str, text: &str, crates: &[(&str, Floors)]) -> Vec<Finding> {
-    let Some((source, module)) = module_of(path).filter(|(_, module)| !module.is_empty()) else {
+    let counts = |module: &[&str]| !module.is_empty() && !module.contains(&"tests");
+    let Some((source, module)) = module_of(path).filter(|(_, module)| counts(module)) else {
         return Vec::new();
     };
     let Some(&(_, floors)) = crates.iter().find(|(of, _)| *of == source) else { return Vec::new() };
@@ -350,6 +393,7 @@ mod tests {
             ]
         );
         assert!(found("crates/storage/src/segment/merge.rs", text).is_empty());
+        assert!(found("crates/storage/src/segment/tests/tail.rs", text).is_empty());
         assert_eq!(found("crates/storage/src/io.rs", "use super::log::writer::Log;\n").len(), 1);
         assert_eq!(found("crates/storage/src/log/mod.rs", "use crate::segment::merge::Merge;\n").len(), 1);
         assert!(found("crates/algorithms/src/io.rs", text).is_empty());

@@ -8,7 +8,7 @@ use crate::notation::Notation;
 use evergraph::Value;
 use evergraph::graph::catalogue::Catalogue;
 use evergraph_query::gremlin::token::{Direction, T};
-use evergraph_query::step::element;
+use evergraph_query::value::element_id::element_id;
 use evergraph_query::value::item::{Item, Owner, Token};
 use evergraph_query::value::tree::Tree;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Known {
     /// The id of the element that `notation` names.
     #[must_use]
     pub fn id(&self, notation: &Notation) -> Option<Value> {
-        match element::id(&self.element(notation)?)? {
+        match element_id(&self.element(notation)?)? {
             Item::Value(id) => Some(id),
             _ => None,
         }
@@ -239,7 +239,7 @@ mod tests {
         let is = |text: &str, item: &Item| known.is(&parse(text).unwrap(), item);
         assert!(is("v[marko]", &marko) && !is("v[marko]", &josh) && !is("v[peter]", &marko));
         assert!(is("e[marko-knows->josh]", &edge) && !is("e[josh-knows->marko]", &edge));
-        let id = element::id(&josh).unwrap();
+        let id = element_id(&josh).unwrap();
         assert!(is("v[josh].id", &id) && !is("v[josh].sid", &id) && !is("v[marko].id", &id));
         assert!(is("v[josh].sid", &Item::from(id.as_value().unwrap().to_string())));
         assert_eq!(

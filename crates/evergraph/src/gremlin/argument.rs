@@ -10,7 +10,7 @@ use evergraph_graph::value::duration::Duration;
 use evergraph_graph::value::number::{BigInteger, Decimal};
 use evergraph_query::gremlin::call::{Argument, ArgumentKind};
 use evergraph_query::gremlin::token::{self, T, Token};
-use evergraph_query::step::element;
+use evergraph_query::value::element_id::element_id;
 use evergraph_query::value::item::{self, Item};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -86,7 +86,7 @@ impl IntoArgument for &Item {
                 Direction::In => token::Direction::In,
                 Direction::Both => token::Direction::Both,
             })),
-            other => match element::id(other) {
+            other => match element_id(other) {
                 Some(id) => return id.into_argument(),
                 None => {
                     let text = format!("{} can't be the value of a variable", other.kind());

@@ -26,7 +26,8 @@ use evergraph_formats::graphson::value_read::{read_typed_value, read_value as re
 use evergraph_formats::json::read::{JsonError, JsonReader, Kind};
 use evergraph_query::error::{Span, TextError};
 use evergraph_query::gremlin::bytecode::Bytecode;
-use evergraph_query::gremlin::bytecode::assembly::{self, Around, Levels, Place, ReadError, refused};
+use evergraph_query::gremlin::bytecode::assembly::{self, Around, Levels, refused};
+use evergraph_query::gremlin::bytecode::place::{Place, ReadError};
 use evergraph_query::gremlin::call::{Argument, ArgumentKind, Call};
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::token::Enumeration;

@@ -1,17 +1,12 @@
-//! Paths: where traversers have been.
+//! Paths of rows: where the traversers of a query have been.
 //!
 //! While a query runs a path is a node in an arena: a parent, an item, the labels it was given. Rows hold the number
 //! of their last node, and share what they have in common. A [`Path`] is such a chain copied out.
 
-use crate::value::extent::Extent;
 use crate::value::item::Item;
+use crate::value::path::{Labels, Path, is_among};
 use evergraph_graph::error::{Error, Result};
-use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::sync::{Arc, OnceLock};
-
-/// The names that `as()` gave an item of a path.
-pub type Labels = Arc<[Arc<str>]>;
+use std::sync::Arc;
 
 /// A node of a [`PathArena`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -77,7 +72,7 @@ impl PathArena {
 
     /// The path as an item's content. Cost: its length.
     #[must_use]
-    pub fn path(&self, id: PathId) -> Path {
+    pub fn path(&self, id: PathId) -> Path<Item> {
         let mut steps: Vec<(Item, Option<Labels>)> =
             self.back(id).map(|node| (node.item.clone(), node.labels.clone())).collect();
         steps.reverse();
@@ -91,7 +86,7 @@ impl PathArena {
 
     /// Items that `label` names on a path, the last first.
     pub fn labelled_back<'a>(&'a self, id: PathId, label: &'a str) -> impl Iterator<Item = &'a Item> {
-        self.back(id).filter(move |node| has(node.labels.as_ref(), label)).map(|node| &node.item)
+        self.back(id).filter(move |node| is_among(label, node.labels.as_ref())).map(|node| &node.item)
     }
 
     /// Nodes in it.
@@ -111,76 +106,6 @@ impl PathArena {
     }
 }
 
-fn has(labels: Option<&Labels>, label: &str) -> bool {
-    labels.is_some_and(|labels| labels.iter().any(|other| **other == *label))
-}
-
-/// Where a traverser has been: items, and the names that `as()` gave them.
-#[derive(Clone)]
-pub struct Path {
-    steps: Box<[(Item, Option<Labels>)]>,
-    /// Once somebody asked.
-    extent: OnceLock<Extent>,
-}
-
-impl Path {
-    /// A path of `steps`.
-    #[must_use]
-    pub fn new(steps: Vec<(Item, Option<Labels>)>) -> Self {
-        Self { steps: steps.into(), extent: OnceLock::new() }
-    }
-
-    /// The items and their labels, the first first.
-    #[must_use]
-    pub fn steps(&self) -> &[(Item, Option<Labels>)] {
-        &self.steps
-    }
-
-    /// The items, the first first.
-    pub fn items(&self) -> impl DoubleEndedIterator<Item = &Item> {
-        self.steps.iter().map(|(item, _)| item)
-    }
-
-    /// The steps from the last that `from` names to the last that `to` does; all before or after where a name is
-    /// missing. `None` if the path has no such step.
-    #[must_use]
-    pub fn between(&self, from: Option<&str>, to: Option<&str>) -> Option<Path> {
-        let last = |label: &str| self.steps.iter().rposition(|(_, labels)| has(labels.as_ref(), label));
-        let first = from.map_or(Some(0), last)?;
-        let end = to.map_or(Some(self.steps.len()), |to| last(to).map(|at| at + 1))?;
-        Some(Self::new(self.steps.get(first..end)?.to_vec()))
-    }
-
-    /// How much the path holds, and how deep it is nested. Cost: the first time, a look at each step.
-    #[must_use]
-    pub fn extent(&self) -> Extent {
-        *self.extent.get_or_init(|| {
-            let labels = self.steps.len() * size_of::<Option<Labels>>();
-            Extent::of_all(self.items()).plus(labels).enclosed()
-        })
-    }
-}
-
-impl PartialEq for Path {
-    fn eq(&self, other: &Self) -> bool {
-        self.steps == other.steps
-    }
-}
-
-impl Eq for Path {}
-
-impl fmt::Debug for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Path").field("steps", &self.steps).finish()
-    }
-}
-
-impl Hash for Path {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.items().for_each(|item| item.hash(state));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,22 +122,5 @@ mod tests {
         assert_eq!(arena.labelled_back(named, "a").collect::<Vec<_>>(), [&Item::from(2)]);
         assert_eq!(arena.labelled_back(left, "a").count(), 0);
         assert_eq!(arena.path(PathId::ROOT).items().count(), 0);
-    }
-
-    #[test]
-    fn a_part_of_a_path_is_between_names() {
-        let name = |label: &str| Some(Labels::from(vec![Arc::from(label)]));
-        let path = Path::new(vec![
-            (Item::from(1), name("a")),
-            (Item::from(2), None),
-            (Item::from(3), name("b")),
-            (Item::from(4), None),
-        ]);
-        let part = |from, to| path.between(from, to).map(|part| part.items().cloned().collect::<Vec<_>>());
-        assert_eq!(part(Some("a"), Some("b")), Some([1, 2, 3].map(Item::from).to_vec()));
-        assert_eq!(part(None, Some("a")), Some(vec![Item::from(1)]));
-        assert_eq!(part(Some("b"), None), Some([3, 4].map(Item::from).to_vec()));
-        assert_eq!(part(Some("c"), None), None);
-        assert_eq!(part(Some("b"), Some("a")), None);
     }
 }

@@ -1,14 +1,16 @@
 //! What all steps of a running query share.
 
+use crate::batch::Batch;
 use crate::batch::path::{PathArena, PathId};
 use crate::execute::computed::Computed;
 use crate::execute::limits::Charge;
+use crate::execute::measured::Measurements;
+use crate::execute::side_effects::SideEffects;
 use crate::execute::writing::Writing;
-use crate::explain::Explanation;
 use crate::plan::operator::{Name, Sack};
 use crate::service::Services;
-use crate::step::side_effect::SideEffects;
 use crate::value::item::Item;
+use crate::value::map::ItemMap;
 use crate::write::Writer;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
@@ -23,6 +25,21 @@ pub enum Graph<'a> {
     Write(&'a mut dyn Writer),
 }
 
+/// Groups of rows that `group('x')` and the like gather, and what becomes of each.
+pub trait Grouping: Send {
+    /// Adds the rows of `batch`; one that has no key is left out.
+    ///
+    /// # Errors
+    /// What the key's traversal may meet; `limit`.
+    fn add(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<()>;
+
+    /// The groups so far as one map, in the order their keys came.
+    ///
+    /// # Errors
+    /// What the traversal of the groups may meet.
+    fn map(&mut self, cx: &mut Context<'_>) -> Result<ItemMap>;
+}
+
 /// What all steps of a running query share.
 pub struct Context<'a> {
     graph: Graph<'a>,
@@ -31,13 +48,13 @@ pub struct Context<'a> {
     /// Where traversers have been.
     pub paths: PathArena,
     /// What `aggregate('x')` and the like gather, by number of the plan.
-    pub side_effects: SideEffects,
+    pub side_effects: SideEffects<Box<dyn Grouping>>,
     /// What algorithms computed of vertices, by key.
     pub computed: Computed,
     /// What `call()` can call.
     pub services: Services,
-    /// What each step did, a line each, if somebody wants to know.
-    pub profile: Explanation,
+    /// What each step did, if somebody wants to know.
+    pub measurements: Measurements,
     /// What the slots of the frame are called, by number.
     pub slots: Vec<Name>,
     /// What every traverser carries along to begin with.
@@ -59,7 +76,7 @@ impl<'a> Context<'a> {
             side_effects: SideEffects::default(),
             computed: Computed::default(),
             services: Services::default(),
-            profile: Explanation::default(),
+            measurements: Measurements::default(),
             slots: Vec::new(),
             sack: None,
             bulks: true,

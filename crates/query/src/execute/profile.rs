@@ -21,9 +21,7 @@ impl Profiled {
     }
 
     fn note(&self, began: Instant, made: Option<&Batch>, cx: &mut Context<'_>) {
-        let Some(line) = cx.profile.lines.get_mut(self.line) else { return };
-        let measured = line.measured.get_or_insert_default();
-        measured.time += began.elapsed();
+        let Some(measured) = cx.measurements.note(self.line, began) else { return };
         if let Some(batch) = made {
             measured.batches += 1;
             measured.rows += batch.len() as u64;

@@ -32,12 +32,13 @@
 
 pub mod assembly;
 pub mod graph_binary;
+pub mod place;
 #[cfg(test)]
 mod samples;
 
 use crate::error::{Span, TextError};
 use crate::gremlin::bindings::Bindings;
-use crate::gremlin::bytecode::assembly::Place;
+use crate::gremlin::bytecode::place::{Place, placed};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query};
 use crate::gremlin::check::check;
 
@@ -79,7 +80,7 @@ impl Bytecode {
     pub fn placed(&self, error: TextError) -> TextError {
         let mut places = Vec::new();
         find(&self.query.calls, self.sources, error.span, &mut places);
-        assembly::placed(error, &places)
+        placed(error, &places)
     }
 }
 

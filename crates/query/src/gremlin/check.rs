@@ -16,8 +16,9 @@ use crate::error::{Span, TextError, did_you_mean, quoted};
 use crate::gremlin::bindings::{Binding, Bindings};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query, Strategy};
 use crate::gremlin::signature::kinds::Kinds;
+use crate::gremlin::signature::method::{Role, Signature};
 use crate::gremlin::signature::predicate;
-use crate::gremlin::signature::table::{Role, Signature, named, signatures};
+use crate::gremlin::signature::table::{named, signatures};
 use crate::gremlin::token::{Enumeration, GType, Token};
 use crate::stack::deeper;
 

@@ -15,8 +15,8 @@ use crate::error::Span;
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query, Strategy, Test};
 use crate::gremlin::token::{Merge, T, Token};
 use crate::plan::algorithm::{COMPONENT_PROPERTY, PAGE_RANK_PROPERTY, PEER_PRESSURE_PROPERTY};
+use crate::plan::new_element::{DEFAULT_EDGE_LABEL, DEFAULT_LABEL};
 use crate::stack::deeper;
-use crate::step::write::{DEFAULT_EDGE_LABEL, DEFAULT_LABEL};
 use std::collections::HashMap;
 
 /// The names of a query.

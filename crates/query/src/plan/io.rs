@@ -1,7 +1,5 @@
 //! `g.io('people.json').read()`: a whole file into the graph, or the whole graph into a file.
 
-use crate::plan::operator::{Operator, Outcome, Plan};
-
 /// A file that a query reads or writes. It is all that the query does, and the database does it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Io {
@@ -20,15 +18,4 @@ pub enum Format {
     GraphMl,
     /// GraphSON.
     GraphSon,
-}
-
-impl Plan {
-    /// The file that it reads or writes, if it does.
-    #[must_use]
-    pub fn io(&self) -> Option<&Io> {
-        match self.root.operators.as_slice() {
-            [Operator::Io(io)] if self.outcome == Outcome::Results => Some(io),
-            _ => None,
-        }
-    }
 }

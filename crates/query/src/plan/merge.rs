@@ -9,6 +9,7 @@
 //! and the messages are TinkerPop's: keys are texts or tokens, `onMatch` takes texts alone, and `onCreate` may repeat what
 //! the first map says and add to it, but never say otherwise.
 
+use crate::plan::new_element::{checked_key, checked_label};
 use crate::plan::operator::{By, Name};
 use crate::value::item::{Item, Token};
 use evergraph_graph::id::Direction;
@@ -268,30 +269,6 @@ fn same<T: Clone + PartialEq>(
         _ => return Err(otherwise()),
     }
     Ok(())
-}
-
-/// `key`, if a property may be called so.
-///
-/// # Errors
-/// If it may not: it is empty or in the namespace that TinkerPop hides.
-pub fn checked_key(key: &str) -> Result<&str, String> {
-    match key {
-        "" => Err("Property key can not be empty".to_owned()),
-        hidden if hidden.starts_with('~') => Err(format!("Property key can not be a hidden key: {hidden}")),
-        key => Ok(key),
-    }
-}
-
-/// `label`, if an element may be labelled so.
-///
-/// # Errors
-/// As [`checked_key`].
-pub fn checked_label(label: &str) -> Result<&str, String> {
-    match label {
-        "" => Err("Label can not be empty".to_owned()),
-        hidden if hidden.starts_with('~') => Err(format!("Label can not be a hidden key: {hidden}")),
-        label => Ok(label),
-    }
 }
 
 fn shown(key: &Item) -> String {

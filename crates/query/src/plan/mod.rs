@@ -11,6 +11,7 @@ pub mod function;
 pub mod io;
 mod liveness;
 pub mod merge;
+pub mod new_element;
 pub mod operator;
 pub mod parts;
 pub mod pattern;

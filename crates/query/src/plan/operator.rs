@@ -94,6 +94,15 @@ impl Plan {
         let milliseconds = self.option("evaluationTimeout")?.as_value()?.as_i64()?;
         u64::try_from(milliseconds).ok().map(Duration::from_millis)
     }
+
+    /// The file that it reads or writes, if it does.
+    #[must_use]
+    pub fn io(&self) -> Option<&Io> {
+        match self.root.operators.as_slice() {
+            [Operator::Io(io)] if self.outcome == Outcome::Results => Some(io),
+            _ => None,
+        }
+    }
 }
 
 /// What a side effect is to begin with.

@@ -57,15 +57,13 @@ impl Accumulator {
     /// `invalid` for what can't be added or compared, `limit` for sums that no number holds.
     pub fn add(&mut self, reducer: &Reducer, item: Item, times: u64) -> Result<()> {
         match reducer {
-            Reducer::Count => {
-                self.count = self.count.checked_add(times).ok_or_else(crate::batch::too_many)?
-            }
+            Reducer::Count => self.count = self.count.checked_add(times).ok_or_else(number::too_many)?,
             Reducer::SumOfCounts => {
                 let count =
                     item.as_value().and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok());
                 let more = count.unwrap_or_default().checked_mul(times);
                 let sum = more.and_then(|more| self.count.checked_add(more));
-                self.count = sum.ok_or_else(crate::batch::too_many)?;
+                self.count = sum.ok_or_else(number::too_many)?;
             }
             Reducer::Fold => self.items.push(item),
             Reducer::Combine(seed, how) => {
@@ -80,7 +78,7 @@ impl Accumulator {
                     None => product,
                     Some(sum) => number::add(&sum, &product)?,
                 });
-                self.count = self.count.checked_add(times).ok_or_else(crate::batch::too_many)?;
+                self.count = self.count.checked_add(times).ok_or_else(number::too_many)?;
             }
             Reducer::Min | Reducer::Max => {
                 let better = match &self.item {
@@ -132,7 +130,7 @@ impl Accumulator {
     pub fn finish(self, reducer: &Reducer) -> Result<Option<Item>> {
         Ok(match reducer {
             Reducer::Count | Reducer::SumOfCounts => {
-                Some(Item::from(i64::try_from(self.count).map_err(|_| crate::batch::too_many())?))
+                Some(Item::from(i64::try_from(self.count).map_err(|_| number::too_many())?))
             }
             Reducer::Fold => Some(Item::List(self.items.into())),
             Reducer::Combine(seed, _) => Some(self.item.unwrap_or_else(|| seed.clone())),

@@ -1,5 +1,6 @@
 //! From operators to steps.
 
+use crate::chance::Chance;
 use crate::execute::child::Child;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::Profiled;
@@ -16,7 +17,6 @@ use crate::plan::scalar::Scalar;
 use crate::stack::deeper;
 use crate::step::algorithm::shortest_path;
 use crate::step::by::Projection;
-use crate::step::chance::Chance;
 use crate::step::map::{Function, Map, Naming};
 use crate::step::{
     algorithm, barrier, bound, branch, branches, bulk, call, chance, dedup, expand, filter, group, merge,
@@ -212,7 +212,9 @@ impl<'a> Builder<'a> {
             Operator::Bulk => (Box::new(bulk::Bulk::default()), false),
             Operator::Parallel(of) => {
                 let first = self.pipeline(of)?;
-                let mut parallel = parallel::Parallel::new(first, self.plan.part(of));
+                let part = self.plan.part(of);
+                let make = move || Builder::new(&part).root();
+                let mut parallel = parallel::Parallel::new(first, Box::new(make));
                 if self.lines.is_some() {
                     // Steps that are measured are known by where their operators are in this plan.
                     let more = (1..rayon::current_num_threads()).map(|_| self.pipeline(of));

@@ -5,6 +5,7 @@ use crate::batch::column::Column;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::step::element;
+use crate::value::element_id::element_id;
 use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
 use std::sync::Arc;
@@ -78,7 +79,7 @@ pub fn tokens(column: &Column, token: Token, cx: &Context<'_>) -> Result<Vec<Opt
     }
     let catalogue = cx.catalogue();
     let part = |item: Item| match (token, &item) {
-        (Token::Id, _) => element::id(&item),
+        (Token::Id, _) => element_id(&item),
         (Token::Key, Item::Property(property)) => Some(Item::from(&*catalogue.key_name(property.key))),
         (Token::Key, Item::Entry(entry)) => Some(entry.0.clone()),
         (Token::Value, Item::Property(property)) => Some(Item::Value(property.value.clone())),

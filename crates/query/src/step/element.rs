@@ -1,46 +1,15 @@
-//! What elements are called and have: ids, labels, properties, for a column at once.
+//! What elements are called and have: labels and properties, for a column at once.
 
-use crate::batch::Batch;
-use crate::batch::column::{Column, Data};
+use crate::batch::column::Column;
 use crate::execute::context::Context;
-use crate::step::meta_property::{self, Stored as Kept};
-use crate::step::property::{each, may_be_several, several};
+use crate::step::meta_property;
+use crate::step::stored_property::{Stored as Kept, each, may_be_several, several};
 use crate::value::item::{Item, Owner, Property};
 use evergraph_graph::column::Column as Stored;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{EdgeId, KeyId, VertexId};
+use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::value::{Value, ValueType};
 use std::sync::Arc;
-
-/// The id of an edge as users see it: its source, type, target and discriminator, `"17-0-4-0"`.
-#[must_use]
-pub fn edge_id_text(edge: EdgeId) -> String {
-    format!("{}-{}-{}-{}", edge.source.0, edge.edge_type.0, edge.target.0, edge.discriminator)
-}
-
-/// The edge that [`edge_id_text`] wrote so.
-#[must_use]
-pub fn edge_of_text(text: &str) -> Option<EdgeId> {
-    let mut parts = text.split('-');
-    let edge = EdgeId {
-        source: VertexId(parts.next()?.parse().ok()?),
-        edge_type: evergraph_graph::id::TypeId(parts.next()?.parse().ok()?),
-        target: VertexId(parts.next()?.parse().ok()?),
-        discriminator: parts.next()?.parse().ok()?,
-    };
-    // One edge has one name: no signs, no zeros in front, nothing behind.
-    (parts.next().is_none() && edge_id_text(edge) == text).then_some(edge)
-}
-
-/// The id of an element as users see it: a vertex' number, an edge's text.
-#[must_use]
-pub fn id(item: &Item) -> Option<Item> {
-    match item {
-        Item::Vertex(vertex) => Some(Item::from(i64::from(vertex.0))),
-        Item::Edge(edge) => Some(Item::from(edge_id_text(*edge))),
-        _ => None,
-    }
-}
 
 /// The label of each element of `column`, the key of each property; `None` of anything else, and of what isn't there any
 /// more.
@@ -214,39 +183,4 @@ pub fn properties(column: &Column, keys: &[Arc<str>], cx: &Context<'_>) -> Resul
         rows.resize(found.len(), row);
     }
     Ok((rows, found))
-}
-
-/// What is at the rows of `batch`, as a copy that keeps its kind.
-#[must_use]
-pub fn is_vertices(batch: &Batch) -> bool {
-    matches!(batch.current.parts().0, Data::Vertices(_))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evergraph_graph::id::TypeId;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn the_text_of_an_edge_names_it(source: u32, edge_type: u16, target: u32, discriminator: u16) {
-            let edge = EdgeId {
-                source: VertexId(source),
-                edge_type: TypeId(edge_type),
-                target: VertexId(target),
-                discriminator,
-            };
-            prop_assert_eq!(edge_of_text(&edge_id_text(edge)), Some(edge));
-        }
-    }
-
-    #[test]
-    fn other_texts_name_no_edge() {
-        for text in
-            ["", "1", "1-2-3", "1-2-3-4-5", "01-2-3-4", "+1-2-3-4", "1-2-3-65536", "1-2-3-", "a-b-c-d"]
-        {
-            assert_eq!(edge_of_text(text), None, "{text}");
-        }
-    }
 }

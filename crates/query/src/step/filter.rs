@@ -11,8 +11,10 @@ use crate::plan::operator::Test;
 use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate};
 use crate::step::by::Projection;
 use crate::step::element;
-use crate::step::map::{in_map, paths};
+use crate::step::map::paths;
+use crate::step::names::in_map;
 use crate::step::side_effect;
+use crate::value::element_id::element_id;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{LabelId, TypeId};
@@ -130,9 +132,7 @@ fn holds(batch: &Batch, test: &Test, cx: &Context<'_>) -> Result<Vec<bool>> {
             Some(keep) => keep,
             None => of_items(&mut element::labels(&batch.current, cx)?.into_iter(), predicate)?,
         },
-        Test::Id(predicate) => {
-            of_items(&mut batch.current.items().map(|item| element::id(&item)), predicate)?
-        }
+        Test::Id(predicate) => of_items(&mut batch.current.items().map(|item| element_id(&item)), predicate)?,
         Test::Key(predicate) => {
             let catalogue = cx.catalogue();
             let key = |item| match item {

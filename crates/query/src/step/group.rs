@@ -3,13 +3,14 @@
 use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::child::Child;
-use crate::execute::context::Context;
+use crate::execute::context::{Context, Grouping};
 use crate::execute::limits::{Growth, Work};
 use crate::execute::pipeline::Step;
 use crate::execute::waiting::Waiting;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
+use crate::value::number;
 use crate::value::same::ByValue;
 use evergraph_graph::error::Result;
 use std::collections::HashMap;
@@ -94,8 +95,7 @@ impl Groups {
             Gathered::Count => {
                 for (row, group) in rows.iter().zip(&groups) {
                     let count = &mut self.counts[*group as usize];
-                    *count =
-                        count.checked_add(batch.bulk(*row as usize)).ok_or_else(crate::batch::too_many)?;
+                    *count = count.checked_add(batch.bulk(*row as usize)).ok_or_else(number::too_many)?;
                 }
             }
             Gathered::List(by) => {
@@ -124,7 +124,7 @@ impl Groups {
         let mut values: Vec<Option<Item>> = match &mut self.value {
             Gathered::Count => {
                 let count =
-                    |count: &u64| i64::try_from(*count).map(Item::from).map_err(|_| crate::batch::too_many());
+                    |count: &u64| i64::try_from(*count).map(Item::from).map_err(|_| number::too_many());
                 self.counts.iter().map(|number| count(number).map(Some)).collect::<Result<_>>()?
             }
             Gathered::List(_) => {
@@ -160,12 +160,15 @@ impl Groups {
         }
         Ok(maps)
     }
+}
+
+impl Grouping for Groups {
+    fn add(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<()> {
+        Groups::add(self, batch, cx)
+    }
 
     /// The groups of all origins as one map.
-    ///
-    /// # Errors
-    /// As [`Groups::maps`].
-    pub fn map(&mut self, cx: &mut Context<'_>) -> Result<ItemMap> {
+    fn map(&mut self, cx: &mut Context<'_>) -> Result<ItemMap> {
         let origins = self.keys.iter().map(|(origin, _)| origin + 1).max().unwrap_or(1);
         let maps = self.maps(origins, cx)?;
         Ok(maps.into_iter().flat_map(ItemMap::into_entries).collect())

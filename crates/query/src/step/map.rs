@@ -12,12 +12,15 @@ use crate::step::barrier::Accumulator;
 use crate::step::by::{Projection, tokens};
 use crate::step::element;
 use crate::step::meta_property::owner_of;
+use crate::step::names::{in_map, named, of_found};
 use crate::step::sack;
 use crate::step::scalar::Scalar;
 use crate::step::side_effect;
+use crate::value::element_id::element_id;
 use crate::value::item::{Item, Token};
 use crate::value::list;
 use crate::value::map::ItemMap;
+use crate::value::path::{Labels, Path};
 use crate::value::relation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
@@ -243,66 +246,6 @@ impl Naming {
     }
 }
 
-/// What a map has at a key; nothing of what is no map.
-pub(super) fn in_map(item: &Item, key: &Item) -> Option<Item> {
-    match item {
-        Item::Map(map) => map.get(key).cloned(),
-        Item::Value(Value::Map(map)) => key.as_value().and_then(|key| map.get(key).cloned()).map(Item::Value),
-        _ => None,
-    }
-}
-
-/// What `by` says of those that were found.
-pub(super) fn of_found(
-    batch: &Batch,
-    found: Vec<Option<Item>>,
-    by: &mut Projection,
-    cx: &mut Context<'_>,
-) -> Result<Vec<Option<Item>>> {
-    let rows: Vec<u32> = (0..).zip(&found).filter_map(|(row, item)| item.as_ref().map(|_| row)).collect();
-    let mut there = batch.gather(&rows.as_slice().into());
-    there.current = Column::of_items(found.into_iter().flatten().collect());
-    let mut answers = vec![None; batch.len()];
-    rows.iter().zip(by.of(&there, cx)?).for_each(|(row, answer)| answers[*row as usize] = answer);
-    Ok(answers)
-}
-
-/// What one name stands for in a row: a key of the map that it is at, a side effect, a label.
-pub(super) fn named(
-    batch: &Batch,
-    row: usize,
-    selected: &Selected,
-    aside: Option<&Item>,
-    cx: &Context<'_>,
-) -> Option<Item> {
-    let here = batch.current.get(row);
-    let of_map = here.as_ref().and_then(|here| in_map(here, &Item::from(&*selected.name)));
-    if of_map.is_some() {
-        return of_map;
-    }
-    if aside.is_some() {
-        return aside.cloned();
-    }
-    let on_path = || {
-        let path = batch.path.as_ref()?.get(row)?;
-        let mut all: Vec<Item> = cx.paths.labelled_back(*path, &selected.name).cloned().collect();
-        all.reverse();
-        Some(all)
-    };
-    match selected.pop {
-        Pop::Last => match selected.slot {
-            Some(slot) => batch.slot(slot, row),
-            None => on_path()?.pop(),
-        },
-        Pop::First => on_path()?.into_iter().next(),
-        Pop::All => on_path().filter(|all| !all.is_empty()).map(|all| Item::List(all.into())),
-        Pop::Mixed => {
-            let mut all = on_path()?;
-            if all.len() > 1 { Some(Item::List(all.into())) } else { all.pop() }
-        }
-    }
-}
-
 /// Where each row has been, or that part of it, each step seen as `by` says, by turns; `None` where a step has no such thing.
 ///
 /// # Errors
@@ -316,8 +259,7 @@ pub fn paths(
     let (mut found, mut growth) = (Vec::with_capacity(batch.len()), Growth::default());
     for row in 0..batch.len() {
         let id = batch.path.as_ref().and_then(|path| path.get(row)).copied();
-        let mut path =
-            id.map(|id| cx.paths.path(id)).unwrap_or_else(|| crate::batch::path::Path::new(Vec::new()));
+        let mut path = id.map(|id| cx.paths.path(id)).unwrap_or_else(|| Path::new(Vec::new()));
         if *part != PathPart::default() {
             path = path.between(part.from.as_deref(), part.to.as_deref()).ok_or_else(|| {
                 let name = |name: &Option<Name>| name.as_deref().unwrap_or("...").to_owned();
@@ -339,7 +281,7 @@ pub fn paths(
                 found.push(None);
                 continue;
             }
-            path = crate::batch::path::Path::new(steps);
+            path = Path::new(steps);
         }
         growth.add_bytes(path.extent().heap_bytes, &mut cx.charge)?;
         found.push(Some(Item::Path(Arc::new(path))));
@@ -374,7 +316,7 @@ fn column(item: &Item, keys: bool) -> Result<Item> {
         Item::Entry(entry) => return Ok(chosen((**entry).clone())),
         Item::Path(path) if !keys => path.items().cloned().collect(),
         Item::Path(path) => {
-            let labels = |labels: &Option<crate::batch::path::Labels>| {
+            let labels = |labels: &Option<Labels>| {
                 let names = labels.iter().flat_map(|labels| labels.iter());
                 Item::Set(names.map(|name| Item::from(&**name)).collect())
             };
@@ -416,7 +358,7 @@ fn part(item: Item, first: usize, end: usize) -> Option<Item> {
         }
         Item::Path(path) => {
             let steps = &path.steps()[cut(path.steps().len())];
-            Item::Path(Arc::new(crate::batch::path::Path::new(steps.to_vec())))
+            Item::Path(Arc::new(Path::new(steps.to_vec())))
         }
         Item::Set(items) => Item::Set(items[cut(items.len())].into()),
         _ => match item.elements() {
@@ -490,7 +432,7 @@ fn element_map(
         for (direction, vertex) in [(Direction::In, edge.target), (Direction::Out, edge.source)] {
             let end = Item::Vertex(vertex);
             let label = element::labels(&Column::of_items(vec![end.clone()]), cx)?.pop().flatten();
-            let parts = [(Token::Id, element::id(&end)), (Token::Label, label)];
+            let parts = [(Token::Id, element_id(&end)), (Token::Label, label)];
             let parts = parts.into_iter().filter_map(|(token, part)| Some((Item::Token(token), part?)));
             map.insert(Item::Direction(direction), Item::Map(Arc::new(parts.collect())));
         }

@@ -1,160 +1,19 @@
-//! Meta-properties: what is known of each value of a key, where the schema asks for it.
-//!
-//! ```text
-//! location       ["ny",                              "va"]
-//! its meta key   [{startTime: 2014, endTime: 2016},  {startTime: 2016}]
-//! ```
-//!
-//! They lie beside the values, under a key that has no name ([`Catalogue::meta_key`]): a map for each value, in the order of
-//! the values; a key with one value has a list of one map. Where nothing is known of any value there is no list.
-//!
-//! A value and what is known of it are always written together, so that two transactions that change either one meet in a
-//! conflict. Whoever sets a value by other means than Gremlin leaves nothing known of it: storage sees to that.
+//! Meta-properties: the properties of a property, which are what is known of one value of a key.
 //!
 //! Properties have no ids. What a traverser met is found again by its value and its place among equal values, or where
 //! some of these have come or gone by what was known of it.
 
 use crate::execute::context::Context;
 use crate::plan::merge::Cardinality;
-use crate::step::property::{Written, each, only_one, several, stored, too_deep};
+use crate::step::property::{Written, only_one};
+use crate::step::stored_property::{Change, Occurrence, Stored, not_declared, several, stored};
 use crate::value::item::{Item, Owner, Property};
-use crate::write::Writer as _;
-use evergraph_graph::catalogue::{self, Catalogue};
-use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
-use evergraph_graph::value::collection::{List, Map, Set};
-use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::value::Value;
+use evergraph_graph::value::collection::Map;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// What a vertex has of a key, as the graph holds it.
-#[derive(Clone, Debug, Default)]
-pub struct Stored {
-    /// The value, or all of several.
-    pub value: Option<Value>,
-    /// What is known of each.
-    pub known: Option<Value>,
-}
-
-/// One value of a key.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Occurrence {
-    /// The value.
-    pub value: Value,
-    /// What is known of it.
-    pub known: Map,
-}
-
-/// A change of what is known: a key, and its value or its removal.
-pub type Change = (Value, Option<Value>);
-
-impl Stored {
-    /// What `vertex` has of `key`.
-    ///
-    /// # Errors
-    /// What reading may meet.
-    pub fn read(vertex: VertexId, label: LabelId, key: KeyId, cx: &Context<'_>) -> Result<Self> {
-        let meta = cx.catalogue().meta_key(label, key);
-        let known = meta.map(|meta| value_of(vertex, meta, cx)).transpose()?.flatten();
-        Ok(Self { value: value_of(vertex, key, cx)?, known })
-    }
-
-    /// Each value for itself.
-    #[must_use]
-    pub fn split(self, several: Option<Cardinality>) -> Vec<Occurrence> {
-        let values = match (self.value, several) {
-            (None, _) => Vec::new(),
-            (Some(value), None) => vec![value],
-            (Some(value), Some(_)) => each(value),
-        };
-        let mut known = self.known.map(each).unwrap_or_default().into_iter();
-        let of_next = |value| {
-            let known = match known.next() {
-                Some(Value::Map(map)) => map,
-                _ => Map::default(),
-            };
-            Occurrence { value, known }
-        };
-        values.into_iter().map(of_next).collect()
-    }
-
-    /// `all` as the graph holds them, of a key that has one value or several.
-    ///
-    /// # Errors
-    /// `invalid` for what would be nested too deeply.
-    pub fn of(mut all: Vec<Occurrence>, several: Option<Cardinality>) -> Result<Self> {
-        if several == Some(Cardinality::Set) {
-            all.sort_by(|left, right| left.value.cmp(&right.value));
-            all.dedup_by(|later, kept| later.value == kept.value);
-        }
-        if all.is_empty() {
-            return Ok(Self::default());
-        }
-        let is_known = all.iter().any(|one| !one.known.as_slice().is_empty());
-        let (mut values, known): (Vec<Value>, Vec<Value>) =
-            all.into_iter().map(|one| (one.value, Value::Map(one.known))).unzip();
-        let value = match several {
-            Some(Cardinality::Set) => Some(Value::Set(Set::new(values).map_err(too_deep)?)),
-            Some(_) => Some(Value::List(List::new(values).map_err(too_deep)?)),
-            None => values.pop(),
-        };
-        let known = is_known.then(|| List::new(known).map(Value::List)).transpose().map_err(too_deep)?;
-        Ok(Self { value, known })
-    }
-
-    /// Writes it.
-    ///
-    /// # Errors
-    /// What writing may meet.
-    pub fn write(
-        self,
-        vertex: VertexId,
-        key: KeyId,
-        meta: Option<KeyId>,
-        cx: &mut Context<'_>,
-    ) -> Result<()> {
-        // With the value goes what was known of the one before.
-        cx.writer()?.set_vertex_property(vertex, key, self.value)?;
-        match (meta, self.known) {
-            (Some(meta), Some(known)) => cx.writer()?.set_vertex_property(vertex, meta, Some(known)),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Occurrence {
-    /// Changes what is known.
-    ///
-    /// # Errors
-    /// `invalid` for what would be nested too deeply.
-    pub fn change(&mut self, changes: &[Change]) -> Result<()> {
-        let mut entries = std::mem::take(&mut self.known).into_vec();
-        for (key, value) in changes {
-            entries.retain(|(other, _)| other != key);
-            entries.extend(value.clone().map(|value| (key.clone(), value)));
-        }
-        self.known = Map::new(entries).map_err(too_deep)?;
-        Ok(())
-    }
-}
-
-fn value_of(vertex: VertexId, key: KeyId, cx: &Context<'_>) -> Result<Option<Value>> {
-    let mut column = Column::new(ValueType::Any);
-    cx.view().vertex_properties(&[vertex], key, &mut column)?;
-    Ok(column.get(0))
-}
-
-/// What is said to who writes what the schema doesn't ask for.
-#[must_use]
-pub fn not_declared(catalogue: &Catalogue, label: LabelId, key: KeyId) -> Error {
-    let property = catalogue.property_name(catalogue::Owner::Label(label), key);
-    let (label, key) = (catalogue.label_name(label), catalogue.key_name(key));
-    Error::invalid(format!(
-        "the schema doesn't ask for properties of {property} (meta-properties): \
-         `declare_meta_properties(\"{label}\", \"{key}\")` in a transaction asks for them"
-    ))
-}
 
 /// The key of which `property` is one value, with its vertex, and all values as they are now. `None` if the vertex is gone.
 struct Place {
@@ -317,51 +176,14 @@ pub fn owner_of(property: &Property) -> Item {
 mod tests {
     use super::*;
 
-    fn map(entries: &[(&str, i32)]) -> Map {
-        Map::new(entries.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()).unwrap()
-    }
-
     fn one(value: &str, since: i32) -> Occurrence {
-        let known = if since == 0 { Map::default() } else { map(&[("since", since)]) };
-        Occurrence { value: value.into(), known }
+        let entries = if since == 0 { Vec::new() } else { vec![("since".into(), since.into())] };
+        Occurrence { value: value.into(), known: Map::new(entries).unwrap() }
     }
 
     fn met(value: &str, nth: u32, since: i32) -> Property {
         let Occurrence { value, known } = one(value, since);
         Property { owner: Owner::Vertex(VertexId(0)), key: KeyId(0), value, nth, equals: 9, known }
-    }
-
-    #[test]
-    fn values_and_what_is_known_of_them_stay_together() {
-        let all = vec![one("b", 2), one("a", 0), one("b", 3)];
-        for several in [Some(Cardinality::List), Some(Cardinality::Set)] {
-            let kept = Stored::of(all.clone(), several).unwrap().split(several);
-            let wanted = match several {
-                Some(Cardinality::Set) => vec![one("a", 0), one("b", 2)],
-                _ => all.clone(),
-            };
-            assert_eq!(kept, wanted, "{several:?}");
-        }
-        let single = Stored::of(vec![one("a", 1)], None).unwrap();
-        assert_eq!(single.value, Some("a".into()));
-        assert_eq!(single.split(None), [one("a", 1)]);
-    }
-
-    #[test]
-    fn where_nothing_is_known_nothing_is_stored() {
-        let stored = Stored::of(vec![one("a", 0), one("b", 0)], Some(Cardinality::List)).unwrap();
-        assert_eq!(stored.known, None);
-        assert_eq!(stored.split(Some(Cardinality::List)), [one("a", 0), one("b", 0)]);
-        assert_eq!(Stored::of(Vec::new(), None).unwrap().value, None);
-    }
-
-    #[test]
-    fn a_change_replaces_adds_and_removes() {
-        let mut one = one("a", 1);
-        one.change(&[("since".into(), Some(2.into())), ("until".into(), Some(3.into()))]).unwrap();
-        assert_eq!(one.known, map(&[("since", 2), ("until", 3)]));
-        one.change(&[("since".into(), None), ("else".into(), None)]).unwrap();
-        assert_eq!(one.known, map(&[("until", 3)]));
     }
 
     #[test]

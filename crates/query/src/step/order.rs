@@ -1,13 +1,13 @@
 //! `order()`: all rows of an origin, sorted.
 
 use crate::batch::Batch;
+use crate::chance::Chance;
 use crate::execute::context::Context;
 use crate::execute::limits::Growth;
 use crate::execute::pipeline::Step;
 use crate::execute::waiting::{Giving, Waiting};
 use crate::plan::operator::Sorting;
 use crate::step::by::Projection;
-use crate::step::chance::Chance;
 use crate::value::item::{Item, Property};
 use crate::value::relation;
 use evergraph_graph::error::Result;

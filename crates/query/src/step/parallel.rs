@@ -11,11 +11,9 @@
 
 use crate::batch::Batch;
 use crate::execute::context::{Context, Graph};
+use crate::execute::measured::Measurements;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::waiting::Waiting;
-use crate::explain::Explanation;
-use crate::plan::operator::Plan;
-use crate::step::build::Builder;
 use evergraph_graph::error::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -25,12 +23,14 @@ const GROUP: usize = 64;
 /// Fewer batches than this are run where they are.
 const FEW: usize = 8;
 
+/// Makes the steps of one more thread.
+pub type MakeWorker = Box<dyn Fn() -> Result<Pipeline> + Send>;
+
 /// Steps on several threads.
 pub struct Parallel {
     /// At least one; the others are made once there are many rows.
     workers: Vec<Pipeline>,
-    /// What all of them do.
-    plan: Plan,
+    make: MakeWorker,
     waiting: Waiting,
     found: Waiting,
     /// Workers that had any rows, from the first on.
@@ -40,12 +40,12 @@ pub struct Parallel {
 }
 
 impl Parallel {
-    /// The steps that `first` has, which are those of `plan`, for each thread.
+    /// The steps that `first` has, which are those that `make` makes, for each thread.
     #[must_use]
-    pub fn new(first: Pipeline, plan: Plan) -> Self {
+    pub fn new(first: Pipeline, make: MakeWorker) -> Self {
         Self {
             workers: vec![first],
-            plan,
+            make,
             origins: 1,
             waiting: Waiting::default(),
             found: Waiting::default(),
@@ -62,7 +62,7 @@ impl Parallel {
     /// Makes what is missing of so many workers.
     fn grow(&mut self, threads: usize) -> Result<()> {
         while self.workers.len() < threads {
-            let mut worker = Builder::new(&self.plan).root()?;
+            let mut worker = (self.make)()?;
             worker.reset(self.origins);
             self.workers.push(worker);
         }
@@ -92,7 +92,7 @@ impl Parallel {
         // Relaxed: the number is all that threads tell each other.
         let next = AtomicUsize::new(0);
         let batches: Vec<&Batch> = waiting.iter().collect();
-        let work = |worker: &mut Pipeline, mut context: Context<'_>| -> Result<(Waiting, Explanation)> {
+        let work = |worker: &mut Pipeline, mut context: Context<'_>| -> Result<(Waiting, Measurements)> {
             let mut found = Waiting::default();
             while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
                 worker.push((*batch).clone());
@@ -103,14 +103,14 @@ impl Parallel {
             while ended && let Some(batch) = worker.pull(true, &mut context)? {
                 found.push(batch, &mut context.charge)?;
             }
-            Ok((found, context.profile))
+            Ok((found, context.measurements))
         };
         let done = Mutex::new(Vec::with_capacity(threads));
-        let (view, charge, profile, computed) = (cx.view(), &cx.charge, &cx.profile, &cx.computed);
+        let (view, charge, measurements, computed) = (cx.view(), &cx.charge, &cx.measurements, &cx.computed);
         rayon::scope(|scope| {
             for worker in &mut self.workers[..self.used] {
                 let mut context = Context::new(Graph::Read(view), charge.clone());
-                context.profile = profile.unmeasured();
+                context.measurements = measurements.begin_again();
                 context.computed = computed.clone();
                 let (work, done) = (&work, &done);
                 scope.spawn(move |_| {
@@ -120,9 +120,9 @@ impl Parallel {
             }
         });
         for found in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let (found, profile) = found?;
+            let (found, measurements) = found?;
             self.found.append(found);
-            cx.profile.add(&profile);
+            cx.measurements.add(&measurements);
         }
         Ok(())
     }

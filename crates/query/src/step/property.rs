@@ -11,18 +11,18 @@
 //! value that comes without a cardinality joins others as the schema says; a collection that comes so to a property of
 //! type list or set is all its values. Edges have one value of each key.
 //!
-//! What is known of a value ([`meta_property`](crate::step::meta_property)) comes and goes with it.
+//! What is known of a value ([`stored_property`](crate::step::stored_property)) comes and goes with it.
 
 use crate::execute::context::Context;
 use crate::plan::merge::Cardinality;
-use crate::step::meta_property::{Change, Occurrence, Stored, not_declared};
+use crate::step::stored_property::{Change, Occurrence, Stored, each, not_declared, several, stored};
 use crate::value::item::Item;
 use crate::value::same::ByValue;
 use crate::write::Writer as _;
-use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, VertexId};
-use evergraph_graph::value::collection::{List, Map, Set, TooDeepError};
+use evergraph_graph::value::collection::Map;
 use evergraph_graph::value::{Value, ValueType};
 
 /// A key with its value, and how it joins others.
@@ -36,56 +36,6 @@ pub struct Written {
     pub cardinality: Option<Cardinality>,
     /// What is known of the value.
     pub properties: Vec<Change>,
-}
-
-/// Whether the vertices of a label may have several values of a key, and how these are kept.
-#[must_use]
-pub fn several(catalogue: &Catalogue, label: LabelId, key: KeyId) -> Option<Cardinality> {
-    match catalogue.property_type(Owner::Label(label), key) {
-        Some(ValueType::List) => Some(Cardinality::List),
-        Some(ValueType::Set) => Some(Cardinality::Set),
-        _ => None,
-    }
-}
-
-/// Whether vertices of any label may have several values of a key.
-#[must_use]
-pub fn may_be_several(catalogue: &Catalogue, key: KeyId) -> bool {
-    catalogue.labels().any(|(label, _)| several(catalogue, label, key).is_some())
-}
-
-/// The values that are stored as one.
-#[must_use]
-pub fn each(stored: Value) -> Vec<Value> {
-    match stored {
-        Value::List(list) => list.into_vec(),
-        Value::Set(set) => set.into_vec(),
-        value => vec![value],
-    }
-}
-
-pub(super) fn too_deep(error: TooDeepError) -> Error {
-    Error::invalid(error.to_string())
-}
-
-/// The value that a graph can hold.
-///
-/// # Errors
-/// `invalid` for what is no value.
-pub fn stored(item: Item) -> Result<Value> {
-    let all = |items: &[Item]| items.iter().cloned().map(stored).collect::<Result<Vec<Value>>>();
-    Ok(match item {
-        Item::Value(value) => value,
-        Item::List(items) => Value::List(List::new(all(&items)?).map_err(too_deep)?),
-        Item::Set(items) => Value::Set(Set::new(all(&items)?).map_err(too_deep)?),
-        Item::Map(map) => {
-            let entries = map.entries().iter().cloned();
-            let entries =
-                entries.map(|(key, value)| Ok((stored(key)?, stored(value)?))).collect::<Result<_>>()?;
-            Value::Map(Map::new(entries).map_err(too_deep)?)
-        }
-        other => return Err(Error::invalid(format!("a property holds a value, not {}", other.kind()))),
-    })
 }
 
 /// The properties of a new vertex: what is `written`, one after the other.

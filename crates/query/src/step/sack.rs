@@ -151,7 +151,7 @@ fn one_of_alike(batch: Batch, cx: &mut Context<'_>) -> Result<Batch> {
             merged.push(sack);
             continue;
         }
-        bulks[place] = bulks[place].checked_add(batch.bulk(row)).ok_or_else(crate::batch::too_many)?;
+        bulks[place] = bulks[place].checked_add(batch.bulk(row)).ok_or_else(number::too_many)?;
         if let Some(merge) = merge {
             let before = std::mem::replace(&mut merged[place], Item::Null);
             merged[place] = cx.charge.combined(merge, before, sack, 1)?;

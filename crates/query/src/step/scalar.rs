@@ -1,14 +1,14 @@
 //! Scalar functions, row by row: texts, lists, numbers and dates.
 
 use crate::batch::Batch;
+use crate::chance::Chance;
 use crate::execute::context::Context;
 use crate::execute::limits::{Charge, Growth};
 use crate::plan::function::Selected;
 use crate::plan::scalar::Part;
 use crate::step::by::Projection;
-use crate::step::chance::Chance;
 use crate::step::element;
-use crate::step::map::{named, of_found};
+use crate::step::names::{named, of_found};
 use crate::step::side_effect;
 use crate::value::item::Item;
 use crate::value::list::{Given, ListFunction};

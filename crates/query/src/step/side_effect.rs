@@ -1,64 +1,20 @@
-//! Side effects: what `aggregate('x')`, `group('x')` and the like gather while traversers pass, and `cap('x')`.
+//! Steps with side effects: `aggregate('x')`, `group('x')` and the like gather while traversers pass; and `cap('x')`.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;
-use crate::execute::context::Context;
-use crate::execute::limits::{Charge, Growth};
+use crate::execute::context::{Context, Grouping};
+use crate::execute::limits::Growth;
 use crate::execute::pipeline::Step;
+use crate::execute::side_effects::SideEffect;
 use crate::execute::waiting::Waiting;
 use crate::step::by::Projection;
 use crate::step::group::Groups;
-use crate::value::combine::Combine;
 use crate::value::item::Item;
 use crate::value::item_list::ItemList;
 use crate::value::map::ItemMap;
 use crate::value::number;
-use crate::value::same::ByValue;
-use crate::value::subgraph::Subgraph;
-use crate::value::tree::Tree;
 use evergraph_graph::error::Result;
-use evergraph_graph::value::Value;
-use std::collections::HashSet;
 use std::sync::Arc;
-
-/// What an item takes in a set that is gathered, and in its list.
-const SET_ITEM_BYTES: usize = 4 * size_of::<Item>();
-
-/// What one side effect gathered.
-#[derive(Default)]
-pub enum SideEffect {
-    /// Nothing has come yet.
-    #[default]
-    Nothing,
-    /// What the query was given to begin with, and how others join it.
-    Given(Item, Option<Combine>),
-    /// Items, in order.
-    Items(Vec<Item>),
-    /// Items, each once: the query was given a set to begin with.
-    Set(Vec<Item>, HashSet<ByValue>),
-    /// Groups, of each step that groups into it; what a traversal makes of them is made when somebody asks.
-    Groups(Vec<Groups>),
-    /// Where traversers have been.
-    Tree(Tree),
-    /// Edges and their ends.
-    Graph(Subgraph),
-}
-
-/// What the side effects of a query gathered, by number of the plan.
-#[derive(Default)]
-pub struct SideEffects {
-    by_number: Vec<SideEffect>,
-}
-
-impl SideEffects {
-    /// The side effect `number`.
-    pub fn get_mut(&mut self, number: usize) -> &mut SideEffect {
-        if self.by_number.len() <= number {
-            self.by_number.resize_with(number + 1, SideEffect::default);
-        }
-        &mut self.by_number[number]
-    }
-}
 
 /// What the side effect `number` is now, as an item: an empty list if nothing has come.
 ///
@@ -103,59 +59,6 @@ fn copied(items: &[Item], cx: &mut Context<'_>) -> Result<ItemList> {
     let mut growth = Growth::default();
     items.iter().try_for_each(|item| growth.add(item, &mut cx.charge))?;
     Ok(items.into())
-}
-
-impl SideEffect {
-    /// Gathers `times` of `item`: behind the others, or made one with what was given. What is kept is counted to the end
-    /// of the query.
-    ///
-    /// # Errors
-    /// What the operator that was given with it may meet; `limit` past the query's memory.
-    fn gather(&mut self, item: Item, times: u64, charge: &mut Charge<'_>) -> Result<()> {
-        if let Self::Given(given, Some(how)) = self
-            && *how != Combine::AddAll
-        {
-            *given = charge.combined(*how, std::mem::replace(given, Item::Null), item, times)?;
-            return Ok(());
-        }
-        self.begin();
-        if let Self::Items(items) = self {
-            charge.hold(item.heap_bytes())?;
-            charge.repeat(items, item, times)?.forget();
-        } else if let Self::Set(items, seen) = self
-            && seen.insert(ByValue(item.clone()))
-        {
-            charge.hold(SET_ITEM_BYTES + 2 * item.heap_bytes())?;
-            items.push(item);
-        }
-        Ok(())
-    }
-
-    /// Makes it something that gathers items, if it isn't yet.
-    fn begin(&mut self) {
-        if matches!(self, Self::Items(_) | Self::Set(..)) {
-            return;
-        }
-        *self = match std::mem::take(self) {
-            Self::Given(item, _) => {
-                let items = item.elements();
-                match (&item, items) {
-                    (Item::Set(_) | Item::Value(Value::Set(_)), Some(items)) => {
-                        let seen = items.iter().cloned().map(ByValue).collect();
-                        Self::Set(items, seen)
-                    }
-                    (_, Some(items)) => Self::Items(items),
-                    (_, None) => Self::Items(vec![item]),
-                }
-            }
-            _ => Self::Items(Vec::new()),
-        };
-    }
-
-    /// Whether the last that gathers replaces all before: `withSideEffect('x', [], assign)`.
-    fn is_assigned(&self) -> bool {
-        matches!(self, Self::Given(_, Some(Combine::Assign)))
-    }
 }
 
 /// What two steps made of one group: counts are added, lists follow each other; of anything else the later stays.
@@ -244,6 +147,7 @@ impl GroupAside {
     /// Puts the groups into the side effect, before anything is in them.
     fn begin(&mut self, cx: &mut Context<'_>) {
         let Some(groups) = self.groups.take() else { return };
+        let groups: Box<dyn Grouping> = Box::new(groups);
         let effect = cx.side_effects.get_mut(self.into);
         match effect {
             SideEffect::Groups(parts) => {

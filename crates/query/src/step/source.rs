@@ -7,9 +7,9 @@ use crate::execute::context::Context;
 use crate::execute::limits::Holding;
 use crate::execute::pipeline::Step;
 use crate::plan::operator::{Name, Scan, Test};
-use crate::step::element;
 use crate::step::filter::passes;
 use crate::step::look_up;
+use crate::value::element_id::edge_of_text;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, LabelId, TypeId, VertexId};
@@ -278,7 +278,7 @@ fn vertex_of_id(id: &Item) -> Result<Option<VertexId>> {
 fn live_edges(ids: &[Item], cx: &Context<'_>) -> Result<Vec<EdgeId>> {
     let edge = |id: &Item| match id {
         Item::Edge(edge) => Ok(Some(*edge)),
-        Item::Value(value) => Ok(value.as_str().and_then(element::edge_of_text)),
+        Item::Value(value) => Ok(value.as_str().and_then(edge_of_text)),
         Item::Null => Ok(None),
         _ => Err(Error::invalid("the id of an edge is a text as id() gives it, or the edge itself")),
     };

@@ -3,8 +3,8 @@
 use crate::batch::Batch;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
+use crate::execute::side_effects::SideEffect;
 use crate::execute::waiting::Waiting;
-use crate::step::side_effect::SideEffect;
 use crate::value::item::Item;
 use crate::value::subgraph::Subgraph;
 use evergraph_graph::error::{Error, Result};

@@ -5,31 +5,19 @@ use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::execute::waiting::Waiting;
-use crate::plan::merge::{Cardinality, checked_key, checked_label};
+use crate::plan::merge::Cardinality;
+use crate::plan::new_element::{checked_key, checked_label};
 use crate::step::by::Projection;
-use crate::step::meta_property::{self, Change};
-use crate::step::property::{Written, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex, stored};
+use crate::step::meta_property;
+use crate::step::property::{Written, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
 use crate::step::source::live_vertices;
+use crate::step::stored_property::{Change, stored};
 use crate::value::item::{Item, Owner};
 use crate::write::Writer as _;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::value::Value;
 use std::sync::Arc;
-
-/// The label of a vertex that was given none, as TinkerPop has it.
-pub const DEFAULT_LABEL: &str = "vertex";
-
-/// The type of an edge that a merge was given none for, as TinkerPop has it.
-pub const DEFAULT_EDGE_LABEL: &str = "edge";
-
-/// What is said to who chooses the id of a vertex.
-pub const NO_OWN_IDS: &str = "Vertex does not support user supplied identifiers: Evergraph chooses T.id itself; \
-    names of your own belong in a property with a unique index";
-
-/// What is said to who chooses the id of an edge.
-pub const NO_OWN_EDGE_IDS: &str =
-    "Edge does not support user supplied identifiers: Evergraph chooses T.id itself";
 
 /// A property that is to be written, ready to be asked.
 pub struct NewProperty {

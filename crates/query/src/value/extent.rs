@@ -10,6 +10,12 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 /// and printing an item of that depth take a fraction of a stack of 2 MiB.
 pub const DEPTH_MAX: usize = 256;
 
+/// What has an extent: collections ask what is in them for its own.
+pub trait HasExtent {
+    /// How much it holds, and how deep it is nested; itself not included.
+    fn extent(&self) -> Extent;
+}
+
 /// How much an item holds, and how deep it is nested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Extent {
@@ -20,6 +26,13 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// Of `all` side by side, themselves included.
+    #[must_use]
+    pub fn of_all<'a, T: HasExtent + 'a>(all: impl IntoIterator<Item = &'a T>) -> Self {
+        let more = |all: Self, one: &T| all.beside(one.extent()).plus(size_of::<T>());
+        all.into_iter().fold(Self::default(), more)
+    }
+
     /// Both together, side by side.
     #[must_use]
     pub fn beside(self, other: Self) -> Self {

@@ -7,16 +7,20 @@
 //! tokens     T.id and so on as keys of maps · a direction
 //! ```
 //!
+//! Its collections are generic in what they hold, and of items they are called
+//! [`ItemList`](crate::value::item_list::ItemList), [`ItemMap`](crate::value::map::ItemMap) and
+//! [`Tree`](crate::value::tree::Tree).
+//!
 //! What is made lies behind an [`Arc`]: rows share it, and a copy of an item is a copy of a pointer. Collections of
 //! items keep the order they were made in, as TinkerPop's do; a collection that was stored is a [`Value`] until
 //! a step looks into it.
 
-use crate::batch::path::Path;
-use crate::value::extent::Extent;
-use crate::value::item_list::ItemList;
-use crate::value::map::ItemMap;
+use crate::value::extent::{Extent, HasExtent};
+use crate::value::ordered_map::OrderedMap;
+use crate::value::path::Path;
+use crate::value::shared_list::SharedList;
 use crate::value::subgraph::Subgraph;
-use crate::value::tree::Tree;
+use crate::value::trie::Trie;
 use evergraph_graph::id::Direction;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::value::Value;
@@ -38,17 +42,17 @@ pub enum Item {
     /// A property, with the element that owns it.
     Property(Arc<Property>),
     /// Items in order.
-    List(ItemList),
+    List(SharedList<Item>),
     /// Different items, in the order they came.
-    Set(ItemList),
+    Set(SharedList<Item>),
     /// Items by key, in the order they came.
-    Map(Arc<ItemMap>),
+    Map(Arc<OrderedMap<Item, Item>>),
     /// One key of a map and what it leads to.
     Entry(Arc<(Item, Item)>),
     /// Where a traverser has been.
-    Path(Arc<Path>),
+    Path(Arc<Path<Item>>),
     /// Paths laid over each other.
-    Tree(Arc<Tree>),
+    Tree(Arc<Trie<Item>>),
     /// Edges and their ends.
     Graph(Arc<Subgraph>),
     /// A part of every element, as a key.
@@ -212,12 +216,9 @@ impl Item {
     }
 }
 
-impl Extent {
-    /// Of `items` side by side, themselves included.
-    #[must_use]
-    pub fn of_all<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
-        let more = |all: Self, item: &Item| all.beside(item.extent()).plus(size_of::<Item>());
-        items.into_iter().fold(Self::default(), more)
+impl HasExtent for Item {
+    fn extent(&self) -> Extent {
+        Item::extent(self)
     }
 }
 

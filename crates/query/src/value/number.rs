@@ -99,7 +99,7 @@ pub fn add(left: &Item, right: &Item) -> Result<Item> {
 /// # Errors
 /// As [`arithmetic`].
 pub fn times(item: &Item, times: u64) -> Result<Item> {
-    let times = i64::try_from(times).map_err(|_| crate::batch::too_many())?;
+    let times = i64::try_from(times).map_err(|_| too_many())?;
     // As narrow as it can be: how many there are makes no number wider.
     arithmetic(Arithmetic::Multiply, item, &narrowest(times, 8))
 }
@@ -242,6 +242,13 @@ impl Arithmetic {
             Self::Divide => "quotient",
         }
     }
+}
+
+/// There are more traversers than 64 bits count.
+#[must_use]
+pub fn too_many() -> Error {
+    let text = "there are more traversers than 64 bits count: limit the repeat, or use dedup()";
+    Error::new(ErrorKind::Limit, text)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Null stays null. Lengths and places count characters (Unicode scalar values), where Java counts units of UTF-16.
 
-use crate::step::element::edge_id_text;
+use crate::value::element_id::edge_id_text;
 use crate::value::item::{Item, Owner, Token};
 use crate::value::room::Room;
 use crate::value::tree::Tree;

@@ -1,14 +1,13 @@
-//! Assembly: what both forms of bytecode make of their pieces, and how they say where one is wrong.
+//! Assembly: what both forms of bytecode make of their pieces.
 //!
 //! A reader knows its bytes and the types in them; what a predicate, an instruction or a strategy
 //! becomes is said here, once.
 
-use std::fmt;
-
 use evergraph_graph::value::Value;
 
-use crate::error::{Span, TextError, did_you_mean, quoted};
+use crate::error::{Span, did_you_mean, quoted};
 use crate::gremlin::bytecode::Bytecode;
+use crate::gremlin::bytecode::place::ReadError;
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Predicate, Strategy, Test};
 use crate::gremlin::token::{Cardinality, Enumeration, Io, Token, WithOptions};
 
@@ -17,71 +16,6 @@ const CARDINALITY_VALUE: &str = "CardinalityValueTraversal";
 
 /// What begins the names of options of steps.
 const OPTION_PREFIX: &str = "~tinkerpop.";
-
-/// An instruction, and which of its arguments is meant.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
-    /// Whether it is a source instruction.
-    pub of_source: bool,
-    /// Its number among its kind, from 1.
-    pub number: usize,
-    /// What it is called.
-    pub name: Box<str>,
-    /// The number of the argument, from 1; `None` if the instruction itself is meant.
-    pub argument: Option<usize>,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.of_source { "source instruction" } else { "step" };
-        write!(formatter, "{kind} {} ({})", self.number, quoted(&self.name))?;
-        self.argument.map_or(Ok(()), |argument| write!(formatter, ", argument {argument}"))
-    }
-}
-
-/// What is wrong in bytecode that is being read, and the places around it, the innermost first.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReadError {
-    error: TextError,
-    places: Vec<Place>,
-}
-
-impl ReadError {
-    /// The bytes at `span` are wrong: `message` says how.
-    #[must_use]
-    pub fn invalid(span: Span, message: impl Into<String>) -> Self {
-        Self { error: TextError::invalid(span, message), places: Vec::new() }
-    }
-
-    /// The same, seen from `place`, which is around all that were told so far.
-    #[must_use]
-    pub fn within(mut self, place: Place) -> Self {
-        self.places.push(place);
-        self
-    }
-
-    /// The error with its places, for whoever asked for the reading.
-    #[must_use]
-    pub fn told(self) -> TextError {
-        placed(self.error, &self.places)
-    }
-}
-
-/// `error` with `places` before its message, which are the innermost first. Of many, those at both ends.
-pub(super) fn placed(mut error: TextError, places: &[Place]) -> TextError {
-    const SHOWN_MAX: usize = 6;
-    let shown: Vec<String> = if places.len() > SHOWN_MAX {
-        let (inner, outer) = (&places[..SHOWN_MAX / 2], &places[places.len() - SHOWN_MAX / 2..]);
-        let outer = outer.iter().rev().map(Place::to_string);
-        outer.chain(["…".to_owned()]).chain(inner.iter().rev().map(Place::to_string)).collect()
-    } else {
-        places.iter().rev().map(Place::to_string).collect()
-    };
-    if !shown.is_empty() {
-        error.message = format!("{}: {}", shown.join(", "), error.message);
-    }
-    error
-}
 
 /// How deep what is read may lie, and how deep it lies now.
 #[derive(Clone, Debug)]
@@ -103,8 +37,7 @@ impl Levels {
     /// If it would be one too many.
     pub fn enter(&mut self, span: Span) -> Result<(), ReadError> {
         if self.depth >= self.depth_max {
-            let error = TextError::limit(span, format!("nested more than {} deep", self.depth_max));
-            return Err(ReadError { error, places: Vec::new() });
+            return Err(ReadError::limit(span, format!("nested more than {} deep", self.depth_max)));
         }
         self.depth += 1;
         Ok(())

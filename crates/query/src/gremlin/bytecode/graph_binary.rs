@@ -35,7 +35,8 @@ use uuid::Uuid;
 
 use crate::error::{Span, TextError, quoted};
 use crate::gremlin::bytecode::Bytecode;
-use crate::gremlin::bytecode::assembly::{self, Around, Levels, Place, ReadError, refused, scalar};
+use crate::gremlin::bytecode::assembly::{self, Around, Levels, refused, scalar};
+use crate::gremlin::bytecode::place::{Place, ReadError};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::parser::ParseLimits;
 use crate::gremlin::token::Enumeration;

@@ -1,9 +1,11 @@
 //! `pageRank`, `peerPressure`, `connectedComponent`, `shortestPath`, and what `with()` says of them.
 
-use super::argument::{direction_of, item, name, whole};
-use super::{Calls, Compiled, Compiler, as_traversal, wrong};
-use crate::error::{Span, did_you_mean, quoted};
+use crate::error::{Span, TextError, did_you_mean, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
+use crate::gremlin::compile::argument::{direction_of, item, name, whole};
+use crate::gremlin::compile::compiler::{
+    Calls, Compiled, Compiler, NamedMethod, any, as_traversal, one, wrong,
+};
 use crate::gremlin::token::Token;
 use crate::plan::algorithm::{
     Analysis, COMPONENT_PROPERTY, PAGE_RANK_PROPERTY, PEER_PRESSURE_PROPERTY, Program, Selection,
@@ -28,38 +30,44 @@ struct Setting<'c> {
     span: Span,
 }
 
+pub(super) const METHODS: &[NamedMethod] = &[
+    any("pageRank", |compiler, call, calls, operators| {
+        let program = Program::PageRank { damping: damping(call)?, times: PAGE_RANK_TIMES };
+        let analysis = analysis(program, Direction::Out, PAGE_RANK_PROPERTY, operators);
+        operators.push(compiler.analysis(analysis, call, calls)?);
+        Ok(())
+    }),
+    any("peerPressure", |compiler, call, calls, operators| {
+        let program = Program::PeerPressure { times: PEER_PRESSURE_TIMES };
+        let analysis = analysis(program, Direction::Out, PEER_PRESSURE_PROPERTY, operators);
+        operators.push(compiler.analysis(analysis, call, calls)?);
+        Ok(())
+    }),
+    any("connectedComponent", |compiler, call, calls, operators| {
+        let analysis = analysis(Program::ConnectedComponent, Direction::Both, COMPONENT_PROPERTY, operators);
+        operators.push(compiler.analysis(analysis, call, calls)?);
+        Ok(())
+    }),
+    one("shortestPath", |compiler, call, calls| {
+        compiler.is_outermost(call)?;
+        Ok(Operator::ShortestPaths(Box::new(compiler.shortest_paths(call, calls)?)))
+    }),
+];
+
+/// `program` over all edges in this direction, unless `with()` says otherwise, behind `operators`.
+fn analysis(program: Program, direction: Direction, property: &str, operators: &[Operator]) -> Analysis {
+    Analysis {
+        program,
+        selection: all_over(direction),
+        property: Name::from(property),
+        from_traversers: !is_all(operators),
+    }
+}
+
 impl Compiler {
-    pub(super) fn algorithm(
-        &mut self,
-        call: &Call,
-        calls: &mut Calls<'_>,
-        operators: &mut Vec<Operator>,
-    ) -> Compiled<bool> {
-        let (program, direction, property) = match &*call.name {
-            "pageRank" => (
-                Program::PageRank { damping: damping(call)?, times: PAGE_RANK_TIMES },
-                Direction::Out,
-                PAGE_RANK_PROPERTY,
-            ),
-            "peerPressure" => {
-                (Program::PeerPressure { times: PEER_PRESSURE_TIMES }, Direction::Out, PEER_PRESSURE_PROPERTY)
-            }
-            "connectedComponent" => (Program::ConnectedComponent, Direction::Both, COMPONENT_PROPERTY),
-            "shortestPath" => {
-                self.is_outermost(call)?;
-                let paths = self.shortest_paths(call, calls)?;
-                operators.push(Operator::ShortestPaths(Box::new(paths)));
-                return Ok(true);
-            }
-            _ => return Ok(false),
-        };
+    /// `analysis` as `with()` says.
+    fn analysis(&mut self, mut analysis: Analysis, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
         self.is_outermost(call)?;
-        let mut analysis = Analysis {
-            program,
-            selection: all_over(direction),
-            property: Name::from(property),
-            from_traversers: !is_all(operators),
-        };
         for setting in settings(call, calls)? {
             match (setting.name, &mut analysis.program) {
                 ("edges", _) => analysis.selection.edges = self.edges_of(&setting)?,
@@ -75,8 +83,7 @@ impl Compiler {
                 _ => return Err(setting.unknown(call, &["edges", "propertyName", "times"])),
             }
         }
-        operators.push(Operator::Analysis(Box::new(analysis)));
-        Ok(true)
+        Ok(Operator::Analysis(Box::new(analysis)))
     }
 
     fn shortest_paths(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<ShortestPaths> {
@@ -177,7 +184,7 @@ impl<'c> Setting<'c> {
         self.value.ok_or_else(|| wrong(self.span, format!("the option {} needs a value", self.name)))
     }
 
-    fn unknown(&self, call: &Call, known: &[&str]) -> crate::error::TextError {
+    fn unknown(&self, call: &Call, known: &[&str]) -> TextError {
         let hint = did_you_mean(self.name, known.iter().copied());
         let (step, name) = (&call.name, quoted(self.name));
         wrong(self.span, format!("{step}() has no option {name}{hint}; it has {}", known.join(", ")))

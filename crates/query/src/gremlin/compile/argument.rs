@@ -1,13 +1,15 @@
-//! What arguments mean.
+//! What arguments mean: items, names, predicates, and what `by()` says.
 
-use super::{Compiled, Compiler, wrong};
+use crate::chance::Chance;
+use crate::error::{TextError, quoted};
 use crate::gremlin::call::{self, Argument, ArgumentKind, Call};
-use crate::gremlin::token::{Column, Direction, Operator as Operators, Scope, T, Token};
+use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, wrong};
+use crate::gremlin::token::{Cardinality, Column, Direction, Operator as Operators, Order, Scope, T, Token};
 use crate::plan::function;
-use crate::plan::operator::{By, Name, Operator, Traversal};
+use crate::plan::merge;
+use crate::plan::operator::{By, Name, Operator, Sorting, Traversal};
 use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
 use crate::stack::deeper;
-use crate::step::chance::Chance;
 use crate::value::combine::Combine;
 use crate::value::item::{self, Item};
 use crate::value::list;
@@ -153,7 +155,67 @@ pub(super) fn scoped(call: &Call) -> (bool, &[Argument]) {
     }
 }
 
+pub(super) fn cardinality_of(cardinality: Cardinality) -> merge::Cardinality {
+    match cardinality {
+        Cardinality::Single => merge::Cardinality::Single,
+        Cardinality::List => merge::Cardinality::List,
+        Cardinality::Set => merge::Cardinality::Set,
+    }
+}
+
 impl Compiler {
+    /// The `by()` modulators that follow.
+    pub(super) fn bys(&mut self, calls: &mut Calls<'_>) -> Compiled<Vec<By>> {
+        let mut all = Vec::new();
+        while let Some(call) = calls.next_if("by") {
+            let (by, sorting) = self.by(call)?;
+            if sorting.is_some() {
+                return Err(TextError::invalid(call.span, "an order is only for the by() of order()"));
+            }
+            all.push(by);
+        }
+        Ok(all)
+    }
+
+    /// The `by()` modulators that follow `order()`.
+    pub(super) fn sorted_bys(&mut self, calls: &mut Calls<'_>) -> Compiled<Vec<(By, Sorting)>> {
+        let mut all = Vec::new();
+        while let Some(call) = calls.next_if("by") {
+            let (by, sorting) = self.by(call)?;
+            all.push((by, sorting.unwrap_or(Sorting::Ascending)));
+        }
+        if all.is_empty() {
+            all.push((By::Itself, Sorting::Ascending));
+        }
+        Ok(all)
+    }
+
+    /// What one `by()` says.
+    fn by(&mut self, call: &Call) -> Compiled<(By, Option<Sorting>)> {
+        let (mut by, mut sorting) = (By::Itself, None);
+        for argument in &call.arguments {
+            match &argument.kind {
+                ArgumentKind::Token(Token::Order(order)) => {
+                    sorting = Some(match order {
+                        Order::Asc => Sorting::Ascending,
+                        Order::Desc => Sorting::Descending,
+                        Order::Shuffle => Sorting::Shuffle,
+                    });
+                }
+                _ => by = self.projection(argument)?,
+            }
+        }
+        Ok((by, sorting))
+    }
+
+    /// A value, or the first that a traversal gives.
+    pub(super) fn value(&mut self, argument: &Argument) -> Compiled<By> {
+        match &argument.kind {
+            ArgumentKind::Traversal(calls) => Ok(By::Child(self.traversal(calls)?)),
+            _ => item(argument).map(By::Item),
+        }
+    }
+
     /// What `by(argument)` says.
     pub(super) fn projection(&mut self, argument: &Argument) -> Compiled<By> {
         Ok(match &argument.kind {
@@ -268,6 +330,5 @@ fn item_type(argument: &Argument) -> Compiled<ItemType> {
         ArgumentKind::Token(Token::GType(token)) => token.word(),
         kind => kind.as_str().unwrap_or_default(),
     };
-    ItemType::named(named)
-        .ok_or_else(|| wrong(argument.span, format!("no type is called {}", crate::error::quoted(named))))
+    ItemType::named(named).ok_or_else(|| wrong(argument.span, format!("no type is called {}", quoted(named))))
 }

@@ -1,13 +1,31 @@
 //! `union`, `choose`, `coalesce`, `optional`, `local`, `map`, `repeat`: traversals within a traversal.
 
-use super::argument::{Texts, name, whole};
-use super::{Calls, Compiled, Compiler, as_traversal, not_yet, wrong};
 use crate::error::TextError;
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
+use crate::gremlin::compile::argument::{Texts, name, whole};
+use crate::gremlin::compile::compiler::{
+    Calls, Compiled, Compiler, NamedMethod, as_traversal, not_yet, one, wrong,
+};
 use crate::gremlin::token::{Pick, Token};
 use crate::plan::operator::{Ask, Branch, By, Case, Choose, Chooser, Operator, Repeat, Test, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::value::item::Item;
+
+pub(super) const METHODS: &[NamedMethod] = &[
+    one("union", Compiler::union),
+    one("coalesce", |compiler, call, _| compiler.traversals(&call.arguments).map(Operator::Coalesce)),
+    one("optional", |compiler, call, _| compiler.only(call).map(Operator::Optional)),
+    one("local", |compiler, call, _| compiler.only(call).map(Operator::Local)),
+    one("map", |compiler, call, _| Ok(Operator::Child { of: compiler.only(call)?, all: false })),
+    one("flatMap", |compiler, call, _| Ok(Operator::Child { of: compiler.only(call)?, all: true })),
+    one("sideEffect", |compiler, call, _| compiler.only(call).map(Operator::SideEffect)),
+    one("branch", |compiler, call, calls| compiler.options(call, calls).map(Operator::Branch)),
+    one("choose", |compiler, call, calls| compiler.choose(call, calls).map(Operator::Choose)),
+    one("repeat", Compiler::modulated_repeat),
+    one("emit", Compiler::modulated_repeat),
+    one("until", Compiler::modulated_repeat),
+    one("times", Compiler::modulated_repeat),
+];
 
 /// What modulates a `repeat()`, wherever it stands.
 #[derive(Default)]
@@ -24,48 +42,28 @@ fn no_repeat(call: &Call) -> TextError {
 }
 
 impl Compiler {
-    pub(super) fn branch(
-        &mut self,
-        call: &Call,
-        calls: &mut Calls<'_>,
-        operators: &mut Vec<Operator>,
-    ) -> Compiled<bool> {
-        let arguments = call.arguments.as_slice();
-        let operator = match &*call.name {
-            "union" => {
-                let begins = self.beginning;
-                let mut all = Vec::with_capacity(arguments.len());
-                for argument in arguments {
-                    self.beginning = begins;
-                    all.push(self.inner(argument)?);
-                }
-                Operator::Union(all)
+    fn union(&mut self, call: &Call, _: &mut Calls<'_>) -> Compiled<Operator> {
+        let begins = self.beginning;
+        let mut all = Vec::with_capacity(call.arguments.len());
+        for argument in &call.arguments {
+            self.beginning = begins;
+            all.push(self.inner(argument)?);
+        }
+        Ok(Operator::Union(all))
+    }
+
+    /// A `repeat()`, with the modulators before it, of which `first` is one if it isn't the `repeat()` itself.
+    fn modulated_repeat(&mut self, first: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
+        let mut modulators = Modulators::default();
+        let mut call = first;
+        while &*call.name != "repeat" {
+            self.modulate(call, true, &mut modulators)?;
+            call = calls.next().ok_or_else(|| no_repeat(call))?;
+            if !matches!(&*call.name, "repeat" | "emit" | "until" | "times") {
+                return Err(no_repeat(call));
             }
-            "coalesce" => Operator::Coalesce(self.traversals(arguments)?),
-            "optional" => Operator::Optional(self.only(call)?),
-            "local" => Operator::Local(self.only(call)?),
-            "map" => Operator::Child { of: self.only(call)?, all: false },
-            "flatMap" => Operator::Child { of: self.only(call)?, all: true },
-            "sideEffect" => Operator::SideEffect(self.only(call)?),
-            "match" => self.match_(call)?,
-            "branch" => Operator::Branch(self.options(call, calls)?),
-            "choose" => Operator::Choose(self.choose(call, calls)?),
-            "repeat" | "emit" | "until" | "times" => {
-                let mut modulators = Modulators::default();
-                let mut call = call;
-                while &*call.name != "repeat" {
-                    self.modulate(call, true, &mut modulators)?;
-                    call = calls.next().ok_or_else(|| no_repeat(call))?;
-                    if !matches!(&*call.name, "repeat" | "emit" | "until" | "times") {
-                        return Err(no_repeat(call));
-                    }
-                }
-                Operator::Repeat(Box::new(self.repeat(call, calls, modulators)?))
-            }
-            _ => return Ok(false),
-        };
-        operators.push(operator);
-        Ok(true)
+        }
+        Ok(Operator::Repeat(Box::new(self.repeat(call, calls, modulators)?)))
     }
 
     fn only(&mut self, call: &Call) -> Compiled<Traversal> {

@@ -1,23 +1,17 @@
 //! `call`, and what `with()` says of it.
 
-use super::argument::{item, name};
-use super::{Calls, Compiled, Compiler, as_traversal, wrong};
 use crate::gremlin::call::Call;
+use crate::gremlin::compile::argument::{item, name};
+use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, NamedMethod, any, as_traversal, wrong};
 use crate::plan::call::{self as plan, LIST};
 use crate::plan::operator::{By, Name, Operator};
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
 
+pub(super) const METHODS: &[NamedMethod] = &[any("call", Compiler::call)];
+
 impl Compiler {
-    pub(super) fn call(
-        &mut self,
-        call: &Call,
-        calls: &mut Calls<'_>,
-        operators: &mut Vec<Operator>,
-    ) -> Compiled<bool> {
-        if &*call.name != "call" {
-            return Ok(false);
-        }
+    fn call(&mut self, call: &Call, calls: &mut Calls<'_>, operators: &mut Vec<Operator>) -> Compiled<()> {
         let (service, arguments) = match call.arguments.split_first() {
             Some((service, rest)) => (name(service)?, rest),
             None => (Name::from(LIST), [].as_slice()),
@@ -50,6 +44,6 @@ impl Compiler {
         let begins = operators.is_empty() && self.depth == 1;
         let call = plan::Call { service, parameters, computed, options, begins };
         operators.push(Operator::Call(Box::new(call)));
-        Ok(true)
+        Ok(())
     }
 }

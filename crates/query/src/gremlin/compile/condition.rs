@@ -1,122 +1,103 @@
 //! `has`, `is`, `where`, `and`, `or`, `not`, `filter`, `dedup`, `range`: which traversers go on.
 
-use super::argument::{Texts, item, names, scoped, token_of, whole};
-use super::{Calls, Compiled, Compiler, as_traversal, wrong};
+use crate::error::TextError;
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
+use crate::gremlin::compile::argument::{Texts, item, name, names, scoped, token_of, whole};
+use crate::gremlin::compile::compiler::{
+    Calls, Compiled, Compiler, NamedMethod, any, as_traversal, one, wrong,
+};
 use crate::gremlin::token::Token;
 use crate::plan::function::{Function, Pop, Selected};
 use crate::plan::operator::{Operator, Test, Traversal};
 use crate::plan::predicate::{Comparison, Operand, Predicate};
 use crate::value::item::{self, Item};
 
+pub(super) const METHODS: &[NamedMethod] = &[
+    one("has", Compiler::has),
+    one("hasNot", |_, call, _| Ok(Operator::Filter(vec![Test::HasNot(name(&call.arguments[0])?)]))),
+    one("hasLabel", |compiler, call, _| compiler.one_of(call, Test::Label)),
+    one("hasId", |compiler, call, _| compiler.one_of(call, |ids| Test::Id(as_id(ids)))),
+    one("hasKey", |compiler, call, _| compiler.one_of(call, Test::Key)),
+    one("hasValue", |compiler, call, _| compiler.one_of(call, Test::Value)),
+    one("is", |compiler, call, _| compiler.is(&call.arguments[0])),
+    one("filter", |compiler, call, _| match as_traversal(&call.arguments[0]) {
+        Some(of) => Ok(Operator::Where { of: compiler.traversal(of)?, gives: true }),
+        None => compiler.is(&call.arguments[0]),
+    }),
+    one("where", Compiler::where_),
+    one("not", |compiler, call, _| {
+        let of = as_traversal(&call.arguments[0]);
+        let of = of.ok_or_else(|| wrong(call.span, "not() needs a traversal"))?;
+        Ok(Operator::Where { of: compiler.traversal(of)?, gives: false })
+    }),
+    any("and", |compiler, call, _, operators| {
+        for argument in &call.arguments {
+            operators.push(Operator::Where { of: compiler.nested(argument)?, gives: true });
+        }
+        Ok(())
+    }),
+    one("or", |compiler, call, _| {
+        let all = call.arguments.iter().map(|argument| compiler.nested(argument));
+        Ok(Operator::Any(all.collect::<Compiled<_>>()?))
+    }),
+    one("simplePath", |compiler, _, calls| compiler.simple_path(true, calls)),
+    one("cyclicPath", |compiler, _, calls| compiler.simple_path(false, calls)),
+    one("dedup", Compiler::dedup),
+    one("range", |_, call, _| range(call)),
+    one("limit", |_, call, _| limit(call)),
+    one("skip", |_, call, _| skip(call)),
+    one("tail", |_, call, _| tail(call)),
+    one("timeLimit", |_, call, _| time_limit(&call.arguments[0])),
+    // Not a limit of none: what comes before is done for what it does aside.
+    one("discard", |_, _, _| Ok(Operator::Filter(vec![Test::Is(Predicate::Within(Vec::new()))]))),
+    any("identity", |_, _, _, _| Ok(())),
+    any("barrier", |compiler, call, _, operators| {
+        operators.extend(compiler.barrier(call));
+        Ok(())
+    }),
+    any("as", |compiler, call, _, operators| {
+        for name in names(&call.arguments)? {
+            operators.push(Operator::As(compiler.slot(&name)));
+        }
+        Ok(())
+    }),
+];
+
 impl Compiler {
-    pub(super) fn condition(
-        &mut self,
-        call: &Call,
-        calls: &mut Calls<'_>,
-        operators: &mut Vec<Operator>,
-    ) -> Compiled<bool> {
-        let arguments = call.arguments.as_slice();
-        let operator = match &*call.name {
-            "has" => self.has(call)?,
-            "hasNot" => Operator::Filter(vec![Test::HasNot(super::argument::name(&arguments[0])?)]),
-            "hasLabel" => Operator::Filter(vec![Test::Label(self.any_of(arguments)?)]),
-            "hasId" => Operator::Filter(vec![Test::Id(as_id(self.any_of(arguments)?))]),
-            "hasKey" => Operator::Filter(vec![Test::Key(self.any_of(arguments)?)]),
-            "hasValue" => Operator::Filter(vec![Test::Value(self.any_of(arguments)?)]),
-            "is" => Operator::Filter(vec![Test::Is(self.predicate(&arguments[0], Texts::Values)?)]),
-            "filter" => match as_traversal(&arguments[0]) {
-                Some(of) => Operator::Where { of: self.traversal(of)?, gives: true },
-                None => Operator::Filter(vec![Test::Is(self.predicate(&arguments[0], Texts::Values)?)]),
-            },
-            "where" => self.where_(call, calls)?,
-            "not" => {
-                let of =
-                    as_traversal(&arguments[0]).ok_or_else(|| wrong(call.span, "not() needs a traversal"))?;
-                Operator::Where { of: self.traversal(of)?, gives: false }
-            }
-            "and" => {
-                for argument in arguments {
-                    operators.push(Operator::Where { of: self.nested(argument)?, gives: true });
-                }
-                return Ok(true);
-            }
-            "or" => Operator::Any(
-                arguments.iter().map(|argument| self.nested(argument)).collect::<Compiled<_>>()?,
-            ),
-            "simplePath" | "cyclicPath" => {
-                let (part, by) = self.path_part(calls)?;
-                Operator::SimplePath { simple: &*call.name == "simplePath", part, by }
-            }
-            "dedup" => {
-                let (local, rest) = scoped(call);
-                if local {
-                    Operator::Map(Function::LocalDedup)
-                } else {
-                    let labels = names(rest)?;
-                    let slots: Vec<usize> = labels.iter().map(|label| self.slot(label)).collect();
-                    let by = self.bys(calls)?;
-                    if slots.is_empty() && by.len() > 1 {
-                        return Err(wrong(call.span, "Dedup step can only have one by modulator"));
-                    }
-                    Operator::Dedup { slots, by }
-                }
-            }
-            "range" | "limit" | "skip" | "tail" => bound(call)?,
-            "timeLimit" => {
-                let milliseconds = whole(&arguments[0])?;
-                let milliseconds = u64::try_from(milliseconds);
-                Operator::TimeLimit(milliseconds.map_err(|_| {
-                    wrong(arguments[0].span, "timeLimit() takes a number of milliseconds, from 0 on")
-                })?)
-            }
-            // Not a limit of none: what comes before is done for what it does aside.
-            "discard" => Operator::Filter(vec![Test::Is(Predicate::Within(Vec::new()))]),
-            "identity" => return Ok(true),
-            "barrier" => {
-                let normalises =
-                    matches!(arguments, [Argument { kind: ArgumentKind::Token(Token::Barrier(_)), .. }]);
-                let merges = self.sack.as_ref().is_some_and(|sack| sack.merge.is_some());
-                if !normalises && !merges && !self.without_bulk {
-                    // Who stands together here makes no difference.
-                    return Ok(true);
-                }
-                Operator::Barrier { normalises }
-            }
-            "as" => {
-                for name in names(arguments)? {
-                    operators.push(Operator::As(self.slot(&name)));
-                }
-                return Ok(true);
-            }
-            _ => return Ok(false),
-        };
-        operators.push(operator);
-        Ok(true)
+    fn is(&mut self, argument: &Argument) -> Compiled<Operator> {
+        Ok(Operator::Filter(vec![Test::Is(self.predicate(argument, Texts::Values)?)]))
     }
 
-    /// `and()` and `or()` without arguments stand between what they connect: the operators of such a traversal.
-    pub(super) fn connected(&mut self, calls: &[Call]) -> Compiled<Option<Vec<Operator>>> {
-        let between = |call: &Call| call.arguments.is_empty() && matches!(&*call.name, "and" | "or");
-        if self.keeps_connectives || !calls.iter().any(between) {
-            return Ok(None);
+    /// `hasLabel('a', 'b')` and the like.
+    fn one_of(&mut self, call: &Call, test: impl Fn(Predicate) -> Test) -> Compiled<Operator> {
+        Ok(Operator::Filter(vec![test(self.any_of(&call.arguments)?)]))
+    }
+
+    fn simple_path(&mut self, simple: bool, calls: &mut Calls<'_>) -> Compiled<Operator> {
+        let (part, by) = self.path_part(calls)?;
+        Ok(Operator::SimplePath { simple, part, by })
+    }
+
+    fn dedup(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
+        let (local, rest) = scoped(call);
+        if local {
+            return Ok(Operator::Map(Function::LocalDedup));
         }
-        // A traversal that begins at the graph begins there for all of them.
-        let source = calls.iter().take_while(|call| matches!(&*call.name, "V" | "E" | "inject")).count();
-        let mut operators = self.traversal(&calls[..source])?.operators;
-        let mut any = Vec::new();
-        for part in calls[source..].split(|call| call.arguments.is_empty() && &*call.name == "or") {
-            let mut all = Vec::new();
-            for one in part.split(|call| call.arguments.is_empty() && &*call.name == "and") {
-                all.push(Operator::Where { of: self.traversal(one)?, gives: true });
-            }
-            any.push(Traversal { operators: all });
+        let labels = names(rest)?;
+        let slots: Vec<usize> = labels.iter().map(|label| self.slot(label)).collect();
+        let by = self.bys(calls)?;
+        if slots.is_empty() && by.len() > 1 {
+            return Err(wrong(call.span, "Dedup step can only have one by modulator"));
         }
-        match any.as_mut_slice() {
-            [one] => operators.append(&mut one.operators),
-            _ => operators.push(Operator::Any(any)),
-        }
-        Ok(Some(operators))
+        Ok(Operator::Dedup { slots, by })
+    }
+
+    /// Nothing where it makes no difference who stands together.
+    fn barrier(&self, call: &Call) -> Option<Operator> {
+        let arguments = call.arguments.as_slice();
+        let normalises = matches!(arguments, [Argument { kind: ArgumentKind::Token(Token::Barrier(_)), .. }]);
+        let merges = self.sack.as_ref().is_some_and(|sack| sack.merge.is_some());
+        (normalises || merges || self.without_bulk).then_some(Operator::Barrier { normalises })
     }
 
     fn nested(&mut self, argument: &Argument) -> Compiled<Traversal> {
@@ -125,7 +106,7 @@ impl Compiler {
         self.within(calls)
     }
 
-    fn has(&mut self, call: &Call) -> Compiled<Operator> {
+    fn has(&mut self, call: &Call, _: &mut Calls<'_>) -> Compiled<Operator> {
         let mut arguments = call.arguments.as_slice();
         let mut tests = Vec::new();
         if let [label, rest @ ..] = arguments
@@ -147,13 +128,13 @@ impl Compiler {
             }
             // No property is called null.
             (ArgumentKind::Null, _) => tests.push(Test::Is(Predicate::Within(Vec::new()))),
-            (_, []) => tests.push(Test::Has(super::argument::name(key)?)),
+            (_, []) => tests.push(Test::Has(name(key)?)),
             // A property that was set to null isn't there.
             (_, [Argument { kind: ArgumentKind::Null, .. }]) => {
-                tests.push(Test::HasNot(super::argument::name(key)?));
+                tests.push(Test::HasNot(name(key)?));
             }
             (_, [value]) => {
-                let key = super::argument::name(key)?;
+                let key = name(key)?;
                 if let Some(of) = as_traversal(value) {
                     let mut child = vec![Operator::Properties { keys: vec![key], values: true }];
                     child.extend(self.traversal(of)?.operators);
@@ -171,7 +152,7 @@ impl Compiler {
         Ok(Operator::Filter(tests))
     }
 
-    /// `hasLabel('a', 'b')`: one of several values, of a list too, or a predicate.
+    /// That something is one of several values, of a list too, or that a predicate holds of it.
     fn any_of(&mut self, arguments: &[Argument]) -> Compiled<Predicate> {
         let (mut values, mut any) = (Vec::new(), Vec::new());
         for argument in arguments {
@@ -203,7 +184,7 @@ impl Compiler {
         let (left, predicate) = match call.arguments.as_slice() {
             [predicate] => (None, self.predicate(predicate, Texts::Labels)?),
             [left, predicate] => {
-                let left = super::argument::name(left)?;
+                let left = name(left)?;
                 (Some(self.slot(&left)), self.predicate(predicate, Texts::Labels)?)
             }
             _ => return Err(wrong(call.span, "where() needs a predicate or a traversal")),
@@ -279,32 +260,68 @@ fn as_id(predicate: Predicate) -> Predicate {
     }
 }
 
-fn bound(call: &Call) -> Compiled<Operator> {
-    let (local, rest) = scoped(call);
-    let count = |at: usize| rest.get(at).map(whole).transpose();
-    let positive = |number: i64| {
-        u64::try_from(number)
-            .map_err(|_| wrong(call.span, format!("{}() needs numbers that aren't negative", call.name)))
-    };
-    let (skip, limit) = match (&*call.name, count(0)?, count(1)?) {
-        ("tail", last, _) => {
-            let last = positive(last.unwrap_or(1))?;
-            return Ok(if local { Operator::Map(Function::LocalTail(last)) } else { Operator::Tail(last) });
-        }
-        ("limit", Some(-1), _) => (0, u64::MAX),
-        ("limit", Some(limit), _) => (0, positive(limit)?),
-        ("skip", Some(skip), _) => (positive(skip)?, u64::MAX),
-        (_, Some(low), Some(-1)) => (positive(low)?, u64::MAX),
-        (_, Some(low), Some(high)) => {
-            let (low, high) = (positive(low)?, positive(high)?);
+fn range(call: &Call) -> Compiled<Operator> {
+    match (count(call, 0)?, count(call, 1)?) {
+        (Some(low), Some(-1)) => bound(call, positive(call, low)?, u64::MAX),
+        (Some(low), Some(high)) => {
+            let (low, high) = (positive(call, low)?, positive(call, high)?);
             let limit = high.checked_sub(low);
-            (low, limit.ok_or_else(|| wrong(call.span, format!("not a legal range: [{low}, {high}]")))?)
+            let limit =
+                limit.ok_or_else(|| wrong(call.span, format!("not a legal range: [{low}, {high}]")))?;
+            bound(call, low, limit)
         }
-        _ => return Err(wrong(call.span, format!("{}() needs a number", call.name))),
-    };
+        _ => Err(needs_a_number(call)),
+    }
+}
+
+fn limit(call: &Call) -> Compiled<Operator> {
+    match count(call, 0)? {
+        Some(-1) => bound(call, 0, u64::MAX),
+        Some(limit) => bound(call, 0, positive(call, limit)?),
+        None => Err(needs_a_number(call)),
+    }
+}
+
+fn skip(call: &Call) -> Compiled<Operator> {
+    let skip = count(call, 0)?.ok_or_else(|| needs_a_number(call))?;
+    bound(call, positive(call, skip)?, u64::MAX)
+}
+
+fn tail(call: &Call) -> Compiled<Operator> {
+    let (local, _) = scoped(call);
+    let last = positive(call, count(call, 0)?.unwrap_or(1))?;
+    Ok(if local { Operator::Map(Function::LocalTail(last)) } else { Operator::Tail(last) })
+}
+
+/// Those behind the first `skip`, at most `limit`: traversers, or what is in each.
+fn bound(call: &Call, skip: u64, limit: u64) -> Compiled<Operator> {
+    let (local, _) = scoped(call);
     Ok(if local {
         Operator::Map(Function::LocalRange { skip, limit })
     } else {
         Operator::Range { skip, limit }
     })
+}
+
+/// The number at a place behind the scope.
+fn count(call: &Call, at: usize) -> Compiled<Option<i64>> {
+    let (_, rest) = scoped(call);
+    rest.get(at).map(whole).transpose()
+}
+
+fn positive(call: &Call, number: i64) -> Compiled<u64> {
+    let negative = |_| wrong(call.span, format!("{}() needs numbers that aren't negative", call.name));
+    u64::try_from(number).map_err(negative)
+}
+
+fn needs_a_number(call: &Call) -> TextError {
+    wrong(call.span, format!("{}() needs a number", call.name))
+}
+
+fn time_limit(milliseconds: &Argument) -> Compiled<Operator> {
+    let number = u64::try_from(whole(milliseconds)?);
+    Ok(Operator::TimeLimit(
+        number
+            .map_err(|_| wrong(milliseconds.span, "timeLimit() takes a number of milliseconds, from 0 on"))?,
+    ))
 }

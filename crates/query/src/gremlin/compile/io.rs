@@ -1,22 +1,16 @@
 //! `io('people.json').read()` and `.write()`.
 
-use super::argument::name;
-use super::{Calls, Compiled, Compiler, wrong};
 use crate::gremlin::call::{ArgumentKind, Call};
+use crate::gremlin::compile::argument::name;
+use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, NamedMethod, one, wrong};
 use crate::gremlin::token::{Io as IoToken, Token};
 use crate::plan::io::{Format, Io};
 use crate::plan::operator::Operator;
 
+pub(super) const METHODS: &[NamedMethod] = &[one("io", Compiler::io)];
+
 impl Compiler {
-    pub(super) fn io(
-        &mut self,
-        call: &Call,
-        calls: &mut Calls<'_>,
-        operators: &mut Vec<Operator>,
-    ) -> Compiled<bool> {
-        if &*call.name != "io" {
-            return Ok(false);
-        }
+    fn io(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
         let path = name(&call.arguments[0])?;
         let mut format = None;
         while let Some(with) = calls.next_if("with") {
@@ -49,7 +43,6 @@ impl Compiler {
             return Err(wrong(more.span, "a query that reads or writes a file does nothing else"));
         }
         self.writes |= !to_file;
-        operators.push(Operator::Io(Io { path: (*path).into(), format, to_file }));
-        Ok(true)
+        Ok(Operator::Io(Io { path: (*path).into(), format, to_file }))
     }
 }

@@ -1,52 +1,60 @@
 //! `id`, `label`, `select`, `path`, `project`, `valueMap` and their like: from each to one.
 
-use super::argument::{combine, item, name, names};
-use super::{Calls, Compiled, Compiler, as_traversal, wrong};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
+use crate::gremlin::compile::argument::{combine, item, name, names};
+use crate::gremlin::compile::compiler::{
+    Calls, Compiled, Compiler, NamedMethod, as_traversal, not_yet, one, wrong,
+};
 use crate::gremlin::token::{Column, Pop as PopToken, Token, WithOptions};
 use crate::plan::function::{Function, MapShape, PathPart, Pop, Selected};
 use crate::plan::operator::{By, Operator, Traversal};
 use crate::value::item::Token as Part;
 
+pub(super) const METHODS: &[NamedMethod] = &[
+    one("id", |_, _, _| Ok(Operator::Map(Function::Id))),
+    one("label", |_, _, _| Ok(Operator::Map(Function::Label))),
+    one("key", |_, _, _| Ok(Operator::Map(Function::Key))),
+    one("value", |_, _, _| Ok(Operator::Map(Function::Value))),
+    one("element", |_, _, _| Ok(Operator::Map(Function::Element))),
+    one("constant", |_, call, _| Ok(Operator::Map(Function::Constant(item(&call.arguments[0])?)))),
+    one("loops", |_, call, _| {
+        Ok(Operator::Map(Function::Loops(call.arguments.first().map(name).transpose()?)))
+    }),
+    one("sack", Compiler::sack),
+    one("path", |compiler, _, calls| {
+        let (part, by) = compiler.path_part(calls)?;
+        Ok(Operator::Map(Function::Path { part, by }))
+    }),
+    one("project", |compiler, call, calls| {
+        let names = names(&call.arguments)?;
+        Ok(Operator::Map(Function::Project { names, by: compiler.bys(calls)? }))
+    }),
+    one("select", |compiler, call, calls| compiler.select(call, calls).map(Operator::Map)),
+    one("valueMap", |compiler, call, calls| compiler.element_map(ElementMap::Values, call, calls)),
+    one("elementMap", |compiler, call, calls| compiler.element_map(ElementMap::Element, call, calls)),
+    one("propertyMap", |compiler, call, calls| compiler.element_map(ElementMap::Properties, call, calls)),
+];
+
+/// Which map of an element is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ElementMap {
+    /// Lists of values by key.
+    Values,
+    /// Lists of properties by key.
+    Properties,
+    /// The element itself: its id, its label, a value by key.
+    Element,
+}
+
 impl Compiler {
-    pub(super) fn map(
-        &mut self,
-        call: &Call,
-        calls: &mut Calls<'_>,
-        operators: &mut Vec<Operator>,
-    ) -> Compiled<bool> {
-        let arguments = call.arguments.as_slice();
-        let function = match &*call.name {
-            "id" => Function::Id,
-            "label" => Function::Label,
-            "key" => Function::Key,
-            "value" => Function::Value,
-            "element" => Function::Element,
-            "constant" => Function::Constant(item(&arguments[0])?),
-            "loops" => Function::Loops(arguments.first().map(name).transpose()?),
-            "sack" => match arguments {
-                [] => Function::Sack,
-                [how, ..] => {
-                    let how = combine(how)?;
-                    let mut by = self.bys(calls)?;
-                    if by.len() > 1 {
-                        return Err(wrong(call.span, "Sack step can only have one by modulator"));
-                    }
-                    operators.push(Operator::SetSack { how, by: by.pop().unwrap_or(By::Itself) });
-                    return Ok(true);
-                }
-            },
-            "path" => {
-                let (part, by) = self.path_part(calls)?;
-                Function::Path { part, by }
-            }
-            "project" => Function::Project { names: names(arguments)?, by: self.bys(calls)? },
-            "select" => self.select(call, calls)?,
-            "valueMap" | "elementMap" | "propertyMap" => self.element_map(call, calls)?,
-            _ => return Ok(false),
-        };
-        operators.push(Operator::Map(function));
-        Ok(true)
+    fn sack(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
+        let [how, ..] = call.arguments.as_slice() else { return Ok(Operator::Map(Function::Sack)) };
+        let how = combine(how)?;
+        let mut by = self.bys(calls)?;
+        if by.len() > 1 {
+            return Err(wrong(call.span, "Sack step can only have one by modulator"));
+        }
+        Ok(Operator::SetSack { how, by: by.pop().unwrap_or(By::Itself) })
     }
 
     fn select(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Function> {
@@ -95,7 +103,7 @@ impl Compiler {
         }
     }
 
-    fn element_map(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Function> {
+    fn element_map(&mut self, map: ElementMap, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
         let (tokens, rest) = match call.arguments.split_first() {
             Some((first, rest)) if first.kind.as_str().is_none() => {
                 let all = matches!(&first.kind, ArgumentKind::Scalar(value) if value.as_bool() == Some(true));
@@ -103,12 +111,11 @@ impl Compiler {
             }
             _ => (false, call.arguments.as_slice()),
         };
-        let is_element_map = &*call.name == "elementMap";
-        let all = tokens || is_element_map;
+        let all = tokens || map == ElementMap::Element;
         let mut shape = MapShape {
             keys: names(rest)?,
-            lists: !is_element_map,
-            properties: &*call.name == "propertyMap",
+            lists: map != ElementMap::Element,
+            properties: map == ElementMap::Properties,
             tokens: if all { ALL.to_vec() } else { Vec::new() },
             visible: Traversal::default(),
         };
@@ -119,7 +126,7 @@ impl Compiler {
         if by.len() > 1 {
             return Err(wrong(call.span, format!("{} step can only have one by modulator", call.name)));
         }
-        Ok(Function::ElementMap { shape, by })
+        Ok(Operator::Map(Function::ElementMap { shape, by }))
     }
 }
 
@@ -134,7 +141,7 @@ fn tokens_of(option: &Call) -> Compiled<Vec<Part>> {
     };
     let (Some(WithOptions::Tokens), rest) = (option.arguments.first().and_then(of), &option.arguments[1..])
     else {
-        return Err(super::not_yet(option));
+        return Err(not_yet(option));
     };
     match rest.first().map(of) {
         None | Some(Some(WithOptions::All)) => Ok(ALL.to_vec()),
@@ -143,7 +150,7 @@ fn tokens_of(option: &Call) -> Compiled<Vec<Part>> {
         Some(Some(WithOptions::Keys)) => Ok(vec![Part::Key]),
         Some(Some(WithOptions::Values)) => Ok(vec![Part::Value]),
         Some(Some(WithOptions::None)) => Ok(Vec::new()),
-        _ => Err(super::not_yet(option)),
+        _ => Err(not_yet(option)),
     }
 }
 

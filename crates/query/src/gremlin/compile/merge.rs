@@ -3,19 +3,23 @@
 //! What the query spells out is checked here, even where no row will ever need it: a wrong `onCreate` is an error although
 //! everything is found.
 
-use super::argument::{direction_of, item};
-use super::write::cardinality_of;
-use super::{Calls, Compiled, Compiler, not_yet, wrong};
 use crate::error::Span;
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
+use crate::gremlin::compile::argument::{cardinality_of, direction_of, item};
+use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, NamedMethod, not_yet, one, wrong};
 use crate::gremlin::token::{Cardinality, Merge as MergeToken, Token};
 use crate::plan::merge::{Description, Given, Merge, MergeMap, Merged, Role};
-use crate::plan::operator::By;
+use crate::plan::operator::{By, Operator};
 use evergraph_graph::id::Direction;
 
+pub(super) const METHODS: &[NamedMethod] = &[
+    one("mergeV", |compiler, call, calls| compiler.merge(Merged::Vertices, call, calls)),
+    one("mergeE", |compiler, call, calls| compiler.merge(Merged::Edges, call, calls)),
+];
+
 impl Compiler {
-    pub(super) fn merge(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Merge> {
-        let kind = if &*call.name == "mergeV" { Merged::Vertices } else { Merged::Edges };
+    fn merge(&mut self, kind: Merged, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
+        self.writes = true;
         let map = match call.arguments.first() {
             Some(argument) => self.merge_map(argument, None, kind, Role::Wanted)?,
             // Who comes is the map.
@@ -51,7 +55,7 @@ impl Compiler {
                 }
             }
         }
-        Ok(merge)
+        Ok(Operator::Merge(Box::new(merge)))
     }
 
     /// The map that an argument is; `cardinality` is of those values that say none themselves.

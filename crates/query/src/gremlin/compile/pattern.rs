@@ -1,12 +1,14 @@
 //! `match()`: patterns that names fulfil together.
 
-use super::{Compiled, Compiler, as_traversal, wrong};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
+use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, NamedMethod, as_traversal, one, wrong};
 use crate::plan::operator::Operator;
 use crate::plan::pattern::{Match, PATTERNS_MAX, PathPattern, Pattern, is_solvable};
 
+pub(super) const METHODS: &[NamedMethod] = &[one("match", Compiler::match_)];
+
 impl Compiler {
-    pub(super) fn match_(&mut self, call: &Call) -> Compiled<Operator> {
+    fn match_(&mut self, call: &Call, _: &mut Calls<'_>) -> Compiled<Operator> {
         let known_before = self.slots.all.len();
         let mut names = Names::default();
         call.arguments.iter().filter_map(as_traversal).for_each(|calls| names.read(calls));

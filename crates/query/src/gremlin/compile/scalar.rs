@@ -1,8 +1,8 @@
 //! Functions of texts, lists, numbers and dates; `all`, `any`, `none`; chance; `tree` and `fail`.
 
-use super::argument::{Texts, item, name, names, scoped, whole};
-use super::{Calls, Compiled, Compiler, not_yet, wrong};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
+use crate::gremlin::compile::argument::{Texts, item, name, names, scoped, whole};
+use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, NamedMethod, not_yet, one, wrong};
 use crate::gremlin::token::{DT, Token, WithOptions};
 use crate::plan::function::{Function, Pop, Selected};
 use crate::plan::operator::{By, Operator, Test};
@@ -18,86 +18,114 @@ use crate::value::text::TextFunction;
 use crate::value::types::ItemType;
 use evergraph_graph::value::{Value, ValueType};
 
-impl Compiler {
-    pub(super) fn scalar(
-        &mut self,
-        call: &Call,
-        calls: &mut Calls<'_>,
-        operators: &mut Vec<Operator>,
-    ) -> Compiled<bool> {
-        if let Some(function) = each(call, calls)? {
-            operators.push(Operator::Map(Function::Scalar(Scalar::Each(function))));
-            return Ok(true);
+pub(super) const METHODS: &[NamedMethod] = &[
+    one("asString", |_, call, _| match scoped(call) {
+        (local, []) => Ok(each(ScalarFunction::AsString(local))),
+        _ => Err(not_yet(call)),
+    }),
+    one("length", |_, call, _| text(call, TextFunction::Length)),
+    one("lTrim", |_, call, _| text(call, TextFunction::TrimStart)),
+    one("rTrim", |_, call, _| text(call, TextFunction::TrimEnd)),
+    one("trim", |_, call, _| text(call, TextFunction::Trim)),
+    one("toLower", |_, call, _| text(call, TextFunction::ToLower)),
+    one("toUpper", |_, call, _| text(call, TextFunction::ToUpper)),
+    one("replace", |_, call, _| {
+        let (local, [from, to]) = scoped(call) else { return Err(not_yet(call)) };
+        let both = optional_text(from)?.zip(optional_text(to)?);
+        Ok(each(ScalarFunction::Text(TextFunction::Replace(both), local)))
+    }),
+    one("split", |_, call, _| {
+        let (local, [separator]) = scoped(call) else { return Err(not_yet(call)) };
+        Ok(each(ScalarFunction::Text(TextFunction::Split(optional_text(separator)?), local)))
+    }),
+    one("substring", |_, call, _| {
+        let (local, [first, end @ ..]) = scoped(call) else { return Err(not_yet(call)) };
+        let function = TextFunction::Substring(whole(first)?, end.first().map(whole).transpose()?);
+        Ok(each(ScalarFunction::Text(function, local)))
+    }),
+    one("conjoin", |_, call, _| Ok(each(ScalarFunction::Conjoin(name(only(call)?)?.as_ref().into())))),
+    one("reverse", |_, _, _| Ok(each(ScalarFunction::Reverse))),
+    one("index", |_, _, calls| {
+        let mut as_map = false;
+        while let Some(option) = calls.next_if("with") {
+            as_map = indexer(option)?;
         }
-        let arguments = call.arguments.as_slice();
-        let scalar = match &*call.name {
-            "concat" => Scalar::Concat(arguments.iter().map(|one| self.value(one)).collect::<Compiled<_>>()?),
-            "combine" => self.list(ListFunction::Combine, call)?,
-            "difference" => self.list(ListFunction::Difference, call)?,
-            "disjunct" => self.list(ListFunction::Disjunct, call)?,
-            "intersect" => self.list(ListFunction::Intersect, call)?,
-            "merge" => self.list(ListFunction::Merge, call)?,
-            "product" => self.list(ListFunction::Product, call)?,
-            "dateDiff" => Scalar::DateDifference(self.value(only(call)?)?),
-            "format" => {
-                let parts = self.parts(&name(only(call)?)?);
-                Scalar::Format(parts, self.bys(calls)?)
-            }
-            "math" => {
-                let text = name(only(call)?)?;
-                let formula = Formula::read(&text).map_err(|error| wrong(call.span, error.to_string()))?;
-                let names = formula.names().iter().map(|name| (name != "_").then(|| self.named(name)));
-                let names = names.collect();
-                Scalar::Math { formula, names, by: self.bys(calls)? }
-            }
-            "sample" => match scoped(call) {
-                (true, [count]) => Scalar::Sample(positive(count)?),
-                _ => {
-                    operators.push(self.sample(call, calls)?);
-                    return Ok(true);
-                }
-            },
-            _ => {
-                let Some(operator) = self.other(call, calls)? else { return Ok(false) };
-                operators.push(operator);
-                return Ok(true);
-            }
-        };
-        operators.push(Operator::Map(Function::Scalar(scalar)));
-        Ok(true)
+        Ok(each(ScalarFunction::Index(as_map)))
+    }),
+    one("asBool", |_, _, _| Ok(each(ScalarFunction::AsBool))),
+    one("asDate", |_, _, _| Ok(each(ScalarFunction::AsDate))),
+    one("asNumber", |_, call, _| {
+        let to = call.arguments.first().map(number_type).transpose()?;
+        Ok(each(ScalarFunction::AsNumber(to.flatten())))
+    }),
+    one("dateAdd", |_, call, _| date_add(call)),
+    one("dateDiff", |compiler, call, _| Ok(scalar(Scalar::DateDifference(compiler.value(only(call)?)?)))),
+    one("concat", |compiler, call, _| {
+        let all = call.arguments.iter().map(|one| compiler.value(one));
+        Ok(scalar(Scalar::Concat(all.collect::<Compiled<_>>()?)))
+    }),
+    one("combine", |compiler, call, _| compiler.list(ListFunction::Combine, call)),
+    one("difference", |compiler, call, _| compiler.list(ListFunction::Difference, call)),
+    one("disjunct", |compiler, call, _| compiler.list(ListFunction::Disjunct, call)),
+    one("intersect", |compiler, call, _| compiler.list(ListFunction::Intersect, call)),
+    one("merge", |compiler, call, _| compiler.list(ListFunction::Merge, call)),
+    one("product", |compiler, call, _| compiler.list(ListFunction::Product, call)),
+    one("format", |compiler, call, calls| {
+        let parts = compiler.parts(&name(only(call)?)?);
+        Ok(scalar(Scalar::Format(parts, compiler.bys(calls)?)))
+    }),
+    one("math", Compiler::math),
+    one("sample", Compiler::sample),
+    one("all", |compiler, call, _| compiler.elements(Quantifier::All, call)),
+    one("any", |compiler, call, _| compiler.elements(Quantifier::Any, call)),
+    one("none", |compiler, call, _| compiler.elements(Quantifier::None, call)),
+    one("coin", |_, call, _| coin(only(call)?)),
+    one("fail", |_, call, _| {
+        let message = call.arguments.first().map(name).transpose()?;
+        Ok(Operator::Fail(message.as_deref().unwrap_or("no message was given").into()))
+    }),
+    one("tree", |compiler, call, calls| {
+        compiler.reads_paths = true;
+        let into = names(&call.arguments)?.first().map(|name| compiler.side_effect(name));
+        Ok(Operator::Tree { into, by: compiler.bys(calls)? })
+    }),
+];
+
+fn scalar(scalar: Scalar) -> Operator {
+    Operator::Map(Function::Scalar(scalar))
+}
+
+fn each(function: ScalarFunction) -> Operator {
+    scalar(Scalar::Each(function))
+}
+
+/// A function of texts that takes nothing but a scope.
+fn text(call: &Call, function: TextFunction) -> Compiled<Operator> {
+    match scoped(call) {
+        (local, []) => Ok(each(ScalarFunction::Text(function, local))),
+        _ => Err(not_yet(call)),
+    }
+}
+
+impl Compiler {
+    fn math(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
+        let text = name(only(call)?)?;
+        let formula = Formula::read(&text).map_err(|error| wrong(call.span, error.to_string()))?;
+        let names = formula.names().iter().map(|name| (name != "_").then(|| self.named(name)));
+        let names = names.collect();
+        Ok(scalar(Scalar::Math { formula, names, by: self.bys(calls)? }))
     }
 
-    fn other(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Option<Operator>> {
-        let mut elements = |quantifier: Quantifier| -> Compiled<Operator> {
-            let predicate = self.predicate(only(call)?, Texts::Values)?;
-            Ok(Operator::Filter(vec![Test::Elements(quantifier, predicate)]))
-        };
-        Ok(Some(match &*call.name {
-            "all" => elements(Quantifier::All)?,
-            "any" => elements(Quantifier::Any)?,
-            "none" => elements(Quantifier::None)?,
-            "coin" => {
-                let argument = only(call)?;
-                let probability = as_number(&item(argument)?, Some(ValueType::F64)).ok();
-                let probability = probability.as_ref().and_then(Item::as_value).and_then(Value::as_f64);
-                Operator::Coin(probability.ok_or_else(|| wrong(argument.span, "coin() needs a probability"))?)
-            }
-            "fail" => {
-                let message = call.arguments.first().map(name).transpose()?;
-                Operator::Fail(message.as_deref().unwrap_or("no message was given").into())
-            }
-            "tree" => {
-                self.reads_paths = true;
-                let into = names(&call.arguments)?.first().map(|name| self.side_effect(name));
-                Operator::Tree { into, by: self.bys(calls)? }
-            }
-            _ => return Ok(None),
-        }))
+    fn elements(&mut self, quantifier: Quantifier, call: &Call) -> Compiled<Operator> {
+        let predicate = self.predicate(only(call)?, Texts::Values)?;
+        Ok(Operator::Filter(vec![Test::Elements(quantifier, predicate)]))
     }
 
     fn sample(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
-        let (_, rest) = scoped(call);
-        let [count] = rest else { return Err(not_yet(call)) };
+        let (local, [count]) = scoped(call) else { return Err(not_yet(call)) };
+        if local {
+            return Ok(scalar(Scalar::Sample(positive(count)?)));
+        }
         let mut by = self.bys(calls)?;
         if by.len() > 1 {
             return Err(wrong(call.span, "Sample step can only have one by modulator"));
@@ -105,11 +133,11 @@ impl Compiler {
         Ok(Operator::Sample { count: positive(count)?, by: by.pop() })
     }
 
-    fn list(&mut self, function: ListFunction, call: &Call) -> Compiled<Scalar> {
+    fn list(&mut self, function: ListFunction, call: &Call) -> Compiled<Operator> {
         let argument = only(call)?;
         let by = self.value(argument)?;
         let given = if matches!(by, By::Item(_)) { Given::Literal } else { Given::Traversal };
-        Ok(Scalar::List(function, given, by))
+        Ok(scalar(Scalar::List(function, given, by)))
     }
 
     /// What a name in a formula or a template stands for.
@@ -144,43 +172,18 @@ impl Compiler {
     }
 }
 
-/// The function of an item alone that a call is, if it is one.
-fn each(call: &Call, calls: &mut Calls<'_>) -> Compiled<Option<ScalarFunction>> {
-    let (local, rest) = scoped(call);
-    let text = |function: TextFunction| ScalarFunction::Text(function, local);
-    Ok(Some(match (&*call.name, rest) {
-        ("asString", []) => ScalarFunction::AsString(local),
-        ("length", []) => text(TextFunction::Length),
-        ("lTrim", []) => text(TextFunction::TrimStart),
-        ("rTrim", []) => text(TextFunction::TrimEnd),
-        ("trim", []) => text(TextFunction::Trim),
-        ("toLower", []) => text(TextFunction::ToLower),
-        ("toUpper", []) => text(TextFunction::ToUpper),
-        ("replace", [from, to]) => text(TextFunction::Replace(optional_text(from)?.zip(optional_text(to)?))),
-        ("split", [separator]) => text(TextFunction::Split(optional_text(separator)?)),
-        ("substring", [first]) => text(TextFunction::Substring(whole(first)?, None)),
-        ("substring", [first, end]) => text(TextFunction::Substring(whole(first)?, Some(whole(end)?))),
-        ("conjoin", [delimiter]) => ScalarFunction::Conjoin(name(delimiter)?.as_ref().into()),
-        ("reverse", []) => ScalarFunction::Reverse,
-        ("asBool", []) => ScalarFunction::AsBool,
-        ("asDate", []) => ScalarFunction::AsDate,
-        ("asNumber", []) => ScalarFunction::AsNumber(None),
-        ("asNumber", [to]) => ScalarFunction::AsNumber(number_type(to)?),
-        ("dateAdd", [unit, count]) => {
-            let ArgumentKind::Token(Token::DT(unit)) = &unit.kind else {
-                return Err(wrong(unit.span, "dateAdd() needs a unit, such as DT.day"));
-            };
-            ScalarFunction::DateAdd(unit_of(*unit), whole(count)?)
-        }
-        ("index", []) => {
-            let mut as_map = false;
-            while let Some(option) = calls.next_if("with") {
-                as_map = indexer(option)?;
-            }
-            ScalarFunction::Index(as_map)
-        }
-        _ => return Ok(None),
-    }))
+fn coin(probability: &Argument) -> Compiled<Operator> {
+    let number = as_number(&item(probability)?, Some(ValueType::F64)).ok();
+    let number = number.as_ref().and_then(Item::as_value).and_then(Value::as_f64);
+    Ok(Operator::Coin(number.ok_or_else(|| wrong(probability.span, "coin() needs a probability"))?))
+}
+
+fn date_add(call: &Call) -> Compiled<Operator> {
+    let [unit, count] = call.arguments.as_slice() else { return Err(not_yet(call)) };
+    let ArgumentKind::Token(Token::DT(token)) = &unit.kind else {
+        return Err(wrong(unit.span, "dateAdd() needs a unit, such as DT.day"));
+    };
+    Ok(each(ScalarFunction::DateAdd(unit_of(*token), whole(count)?)))
 }
 
 fn only(call: &Call) -> Compiled<&Argument> {
@@ -243,10 +246,11 @@ fn indexer(option: &Call) -> Compiled<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::cancel::CancelFlag;
 
     #[test]
     fn a_template_is_text_and_names() {
-        let compiler = Compiler::default();
+        let compiler = Compiler::new(|_| None, CancelFlag::default());
         let shown = |template: &str| {
             let part = |part: Part| match part {
                 Part::Text(text) => text.into_string(),

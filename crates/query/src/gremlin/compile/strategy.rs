@@ -1,9 +1,9 @@
 //! `withStrategies(new SubgraphStrategy(vertices: hasLabel('person')))`: strategies by name, with their options.
 
-use super::argument::{item, name, whole};
-use super::{Compiled, Compiler, as_traversal, wrong};
 use crate::error::{Span, TextError, did_you_mean, quoted};
 use crate::gremlin::call::{self, Argument, ArgumentKind};
+use crate::gremlin::compile::argument::{item, name, whole};
+use crate::gremlin::compile::compiler::{Compiled, Compiler, as_traversal, wrong};
 use crate::plan::operator::{Name, Plan, Traversal};
 use crate::strategy::partition::Partition;
 use crate::strategy::subgraph::Subgraph;
@@ -11,62 +11,71 @@ use crate::strategy::{self, Strategy};
 use std::cell::RefCell;
 
 /// A strategy that a query asks for.
-pub(super) struct Asked {
+struct Asked {
     name: Box<str>,
     /// What it does; nothing if it only makes TinkerPop's engine faster.
     strategy: Option<Strategy>,
     span: Span,
 }
 
-/// Changes `plan` as the strategies say, in their order.
-///
-/// # Errors
-/// `invalid` if one of them refuses the plan, or another strategy.
-pub(super) fn apply(mut asked: Vec<Asked>, plan: &mut Plan) -> Compiled<()> {
-    let is_there = |name: &str| asked.iter().find(|asked| *asked.name == *name);
-    if let (Some(_), Some(computer)) =
-        (is_there("VertexProgramRestrictionStrategy"), is_there("VertexProgramStrategy"))
-    {
-        return Err(wrong(computer.span, "The TraversalSource does not allow the use of a GraphComputer"));
-    }
-    asked.sort_by_key(|asked| asked.strategy.as_ref().map(Strategy::rank));
-    for Asked { strategy, span, .. } in asked {
-        if let Some(strategy) = strategy {
-            strategy.apply(plan).map_err(|why| wrong(span, why))?;
-        }
-    }
-    Ok(())
-}
+/// The strategies that a query asks for.
+#[derive(Default)]
+pub(super) struct Strategies(Vec<Asked>);
 
-impl Compiler {
+impl Strategies {
     /// `withStrategies(...)`.
-    pub(super) fn add_strategies(&mut self, arguments: &[Argument]) -> Compiled<()> {
+    pub(super) fn add(&mut self, arguments: &[Argument], compiler: &mut Compiler) -> Compiled<()> {
         for argument in arguments {
             let asked = named(argument)?;
             let options = Options { strategy: asked, span: argument.span, known: RefCell::default() };
-            let strategy = self.strategy(&options)?;
+            let strategy = compiler.strategy(&options)?;
             options.no_others()?;
-            self.strategies.retain(|other| other.name != asked.name);
-            self.strategies.push(Asked { name: asked.name.clone(), strategy, span: argument.span });
+            self.0.retain(|other| other.name != asked.name);
+            self.0.push(Asked { name: asked.name.clone(), strategy, span: argument.span });
             if &*asked.name == "ConnectiveStrategy" {
-                self.keeps_connectives = false;
+                compiler.keeps_connectives = false;
             }
         }
         Ok(())
     }
 
     /// `withoutStrategies(...)`.
-    pub(super) fn leave_out_strategies(&mut self, arguments: &[Argument]) -> Compiled<()> {
+    pub(super) fn leave_out(&mut self, arguments: &[Argument], compiler: &mut Compiler) -> Compiled<()> {
         for argument in arguments {
             let asked = named(argument)?;
-            self.strategies.retain(|other| other.name != asked.name);
+            self.0.retain(|other| other.name != asked.name);
             if &*asked.name == "ConnectiveStrategy" {
-                self.keeps_connectives = true;
+                compiler.keeps_connectives = true;
             }
         }
         Ok(())
     }
 
+    /// Changes `plan` as the strategies say, in their order.
+    ///
+    /// # Errors
+    /// `invalid` if one of them refuses the plan, or another strategy.
+    pub(super) fn apply(mut self, plan: &mut Plan) -> Compiled<()> {
+        let is_there = |name: &str| self.0.iter().find(|asked| *asked.name == *name);
+        if let (Some(_), Some(computer)) =
+            (is_there("VertexProgramRestrictionStrategy"), is_there("VertexProgramStrategy"))
+        {
+            return Err(wrong(
+                computer.span,
+                "The TraversalSource does not allow the use of a GraphComputer",
+            ));
+        }
+        self.0.sort_by_key(|asked| asked.strategy.as_ref().map(Strategy::rank));
+        for Asked { strategy, span, .. } in self.0 {
+            if let Some(strategy) = strategy {
+                strategy.apply(plan).map_err(|why| wrong(span, why))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Compiler {
     fn strategy(&mut self, options: &Options<'_>) -> Compiled<Option<Strategy>> {
         Ok(Some(match &*options.strategy.name {
             "ReadOnlyStrategy" => Strategy::ReadOnly,

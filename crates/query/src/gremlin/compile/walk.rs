@@ -1,76 +1,44 @@
 //! `V`, `E`, `inject`, `out` to `otherV`, `properties`: where traversers come from, and where they go.
 
-use super::argument::{direction_of, item, items, names};
-use super::{Compiled, Compiler, wrong};
+use crate::error::TextError;
 use crate::gremlin::call::{ArgumentKind, Call};
+use crate::gremlin::compile::argument::{direction_of, item, items, names};
+use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, NamedMethod, one, wrong};
 use crate::gremlin::token::{Direction as Toward, Token};
 use crate::plan::operator::{EdgeEnd, Expand, ExpandTo, Operator, Scan};
 use evergraph_graph::id::Direction;
 
+pub(super) const METHODS: &[NamedMethod] = &[
+    one("V", |_, call, _| scan(call).map(Operator::Vertices)),
+    one("E", |_, call, _| scan(call).map(Operator::Edges)),
+    one("inject", Compiler::inject),
+    one("out", |_, call, _| expand(Direction::Out, ExpandTo::Neighbors, call)),
+    one("in", |_, call, _| expand(Direction::In, ExpandTo::Neighbors, call)),
+    one("both", |_, call, _| expand(Direction::Both, ExpandTo::Neighbors, call)),
+    one("outE", |compiler, call, _| expand(Direction::Out, compiler.edges(), call)),
+    one("inE", |compiler, call, _| expand(Direction::In, compiler.edges(), call)),
+    one("bothE", |compiler, call, _| expand(Direction::Both, compiler.edges(), call)),
+    one("to", |_, call, _| {
+        let needs = || wrong(call.span, "to() belongs to the addE() before it, or needs a direction");
+        toward(ExpandTo::Neighbors, call, needs)
+    }),
+    one("toE", |compiler, call, _| {
+        toward(compiler.edges(), call, || wrong(call.span, "toE() needs a direction"))
+    }),
+    one("outV", |_, _, _| Ok(Operator::EdgeEnds(EdgeEnd::Source))),
+    one("inV", |_, _, _| Ok(Operator::EdgeEnds(EdgeEnd::Target))),
+    one("bothV", |_, _, _| Ok(Operator::EdgeEnds(EdgeEnd::Both))),
+    one("otherV", |compiler, _, _| Ok(Operator::EdgeEnds(EdgeEnd::Other(compiler.came_from())))),
+    one("toV", |_, call, _| Ok(Operator::EdgeEnds(end_toward(call)))),
+    one("properties", |_, call, _| Ok(Operator::Properties { keys: names(&call.arguments)?, values: false })),
+    one("values", |_, call, _| Ok(Operator::Properties { keys: names(&call.arguments)?, values: true })),
+    one("unfold", |_, _, _| Ok(Operator::Unfold)),
+];
+
 impl Compiler {
-    pub(super) fn walk(&mut self, call: &Call, operators: &mut Vec<Operator>) -> Compiled<bool> {
-        let arguments = call.arguments.as_slice();
-        let scan = || -> Compiled<Scan> {
-            let ids = if arguments.is_empty() { None } else { Some(items(arguments)?) };
-            Ok(Scan { ids, tests: Vec::new() })
-        };
-        let operator = match &*call.name {
-            "V" => Operator::Vertices(scan()?),
-            "E" => Operator::Edges(scan()?),
-            "inject" => {
-                let items = arguments.iter().map(item).collect::<Compiled<_>>()?;
-                Operator::Inject { items, first: std::mem::take(&mut self.beginning) }
-            }
-            "out" => expand(Direction::Out, ExpandTo::Neighbors, call)?,
-            "in" => expand(Direction::In, ExpandTo::Neighbors, call)?,
-            "both" => expand(Direction::Both, ExpandTo::Neighbors, call)?,
-            "outE" => expand(Direction::Out, self.edges(), call)?,
-            "inE" => expand(Direction::In, self.edges(), call)?,
-            "bothE" => expand(Direction::Both, self.edges(), call)?,
-            "toE" => {
-                let Some(ArgumentKind::Token(Token::Direction(toward))) =
-                    arguments.first().map(|first| &first.kind)
-                else {
-                    return Err(wrong(call.span, "toE() needs a direction"));
-                };
-                let types = names(&arguments[1..])?;
-                let types = (!types.is_empty()).then_some(types);
-                Operator::Expand(Expand::new(direction_of(*toward), types, self.edges()))
-            }
-            "outV" => Operator::EdgeEnds(EdgeEnd::Source),
-            "inV" => Operator::EdgeEnds(EdgeEnd::Target),
-            "bothV" => Operator::EdgeEnds(EdgeEnd::Both),
-            "otherV" => Operator::EdgeEnds(EdgeEnd::Other(self.came_from())),
-            "to" => {
-                let Some(ArgumentKind::Token(Token::Direction(toward))) =
-                    arguments.first().map(|first| &first.kind)
-                else {
-                    return Err(wrong(
-                        call.span,
-                        "to() belongs to the addE() before it, or needs a direction",
-                    ));
-                };
-                let types = names(&arguments[1..])?;
-                let types = (!types.is_empty()).then_some(types);
-                let direction = direction_of(*toward);
-                Operator::Expand(Expand::new(direction, types, ExpandTo::Neighbors))
-            }
-            "toV" => match arguments.first().map(|first| &first.kind) {
-                Some(ArgumentKind::Token(Token::Direction(Toward::Out))) => {
-                    Operator::EdgeEnds(EdgeEnd::Source)
-                }
-                Some(ArgumentKind::Token(Token::Direction(Toward::In))) => {
-                    Operator::EdgeEnds(EdgeEnd::Target)
-                }
-                _ => Operator::EdgeEnds(EdgeEnd::Both),
-            },
-            "properties" => Operator::Properties { keys: names(arguments)?, values: false },
-            "values" => Operator::Properties { keys: names(arguments)?, values: true },
-            "unfold" => Operator::Unfold,
-            _ => return Ok(false),
-        };
-        operators.push(operator);
-        Ok(true)
+    fn inject(&mut self, call: &Call, _: &mut Calls<'_>) -> Compiled<Operator> {
+        let items = call.arguments.iter().map(item).collect::<Compiled<_>>()?;
+        Ok(Operator::Inject { items, first: std::mem::take(&mut self.beginning) })
     }
 
     fn edges(&mut self) -> ExpandTo {
@@ -84,9 +52,31 @@ impl Compiler {
     }
 }
 
+fn scan(call: &Call) -> Compiled<Scan> {
+    let ids = if call.arguments.is_empty() { None } else { Some(items(&call.arguments)?) };
+    Ok(Scan { ids, tests: Vec::new() })
+}
+
 fn expand(direction: Direction, to: ExpandTo, call: &Call) -> Compiled<Operator> {
     let types = names(&call.arguments)?;
     // Null alone names no type, and so no edge.
     let types = (!call.arguments.is_empty()).then_some(types);
     Ok(Operator::Expand(Expand::new(direction, types, to)))
+}
+
+/// As [`expand`], in the direction that the first argument says.
+fn toward(to: ExpandTo, call: &Call, needs_direction: impl Fn() -> TextError) -> Compiled<Operator> {
+    let Some((first, rest)) = call.arguments.split_first() else { return Err(needs_direction()) };
+    let ArgumentKind::Token(Token::Direction(toward)) = &first.kind else { return Err(needs_direction()) };
+    let types = names(rest)?;
+    let types = (!types.is_empty()).then_some(types);
+    Ok(Operator::Expand(Expand::new(direction_of(*toward), types, to)))
+}
+
+fn end_toward(call: &Call) -> EdgeEnd {
+    match call.arguments.first().map(|first| &first.kind) {
+        Some(ArgumentKind::Token(Token::Direction(Toward::Out))) => EdgeEnd::Source,
+        Some(ArgumentKind::Token(Token::Direction(Toward::In))) => EdgeEnd::Target,
+        _ => EdgeEnd::Both,
+    }
 }

@@ -1,66 +1,66 @@
 //! `addV`, `addE`, `property`, `mergeV`, `mergeE`, `drop`: what changes the graph.
 
-use super::argument::item;
-use super::{Calls, Compiled, Compiler, not_yet, wrong};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
+use crate::gremlin::compile::argument::{cardinality_of, item};
+use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, NamedMethod, not_yet, one, wrong};
 use crate::gremlin::token::{Cardinality, T, Token};
 use crate::plan::function::{Function, Pop, Selected};
-use crate::plan::merge::{self as plan, NewProperty};
+use crate::plan::merge::NewProperty;
+use crate::plan::new_element::{DEFAULT_LABEL, NO_OWN_IDS};
 use crate::plan::operator::{By, Operator, Scan, Traversal};
-use crate::step::write::{DEFAULT_LABEL, NO_OWN_IDS};
 use crate::value::item::Item;
 
+pub(super) const METHODS: &[NamedMethod] = &[
+    one("addV", Compiler::add_vertex),
+    one("addE", Compiler::add_edge),
+    one("property", Compiler::set_properties),
+    one("drop", |compiler, _, _| {
+        compiler.writes = true;
+        Ok(Operator::Drop)
+    }),
+];
+
 impl Compiler {
-    pub(super) fn write(
-        &mut self,
-        call: &Call,
-        calls: &mut Calls<'_>,
-        operators: &mut Vec<Operator>,
-    ) -> Compiled<bool> {
-        let operator = match &*call.name {
-            "addV" => {
-                let label = call.arguments.first().map(|label| self.value(label)).transpose()?;
-                let written = self.properties(calls)?;
-                let label = written.label.or(label).unwrap_or_else(|| By::Item(Item::from(DEFAULT_LABEL)));
-                Operator::AddVertex { label, properties: written.properties }
-            }
-            "addE" => {
-                let mut edge_type = self.value(&call.arguments[0])?;
-                let (mut from, mut to, mut properties) = (None, None, Vec::new());
-                loop {
-                    if let Some(call) = calls.next_if("from") {
-                        from = Some(self.end(call)?);
-                    } else if let Some(call) = calls.next_if("to") {
-                        to = Some(self.end(call)?);
-                    } else {
-                        let before = calls.at;
-                        let more = self.properties(calls)?;
-                        if calls.at == before {
-                            break;
-                        }
-                        edge_type = more.label.unwrap_or(edge_type);
-                        properties.extend(more.properties);
-                    }
-                }
-                let [from, to] = [from, to].map(|end| end.unwrap_or(By::Itself));
-                Operator::AddEdge { edge_type, from, to, properties }
-            }
-            "property" => {
-                // The one that was read already, and those that follow.
-                calls.at -= 1;
-                let written = self.properties(calls)?;
-                if written.label.is_some() {
-                    return Err(wrong(call.span, "T.label is immutable on existing elements"));
-                }
-                Operator::SetProperties(written.properties)
-            }
-            "mergeV" | "mergeE" => Operator::Merge(Box::new(self.merge(call, calls)?)),
-            "drop" => Operator::Drop,
-            _ => return Ok(false),
-        };
+    fn add_vertex(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
         self.writes = true;
-        operators.push(operator);
-        Ok(true)
+        let label = call.arguments.first().map(|label| self.value(label)).transpose()?;
+        let written = self.properties(calls)?;
+        let label = written.label.or(label).unwrap_or_else(|| By::Item(Item::from(DEFAULT_LABEL)));
+        Ok(Operator::AddVertex { label, properties: written.properties })
+    }
+
+    fn add_edge(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
+        self.writes = true;
+        let mut edge_type = self.value(&call.arguments[0])?;
+        let (mut from, mut to, mut properties) = (None, None, Vec::new());
+        loop {
+            if let Some(call) = calls.next_if("from") {
+                from = Some(self.end(call)?);
+            } else if let Some(call) = calls.next_if("to") {
+                to = Some(self.end(call)?);
+            } else {
+                let before = calls.left();
+                let more = self.properties(calls)?;
+                if calls.left() == before {
+                    break;
+                }
+                edge_type = more.label.unwrap_or(edge_type);
+                properties.extend(more.properties);
+            }
+        }
+        let [from, to] = [from, to].map(|end| end.unwrap_or(By::Itself));
+        Ok(Operator::AddEdge { edge_type, from, to, properties })
+    }
+
+    fn set_properties(&mut self, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
+        self.writes = true;
+        // The one that was read already, and those that follow.
+        calls.put_back();
+        let written = self.properties(calls)?;
+        if written.label.is_some() {
+            return Err(wrong(call.span, "T.label is immutable on existing elements"));
+        }
+        Ok(Operator::SetProperties(written.properties))
     }
 
     /// What the `property()` calls that follow say. What `with()` sets there is for other graphs.
@@ -139,14 +139,6 @@ impl Compiler {
         Ok(())
     }
 
-    /// A value, or the first that a traversal gives.
-    pub(super) fn value(&mut self, argument: &Argument) -> Compiled<By> {
-        match &argument.kind {
-            ArgumentKind::Traversal(calls) => Ok(By::Child(self.traversal(calls)?)),
-            _ => item(argument).map(By::Item),
-        }
-    }
-
     /// An end of an edge: the name of a label or a side effect, a traversal, a vertex or its id.
     fn end(&mut self, call: &Call) -> Compiled<By> {
         let [argument] = call.arguments.as_slice() else {
@@ -176,12 +168,4 @@ impl Compiler {
 struct Written {
     properties: Vec<NewProperty>,
     label: Option<By>,
-}
-
-pub(super) fn cardinality_of(cardinality: Cardinality) -> plan::Cardinality {
-    match cardinality {
-        Cardinality::Single => plan::Cardinality::Single,
-        Cardinality::List => plan::Cardinality::List,
-        Cardinality::Set => plan::Cardinality::Set,
-    }
 }

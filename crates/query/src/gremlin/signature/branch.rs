@@ -2,7 +2,7 @@
 
 use crate::gremlin::signature::forms::{COLUMN, STRING_OR_NOTHING, T, TRAVERSAL, TRAVERSALS, step};
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Signature};
+use crate::gremlin::signature::method::{Form, Signature};
 
 const CONDITION: Kinds = Kinds::PREDICATE.or(Kinds::TRAVERSAL);
 

@@ -5,7 +5,7 @@ use crate::gremlin::signature::forms::{
     VALUE_OR_PREDICATE, step,
 };
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Signature};
+use crate::gremlin::signature::method::{Form, Signature};
 
 const PREDICATE_OR_TEXTS: &[Form] = &[PREDICATE[0], Form::and_more(&[Kinds::TEXT], Kinds::TEXT)];
 const PREDICATE_OR_VALUES: &[Form] = &[PREDICATE[0], Form::and_more(&[Kinds::VALUE], Kinds::VALUE)];

@@ -1,7 +1,7 @@
 //! Forms that many methods share, and the kinds that their places have.
 
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Role, Signature};
+use crate::gremlin::signature::method::{Form, Role, Signature};
 use crate::gremlin::token::Enumeration;
 
 pub(super) const DIRECTION: Kinds = Kinds::token(Enumeration::Direction);

@@ -5,7 +5,7 @@ use crate::gremlin::signature::forms::{
     step,
 };
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Signature};
+use crate::gremlin::signature::method::{Form, Signature};
 use crate::gremlin::token::Enumeration;
 
 const POP: Kinds = Kinds::token(Enumeration::Pop);

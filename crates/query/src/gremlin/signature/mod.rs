@@ -9,7 +9,8 @@
 //! The table checks calls from text and from bytecode, and completion and documentation read it.
 //!
 //! - [`kinds`]: sets of kinds of arguments
-//! - [`table`]: a signature, and all of them by name
+//! - [`method`]: a signature
+//! - [`table`]: all of them, by family and by name
 //! - a file a family: source, spawn, walk, map, text, filter, reduce, branch, write, modulator, terminal,
 //!   and [`predicate`]; `forms` has what they share
 
@@ -18,6 +19,7 @@ mod filter;
 mod forms;
 pub mod kinds;
 mod map;
+pub mod method;
 mod modulator;
 pub mod predicate;
 mod reduce;

@@ -4,7 +4,7 @@ use crate::gremlin::signature::forms::{
     COLUMN, CONDITION, CONDITION_OR_NOTHING, DIRECTION, INTEGER, MAP_OR_NULL, STRING_AND_TEXTS, T,
 };
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Role, Signature};
+use crate::gremlin::signature::method::{Form, Role, Signature};
 use crate::gremlin::token::Enumeration;
 
 const fn modulator(name: &'static str, summary: &'static str, forms: &'static [Form]) -> Signature {

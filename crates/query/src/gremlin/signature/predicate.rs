@@ -3,7 +3,7 @@
 use crate::gremlin::call::Test;
 use crate::gremlin::signature::forms::{PREDICATE, STRING, VALUE, VALUES};
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Role, Signature};
+use crate::gremlin::signature::method::{Form, Role, Signature};
 use crate::gremlin::token::Enumeration;
 
 const fn test(name: &'static str, summary: &'static str, forms: &'static [Form]) -> Signature {

@@ -4,7 +4,7 @@ use crate::gremlin::signature::forms::{
     NOTHING, OPERATOR, SCOPED, STRING, STRING_AND_TEXTS, STRING_OR_NOTHING, step,
 };
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Signature};
+use crate::gremlin::signature::method::{Form, Signature};
 use crate::gremlin::token::Enumeration;
 
 const BARRIER: Kinds = Kinds::token(Enumeration::Barrier);

@@ -2,7 +2,7 @@
 
 use crate::gremlin::signature::forms::{NOTHING, OPERATOR};
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Role, Signature};
+use crate::gremlin::signature::method::{Form, Role, Signature};
 
 const fn source(name: &'static str, summary: &'static str, forms: &'static [Form]) -> Signature {
     Signature::new(Role::Source, name, summary, forms)

@@ -2,7 +2,7 @@
 
 use crate::gremlin::signature::forms::{MAP_OR_NULL, STRING, TRAVERSALS, VALUES};
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Role, Signature};
+use crate::gremlin::signature::method::{Form, Role, Signature};
 
 const fn spawn(name: &'static str, summary: &'static str, forms: &'static [Form]) -> Signature {
     Signature::new(Role::Spawn, name, summary, forms)

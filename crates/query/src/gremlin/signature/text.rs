@@ -2,7 +2,7 @@
 
 use crate::gremlin::signature::forms::{SCOPE, SCOPED, STRING, step};
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Signature};
+use crate::gremlin::signature::method::{Form, Signature};
 
 /// The family.
 pub(super) const SIGNATURES: &[Signature] = &[

@@ -2,7 +2,7 @@
 
 use crate::gremlin::signature::forms::{MAP_OR_NULL, NOTHING, T, step};
 use crate::gremlin::signature::kinds::Kinds;
-use crate::gremlin::signature::table::{Form, Signature};
+use crate::gremlin::signature::method::{Form, Signature};
 use crate::gremlin::token::Enumeration;
 
 const CARDINALITY: Kinds = Kinds::token(Enumeration::Cardinality);

@@ -11,7 +11,6 @@
 //! every edge instead.
 
 use crate::batch::column::{Column, Data};
-use crate::batch::path::Path;
 use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
@@ -20,7 +19,9 @@ use crate::execute::waiting::Waiting;
 use crate::step::algorithm::selection::{Selected, Selection};
 use crate::step::algorithm::{kernel, not_a_vertex};
 use crate::step::by::Projection;
+use crate::value::element_id::edge_id_text;
 use crate::value::item::Item;
+use crate::value::path::Path;
 use evergraph_algorithms::bfs::{Bfs, BfsParameters, bfs};
 use evergraph_algorithms::csr::StaticCsr;
 use evergraph_algorithms::sssp::{SsspParameters, sssp};
@@ -193,7 +194,7 @@ fn lengths(distance: &mut Projection, edges: &[EdgeId], cx: &mut Context<'_>) ->
                 None | Some(Item::Null) => 0.0,
                 Some(item) => {
                     item.as_value().and_then(evergraph_graph::value::Value::as_f64).ok_or_else(|| {
-                        let (edge, kind) = (crate::step::element::edge_id_text(*edge), item.kind());
+                        let (edge, kind) = (edge_id_text(*edge), item.kind());
                         Error::invalid(format!(
                             "the distance of the edge {edge} is {kind}, and must be a number"
                         ))

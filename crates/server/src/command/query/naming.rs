@@ -11,7 +11,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, VertexId};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
-use evergraph_query::step::element::edge_id_text;
+use evergraph_query::value::element_id::edge_id_text;
 use evergraph_query::value::item::{Item, Token};
 use evergraph_query::value::tree::Tree;
 use std::collections::BTreeMap;

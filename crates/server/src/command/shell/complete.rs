@@ -12,7 +12,8 @@ use crate::command::shell::command::{COMMANDS, ISOLATIONS, SETTINGS, split};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_query::gremlin::lexer::{Lexeme, Lexer};
 use evergraph_query::gremlin::signature::kinds::Kinds;
-use evergraph_query::gremlin::signature::table::{Form, Role, Signature, named, signatures};
+use evergraph_query::gremlin::signature::method::{Form, Role, Signature};
+use evergraph_query::gremlin::signature::table::{named, signatures};
 use evergraph_query::gremlin::token::Enumeration;
 use std::collections::BTreeMap;
 

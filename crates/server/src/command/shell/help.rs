@@ -3,7 +3,8 @@
 use crate::command::shell::command::COMMANDS;
 use evergraph_graph::error::{Error, Result};
 use evergraph_query::error::did_you_mean;
-use evergraph_query::gremlin::signature::table::{Role, named, signatures};
+use evergraph_query::gremlin::signature::method::Role;
+use evergraph_query::gremlin::signature::table::{named, signatures};
 use evergraph_query::gremlin::token::Enumeration;
 use serde::Serialize;
 use std::fmt::{self, Write};

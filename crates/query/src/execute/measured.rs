@@ -1,0 +1,62 @@
+//! Measurements: what the steps of a query did, by line of the explanation of its plan.
+
+use std::time::{Duration, Instant};
+
+/// What a step did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Measured {
+    /// Batches that it gave.
+    pub batches: u64,
+    /// Rows in them.
+    pub rows: u64,
+    /// Traversers that the rows stand for, at most 2^64 - 1.
+    pub traversers: u64,
+    /// How long it ran, with the traversals within it.
+    pub time: Duration,
+}
+
+/// What each step did, or nothing of one that never ran.
+#[derive(Clone, Debug, Default)]
+pub struct Measurements {
+    by_line: Vec<Option<Measured>>,
+}
+
+impl Measurements {
+    /// Of so many lines, none of them run yet.
+    #[must_use]
+    pub fn of_lines(count: usize) -> Self {
+        Self { by_line: vec![None; count] }
+    }
+
+    /// Of the same lines, none of them run yet.
+    #[must_use]
+    pub fn begin_again(&self) -> Self {
+        Self::of_lines(self.by_line.len())
+    }
+
+    /// What each line did.
+    #[must_use]
+    pub fn by_line(&self) -> &[Option<Measured>] {
+        &self.by_line
+    }
+
+    /// Adds the time since `began` to a line; what that did besides is added to the answer. `None` if there is no such
+    /// line.
+    pub fn note(&mut self, line: usize, began: Instant) -> Option<&mut Measured> {
+        let measured = self.by_line.get_mut(line)?.get_or_insert_default();
+        measured.time += began.elapsed();
+        Some(measured)
+    }
+
+    /// Adds what the same lines did elsewhere.
+    pub fn add(&mut self, other: &Self) {
+        for (line, other) in self.by_line.iter_mut().zip(&other.by_line) {
+            let Some(more) = other else { continue };
+            let measured = line.get_or_insert_default();
+            measured.batches += more.batches;
+            measured.rows += more.rows;
+            measured.traversers = measured.traversers.saturating_add(more.traversers);
+            measured.time += more.time;
+        }
+    }
+}

@@ -2,8 +2,6 @@
 
 use crate::export::options::{ExportOptions, ExportProgress, Exported};
 use crate::export::run::export;
-use crate::gremlin::graph::Deciding;
-use crate::gremlin::query::{Query, Said};
 use crate::import::known::Known;
 use crate::import::options::{ImportOptions, Imported};
 use crate::import::read::read_beside;
@@ -35,9 +33,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A read-only view of one moment: a [`GraphView`], and what algorithms
-/// [freeze](evergraph_graph::view::Freeze). Released when dropped.
-pub type Snapshot = evergraph_storage::snapshot::handle::Snapshot<MemoryEngine>;
+// Users know it by this path.
+pub use crate::snapshot::Snapshot;
 
 /// Counts and sizes of a database at one moment.
 #[derive(Clone, Debug)]
@@ -313,17 +310,6 @@ impl Database {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.store().snapshot()
-    }
-
-    /// A query in Gremlin: on a snapshot if it only reads, else in a transaction of its own, committed when the
-    /// query is through and begun again after a conflict. See [`crate::gremlin`].
-    pub fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, Deciding<'q>> {
-        Query::new(Deciding::new(self), text)
-    }
-
-    /// The same, said as text or as bytecode.
-    pub fn ask<'q>(&'q self, said: impl Into<Said<'q>>) -> Query<'q, Deciding<'q>> {
-        Query::new(Deciding::new(self), said)
     }
 
     /// Builds an index while others read and write, naming label or type and key if they are new; whether

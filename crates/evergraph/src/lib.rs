@@ -31,9 +31,10 @@ pub mod import;
 pub mod index;
 pub mod options;
 pub mod read;
+pub mod snapshot;
 pub mod transaction;
 
-pub use database::{Database, Snapshot, Statistics};
+pub use database::{Database, Statistics};
 pub use evergraph_algorithms as algorithms;
 pub use evergraph_graph as graph;
 pub use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -51,6 +52,7 @@ pub use evergraph_storage::log::options::Durability;
 pub use index::IndexOptions;
 pub use options::Options;
 pub use read::ReadByName;
+pub use snapshot::Snapshot;
 pub use transaction::Transaction;
 
 /// The examples of the guide, run as documentation tests.

@@ -17,14 +17,8 @@ use crate::shared_table::SharedTable;
 use crate::value::ValueType;
 use std::sync::Arc;
 
-/// What has properties: the vertices of a label or the edges of a type.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Owner {
-    /// The vertices of a label.
-    Label(LabelId),
-    /// The edges of a type.
-    EdgeType(TypeId),
-}
+// Users of a catalogue name it beside that.
+pub use crate::owner::Owner;
 
 /// An edge type.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -20,8 +20,8 @@
 //! A label alone or an edge type alone needs no index: vertices lie by label and edges by type, so
 //! their scan visits nothing else.
 
-use crate::catalogue::Owner;
 use crate::id::KeyId;
+use crate::owner::Owner;
 use std::fmt;
 use std::str::FromStr;
 

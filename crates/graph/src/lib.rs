@@ -18,6 +18,7 @@ pub mod load;
 pub mod look_up;
 pub mod mutation;
 pub mod newest;
+pub mod owner;
 pub mod packed_column;
 pub mod properties;
 pub mod shared_map;

@@ -9,21 +9,15 @@
 //!
 //! Stores keep lists sorted by neighbour. One that also has the places of a list by value reads no more
 //! than it gives, and lays over it what changed since ([`Overlay`]); every other view reads the list and sorts
-//! it ([`by_sorting`]).
+//! it ([`rank`]).
 //!
 //! Source: LiveGraph (VLDB 2020), sections 3 and 7.2: lists that are read from their newest edge on, which is what
 //! its authors say wins them LinkBench's TAO mix. Differs: the order is that of a property, declared for
 //! an edge type, beside lists that stay sorted by neighbour.
 
-use crate::column::Column;
-use crate::error::Result;
-use crate::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
+use crate::id::{EdgeId, KeyId, TypeId, VertexId};
 use crate::look_up::{RangeCursor, Ranked, ValueRange};
 use crate::value::{Value, ValueType};
-use crate::view::{GraphView, NeighborBatch, NeighborCursor};
-
-/// Edges read at once where all are read.
-const BATCH: usize = 4096;
 
 /// An edge with its value: where a cursor stands.
 pub type Stamped = (Value, EdgeId);
@@ -72,31 +66,17 @@ pub fn can_order(value_type: ValueType) -> bool {
     matches!(value_type, I8 | I16 | I32 | I64 | Date | DateTime)
 }
 
-/// Answers [`GraphView::newest`] by reading the whole list: for views without an order by value.
+/// Appends up to `limit` of `found`, the edges of a whole list with their values, to `ranked`, as the answer to what
+/// is `asked` for behind the cursor, which it moves.
 ///
-/// Cost: the list and its values are read and sorted in every call.
-///
-/// # Errors
-/// What reading may meet.
-pub fn by_sorting<V: GraphView + ?Sized>(
-    view: &V,
+/// Cost: what is asked for is sorted.
+pub fn rank(
+    mut found: Vec<Stamped>,
     asked: &NewestEdges,
     cursor: &mut RangeCursor<EdgeId>,
     limit: usize,
     ranked: &mut Ranked<EdgeId>,
-) -> Result<()> {
-    let mut found: Vec<Stamped> = Vec::new();
-    let (mut within, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
-    while !within.done {
-        batch.clear();
-        let (source, types) = ([asked.source], [asked.edge_type]);
-        view.neighbors(&source, Some(&types), Direction::Out, &mut within, BATCH, &mut batch)?;
-        let mut values = Column::new(ValueType::Any);
-        view.edge_properties(&batch.edges, asked.key, &mut values)?;
-        for (row, edge) in batch.edges.iter().enumerate() {
-            found.extend(values.get(row).map(|value| (value, *edge)));
-        }
-    }
+) {
     found.retain(|(value, edge)| asked.asks_for(value, *edge, cursor.after.as_ref()));
     if limit < found.len() {
         found.select_nth_unstable_by(limit, |one, other| other.cmp(one));
@@ -109,7 +89,6 @@ pub fn by_sorting<V: GraphView + ?Sized>(
         ranked.items.push(edge);
     }
     moved(cursor, before, limit, ranked);
-    Ok(())
 }
 
 /// Moves the cursor behind what was appended to `before` edges of `ranked`, as the answer to a question for

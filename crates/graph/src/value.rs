@@ -185,6 +185,16 @@ impl Value {
     }
 }
 
+impl ValueType {
+    /// Whether a property declared so may hold `value`: its type is this one, or this is `Any`.
+    ///
+    /// Nothing is converted: an `int` is not accepted where a `long` is declared.
+    #[must_use]
+    pub fn accepts(self, value: &Value) -> bool {
+        self == ValueType::Any || self == value.value_type()
+    }
+}
+
 fn heap_bytes_of<'a>(values: impl IntoIterator<Item = &'a Value>) -> usize {
     values.into_iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum()
 }

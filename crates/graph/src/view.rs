@@ -7,16 +7,17 @@
 //! Nothing here assumes that all vertices are local: [`GraphView::partitions`] says where they live.
 
 use crate::budget::Budget;
-use crate::catalogue::{Catalogue, Owner};
+use crate::catalogue::Catalogue;
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
 use crate::index::IndexStatistics;
 use crate::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
-use crate::newest::{self, NewestEdges};
+use crate::newest::{NewestEdges, Stamped, rank};
+use crate::owner::Owner;
 use crate::timestamp::Timestamp;
 use crate::topology::{Projection, Topology};
-use crate::value::Value;
+use crate::value::{Value, ValueType};
 use std::sync::Arc;
 
 /// Where a vertex scan goes on; [`VertexCursor::default`] is the beginning.
@@ -96,6 +97,9 @@ pub struct Statistics {
 
 /// Vertices whose edges a scan of edges asks for at once.
 const SOURCES: usize = 4096;
+
+/// Edges of one vertex read at once where all are read.
+const NEIGHBORS: usize = 4096;
 
 /// What a view without indexes says to who looks up.
 fn no_index(catalogue: &Catalogue, owner: Owner, key: KeyId) -> Error {
@@ -214,7 +218,7 @@ pub trait GraphView: Send + Sync {
         limit: usize,
         ranked: &mut Ranked<EdgeId>,
     ) -> Result<()> {
-        newest::by_sorting(self, asked, cursor, limit, ranked)
+        newest_by_sorting(self, asked, cursor, limit, ranked)
     }
 
     /// For each pair, how many edges of `edge_type` go from the first vertex to the second.
@@ -376,4 +380,33 @@ pub trait Freeze: GraphView {
 
     /// The budget that kernels on this view reserve their state from.
     fn budget(&self) -> &dyn Budget;
+}
+
+/// Answers [`GraphView::newest`] by reading the whole list: for views without an order by value.
+///
+/// Cost: the list and its values are read and sorted in every call.
+///
+/// # Errors
+/// What reading may meet.
+pub fn newest_by_sorting<V: GraphView + ?Sized>(
+    view: &V,
+    asked: &NewestEdges,
+    cursor: &mut RangeCursor<EdgeId>,
+    limit: usize,
+    ranked: &mut Ranked<EdgeId>,
+) -> Result<()> {
+    let mut found: Vec<Stamped> = Vec::new();
+    let (mut within, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
+    while !within.done {
+        batch.clear();
+        let (source, types) = ([asked.source], [asked.edge_type]);
+        view.neighbors(&source, Some(&types), Direction::Out, &mut within, NEIGHBORS, &mut batch)?;
+        let mut values = Column::new(ValueType::Any);
+        view.edge_properties(&batch.edges, asked.key, &mut values)?;
+        for (row, edge) in batch.edges.iter().enumerate() {
+            found.extend(values.get(row).map(|value| (value, *edge)));
+        }
+    }
+    rank(found, asked, cursor, limit, ranked);
+    Ok(())
 }

@@ -6,21 +6,21 @@ use crate::export;
 use crate::handle::{Held, Open, Setting};
 use crate::import;
 use crate::query::{Asked, QuerySettings, Results, Said};
-use crate::snapshot::{Snapshot, Taken};
+use crate::snapshot::Snapshot;
+use crate::taken::Taken;
 use crate::transaction::Transaction;
+use crate::transaction_options::{isolation, seconds, transaction_options};
 use crate::work::{self, fraction};
 use evergraph::graph::count::Count;
 use evergraph::graph::index::IndexState;
 use evergraph::{
-    Durability, Error, ErrorKind, IndexKind, IndexOptions, Isolation, Options, OwnerName, ReadByName as _,
-    TransactionOptions, VertexId,
+    Durability, Error, ErrorKind, IndexKind, IndexOptions, Options, OwnerName, ReadByName as _, VertexId,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 /// A handle of an open database.
 #[pyclass(frozen, module = "evergraph._native")]
@@ -51,38 +51,6 @@ pub struct OpenSettings {
     checkpoint_after_bytes: Option<u64>,
     #[pyo3(item)]
     log_file_bytes: Option<u64>,
-}
-
-/// `seconds` as a duration.
-///
-/// # Errors
-/// `InvalidError` below zero and beyond what there is, naming it.
-pub fn seconds(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {
-    let duration = Duration::try_from_secs_f64(seconds);
-    duration.map_err(|error| invalid(py, format!("{name}: {seconds} seconds: {error}")))
-}
-
-fn isolation(py: Python<'_>, name: &str) -> PyResult<Isolation> {
-    match name {
-        "snapshot" => Ok(Isolation::Snapshot),
-        "serializable" => Ok(Isolation::Serializable),
-        _ => Err(invalid(py, format!("isolation {name:?}: \"snapshot\" or \"serializable\" is wanted"))),
-    }
-}
-
-/// The options of a transaction, by the names that Python has.
-///
-/// # Errors
-/// `InvalidError` for a level that there isn't, and as [`seconds`].
-pub fn transaction_options(
-    py: Python<'_>,
-    level: Option<&str>,
-    timeout: Option<f64>,
-) -> PyResult<TransactionOptions> {
-    let mut options = TransactionOptions::default();
-    options.isolation = level.map(|name| isolation(py, name)).transpose()?;
-    options.timeout = timeout.map(|timeout| seconds(py, "timeout", timeout)).transpose()?;
-    Ok(options)
 }
 
 impl OpenSettings {

@@ -1,6 +1,5 @@
 //! Elements of results with their labels and properties, for who wants objects that have them.
 
-use crate::item::DEPTH_MAX;
 use evergraph::graph::id::KeyId;
 use evergraph::gremlin::argument::IntoArgument;
 use evergraph::query::gremlin::bindings::Bindings;
@@ -9,6 +8,9 @@ use evergraph::query::value::tree::Tree;
 use evergraph::{EdgeId, Item, Result, Value, VertexId};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Collections inside collections, so deep at most: a tree is as deep as the longest path.
+pub const DEPTH_MAX: usize = 500;
 
 /// What is known of an element.
 #[derive(Debug, Default)]

@@ -18,7 +18,7 @@
 //! entries.
 
 use crate::arrow_out::TableBuilder;
-use crate::element::{Elements, Known};
+use crate::element::{DEPTH_MAX, Elements, Known};
 use crate::error::exception;
 use crate::names::edge_tuple;
 use crate::value::to_python;
@@ -39,9 +39,6 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyString, PyTuple};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Collections inside collections, so deep at most: a tree is as deep as the longest path.
-pub const DEPTH_MAX: usize = 500;
 
 /// The classes of `evergraph.values` that results are made of.
 pub struct Classes {

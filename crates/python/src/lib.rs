@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! database, transaction, snapshot   the three classes; everything long runs by work, without the GIL
-//! handle                            one open database a path; closes with its last handle; forks
+//! handle, taken                     one open database a path; closes with its last handle or snapshot; forks
+//! transaction_options               isolation and timeouts, as Python has them
 //! names, value, error               names to numbers, values to values, errors to exceptions
 //! read                              one item at a time        tables, csr   in bulk
 //! bulk, arrow_in                    tables in                 import        files in
@@ -35,7 +36,9 @@ mod read;
 mod service;
 mod snapshot;
 mod tables;
+mod taken;
 mod transaction;
+mod transaction_options;
 mod value;
 mod work;
 

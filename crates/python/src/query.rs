@@ -9,13 +9,13 @@
 
 use crate::argument;
 use crate::arrow_out::into_pyarrow;
-use crate::database::{seconds, transaction_options};
 use crate::element::Elements;
 use crate::error::{OrRaise, exception};
 use crate::handle::Held;
 use crate::item::{self, Maker, Names};
 use crate::service::{ServiceDescription, services as services_of};
-use crate::snapshot::{Snapshot, Taken};
+use crate::taken::Taken;
+use crate::transaction_options::{seconds, transaction_options};
 use crate::work;
 use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
@@ -203,20 +203,24 @@ struct Fetching {
     elements: Elements,
 }
 
+/// Fails once the snapshot that results are read from was closed.
+pub type OpenCheck = Box<dyn Fn(Python<'_>) -> PyResult<()> + Send + Sync>;
+
 /// The results of a query.
 ///
 /// Concurrency: the lock is only tried, as that of a transaction.
 #[pyclass(frozen, module = "evergraph._native")]
 pub struct Results {
     fetching: Held<Mutex<Fetching>>,
-    /// Whose snapshot they are read from, if it is somebody's: they end with it.
-    snapshot: Option<Py<Snapshot>>,
+    /// Whether the snapshot that they are read from is open, if it is somebody's: they end with it.
+    still_open: Option<OpenCheck>,
     /// What stands beside them.
     notes: Notes,
 }
 
 impl Results {
-    /// Begins a query on `taken`, which is the snapshot of Python's `snapshot`, if it is anybody's but the results'.
+    /// Begins a query on `taken`; `still_open` tells whether whoever has it has closed it, if it is anybody's but the
+    /// results'.
     ///
     /// # Errors
     /// `InvalidError` or `LimitError` for the text, with its place, and for a query that writes.
@@ -224,7 +228,7 @@ impl Results {
         py: Python<'_>,
         taken: Arc<Taken>,
         asked: Asked,
-        snapshot: Option<Py<Snapshot>>,
+        still_open: Option<OpenCheck>,
     ) -> PyResult<Self> {
         let cancel = CancelFlag::default();
         let catalogue = taken.snapshot().catalogue();
@@ -238,7 +242,7 @@ impl Results {
         });
         let source = Source::Streaming(begun.or_raise(py)?);
         let fetching = Fetching { source, catalogue, cancel, maker, elements: Elements::default() };
-        Ok(Self { fetching: Held::new(Mutex::new(fetching)), snapshot, notes })
+        Ok(Self { fetching: Held::new(Mutex::new(fetching)), still_open, notes })
     }
 
     /// The results of a query that was run, with what [`Asked::elements`] says of them.
@@ -247,7 +251,7 @@ impl Results {
         let source = Source::Made(items.into_iter());
         let maker = asked.making.map(|Making(maker, _)| maker);
         let fetching = Fetching { source, catalogue, cancel: CancelFlag::default(), maker, elements };
-        Self { fetching: Held::new(Mutex::new(fetching)), snapshot: None, notes: asked.notes }
+        Self { fetching: Held::new(Mutex::new(fetching)), still_open: None, notes: asked.notes }
     }
 
     fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Fetching) -> PyResult<T>) -> PyResult<T> {
@@ -268,11 +272,11 @@ impl Results {
         if matches!(fetching.source, Source::Closed) {
             return Err(exception(py, "ClosedError", "these results were closed: run the query again"));
         }
-        let Some(snapshot) = &self.snapshot else { return Ok(()) };
+        let Some(still_open) = &self.still_open else { return Ok(()) };
         if !matches!(fetching.source, Source::Streaming(_)) {
             return Ok(());
         }
-        snapshot.get().share(py).map(drop).map_err(|_| {
+        still_open(py).map_err(|_| {
             // The share of the results may be the last one.
             let _ = fetching.end(py, Source::Closed);
             let text = "the snapshot that these results are read from was closed: fetch them before, as with to_list()";

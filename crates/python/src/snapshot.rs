@@ -6,9 +6,10 @@ use crate::csr::{CsrPiece, Lists};
 use crate::error::{OrRaise, exception};
 use crate::handle::{Held, Open};
 use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
-use crate::query::{Asked, QuerySettings, Results, Said};
+use crate::query::{Asked, OpenCheck, QuerySettings, Results, Said};
 use crate::read::{self, ItemName};
 use crate::tables;
+use crate::taken::Taken;
 use crate::work;
 use evergraph::algorithms::control::Control;
 use evergraph::graph::topology::Projection;
@@ -17,38 +18,6 @@ use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, PoisonError, RwLock};
-
-/// A snapshot and the database that it keeps open.
-pub struct Taken {
-    // First: it is dropped before the database may close.
-    snapshot: evergraph::Snapshot,
-    open: Arc<Open>,
-}
-
-impl Taken {
-    /// Takes one.
-    #[must_use]
-    pub fn new(open: Arc<Open>) -> Arc<Self> {
-        let snapshot = open.database().snapshot();
-        Arc::new(Self { snapshot, open })
-    }
-
-    /// The snapshot.
-    #[must_use]
-    pub fn snapshot(&self) -> &evergraph::Snapshot {
-        &self.snapshot
-    }
-
-    /// Lets go of this share; the last one may close the database, which may wait for the disk.
-    ///
-    /// # Errors
-    /// Those of [`Open::let_go`].
-    pub fn let_go(self: Arc<Self>) -> evergraph::Result<()> {
-        let Some(Self { snapshot, open }) = Arc::into_inner(self) else { return Ok(()) };
-        drop(snapshot);
-        Open::let_go(open)
-    }
-}
 
 /// A read-only view of one moment.
 ///
@@ -101,7 +70,7 @@ fn ids(py: Python<'_>, vertices: &PyReadonlyArray1<'_, u64>) -> PyResult<Vec<Ver
 impl Snapshot {
     #[getter]
     fn timestamp(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.share(py)?.snapshot.timestamp().0)
+        Ok(self.share(py)?.snapshot().timestamp().0)
     }
 
     #[getter]
@@ -118,8 +87,8 @@ impl Snapshot {
     /// Labels with counts, edge types with counts.
     fn counts(&self, py: Python<'_>) -> PyResult<(Counts, Counts)> {
         let taken = self.share(py)?;
-        let catalogue = taken.snapshot.catalogue();
-        let counts = py.detach(|| taken.snapshot.statistics()).or_raise(py)?;
+        let catalogue = taken.snapshot().catalogue();
+        let counts = py.detach(|| taken.snapshot().statistics()).or_raise(py)?;
         let vertices =
             counts.vertices.iter().map(|(id, count)| (catalogue.label_name(*id).to_string(), *count));
         let edges =
@@ -130,7 +99,7 @@ impl Snapshot {
     /// Names of the properties, with their types, of a label or an edge type.
     fn schema(&self, py: Python<'_>, name: &str, of_edges: bool) -> PyResult<Vec<(String, String)>> {
         let taken = self.share(py)?;
-        let catalogue = taken.snapshot.catalogue();
+        let catalogue = taken.snapshot().catalogue();
         let owner = match of_edges {
             true => evergraph::graph::catalogue::Owner::EdgeType(
                 crate::names::edge_type(&catalogue, name).or_raise(py)?,
@@ -146,19 +115,19 @@ impl Snapshot {
     }
 
     fn get<'py>(&self, py: Python<'py>, item: ItemName, key: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        read::get(py, &self.share(py)?.snapshot, &item, key)
+        read::get(py, self.share(py)?.snapshot(), &item, key)
     }
 
     fn properties<'py>(&self, py: Python<'py>, item: ItemName) -> PyResult<Bound<'py, PyDict>> {
-        read::properties(py, &self.share(py)?.snapshot, &item)
+        read::properties(py, self.share(py)?.snapshot(), &item)
     }
 
     fn has(&self, py: Python<'_>, item: ItemName) -> PyResult<bool> {
-        read::has(py, &self.share(py)?.snapshot, &item)
+        read::has(py, self.share(py)?.snapshot(), &item)
     }
 
     fn label(&self, py: Python<'_>, number: u64) -> PyResult<Option<String>> {
-        self.share(py)?.snapshot.label_of(vertex(py, number)?).or_raise(py)
+        self.share(py)?.snapshot().label_of(vertex(py, number)?).or_raise(py)
     }
 
     fn find(
@@ -168,7 +137,7 @@ impl Snapshot {
         key: &str,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<Option<u64>> {
-        read::find(py, &self.share(py)?.snapshot, label, key, value)
+        read::find(py, self.share(py)?.snapshot(), label, key, value)
     }
 
     fn find_all(
@@ -178,7 +147,7 @@ impl Snapshot {
         key: &str,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<u64>> {
-        read::find_all(py, &self.share(py)?.snapshot, label, key, value)
+        read::find_all(py, self.share(py)?.snapshot(), label, key, value)
     }
 
     #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
@@ -193,11 +162,11 @@ impl Snapshot {
         descending: bool,
     ) -> PyResult<Vec<(Bound<'py, PyAny>, u64)>> {
         let range = read::value_range(start, stop, descending)?;
-        read::range(py, &self.share(py)?.snapshot, label, key, &range, limit)
+        read::range(py, self.share(py)?.snapshot(), label, key, &range, limit)
     }
 
     fn key_of<'py>(&self, py: Python<'py>, number: u64) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
-        read::key_of(py, &self.share(py)?.snapshot, number)
+        read::key_of(py, self.share(py)?.snapshot(), number)
     }
 
     fn prefix<'py>(
@@ -208,7 +177,7 @@ impl Snapshot {
         prefix: &str,
         limit: usize,
     ) -> PyResult<Vec<(Bound<'py, PyAny>, u64)>> {
-        read::prefix(py, &self.share(py)?.snapshot, label, key, prefix, limit)
+        read::prefix(py, self.share(py)?.snapshot(), label, key, prefix, limit)
     }
 
     fn edges_with(
@@ -218,7 +187,7 @@ impl Snapshot {
         key: &str,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<EdgeTuple>> {
-        read::edges_with(py, &self.share(py)?.snapshot, edge_type, key, value)
+        read::edges_with(py, self.share(py)?.snapshot(), edge_type, key, value)
     }
 
     #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
@@ -233,7 +202,7 @@ impl Snapshot {
         descending: bool,
     ) -> PyResult<Vec<(Bound<'py, PyAny>, EdgeTuple)>> {
         let range = read::value_range(start, stop, descending)?;
-        read::edges_in_range(py, &self.share(py)?.snapshot, edge_type, key, &range, limit)
+        read::edges_in_range(py, self.share(py)?.snapshot(), edge_type, key, &range, limit)
     }
 
     #[expect(clippy::too_many_arguments, reason = "what a range is, and how many of it")]
@@ -248,7 +217,7 @@ impl Snapshot {
         limit: usize,
     ) -> PyResult<Vec<(Bound<'py, PyAny>, EdgeTuple)>> {
         let range = read::value_range(start, stop, false)?;
-        read::newest_edges(py, &self.share(py)?.snapshot, number, edge_type, key, &range, limit)
+        read::newest_edges(py, self.share(py)?.snapshot(), number, edge_type, key, &range, limit)
     }
 
     fn edges_of(
@@ -258,11 +227,11 @@ impl Snapshot {
         types: Vec<String>,
         side: &str,
     ) -> PyResult<Vec<(EdgeTuple, u64)>> {
-        read::edges_of(py, &self.share(py)?.snapshot, number, &types, direction(py, side)?)
+        read::edges_of(py, self.share(py)?.snapshot(), number, &types, direction(py, side)?)
     }
 
     fn degree(&self, py: Python<'_>, number: u64, types: Vec<String>, side: &str) -> PyResult<u64> {
-        read::degree(py, &self.share(py)?.snapshot, number, &types, direction(py, side)?)
+        read::degree(py, self.share(py)?.snapshot(), number, &types, direction(py, side)?)
     }
 
     fn vertices<'py>(
@@ -274,7 +243,7 @@ impl Snapshot {
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
         let read =
-            |watch: &work::Watch| tables::vertices(&taken.snapshot, &labels, properties.as_deref(), watch);
+            |watch: &work::Watch| tables::vertices(taken.snapshot(), &labels, properties.as_deref(), watch);
         into_pyarrow(py, work::run(py, progress, read)?)
     }
 
@@ -287,9 +256,9 @@ impl Snapshot {
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
         let vertices = ids(py, &vertices)?;
-        let owners = tables::label_owners(&taken.snapshot.catalogue(), &[]).or_raise(py)?;
+        let owners = tables::label_owners(&taken.snapshot().catalogue(), &[]).or_raise(py)?;
         let read = |watch: &work::Watch| {
-            tables::of_vertices(&taken.snapshot, &vertices, &owners, properties.as_deref(), watch)
+            tables::of_vertices(taken.snapshot(), &vertices, &owners, properties.as_deref(), watch)
         };
         into_pyarrow(py, work::run(py, progress, read)?)
     }
@@ -302,7 +271,8 @@ impl Snapshot {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
-        let read = |watch: &work::Watch| tables::edges(&taken.snapshot, &types, properties.as_deref(), watch);
+        let read =
+            |watch: &work::Watch| tables::edges(taken.snapshot(), &types, properties.as_deref(), watch);
         into_pyarrow(py, work::run(py, progress, read)?)
     }
 
@@ -318,7 +288,7 @@ impl Snapshot {
         let taken = self.share(py)?;
         let (of, side) = (ids(py, &vertices)?, direction(py, side)?);
         let read = |watch: &work::Watch| {
-            tables::neighbors(&taken.snapshot, &of, &types, side, properties.as_deref(), watch)
+            tables::neighbors(taken.snapshot(), &of, &types, side, properties.as_deref(), watch)
         };
         into_pyarrow(py, work::run(py, progress, read)?)
     }
@@ -333,11 +303,11 @@ impl Snapshot {
         let taken = self.share(py)?;
         let (of, side) = (ids(py, &vertices)?, direction(py, side)?);
         let found = work::run(py, None, |watch| {
-            let types = crate::names::edge_types(&taken.snapshot.catalogue(), &types)?;
+            let types = crate::names::edge_types(&taken.snapshot().catalogue(), &types)?;
             let mut degrees = Vec::with_capacity(of.len());
             for batch in of.chunks(tables::BATCH) {
                 watch.cancel.check()?;
-                taken.snapshot.degrees(batch, types.as_deref(), side, &mut degrees)?;
+                taken.snapshot().degrees(batch, types.as_deref(), side, &mut degrees)?;
             }
             Ok(degrees)
         })?;
@@ -356,7 +326,7 @@ impl Snapshot {
         let side = direction(py, side)?;
         let weighted = weight_name.is_some();
         let mut lists = work::run(py, progress, |watch| {
-            let snapshot = &taken.snapshot;
+            let snapshot = taken.snapshot();
             let catalogue = snapshot.catalogue();
             let weight = weight(&catalogue, weight_name.as_ref())?;
             let control = Control::new(snapshot.budget()).with_cancel(&watch.cancel);
@@ -385,7 +355,7 @@ impl Snapshot {
         let taken = self.share(py)?;
         let side = direction(py, side)?;
         let pieces = work::run(py, None, |_| {
-            let snapshot = &taken.snapshot;
+            let snapshot = taken.snapshot();
             let types = Some(vec![crate::names::edge_type(&snapshot.catalogue(), edge_type)?]);
             let topology = snapshot.freeze(&Projection { types, ..Projection::all(side) })?;
             let lists = topology.shared_lists(side)?;
@@ -410,9 +380,11 @@ impl Snapshot {
     ) -> PyResult<Results> {
         let py = slf.py();
         let taken = slf.get().share(py)?;
-        let catalogue = taken.snapshot.catalogue();
+        let catalogue = taken.snapshot().catalogue();
         let asked = Asked::new(said, variables, settings, &catalogue)?;
-        Results::reading(py, taken, asked, Some(slf.clone().unbind()))
+        let snapshot = slf.clone().unbind();
+        let still_open: OpenCheck = Box::new(move |py| snapshot.get().share(py).map(drop));
+        Results::reading(py, taken, asked, Some(still_open))
     }
 
     /// What a query would do, as a table for people.
@@ -424,8 +396,8 @@ impl Snapshot {
         settings: QuerySettings,
     ) -> PyResult<String> {
         let taken = self.share(py)?;
-        let asked = Asked::new(said, variables, settings, &taken.snapshot.catalogue())?;
-        let explained = py.detach(|| asked.on(taken.snapshot.ask(asked.said())).explain());
+        let asked = Asked::new(said, variables, settings, &taken.snapshot().catalogue())?;
+        let explained = py.detach(|| asked.on(taken.snapshot().ask(asked.said())).explain());
         Ok(explained.or_raise(py)?.to_string())
     }
 
@@ -438,9 +410,10 @@ impl Snapshot {
         settings: QuerySettings,
     ) -> PyResult<String> {
         let taken = self.share(py)?;
-        let asked = Asked::new(said, variables, settings, &taken.snapshot.catalogue())?;
-        let run =
-            |watch: &work::Watch| asked.on(taken.snapshot.ask(asked.said())).cancel(&watch.cancel).profile();
+        let asked = Asked::new(said, variables, settings, &taken.snapshot().catalogue())?;
+        let run = |watch: &work::Watch| {
+            asked.on(taken.snapshot().ask(asked.said())).cancel(&watch.cancel).profile()
+        };
         Ok(work::run(py, None, run)?.to_string())
     }
 
@@ -455,7 +428,7 @@ impl Snapshot {
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
         let algorithm = Algorithm::chosen(py, name, parameters)?;
-        let run = |watch: &work::Watch| algorithms::run(&taken.snapshot, &algorithm, &scope, &keys, watch);
+        let run = |watch: &work::Watch| algorithms::run(taken.snapshot(), &algorithm, &scope, &keys, watch);
         into_pyarrow(py, work::run(py, progress, run)?)
     }
 }

@@ -15,7 +15,7 @@ use crate::command::man::ManArguments;
 use crate::command::query::execute::QueryArguments;
 use crate::command::run::arguments::RunArguments;
 use crate::command::salvage::SalvageArguments;
-use crate::command::shell::execute::ShellArguments;
+use crate::command::shell::arguments::ShellArguments;
 use crate::command::stats::execute::StatsArguments;
 use crate::terminal::console::{Color, When};
 use crate::usage::with_negative_numbers;

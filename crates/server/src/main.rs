@@ -151,8 +151,10 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Generate(arguments) => command::generate::execute(arguments, context)?,
         Command::Demo(arguments) => command::demo::execute(arguments, context)?,
         Command::Bench(arguments) => command::bench::execute(arguments, context)?,
-        Command::Completions(arguments) => command::completions::execute(arguments, context)?,
-        Command::Man(arguments) => command::man::execute(arguments, context)?,
+        Command::Completions(arguments) => {
+            command::completions::execute(arguments, &command_line(), context)?
+        }
+        Command::Man(arguments) => command::man::execute(arguments, command_line(), context)?,
     }
     Ok(ExitCode::SUCCESS)
 }

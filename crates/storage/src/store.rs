@@ -10,7 +10,7 @@
 
 use crate::engine::{Engine, EngineStatistics};
 use crate::index::directory::IndexDirectory;
-use crate::indexing::build_all;
+use crate::index::rebuild::build_all;
 use crate::io::environment::Background;
 use crate::io::random::Random;
 use crate::log::frame::PAYLOAD_BYTES_MAX;

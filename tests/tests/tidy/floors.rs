@@ -49,6 +49,28 @@ pub const MODULES: &[(&str, Floors)] = &[
         ],
     ),
     (
+        "crates/evergraph/src",
+        &[
+            &["options", "index", "snapshot", "generate"],
+            // Bytes, cells, headers and ids of files; the rest of import stands above.
+            &["import"],
+            &["import::mapping", "import::list_file", "import::elements::element_file"],
+            &["import::options", "import::meter", "import::context", "import::list_header"],
+            &["import::assembly"],
+            &["import::csv_rows", "import::csv_file", "import::csv_graph"],
+            &["import::edge_list_file", "import::edge_list_graph", "import::elements", "import::parquet"],
+            &["import::recognise"],
+            &["import::plan"],
+            &["import::read"],
+            &["export"],
+            &["gremlin"],
+            &["read"],
+            &["transaction"],
+            &["database"],
+            &["gremlin::database"],
+        ],
+    ),
+    (
         "crates/query/src",
         &[
             &["error", "stack", "chance", "write"],
@@ -175,7 +197,8 @@ pub fn defining_file(path: &str, text: &str, modules: &Modules) -> Vec<Finding> 
 
 /// No module of a crate with floors imports from a higher one; its unit tests may.
 pub fn modules(path: &str, text: &str, crates: &[(&str, Floors)]) -> Vec<Finding> {
-    let Some((source, module)) = module_of(path).filter(|(_, module)| !module.is_empty()) else {
+    let counts = |module: &[&str]| !module.is_empty() && !module.contains(&"tests");
+    let Some((source, module)) = module_of(path).filter(|(_, module)| counts(module)) else {
         return Vec::new();
     };
     let Some(&(_, floors)) = crates.iter().find(|(of, _)| *of == source) else { return Vec::new() };
@@ -366,6 +389,7 @@ mod tests {
             ]
         );
         assert!(found("crates/storage/src/segment/merge.rs", text).is_empty());
+        assert!(found("crates/storage/src/segment/tests/tail.rs", text).is_empty());
         assert_eq!(found("crates/storage/src/io.rs", "use super::log::writer::Log;\n").len(), 1);
         assert_eq!(found("crates/storage/src/log/mod.rs", "use crate::segment::merge::Merge;\n").len(), 1);
         assert!(found("crates/algorithms/src/io.rs", text).is_empty());

@@ -4,8 +4,10 @@
 //! bad samples below it; here each rule meets the tree. A finding says file, line and what to do.
 //!
 //! What to edit when the project grows: the tables `CRATES` and `MODULES` (`floors.rs`) and
-//! `UNSAFE_FILES` (`words.rs`); when a circle of imports is cut, `KNOTS` (`cycles.rs`).
+//! `UNSAFE_FILES` (`words.rs`); when a circle of imports is cut, `KNOTS` (`cycles.rs`);
+//! when a goal gets a claim of a paper, the page that `claims.rs` names.
 
+mod claims;
 mod cycles;
 mod floors;
 mod links;
@@ -92,4 +94,15 @@ fn every_page_of_the_documentation_can_be_reached() {
     let tree = Tree::read();
     let pages: Vec<_> = tree.markdown().map(|file| (file.path.as_str(), file.text.as_str())).collect();
     assert_none(links::unreachable(&pages));
+}
+
+#[test]
+fn what_papers_claim_has_a_row_beside_ours() {
+    let tree = Tree::read();
+    let text = |wanted| {
+        let file = tree.text().find(|file| file.path == wanted);
+        &file.unwrap_or_else(|| panic!("{wanted} is gone: mend tests/tests/tidy/claims.rs")).text
+    };
+    let (goals, page) = (text(claims::GOALS), text(claims::PAGE));
+    assert_none(claims::without_a_row(goals, page).into_iter().chain(claims::unnamed(page, claims::PAPERS)));
 }

@@ -4,7 +4,7 @@
 //! until the time of the others has reached them.
 
 use crate::generate::market::{Market, Transfer};
-use crate::generate::payments::account_id;
+use crate::generate::payments::{Payments, PaymentsOptions, START_MS, account_id};
 use crate::generate::random::Random;
 use crate::generate::ring::Ring;
 use std::cmp::Reverse;
@@ -30,10 +30,23 @@ pub struct PaymentStream {
     rings: Vec<(Ring, usize)>,
 }
 
+impl Payments {
+    /// Transfers after those of the graph, without an end, on as dense a line of time. Each `lane` is
+    /// a stream of its own, for a thread of its own; rings don't cross lanes.
+    #[must_use]
+    pub fn stream(&self, lane: u64) -> PaymentStream {
+        let PaymentsOptions { transfers, rings, seed, .. } = self.options;
+        let start_ms = START_MS + self.options.span_ms();
+        let pause_ms = (self.options.span_ms() as u64 / transfers).max(1);
+        let transfers_per_ring = transfers.checked_div(u64::from(rings));
+        PaymentStream::new(Arc::clone(&self.market), seed, lane, start_ms, pause_ms, transfers_per_ring)
+    }
+}
+
 impl PaymentStream {
     /// The stream `lane` of `seed` over `market`, from `start_ms` on, with a transfer every
     /// `pause_ms` (at least 1) and a ring every `transfers_per_ring`, if at all.
-    pub(crate) fn new(
+    fn new(
         market: Arc<Market>,
         seed: u64,
         lane: u64,
@@ -99,8 +112,7 @@ impl Iterator for PaymentStream {
 
 #[cfg(test)]
 mod tests {
-    use crate::generate::market::Transfer;
-    use crate::generate::payments::{Payments, PaymentsOptions};
+    use super::*;
     use std::collections::HashSet;
 
     fn payments() -> Payments {

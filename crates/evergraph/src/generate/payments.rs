@@ -9,7 +9,6 @@
 //! with further rings among them, come as a stream: see [`crate::generate::payment_stream`].
 
 use crate::generate::market::{Market, Transfer};
-use crate::generate::payment_stream::PaymentStream;
 use crate::generate::random::Random;
 use crate::generate::ring::{ACCOUNTS_MAX, DURATION_MS_MAX, Ring};
 use evergraph_graph::error::{Error, Result};
@@ -28,7 +27,7 @@ const TRANSFERS: u64 = 21;
 const RINGS: u64 = 22;
 
 /// The beginning of 2025 in UTC.
-const START_MS: i64 = 1_735_689_600_000;
+pub(super) const START_MS: i64 = 1_735_689_600_000;
 const DAY_MS: i64 = 86_400_000;
 
 /// Accounts were opened in this many days before the first transfer.
@@ -81,7 +80,7 @@ impl PaymentsOptions {
     }
 
     /// From the first transfer to the end.
-    fn span_ms(&self) -> i64 {
+    pub(super) fn span_ms(&self) -> i64 {
         i64::from(self.days) * DAY_MS
     }
 }
@@ -93,8 +92,8 @@ pub struct Payments {
     pub load: Load,
     /// The rings in it, by the time of their first transfer.
     pub rings: Vec<Ring>,
-    options: PaymentsOptions,
-    market: Arc<Market>,
+    pub(super) options: PaymentsOptions,
+    pub(super) market: Arc<Market>,
 }
 
 /// The id of the account at `row`.
@@ -115,17 +114,6 @@ impl Payments {
         let transfers = merge(background(options, &market, &rings), &rings);
         let load = Load { vertices: vec![accounts(options)], edges: vec![edge_table(&transfers)] };
         Ok(Self { load, rings, options: *options, market })
-    }
-
-    /// Transfers after those of the graph, without an end, on as dense a line of time. Each `lane` is
-    /// a stream of its own, for a thread of its own; rings don't cross lanes.
-    #[must_use]
-    pub fn stream(&self, lane: u64) -> PaymentStream {
-        let PaymentsOptions { transfers, rings, seed, .. } = self.options;
-        let start_ms = START_MS + self.options.span_ms();
-        let pause_ms = (self.options.span_ms() as u64 / transfers).max(1);
-        let transfers_per_ring = transfers.checked_div(u64::from(rings));
-        PaymentStream::new(Arc::clone(&self.market), seed, lane, start_ms, pause_ms, transfers_per_ring)
     }
 }
 

@@ -1,27 +1,22 @@
 //! What a query runs on: a moment, a transaction, or the database, which decides by the query.
 
-use crate::database::Database;
+use crate::gremlin::host::QueryHost;
 use crate::gremlin::io;
-use crate::gremlin::query::Limits;
 use crate::gremlin::results::Results;
+use crate::gremlin::task::Task;
 use evergraph_graph::budget::Budget;
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::TransactionOptions;
 use evergraph_graph::view::{Freeze, GraphView};
 use evergraph_query::execute::context::Graph;
-use evergraph_query::execute::limits::Charge;
 use evergraph_query::explain::Explanation;
-use evergraph_query::plan::operator::Plan;
-use evergraph_query::service::Services;
-use evergraph_query::session;
 use evergraph_query::value::item::{Item, Owner, Property};
 use evergraph_query::value::path::Path;
+use evergraph_query::write::Writer;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// One moment, to be read.
 pub struct Reading<'g> {
@@ -31,26 +26,14 @@ pub struct Reading<'g> {
 
 /// A transaction, to be read and written.
 pub struct Writing<'g> {
-    transaction: &'g mut crate::transaction::TransactionById,
+    transaction: &'g mut dyn Writer,
     budget: &'g dyn Budget,
 }
 
 /// A database: a snapshot is read, or a transaction of its own written.
 pub struct Deciding<'g> {
-    database: &'g Database,
+    database: &'g dyn QueryHost,
     pub(crate) options: TransactionOptions,
-}
-
-/// A plan, and how it is to be run.
-pub struct Task {
-    pub(crate) plan: Plan,
-    /// When it was begun to be read.
-    pub(crate) started: Instant,
-    pub(crate) limits: Limits,
-    pub(crate) cancel: CancelFlag,
-    pub(crate) services: Services,
-    /// Whether it may read and write files.
-    pub(crate) files: bool,
 }
 
 /// What a query can run on.
@@ -78,40 +61,6 @@ pub trait Streams<'g>: RunsOn {
     /// # Errors
     /// `invalid` for a plan that can't be run here.
     fn results(self, task: &Task) -> Result<Results<'g>>;
-}
-
-impl Task {
-    /// What asks it to stop: whoever runs it, or the end of its time.
-    pub(crate) fn until(&self) -> CancelFlag {
-        let deadline = self.started.checked_add(self.limits.timeout);
-        deadline.map_or_else(|| self.cancel.clone(), |deadline| self.cancel.until(deadline))
-    }
-
-    fn charge<'g>(&self, budget: &'g dyn Budget) -> Charge<'g> {
-        Charge::new(self.limits, self.cancel.clone(), budget).since(self.started)
-    }
-
-    fn begin<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<session::Results<'g>> {
-        session::run(&self.plan, graph, self.charge(budget), &self.services)
-    }
-
-    fn items<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget, most: usize) -> Result<Vec<Item>> {
-        let mut running = self.begin(graph, budget)?;
-        if most == 0 {
-            while running.next_batch()?.is_some() {}
-            return Ok(Vec::new());
-        }
-        if self.plan.writes || most == usize::MAX {
-            return running.collect();
-        }
-        Results::new(running).take(most).collect()
-    }
-
-    fn profile<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<Explanation> {
-        let mut running = session::run_measured(&self.plan, graph, self.charge(budget), &self.services)?;
-        while running.next_batch()?.is_some() {}
-        Ok(running.profile())
-    }
 }
 
 impl<'g> Reading<'g> {
@@ -150,10 +99,7 @@ impl<'g> Streams<'g> for Reading<'g> {
 }
 
 impl<'g> Writing<'g> {
-    pub(crate) fn new(
-        transaction: &'g mut crate::transaction::TransactionById,
-        budget: &'g dyn Budget,
-    ) -> Self {
+    pub(crate) fn new(transaction: &'g mut dyn Writer, budget: &'g dyn Budget) -> Self {
         Self { transaction, budget }
     }
 }
@@ -168,7 +114,7 @@ impl RunsOn for Writing<'_> {
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
-        GraphView::catalogue(&*self.transaction)
+        self.transaction.view().catalogue()
     }
 }
 
@@ -179,7 +125,7 @@ impl<'g> Streams<'g> for Writing<'g> {
 }
 
 impl<'g> Deciding<'g> {
-    pub(crate) fn new(database: &'g Database) -> Self {
+    pub(crate) fn new(database: &'g dyn QueryHost) -> Self {
         Self { database, options: TransactionOptions::default() }
     }
 
@@ -191,11 +137,13 @@ impl<'g> Deciding<'g> {
     ) -> Result<(T, Vec<(EdgeId, EdgeId)>)> {
         // All attempts share the time of the query.
         let timeout = self.options.timeout.unwrap_or(task.limits.timeout).min(task.limits.timeout);
-        let budget: &dyn Budget = &**self.database.store().budget();
-        self.database.retrying(self.options.timeout(timeout), |mut transaction| {
-            let given = attempt(Writing::new(transaction.by_id(), budget))?;
-            Ok((given, transaction.commit()?.renamed))
-        })
+        let budget = self.database.budget();
+        let mut given = None;
+        let committed = self.database.transact(self.options.timeout(timeout), &mut |transaction| {
+            given = Some(attempt(Writing::new(transaction, budget))?);
+            Ok(())
+        })?;
+        Ok((given.expect("what was committed was attempted"), committed.renamed))
     }
 }
 
@@ -258,6 +206,7 @@ fn after_commit(item: &Item, renamed: &HashMap<EdgeId, EdgeId>) -> Item {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::database::Database;
     use crate::read::ReadByName;
 
     #[test]

@@ -1,15 +1,16 @@
 //! `g.io('people.json').read()`: a query that imports or exports.
 
-use crate::database::Database;
 use crate::export::options::{ExportFormat, ExportOptions};
-use crate::gremlin::graph::Task;
-use crate::import::options::{ImportOptions, InputFile, Role};
+use crate::gremlin::host::QueryHost;
+use crate::gremlin::task::Task;
+use crate::import::options::{ImportOptions, InputFile};
+use crate::import::role::Role;
 use evergraph_graph::error::{Error, Result};
 use evergraph_query::plan::io::{Format, Io};
 use std::path::Path;
 
 /// Reads the file into `database`, or writes that to the file: all at once, or nothing.
-pub(super) fn run(io: &Io, task: &Task, database: &Database) -> Result<()> {
+pub(super) fn run(io: &Io, task: &Task, database: &dyn QueryHost) -> Result<()> {
     if !task.files {
         let does = if io.to_file { "writes" } else { "reads" };
         return Err(Error::invalid(format!(
@@ -31,13 +32,13 @@ pub(super) fn run(io: &Io, task: &Task, database: &Database) -> Result<()> {
     if io.to_file {
         let mut options = ExportOptions::new(format, path);
         options.cancel = task.until();
-        return database.export(&options, &|_| ()).map(drop);
+        return database.export(&options);
     }
     let role = if format == ExportFormat::GraphMl { Role::GraphMl } else { Role::GraphSon };
     let mut options = ImportOptions::new([InputFile::new(path).role(role)]);
     options.cancel = task.until();
     options.memory = Some(task.limits.memory_bytes);
-    database.import(&options, &|_| ()).map(drop)
+    database.import(&options)
 }
 
 fn format_of(format: Format) -> ExportFormat {

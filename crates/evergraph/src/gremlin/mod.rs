@@ -83,7 +83,8 @@
 //!
 //! - [`query`]: the text or the bytecode with its variables and limits, and what may be asked of it
 //! - [`explain`]: what it would do, and what each of its steps did
-//! - [`graph`]: what it runs on
+//! - [`graph`]: what it runs on; [`host`]: what it needs of a database
+//! - [`task`]: its plan, with the limits within which it runs
 //! - [`graphson`]: bytecode as JSON; as GraphBinary it is read by
 //!   [`graph_binary`](evergraph_query::gremlin::bytecode::graph_binary)
 //! - [`note`]: what is said of names that the graph doesn't have
@@ -93,10 +94,13 @@
 
 pub mod answer;
 pub mod argument;
+mod database;
 pub mod explain;
 pub mod graph;
 pub mod graphson;
+pub mod host;
 mod io;
 pub mod note;
 pub mod query;
 pub mod results;
+pub mod task;

@@ -2,9 +2,10 @@
 
 use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;
-use crate::gremlin::graph::{Deciding, RunsOn, Streams, Task};
+use crate::gremlin::graph::{Deciding, RunsOn, Streams};
 use crate::gremlin::note::{Note, Notes};
 use crate::gremlin::results::Results;
+use crate::gremlin::task::Task;
 use evergraph_graph::budget::Unlimited;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};

@@ -1,13 +1,14 @@
 //! CSV file: one file of a plan, opened: split into records, its header read.
 
 use crate::import::csv_records::{BLANK, CsvFormat, CsvRecords};
+use crate::import::delimiter::{check_delimiter, detect_in};
+use crate::import::file_name::stem;
 use crate::import::header::Header;
 use crate::import::input::Input;
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::header_words;
-use crate::import::options::{ImportOptions, Role};
-use crate::import::recognise::delimiter::{check_delimiter, detect_in};
-use crate::import::recognise::file_name::stem;
+use crate::import::options::ImportOptions;
+use crate::import::role::Role;
 use crate::import::source::Source;
 use evergraph_graph::error::{Error, Result};
 use std::path::Path;
@@ -80,7 +81,7 @@ impl CsvFile {
         };
         let mut records = CsvRecords::new(source, format);
         let first = if rule.header { records.read_header()? } else { None };
-        let words = match (&rule.columns, first) {
+        let words = match (&rule.columns, &first) {
             (Some(columns), Some(first)) if columns.len() != first.len() => {
                 return Err(Error::invalid(rule.blame(format!(
                     "{name}: its first line has {} columns, the header that replaces it has {}",
@@ -89,7 +90,7 @@ impl CsvFile {
                 ))));
             }
             (Some(columns), _) => columns.clone(),
-            (None, Some(first)) => first,
+            (None, Some(first)) => first.clone(),
             (None, None) if rule.header => {
                 return Err(Error::invalid(format!(
                     "{name}: is empty: a header is wanted, such as id:ID,name,born:int"
@@ -104,10 +105,15 @@ impl CsvFile {
         let words =
             header_words(&words, rule).map_err(|why| Error::invalid(rule.blame(format!("{name}: {why}"))))?;
         let array_delimiter = rule.array_delimiter.unwrap_or(options.array_delimiter);
-        let header = Header::parse(&name, &words, array_delimiter).map_err(|error| match &rule.origin {
-            Some(origin) => error.context(origin),
-            None => error,
-        })?;
+        let mut header =
+            Header::parse(&name, &words, array_delimiter).map_err(|error| match &rule.origin {
+                Some(origin) => error.context(origin),
+                None => error,
+            })?;
+        // Errors name a column as the file does, whatever recognition or a mapping made of it.
+        for (field, word) in header.fields.iter_mut().zip(first.into_iter().flatten()) {
+            field.text = word.trim().to_owned();
+        }
         let stated = if header.role == Role::Nodes { &rule.label } else { &rule.edge_type };
         Ok(OpenCsv {
             name: stated.clone().unwrap_or_else(|| stem(self.input.path())),

@@ -14,8 +14,9 @@
 //! A quote that is never closed swallows the rest of the file in silence. So the file is read with
 //! one more record behind it: if that one doesn't come out on its own, a quote is open.
 
+use crate::import::bad_row::Fault;
 use crate::import::blanks::Blanks;
-use crate::import::faults::{Fault, FaultRules, Faults};
+use crate::import::faults::{FaultRules, Faults};
 use crate::import::source::{BytesRead, Source};
 use csv_core::ReadRecordResult;
 use evergraph_graph::error::{Error, ErrorKind, Result};

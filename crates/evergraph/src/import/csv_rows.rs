@@ -5,9 +5,10 @@
 
 use crate::import::assembly::batch::Names;
 use crate::import::assembly::id_column::IdColumn;
+use crate::import::bad_row::Fault;
 use crate::import::cell::{CellColumn, CellType, Cells, shortened};
 use crate::import::csv_records::{RecordBatch, RecordFields};
-use crate::import::faults::{Fault, FaultRules, Faults};
+use crate::import::faults::{FaultRules, Faults};
 use crate::import::header::{Header, Meaning};
 use crate::import::id_type::IdType;
 use crate::import::integer::parse_i64;

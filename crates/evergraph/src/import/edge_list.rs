@@ -9,8 +9,9 @@
 //! that the first line shows or an option fixes. Ids are whole numbers from -2^63 to 2^64-1. Every
 //! line is an edge: the same pair twice is two edges.
 
+use crate::import::bad_row::Fault;
 use crate::import::cell::{CellType, Cells, shortened};
-use crate::import::faults::{Fault, FaultRules, Faults};
+use crate::import::faults::{FaultRules, Faults};
 use crate::import::integer::{IntegerError, parse_u64};
 
 /// What stands between the fields of a line.

@@ -6,38 +6,13 @@ use crate::import::context::Context;
 use crate::import::edge_list::{LineFormat, LineRows, Separator, first_data_line};
 use crate::import::faults::FaultCollector;
 use crate::import::header::parse_list_columns;
-use crate::import::input::Input;
 use crate::import::lines::Lines;
+use crate::import::list_file::{ListFile, ListKind};
 use crate::import::list_header::{ListHeader, read_header};
-use crate::import::mapping::rule::FileRule;
 use crate::import::pipeline;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;
 use std::collections::VecDeque;
-
-/// What a list is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ListKind {
-    /// A vertex a line.
-    Vertices,
-    /// An edge a line.
-    Edges,
-    /// DIMACS shortest paths: an arc a line, after a line that counts.
-    Dimacs,
-    /// Matrix Market: an entry a line, after lines that say what it means.
-    MatrixMarket,
-}
-
-/// A list and how to read it.
-#[derive(Debug)]
-pub struct ListFile {
-    /// Where it is.
-    pub input: Input,
-    /// What it is.
-    pub kind: ListKind,
-    /// How it is read.
-    pub rule: FileRule,
-}
 
 /// A list whose format is known and whose lines are still to come.
 pub struct EdgeListFile {

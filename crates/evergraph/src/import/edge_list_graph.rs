@@ -10,14 +10,16 @@
 //! (which then rules out negative ones: 64 bits hold either).
 
 use crate::import::assembly::vertices::in_database;
+use crate::import::bad_row::Fault;
 use crate::import::cell::{CellColumn, CellType, Cells};
 use crate::import::context::Context;
 use crate::import::declared::Declared;
 use crate::import::edge_list::{LineFormat, LineRows};
-use crate::import::edge_list_file::{EdgeListFile, ListFile};
-use crate::import::faults::{Fault, FaultRules, Faults};
+use crate::import::edge_list_file::EdgeListFile;
+use crate::import::faults::{FaultRules, Faults};
 use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::known::{Known, KnownLabel, OwnerOf};
+use crate::import::list_file::ListFile;
 use crate::import::memory::available_bytes;
 use crate::import::places::Places;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};

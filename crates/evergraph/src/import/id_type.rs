@@ -9,7 +9,6 @@
 //! Ids are compared by their bytes. So numbers that may equal others of another form (0.0 and -0.0, the
 //! decimals 1.0 and 1.00) are no ids, nor are collections, nor `bool`, which tells two vertices apart.
 
-use crate::import::assembly::id_column::IdKind;
 use crate::import::cell::read_scalar;
 use evergraph_graph::value::{Value, ValueType};
 use std::fmt;
@@ -17,6 +16,19 @@ use std::fmt;
 /// The type of ids in a file of columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IdType(ValueType);
+
+/// As what ids are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdKind {
+    /// Whole numbers of up to 64 bits.
+    Integers,
+    /// Texts.
+    Strings,
+    /// Values of this type, which is none of the others.
+    Typed(ValueType),
+    /// Values of any types: an `int` 1 and a `long` 1 are two ids.
+    Values,
+}
 
 impl IdType {
     /// Text: `007` and `7` differ.
@@ -116,6 +128,17 @@ impl IdType {
 impl fmt::Display for IdType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for IdKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integers => f.write_str("whole numbers"),
+            Self::Strings => f.write_str("strings"),
+            Self::Typed(value_type) => write!(f, "of type {value_type}"),
+            Self::Values => f.write_str("values of any type"),
+        }
     }
 }
 

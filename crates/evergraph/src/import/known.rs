@@ -4,7 +4,6 @@
 //! the vertex whose `id` is 17. Of several keys it is the one called `id`, unless a header names another.
 //! Labels without a unique key have no known vertices.
 
-use crate::database::Snapshot;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
@@ -18,11 +17,11 @@ const ID_KEY: &str = "id";
 
 /// What a database has; nothing, if the import makes it.
 #[derive(Default)]
-pub struct Known(Option<Snapshot>);
+pub struct Known(Option<Box<dyn GraphView>>);
 
 /// The vertices of one label by one key.
 pub struct KnownLabel<'a> {
-    snapshot: &'a Snapshot,
+    view: &'a dyn GraphView,
     label: LabelId,
     key: KeyId,
     /// The name of the key.
@@ -32,10 +31,10 @@ pub struct KnownLabel<'a> {
 }
 
 impl Known {
-    /// What `snapshot` shows.
+    /// What `view` shows.
     #[must_use]
-    pub fn of(snapshot: Snapshot) -> Self {
-        Self(Some(snapshot))
+    pub fn of(view: impl GraphView + 'static) -> Self {
+        Self(Some(Box::new(view)))
     }
 
     /// Whether there is no database.
@@ -47,10 +46,10 @@ impl Known {
     /// The vertices of `label` by `key`, if it is a unique key of theirs.
     #[must_use]
     pub fn by_key(&self, label: &str, key: &str) -> Option<KnownLabel<'_>> {
-        let snapshot = self.0.as_ref()?;
-        let catalogue = snapshot.catalogue();
+        let view = self.view()?;
+        let catalogue = view.catalogue();
         let (label, key) = (catalogue.label(label)?, catalogue.key(key)?);
-        catalogue.is_unique(Owner::Label(label), key).then(|| KnownLabel::new(snapshot, label, key))
+        catalogue.is_unique(Owner::Label(label), key).then(|| KnownLabel::new(view, label, key))
     }
 
     /// The vertices of `label` by its unique key `key` (`None`: its only one, or the one called `id`);
@@ -59,8 +58,8 @@ impl Known {
     /// # Errors
     /// `invalid` if the label has no such key, or if it isn't clear which of several is meant.
     pub fn by_label(&self, label: &str, key: Option<&str>) -> Result<Option<KnownLabel<'_>>> {
-        let Some(snapshot) = &self.0 else { return Ok(None) };
-        let catalogue = snapshot.catalogue();
+        let Some(view) = self.view() else { return Ok(None) };
+        let catalogue = view.catalogue();
         let Some(id) = catalogue.label(label) else { return Ok(None) };
         let keys: Vec<(KeyId, String)> = catalogue
             .unique_keys()
@@ -91,14 +90,14 @@ impl Known {
                 ))
             })?,
         };
-        Ok(Some(KnownLabel::new(snapshot, id, found.0)))
+        Ok(Some(KnownLabel::new(view, id, found.0)))
     }
 
     /// The labels whose vertices edges can name: those with a unique key, by their names.
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
-        let Some(snapshot) = &self.0 else { return Vec::new() };
-        let catalogue = snapshot.catalogue();
+        let Some(view) = self.view() else { return Vec::new() };
+        let catalogue = view.catalogue();
         let mut labels: Vec<String> =
             catalogue.unique_keys().map(|on| catalogue.label_name(on.0).to_string()).collect();
         labels.sort();
@@ -109,8 +108,8 @@ impl Known {
     /// The unique keys of `label`, by their names.
     #[must_use]
     pub fn unique_keys(&self, label: &str) -> Vec<String> {
-        let Some(snapshot) = &self.0 else { return Vec::new() };
-        let catalogue = snapshot.catalogue();
+        let Some(view) = self.view() else { return Vec::new() };
+        let catalogue = view.catalogue();
         let Some(label) = catalogue.label(label) else { return Vec::new() };
         let keys = catalogue.unique_keys().filter(|on| on.0 == label);
         keys.map(|on| catalogue.key_name(on.1).to_string()).collect()
@@ -121,21 +120,25 @@ impl Known {
     /// # Errors
     /// What reading may meet.
     pub fn edges_by_type(&self) -> Result<HashMap<String, u64>> {
-        let Some(snapshot) = &self.0 else { return Ok(HashMap::new()) };
-        let catalogue = snapshot.catalogue();
-        let counts = snapshot.statistics()?.edges;
+        let Some(view) = self.view() else { return Ok(HashMap::new()) };
+        let catalogue = view.catalogue();
+        let counts = view.statistics()?.edges;
         Ok(counts.iter().map(|(id, count)| (catalogue.edge_type_name(*id).to_string(), *count)).collect())
     }
 
     /// The type of the property `key` of `owner`, if the database has one.
     #[must_use]
     pub fn property_type(&self, owner: OwnerOf<'_>, key: &str) -> Option<ValueType> {
-        let catalogue = self.0.as_ref()?.catalogue();
+        let catalogue = self.view()?.catalogue();
         let owner = match owner {
             OwnerOf::Label(name) => Owner::Label(catalogue.label(name)?),
             OwnerOf::EdgeType(name) => Owner::EdgeType(catalogue.edge_type(name)?),
         };
         catalogue.property_type(owner, catalogue.key(key)?)
+    }
+
+    fn view(&self) -> Option<&dyn GraphView> {
+        self.0.as_deref()
     }
 }
 
@@ -158,10 +161,10 @@ impl fmt::Display for OwnerOf<'_> {
 }
 
 impl<'a> KnownLabel<'a> {
-    fn new(snapshot: &'a Snapshot, label: LabelId, key: KeyId) -> Self {
-        let catalogue = snapshot.catalogue();
+    fn new(view: &'a dyn GraphView, label: LabelId, key: KeyId) -> Self {
+        let catalogue = view.catalogue();
         let value_type = catalogue.property_type(Owner::Label(label), key);
-        Self { snapshot, label, key, key_name: catalogue.key_name(key).to_string(), value_type }
+        Self { view, label, key, key_name: catalogue.key_name(key).to_string(), value_type }
     }
 
     /// The vertex with `id`. Cost: a look-up in the index.
@@ -177,7 +180,7 @@ impl<'a> KnownLabel<'a> {
         };
         let Some(id) = id else { return Ok(None) };
         let mut found = Vec::with_capacity(1);
-        self.snapshot.look_up(self.label, self.key, &[id], &mut found)?;
+        self.view.look_up(self.label, self.key, &[id], &mut found)?;
         Ok(found[0])
     }
 }

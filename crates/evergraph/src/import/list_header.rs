@@ -12,8 +12,8 @@
 //! behind the header are read as those of any list of edges.
 
 use crate::import::cell::CellType;
-use crate::import::edge_list_file::ListKind;
 use crate::import::lines::Lines;
+use crate::import::list_file::ListKind;
 use evergraph_formats::dimacs::{self, DimacsLine};
 use evergraph_formats::error::LineError;
 use evergraph_formats::matrix_market::{self, Banner, Field, Symmetry};

@@ -12,6 +12,9 @@ use evergraph_graph::load::Load;
 use std::ops::Range;
 use std::path::PathBuf;
 
+// Callers name it beside the files that have it.
+pub use crate::import::role::Role;
+
 /// What an import reads, and how. [`ImportOptions::new`] has the defaults.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
@@ -191,25 +194,6 @@ impl InputFile {
         self.header = header;
         self
     }
-}
-
-/// What a file holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
-    /// Lines of source, target and further columns.
-    EdgeList,
-    /// Lines of an id and further columns: the vertices of edge lists (Graphalytics' `.v`).
-    VertexList,
-    /// CSV with an `ID` column.
-    Nodes,
-    /// CSV with `START_ID` and `END_ID` columns.
-    Relationships,
-    /// Edges, as CSV or as a list: what the file's name and first line show.
-    Edges,
-    /// GraphSON: vertices with their edges.
-    GraphSon,
-    /// GraphML: vertices and edges.
-    GraphMl,
 }
 
 /// Where the header of a CSV file is.

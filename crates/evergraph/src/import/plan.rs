@@ -12,18 +12,19 @@
 //! for that.
 
 use crate::import::csv_file::CsvFile;
-use crate::import::edge_list_file::{ListFile, ListKind};
-use crate::import::elements::element_graph::{ElementFile, ElementFormat};
+use crate::import::elements::element_file::{ElementFile, ElementFormat};
+use crate::import::file_name::stem_and_ending;
 use crate::import::input::Input;
 use crate::import::known::Known;
+use crate::import::list_file::{ListFile, ListKind};
 use crate::import::mapping::document::Mapping;
 use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
-use crate::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
+use crate::import::options::{HeaderPlace, ImportOptions, InputFile};
 use crate::import::parquet::file::{ParquetFile, refuse_stream};
 use crate::import::recognise::file::{KNOWN_ENDINGS, Unrecognised, recognise};
-use crate::import::recognise::file_name::stem_and_ending;
 use crate::import::recognise::settle::Recognised;
+use crate::import::role::Role;
 use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
 use evergraph_storage::checkpoint::manifest;

@@ -6,18 +6,20 @@
 use crate::import::assembly::graph::Assembly;
 use crate::import::context::Context;
 use crate::import::csv_graph::{read_nodes, read_relationships};
-use crate::import::edge_list_file::{ListFile, ListKind};
 use crate::import::edge_list_graph::EdgeListGraph;
 use crate::import::elements::element_graph::ElementGraph;
+use crate::import::elements::read::read_elements;
 use crate::import::faults::FaultCollector;
 use crate::import::known::Known;
 use crate::import::lines::BLOCK_BYTES;
+use crate::import::list_file::{ListFile, ListKind};
 use crate::import::meter::Meter;
-use crate::import::options::{ImportOptions, Imported, Progress, Role};
+use crate::import::options::{ImportOptions, Imported, Progress};
 use crate::import::parquet::file::ParquetFile;
 use crate::import::parquet::graph as parquet_graph;
 use crate::import::plan::Plan;
 use crate::import::report::ReportFile;
+use crate::import::role::Role;
 use crate::import::spill::Staging;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
@@ -93,7 +95,7 @@ pub(crate) fn read_in_blocks(
     }
     let mut elements = ElementGraph::default();
     for file in &plan.elements {
-        elements.read(file, &mut assembly, &mut context)?;
+        read_elements(&mut elements, file, &mut assembly, &mut context)?;
     }
     for file in &plan.relationships {
         read_relationships(&mut assembly, file.open(options)?, &mut context)?;

@@ -9,7 +9,7 @@
 //! bad rows come, so that it is there when the import stops as well. `column` (counted from 1) and
 //! `name` are empty where the whole row is meant.
 
-use crate::import::faults::BadRow;
+use crate::import::bad_row::BadRow;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -80,7 +80,7 @@ fn failed(path: &Path, error: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::faults::Fault;
+    use crate::import::bad_row::Fault;
     use std::fs;
 
     #[test]

@@ -24,7 +24,6 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::value::Value;
 use crate::value::shortened::Shortened;
 
 /// The type of a value, or `Any`: the declared type of a property that may hold values of all types.
@@ -120,14 +119,6 @@ impl ValueType {
     pub const fn name(self) -> &'static str {
         TYPES[self as usize - 1].1[0]
     }
-
-    /// Whether a property declared so may hold `value`: its type is this one, or this is `Any`.
-    ///
-    /// Nothing is converted: an `int` is not accepted where a `long` is declared.
-    #[must_use]
-    pub fn accepts(self, value: &Value) -> bool {
-        self == ValueType::Any || self == value.value_type()
-    }
 }
 
 impl fmt::Display for ValueType {
@@ -164,6 +155,7 @@ fn known_names() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Value;
 
     #[test]
     fn every_code_leads_back_to_its_type() {

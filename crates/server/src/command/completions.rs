@@ -1,6 +1,5 @@
 //! `evergraph completions`: the script by which a shell completes commands and options.
 
-use crate::arguments::command_line;
 use crate::context::Context;
 use crate::terminal::failure::Failure;
 use clap::{Args, Command};
@@ -27,13 +26,17 @@ pub struct CompletionsArguments {
     pub shell: Shell,
 }
 
-/// Prints the script.
+/// Prints the script for the command line of `program`.
 ///
 /// # Errors
 /// If standard output doesn't take it.
-pub fn execute(arguments: &CompletionsArguments, context: &Context) -> Result<(), Failure> {
+pub fn execute(
+    arguments: &CompletionsArguments,
+    program: &Command,
+    context: &Context,
+) -> Result<(), Failure> {
     let mut script = Vec::new();
-    generate(arguments.shell, &mut visible(&command_line()), "evergraph", &mut script);
+    generate(arguments.shell, &mut visible(program), "evergraph", &mut script);
     let script = String::from_utf8(script).expect("scripts are made of help texts");
     context.console.result(&CompletionsReport { shell: arguments.shell.to_string(), script })
 }

@@ -1,6 +1,6 @@
 //! `evergraph index`: indexes and uniqueness, created, dropped and listed; edge types that are newest-first.
 
-use crate::command::run::scope;
+use crate::command::run::names;
 use crate::context::Context;
 use crate::terminal::failure::Failure;
 use crate::terminal::number::{count, counted, size, time};
@@ -251,12 +251,12 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
 fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str, hint: &str) -> Result<()> {
     let with = |error: Error, more: String| Error::new(error.kind(), format!("{error}{more}"));
     let id = match owner {
-        OwnerName::Label(name) => scope::label(catalogue, name).map(Owner::Label).map_err(|error| {
+        OwnerName::Label(name) => names::label(catalogue, name).map(Owner::Label).map_err(|error| {
             let is_type = catalogue.edge_type(name).is_some();
             let flag = || format!("; {name} is an edge type: --edge {name}");
             with(error, if is_type { flag() } else { hint.to_owned() })
         })?,
-        OwnerName::EdgeType(name) => scope::edge_type(catalogue, name)
+        OwnerName::EdgeType(name) => names::edge_type(catalogue, name)
             .map(Owner::EdgeType)
             .map_err(|error| with(error, hint.to_owned()))?,
     };
@@ -266,7 +266,7 @@ fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str, hint: 
         return Ok(());
     }
     let property = format!("{owner}.{key}");
-    Err(with(scope::unknown("property", &property, key, keys.iter().map(AsRef::as_ref)), hint.to_owned()))
+    Err(with(names::unknown("property", &property, key, keys.iter().map(AsRef::as_ref)), hint.to_owned()))
 }
 
 fn is(index: &IndexInfo, owner: OwnerName<'_>, key: &str) -> bool {

@@ -1,6 +1,5 @@
 //! `evergraph man`: manual pages, one a command, made from the same texts as its help.
 
-use crate::arguments::command_line;
 use crate::context::Context;
 use crate::result_file::ResultFile;
 use crate::terminal::failure::Failure;
@@ -34,13 +33,13 @@ pub struct ManArguments {
     pub output: Option<PathBuf>,
 }
 
-/// Prints a page, or writes all of them.
+/// Prints a page of `program`, or writes all of them.
 ///
 /// # Errors
 /// `not_found` for a command that isn't there; what writing meets.
-pub fn execute(arguments: &ManArguments, context: &Context) -> Result<(), Failure> {
+pub fn execute(arguments: &ManArguments, program: Command, context: &Context) -> Result<(), Failure> {
     // A page for `help` would say what the pages themselves do.
-    let program = with_all_options(command_line()).disable_help_subcommand(true);
+    let program = with_all_options(program).disable_help_subcommand(true);
     let mut program = program.mut_subcommand("run", |run| {
         let algorithms = |command: Command| {
             let usage = format!("evergraph run DATABASE {} [OPTIONS]", command.get_name());

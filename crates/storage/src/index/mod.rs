@@ -7,6 +7,7 @@
 //! - [`entry_changes`]: what one commit changes in all indexes
 //! - [`item`]: what differs between vertices and edges
 //! - [`build`](mod@build): an index of what is there already, and every value that is there twice
+//! - [`rebuild`]: all of them, while a store opens
 //! - [`directory`]: the indexes of a store
 
 pub mod build;
@@ -17,4 +18,5 @@ pub mod hash_entries;
 pub mod item;
 pub mod ordered_entries;
 pub mod property_index;
+pub mod rebuild;
 pub mod removals;

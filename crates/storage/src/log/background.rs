@@ -1,4 +1,4 @@
-//! Background: what the log does while nobody waits: two threads, or steps, and the bell that wakes them.
+//! Background: what the log does while nobody waits: two threads, or steps.
 //!
 //! ```text
 //! preparer   a quarter of the active file is used  -> prepares the next file
@@ -8,7 +8,7 @@
 //!
 //! In a simulation there are no threads: a step does what a thread does when it wakes.
 //!
-//! Both sleep without a timeout until a commit rings: an idle database wakes nobody.
+//! Both sleep without a timeout until a commit rings their bell: an idle database wakes nobody.
 //! What fails here is not lost: a failed sync poisons the log, and a file that could not be
 //! prepared is tried again by the next commit that needs it, which gets the error.
 
@@ -17,78 +17,9 @@ use std::time::Duration;
 use crate::log::error::LogError;
 use crate::log::group_commit::Shared;
 use crate::log::options::{Durability, LogOptions};
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Condvar, Mutex};
 
 /// How long the preparer leaves a full disk alone. Commits that need space try by themselves.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-
-/// Wakes one background thread.
-///
-/// Concurrency: anybody rings; rings while the thread is awake are one. A ring happens before
-/// the return of the [`Bell::wait`] that it ends, and one that finds `rung` set is seen by the
-/// thread when it looks at the state that the ringer changed before (under that state's lock).
-#[derive(Debug)]
-pub(crate) struct Bell {
-    /// Set by a ring, cleared by the thread as it wakes. Release and Acquire; changed from false
-    /// to true only with `stopped` locked, so that no ring falls between look and sleep.
-    rung: AtomicBool,
-    stopped: Mutex<bool>,
-    wake: Condvar,
-    /// Apart from `wake`, so that a ring does not end a pause.
-    stop: Condvar,
-}
-
-impl Bell {
-    /// A bell that nobody rang.
-    pub(crate) fn new() -> Self {
-        Self {
-            rung: AtomicBool::new(false),
-            stopped: Mutex::new(false),
-            wake: Condvar::new(),
-            stop: Condvar::new(),
-        }
-    }
-
-    /// Wakes the thread. Cost: one load if it was rung already.
-    pub(crate) fn ring(&self) {
-        if !self.rung.load(Ordering::Acquire) {
-            let _stopped = self.stopped.lock();
-            self.rung.store(true, Ordering::Release);
-            self.wake.notify_one();
-        }
-    }
-
-    /// Tells the thread to end.
-    pub(crate) fn stop(&self) {
-        *self.stopped.lock() = true;
-        self.wake.notify_one();
-        self.stop.notify_one();
-    }
-
-    /// Sleeps until somebody rings; false if the thread shall end.
-    fn wait(&self) -> bool {
-        let mut stopped = self.stopped.lock();
-        while !*stopped && !self.rung.load(Ordering::Acquire) {
-            stopped = self.wake.wait(stopped);
-        }
-        self.rung.store(false, Ordering::Release);
-        !*stopped
-    }
-
-    /// As [`Bell::wait`], without sleeping: whether somebody rang.
-    fn was_rung(&self) -> bool {
-        let _stopped = self.stopped.lock();
-        self.rung.swap(false, Ordering::AcqRel)
-    }
-
-    /// Sleeps for about `time`, whoever rings; false if the thread shall end.
-    fn pause(&self, time: Duration) -> bool {
-        let stopped = self.stopped.lock();
-        let stopped = if *stopped { stopped } else { self.stop.wait_timeout(stopped, time).0 };
-        !*stopped
-    }
-}
 
 /// The preparer's life.
 pub(crate) fn prepare_ahead(shared: &Shared) {

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use crate::io::directory::{Directory, File};
 use crate::io::error::{IoError, Operation};
 use crate::io::random::Random;
-use crate::log::background::Bell;
+use crate::log::bell::Bell;
 use crate::log::buffer::Buffer;
 use crate::log::end_file::EndFile;
 use crate::log::error::LogError;

@@ -13,7 +13,7 @@
 //! - [`leader`]: writes one batch, and goes over to the next file
 //! - [`group_commit`]: one sync for many, hand-over between leaders, poison
 //! - [`writer`]: `Log`, the face of it all
-//! - [`background`]: the threads that prepare files, sync at intervals and seal
+//! - [`background`]: the threads that prepare files, sync at intervals and seal; `bell` wakes them
 //! - [`scan`], [`recovery`]: reading it back, telling a torn end from corruption
 //! - [`copy`]: a range of commits in one file of a new log
 //! - [`damaged`]: what a log that can't be recovered still holds
@@ -22,6 +22,7 @@
 //! The log does not look into payloads. Timestamps are counts from 1 that only grow.
 
 pub mod background;
+mod bell;
 pub mod buffer;
 pub mod copy;
 pub mod damaged;

@@ -9,7 +9,7 @@
 //! values    one property of many vertices or edges
 //! freeze    from segments and records to the lists of one moment: frozen_list, and fresh on top of it
 //! frozen    the topology that algorithms read: those lists, visited; shared_list: handed out as they lie
-//! engine    all of it behind `Engine`
+//! engine    groups and merger together; interface: all of it behind `Engine`
 //! ```
 
 pub mod counters;
@@ -19,6 +19,7 @@ mod fresh;
 pub mod frozen;
 mod frozen_list;
 pub mod group;
+pub mod interface;
 pub mod list;
 pub mod merger;
 pub mod records;

@@ -6,7 +6,8 @@ use crate::transaction::writes::EdgeWrite;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId};
 use evergraph_graph::look_up::{RangeCursor, Ranked};
-use evergraph_graph::newest::{NewestEdges, Overlay, by_sorting, moved};
+use evergraph_graph::newest::{NewestEdges, Overlay, moved};
+use evergraph_graph::view::newest_by_sorting;
 
 impl<V: View> Reader<'_, V> {
     /// As [`evergraph_graph::view::GraphView::newest`].
@@ -18,7 +19,7 @@ impl<V: View> Reader<'_, V> {
         ranked: &mut Ranked<EdgeId>,
     ) -> Result<()> {
         if self.catalogue.newest_first(asked.edge_type) != Some(asked.key) {
-            return by_sorting(self, asked, cursor, limit, ranked);
+            return newest_by_sorting(self, asked, cursor, limit, ranked);
         }
         let after = cursor.after.as_ref();
         let mut own = Overlay::new(asked, after);
@@ -37,13 +38,13 @@ impl<V: View> Reader<'_, V> {
         let before = ranked.items.len();
         if own.is_empty() {
             if !self.view.newest(asked, after, limit, ranked)? {
-                return by_sorting(self, asked, cursor, limit, ranked);
+                return newest_by_sorting(self, asked, cursor, limit, ranked);
             }
         } else {
             // As many as may drop out are read more.
             let mut stored = Ranked::default();
             if !self.view.newest(asked, after, limit.saturating_add(own.len()), &mut stored)? {
-                return by_sorting(self, asked, cursor, limit, ranked);
+                return newest_by_sorting(self, asked, cursor, limit, ranked);
             }
             own.lay_over(stored.values.into_iter().zip(stored.items), limit, ranked);
         }

@@ -7,8 +7,9 @@
 //! ```
 
 use crate::import::assembly::id_column::IdColumn;
+use crate::import::bad_row::Fault;
 use crate::import::cell::CellColumn;
-use crate::import::faults::{Fault, Faults};
+use crate::import::faults::Faults;
 
 /// Some rows of one file, in their order. `Ids` is an [`IdColumn`] for vertices and [`Ends`] for edges.
 pub struct Batch<Ids> {

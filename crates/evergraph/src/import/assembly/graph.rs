@@ -2,7 +2,6 @@
 
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::assembly::other_keys::OtherKey;
-use crate::import::assembly::settle::too_many_vertices;
 use crate::import::assembly::space::{Place, Space, kind_of};
 use crate::import::cell::CellType;
 use crate::import::declared::Declared;
@@ -244,7 +243,7 @@ impl Assembly {
             let place = Place { table, row: self.vertices[table].add_existing(vertex)? };
             let space = &mut self.spaces[space];
             let Inserted::New(entry) = space.insert(ids, row) else {
-                return Err(too_many_vertices(file, space));
+                return Err(space.too_many_vertices(file));
             };
             space.set_existing(entry, place);
             return Ok(Some(place));

@@ -1,24 +1,10 @@
 //! Id column: the ids of a batch, one a row, all of one kind.
 
 use crate::import::cell::{CellColumn, shortened};
-use crate::import::id_type::IdType;
+use crate::import::id_type::{IdKind, IdType};
 use evergraph_graph::bytes::Reader;
 use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::{Value, ValueType};
-use std::fmt;
-
-/// What ids are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IdKind {
-    /// Whole numbers of up to 64 bits.
-    Integers,
-    /// Texts.
-    Strings,
-    /// Values of this type, which is none of the others.
-    Typed(ValueType),
-    /// Values of any types: an `int` 1 and a `long` 1 are two ids.
-    Values,
-}
 
 /// Ids of one kind, one a row.
 #[derive(Clone, Debug)]
@@ -209,17 +195,6 @@ fn text_of(bytes: &[u8]) -> &str {
 
 fn value_of(bytes: &[u8]) -> Value {
     Value::decode(&mut Reader::new(bytes)).expect("`push_value` encoded it")
-}
-
-impl fmt::Display for IdKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Integers => f.write_str("whole numbers"),
-            Self::Strings => f.write_str("strings"),
-            Self::Typed(value_type) => write!(f, "of type {value_type}"),
-            Self::Values => f.write_str("values of any type"),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@
 use crate::import::assembly::edges::{EdgeGroup, Joins};
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
-use crate::import::assembly::space::{Place, Space};
+use crate::import::assembly::space::Place;
 use crate::import::identity::Inserted;
 use crate::import::stage::Typing;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, Result};
 
 /// The property that keeps the ids of vertices of which no file but those of edges speaks.
 const CREATED_KEY: &str = "id";
@@ -57,7 +57,7 @@ impl Assembly {
                     space.set_place(entry, Place { table, row: table_row as u32 });
                     created.push(row as u32);
                 }
-                Inserted::New(_) | Inserted::Full => return Err(too_many_vertices(file, space)),
+                Inserted::New(_) | Inserted::Full => return Err(space.too_many_vertices(file)),
             }
         }
         let staged = &mut self.vertices[table];
@@ -118,10 +118,4 @@ impl Assembly {
             ends.retain(|_| *kept.next().expect("one entry an edge"));
         }
     }
-}
-
-/// The error of a space or table that is full.
-pub(super) fn too_many_vertices(file: &str, space: &Space) -> Error {
-    let text = format!("{file}: more than 4,294,967,295 vertices in {}", space.title());
-    Error::new(ErrorKind::Limit, text)
 }

@@ -9,10 +9,11 @@
 //! share a run: a file of one label costs a few bytes in all. Vertices that the database has already
 //! are numbered from above (`load::VertexTable::end`), in runs of their own.
 
-use crate::import::assembly::id_column::{IdColumn, IdKind};
-use crate::import::id_type::IdType;
+use crate::import::assembly::id_column::IdColumn;
+use crate::import::id_type::{IdKind, IdType};
 use crate::import::identity::{Inserted, IntegerIds, StringIds};
 use crate::import::places::Places;
+use evergraph_graph::error::{Error, ErrorKind};
 use std::collections::HashMap;
 
 /// Ids that are unique among each other.
@@ -92,6 +93,13 @@ impl Space {
         } else {
             format!("id space {}", self.name)
         }
+    }
+
+    /// The error of `file`, for whose vertices there is no number left in the space or in one of its tables.
+    #[must_use]
+    pub fn too_many_vertices(&self, file: &str) -> Error {
+        let text = format!("{file}: more than 4,294,967,295 vertices in {}", self.title());
+        Error::new(ErrorKind::Limit, text)
     }
 
     /// The entry of the id at `row` of `ids`, which gets the next one if it is new.

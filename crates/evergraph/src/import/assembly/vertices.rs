@@ -4,7 +4,6 @@
 use crate::import::assembly::batch::{Batch, Columns, Describe, Group, Grouping, IdPart};
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
-use crate::import::assembly::settle::too_many_vertices;
 use crate::import::assembly::space::Place;
 use crate::import::faults::{FaultCollector, Faults};
 use crate::import::identity::Inserted;
@@ -109,8 +108,8 @@ impl Assembly {
             let place = Place { table, row: table_row as u32 };
             match space.insert(&batch.ids, row) {
                 // Dead rows are counted as well, so there may be more of them than ids.
-                Inserted::Full => return Err(too_many_vertices(file, space)),
-                _ if table_row >= u64::from(u32::MAX) => return Err(too_many_vertices(file, space)),
+                Inserted::Full => return Err(space.too_many_vertices(file)),
+                _ if table_row >= u64::from(u32::MAX) => return Err(space.too_many_vertices(file)),
                 Inserted::New(entry) => {
                     space.places.push(entry, batch.lines[row]);
                     space.set_place(entry, place);

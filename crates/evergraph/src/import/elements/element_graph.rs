@@ -7,64 +7,15 @@ use crate::import::assembly::batch::{Batch, Ends};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_keys::OPEN_KEY;
+use crate::import::bad_row::Fault;
 use crate::import::context::Context;
-use crate::import::elements::graphson::read_graphson;
-use crate::import::elements::one_by_one::read_one_by_one;
+use crate::import::elements::element_file::ElementFile;
 use crate::import::elements::rows::{ElementBlock, ElementRules, edge_text, vertex_text};
-use crate::import::faults::{Fault, FaultCollector};
-use crate::import::input::Input;
-use crate::import::mapping::rule::FileRule;
+use crate::import::faults::FaultCollector;
 use crate::import::options::ImportOptions;
 use evergraph_formats::graphson::sides::{Side, SideSums};
 use evergraph_graph::error::{Error, Result};
 use std::sync::Arc;
-
-/// A file of vertices and edges.
-#[derive(Debug)]
-pub struct ElementFile {
-    /// Where it is.
-    pub input: Input,
-    /// What it is.
-    pub format: ElementFormat,
-    /// How it is read.
-    pub rule: FileRule,
-}
-
-/// A format that has vertices and edges in one file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ElementFormat {
-    /// GraphSON, one vertex after the other with its edges.
-    GraphSon,
-    /// GraphML.
-    GraphMl,
-    /// GEXF.
-    Gexf,
-    /// GML.
-    Gml,
-    /// Pajek.
-    Pajek,
-    /// Nodes and links in JSON.
-    NodeLink,
-}
-
-impl ElementFormat {
-    /// The space of the ids in its files, by the format's name.
-    fn space(self) -> &'static str {
-        match self {
-            Self::GraphSon => "GraphSON",
-            Self::GraphMl => "GraphML",
-            Self::Gexf => "GEXF",
-            Self::Gml => "GML",
-            Self::Pajek => "Pajek",
-            Self::NodeLink => "nodes and links",
-        }
-    }
-
-    /// Whether numbers have no stated type: of one key that has fractions, all are doubles then.
-    fn has_untyped_numbers(self) -> bool {
-        matches!(self, Self::Gml | Self::NodeLink)
-    }
-}
 
 /// What is read of element files before their edges can be placed.
 #[derive(Default)]
@@ -95,22 +46,6 @@ pub(super) struct Entered {
 }
 
 impl ElementGraph {
-    /// Reads `file`: its vertices are added to `assembly`.
-    ///
-    /// # Errors
-    /// As reading; a bad row, if it stops the import.
-    pub fn read(
-        &mut self,
-        file: &ElementFile,
-        assembly: &mut Assembly,
-        context: &mut Context<'_>,
-    ) -> Result<()> {
-        match file.format {
-            ElementFormat::GraphSon => read_graphson(self, file, assembly, context),
-            _ => read_one_by_one(self, file, assembly, context),
-        }
-    }
-
     /// Adds all edges to `assembly`.
     ///
     /// # Errors

@@ -4,10 +4,11 @@
 //! edges of both sides are compared: a file that lost a line is not loaded as if it were whole.
 
 use crate::import::assembly::graph::Assembly;
+use crate::import::bad_row::Fault;
 use crate::import::context::Context;
-use crate::import::elements::element_graph::{ElementFile, ElementGraph};
+use crate::import::elements::element_file::ElementFile;
+use crate::import::elements::element_graph::ElementGraph;
 use crate::import::elements::rows::{ElementBlock, ElementRows};
-use crate::import::faults::Fault;
 use crate::import::pipeline;
 use crate::import::source::Source;
 use evergraph_formats::element::Position;

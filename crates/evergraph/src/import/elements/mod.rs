@@ -12,7 +12,9 @@
 //! out (meta-properties, drawings) is counted and told. The ids of a file are kept as property `id`, or as
 //! `_id` if its vertices have a property `id` of their own.
 
+pub mod element_file;
 pub mod element_graph;
 pub mod graphson;
 pub mod one_by_one;
+pub mod read;
 pub mod rows;

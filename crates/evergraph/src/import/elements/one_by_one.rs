@@ -6,7 +6,8 @@
 
 use crate::import::assembly::graph::Assembly;
 use crate::import::context::Context;
-use crate::import::elements::element_graph::{ElementFile, ElementFormat, ElementGraph};
+use crate::import::elements::element_file::{ElementFile, ElementFormat};
+use crate::import::elements::element_graph::ElementGraph;
 use crate::import::elements::graphson::read_error;
 use crate::import::elements::rows::{ElementBlock, ElementRows};
 use crate::import::memory::available_bytes;

@@ -1,9 +1,11 @@
 //! Rows: elements of a file turned into batches: names, ids, and a column for each key of each name.
 
 use crate::import::assembly::batch::{Batch, Columns, Ends, Names};
-use crate::import::assembly::id_column::{IdColumn, IdKind};
+use crate::import::assembly::id_column::IdColumn;
+use crate::import::bad_row::Fault;
 use crate::import::cell::CellColumn;
-use crate::import::faults::{Fault, FaultRules, Faults};
+use crate::import::faults::{FaultRules, Faults};
+use crate::import::id_type::IdKind;
 use evergraph_formats::element::{Edge, Element, Vertex, VertexProperty};
 use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::collection::List;

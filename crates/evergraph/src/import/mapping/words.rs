@@ -10,7 +10,6 @@
 
 use crate::import::id_options::ON_UNKNOWN_CREATE;
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileRule};
-use crate::import::recognise::neo4j::is_role_word;
 use std::collections::HashMap;
 
 /// The header that `rule` makes of `words`.
@@ -75,6 +74,14 @@ pub fn header_words(words: &[String], rule: &FileRule) -> Result<Vec<String>, St
 pub fn name_of(word: &str) -> &str {
     let word = word.split_once(['{', '(']).map_or(word, |(before, _)| before);
     word.rsplit_once(':').map_or(word, |(name, _)| name).trim()
+}
+
+/// Whether `word` is one of a header in Neo4j's conventions, and not just a name with a type.
+#[must_use]
+pub fn is_role_word(word: &str) -> bool {
+    let kind = word.split_once(['(', '{']).map_or(word, |(kind, _)| kind);
+    let kind = kind.rsplit_once(':').map_or("", |(_, kind)| kind.trim()).to_ascii_uppercase();
+    matches!(kind.as_str(), "ID" | "START_ID" | "END_ID" | "LABEL" | "TYPE")
 }
 
 /// The type in a word of a header, if it has one, without brackets and braces.

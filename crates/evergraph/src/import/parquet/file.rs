@@ -7,17 +7,17 @@
 
 use crate::import::cell::CellType;
 use crate::import::csv_records::check_columns;
+use crate::import::file_name::stem;
 use crate::import::header::{Header, Meaning, parse_type};
 use crate::import::id_type::IdType;
 use crate::import::input::Input;
 use crate::import::mapping::rule::FileRule;
-use crate::import::mapping::words::header_words;
-use crate::import::options::Role;
+use crate::import::mapping::words::{header_words, is_role_word};
+use crate::import::parquet::cells::value_at;
 use crate::import::parquet::packing::check_packing;
 use crate::import::parquet::sound::{check_footer, guarded};
 use crate::import::parquet::types::value_type_of;
-use crate::import::recognise::file_name::stem;
-use crate::import::recognise::neo4j::is_role_word;
+use crate::import::role::Role;
 use crate::import::source::{display_name, open_error};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
@@ -228,6 +228,18 @@ pub struct ParquetStart {
     pub types: Vec<Option<ValueType>>,
     /// The first rows.
     pub rows: Option<RecordBatch>,
+}
+
+impl ParquetStart {
+    /// The values of `column` in the first rows as texts, each empty where there is no value.
+    #[must_use]
+    pub fn texts(&self, column: usize) -> Vec<String> {
+        let Some(rows) = &self.rows else { return Vec::new() };
+        let value = |row| value_at(rows.column(column), row, false).ok().flatten();
+        (0..rows.num_rows())
+            .map(|row| value(row).map_or_else(String::new, |value| value.to_string()))
+            .collect()
+    }
 }
 
 /// Looks at the beginning of the file at `path`.

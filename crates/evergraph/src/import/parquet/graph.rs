@@ -6,9 +6,10 @@ use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
+use crate::import::bad_row::Fault;
 use crate::import::cell::{CellColumn, CellType};
 use crate::import::context::Context;
-use crate::import::faults::{Fault, FaultCollector, FaultRules, Faults};
+use crate::import::faults::{FaultCollector, FaultRules, Faults};
 use crate::import::header::{EndSpace, Meaning};
 use crate::import::id_type::IdType;
 use crate::import::parquet::cells::{ids, property, texts, value_at};
@@ -289,8 +290,9 @@ mod tests {
     use super::*;
     use crate::import::faults::OnBadRow;
     use crate::import::known::Known;
-    use crate::import::options::{ImportOptions, Imported, InputFile, Role};
+    use crate::import::options::{ImportOptions, Imported, InputFile};
     use crate::import::read::read_in_blocks;
+    use crate::import::role::Role;
     use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder};
     use arrow_array::types::Int32Type;
     use arrow_array::{

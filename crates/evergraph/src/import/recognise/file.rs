@@ -1,16 +1,17 @@
 //! File: what each file of an import is, by its name and by its first lines.
 
+use crate::import::file_name::stem_and_ending;
 use crate::import::input::Input;
 use crate::import::known::Known;
 use crate::import::mapping::rule::{FileFormat, FileRule};
-use crate::import::options::{ImportOptions, InputFile, Role};
+use crate::import::options::{ImportOptions, InputFile};
 use crate::import::recognise::csv::{look_at_csv, look_at_parquet, look_at_text};
 use crate::import::recognise::elements::{ELEMENT_ENDINGS, format_of_elements};
-use crate::import::recognise::file_name::stem_and_ending;
 use crate::import::recognise::list::look_at_list;
 use crate::import::recognise::look::Look;
 use crate::import::recognise::settle::{Recognised, settle};
 use crate::import::recognise::stream::ending_by_content;
+use crate::import::role::Role;
 use evergraph_graph::error::Result;
 
 /// The endings that tell what a file holds.

@@ -25,14 +25,11 @@
 
 pub mod columns;
 pub mod csv;
-pub mod delimiter;
 pub mod elements;
 pub mod end_names;
 pub mod ends;
 pub mod file;
-pub mod file_name;
 pub mod first_row;
-pub mod guess;
 pub mod known_types;
 pub mod labels;
 pub mod ldbc;

@@ -5,14 +5,6 @@ use crate::import::mapping::rule::{ColumnName, EndColumn, FileRule};
 use crate::import::recognise::labels::KnownLabel;
 use crate::import::recognise::ldbc;
 
-/// Whether `word` is one of a header in Neo4j's conventions, and not just a name with a type.
-#[must_use]
-pub fn is_role_word(word: &str) -> bool {
-    let kind = word.split_once(['(', '{']).map_or(word, |(kind, _)| kind);
-    let kind = kind.rsplit_once(':').map_or("", |(_, kind)| kind.trim()).to_ascii_uppercase();
-    matches!(kind.as_str(), "ID" | "START_ID" | "END_ID" | "LABEL" | "TYPE")
-}
-
 /// The rule of a file with a header in Neo4j's conventions; LDBC's names tell a type.
 #[must_use]
 pub fn neo4j_rule(rule: FileRule, header: &[String]) -> FileRule {

@@ -12,7 +12,6 @@
 //! a database has count as those of files do, after them.
 
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileFormat, FileRule};
-use crate::import::options::Role;
 use crate::import::recognise::columns::{PlainColumns, stem_of_key};
 use crate::import::recognise::end_names::Scope;
 use crate::import::recognise::ends::{self, Evidence, FoundEnds, NameHint};
@@ -20,6 +19,7 @@ use crate::import::recognise::first_row::names_property;
 use crate::import::recognise::labels::{KnownLabel, KnownLabels};
 use crate::import::recognise::ldbc::type_in_name;
 use crate::import::recognise::sample::NULL_MARK;
+use crate::import::role::Role;
 use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
 use std::sync::Arc;

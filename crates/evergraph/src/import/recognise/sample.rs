@@ -1,4 +1,4 @@
-//! Sample: the first rows of a CSV file whose columns nobody declared, and what they look like.
+//! Sample: the first rows of a file whose columns nobody declared, and what they look like.
 //!
 //! ```text
 //! rows     7, 2024-02-29, true,  x        guess   long, date, bool, string
@@ -9,11 +9,9 @@
 
 use crate::import::csv_records::{CsvFormat, CsvRecords, RecordBatch};
 use crate::import::faults::{FaultCollector, OnBadRow};
+use crate::import::guess::guess;
 use crate::import::input::Input;
 use crate::import::literal::read_map;
-use crate::import::parquet::cells::value_at;
-use crate::import::parquet::file::ParquetStart;
-use crate::import::recognise::guess::guess;
 use evergraph_graph::error::Result;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::HashSet;
@@ -113,22 +111,22 @@ impl Sample {
         }))
     }
 
-    /// What the columns of a Parquet file look like; their types are stated.
+    /// What columns look like that a schema calls `names`, each of a stated type and with the texts of its first
+    /// values, which are empty where there is none.
     #[must_use]
-    pub fn of_columns(start: &ParquetStart) -> Self {
-        let rows = start.rows.as_ref().map_or(0, |rows| rows.num_rows());
-        let look = |column: usize, value_type: Option<ValueType>| {
-            let array = start.rows.as_ref().map(|rows| rows.column(column));
-            let value = |row| array.and_then(|array| value_at(array, row, false).ok().flatten());
-            let texts: Vec<Option<String>> =
-                (0..rows).map(|row| value(row).map(|value| value.to_string())).collect();
-            let texts = texts.iter().map(|text| text.as_deref().unwrap_or_default().as_bytes());
-            ColumnSample { value_type, ..ColumnSample::of(texts) }
-        };
-        let types = start.types.iter().enumerate();
-        let columns: Vec<ColumnSample> = types.map(|(column, of)| look(column, *of)).collect();
+    pub fn of_columns(
+        names: &[String],
+        columns: impl Iterator<Item = (Option<ValueType>, Vec<String>)>,
+    ) -> Self {
+        let mut rows = 0;
+        let columns: Vec<ColumnSample> = columns
+            .map(|(value_type, texts)| {
+                rows = texts.len();
+                ColumnSample { value_type, ..ColumnSample::of(texts.iter().map(String::as_bytes)) }
+            })
+            .collect();
         Self {
-            first: start.names.clone(),
+            first: names.to_vec(),
             columns_with_first: columns.clone(),
             columns,
             rows,

@@ -6,15 +6,15 @@
 //!   └ .parquet ...  by the ending that such a file would have                              looked at further
 //! ```
 
+use crate::import::delimiter::detect_delimiter;
 use crate::import::edge_list::{Separator, first_data_line};
 use crate::import::input::Input;
 use crate::import::integer::{parse_i64, parse_u64};
-use crate::import::recognise::delimiter::detect_delimiter;
+use crate::import::mapping::words::is_role_word;
 use crate::import::recognise::elements::{
     looks_like_gexf, looks_like_gml, looks_like_graphml, looks_like_graphson, looks_like_node_link,
     looks_like_pajek,
 };
-use crate::import::recognise::neo4j::is_role_word;
 use evergraph_graph::error::Result;
 
 /// Bytes that are looked at.

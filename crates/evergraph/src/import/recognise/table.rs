@@ -9,9 +9,9 @@
 
 use crate::import::blanks::count_fields;
 use crate::import::csv_records::BLANK;
-use crate::import::recognise::delimiter::count_outside_quotes;
+use crate::import::delimiter::count_outside_quotes;
+use crate::import::guess::is_value;
 use crate::import::recognise::end_names::{self, Scope};
-use crate::import::recognise::guess::is_value;
 use crate::import::recognise::sample::ColumnSample;
 use crate::import::source::Source;
 use evergraph_graph::error::Result;

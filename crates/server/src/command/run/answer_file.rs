@@ -9,8 +9,9 @@
 //! appears whole or not at all.
 
 use crate::command::run::answer::{Amount, Found, Kind};
+use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
 use crate::command::run::csv_answer::CsvAnswer;
-use crate::command::run::keys::{KeyKind, Keys, Name};
+use crate::command::run::keys::Keys;
 use crate::command::run::parquet_answer::ParquetAnswer;
 use crate::result_file::ResultFile;
 use crate::terminal::failure::Failure;
@@ -23,54 +24,6 @@ use std::path::Path;
 
 /// Vertices whose keys are read at once.
 const BATCH: usize = 4096;
-
-/// Which columns a file has, in this order.
-#[derive(Clone, Copy, Debug)]
-pub struct Columns {
-    /// `path` and `position`, both from where they begin: 1 and 0.
-    pub place: bool,
-    /// `label`
-    pub label: bool,
-    /// `key`
-    pub key: KeyKind,
-    /// `value`
-    pub value: Option<Kind>,
-}
-
-impl Columns {
-    /// Their names.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        let place = self.place.then_some(["path", "position"]).into_iter().flatten();
-        let label = self.label.then_some("label");
-        place.chain(label).chain(["key"]).chain(self.value.map(|_| "value"))
-    }
-}
-
-/// A row, but for what its vertex is called.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// The number of its path, and its place there.
-    pub place: Option<(u64, u64)>,
-    /// Whose row it is.
-    pub vertex: VertexId,
-    /// What was found.
-    pub value: Option<Amount>,
-}
-
-/// A file of one format.
-pub trait AnswerWriter {
-    /// Adds rows and what their vertices are called.
-    ///
-    /// # Errors
-    /// If the file can't be written.
-    fn write(&mut self, rows: &[Row], names: &[Name]) -> Result<(), Failure>;
-
-    /// Completes the file and gives it its name.
-    ///
-    /// # Errors
-    /// If the file can't be written.
-    fn finish(self) -> Result<(), Failure>;
-}
 
 /// Whether a file of this name is written as Parquet.
 #[must_use]

@@ -9,7 +9,7 @@
 //! that a value may begin or end with blanks. The value is read as the property's declared type; a
 //! number that isn't of that type, say 18.5 for an integer, is read as a decimal.
 
-use crate::command::run::scope::key;
+use crate::command::run::names::key;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::filter::{Comparison, Condition, Filter};

@@ -2,7 +2,7 @@
 //!
 //! Numbers are written so that they read back the same; an infinite distance is `infinity`.
 
-use crate::command::run::answer_file::{AnswerWriter, Columns, Row};
+use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
 use crate::command::run::keys::Name;
 use crate::result_file::ResultFile;
 use crate::terminal::failure::Failure;

@@ -4,7 +4,7 @@
 //! A vertex is known by the unique key of its label (the first one indexed, `id` before others), by the
 //! property that `--key` names, or, where its label has neither, by its number.
 
-use crate::command::run::scope;
+use crate::command::run::names;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -82,7 +82,7 @@ impl Keys {
     pub fn new(catalogue: Arc<Catalogue>, labels: Option<&[LabelId]>, key: Option<&str>) -> Result<Self> {
         let labels =
             labels.map_or_else(|| catalogue.labels().map(|(label, _)| label).collect(), <[LabelId]>::to_vec);
-        let named = key.map(|name| scope::key(&catalogue, name)).transpose()?;
+        let named = key.map(|name| names::key(&catalogue, name)).transpose()?;
         let by_label = labels
             .iter()
             .filter_map(|label| Some((*label, named.or_else(|| unique_key(&catalogue, *label))?)))

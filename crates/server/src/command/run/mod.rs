@@ -10,12 +10,14 @@
 pub mod algorithm;
 pub mod answer;
 pub mod answer_file;
+pub mod answer_rows;
 pub mod arguments;
 pub mod choices;
 pub mod condition;
 pub mod csv_answer;
 pub mod execute;
 pub mod keys;
+pub mod names;
 pub mod parquet_answer;
 pub mod report;
 pub mod rounds;

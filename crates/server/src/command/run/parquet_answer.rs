@@ -11,7 +11,7 @@
 //! Memory: one row group, compressed as it grows.
 
 use crate::command::run::answer::{Amount, Kind};
-use crate::command::run::answer_file::{AnswerWriter, Columns, Row};
+use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
 use crate::command::run::keys::{KeyKind, Name};
 use crate::result_file::{ResultFile, failure};
 use crate::terminal::failure::Failure;

@@ -3,7 +3,7 @@
 use crate::command::run::answer::Answer;
 use crate::command::run::choices::{CommonArguments, SourceArguments, WeightArguments};
 use crate::command::run::keys::Keys;
-use crate::command::run::scope::key;
+use crate::command::run::names::key;
 use crate::terminal::meter::Meter;
 use evergraph::Snapshot;
 use evergraph_algorithms::control::Control;

@@ -1,7 +1,7 @@
 //! Dialogue: what a person types at a terminal is run, input by input; errors are told, and it goes on.
 
+use crate::command::shell::arguments::ShellArguments;
 use crate::command::shell::editor::{Editor, Input};
-use crate::command::shell::execute::ShellArguments;
 use crate::command::shell::history::{HistoryReport, usual_file};
 use crate::command::shell::place::placed;
 use crate::command::shell::schema::SchemaReport;

@@ -6,6 +6,7 @@
 //! -c, -f, stdin ─> runner ───┘                         └─> query ───┘
 //! ```
 
+pub mod arguments;
 pub mod command;
 pub mod complete;
 pub mod dialogue;

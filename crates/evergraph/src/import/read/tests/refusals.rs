@@ -47,6 +47,16 @@ fn bad_rows_are_named_by_file_line_and_column() {
 }
 
 #[test]
+fn a_bad_row_names_its_column_as_the_file_does_whatever_was_recognised() {
+    for (file, text, expected) in [
+        ("knows.csv", ":START_ID,:END_ID\n1,2\n1,\n", "knows.csv:3: column 2 (:END_ID): the id is missing"),
+        ("knows.csv", "source,target\na,b\nc,\n", "knows.csv:3: column 2 (target): the id is missing"),
+    ] {
+        assert_eq!(invalid(&[(file, text)]), expected);
+    }
+}
+
+#[test]
 fn headers_that_do_not_fit_together_are_named() {
     assert_eq!(
         invalid(&[("Person.csv", PERSONS), ("KNOWS.csv", ":START_ID(Preson),:END_ID(Person)\n17,4\n")]),

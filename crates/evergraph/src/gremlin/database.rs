@@ -1,0 +1,55 @@
+//! Database: queries on the whole of it, which read a snapshot or write in a transaction of their own.
+
+use crate::database::Database;
+use crate::export::options::ExportOptions;
+use crate::gremlin::graph::Deciding;
+use crate::gremlin::host::QueryHost;
+use crate::gremlin::query::{Query, Said};
+use crate::import::options::ImportOptions;
+use crate::snapshot::Snapshot;
+use evergraph_graph::budget::Budget;
+use evergraph_graph::error::Result;
+use evergraph_graph::transaction::{Committed, TransactionOptions};
+use evergraph_query::write::Writer;
+
+impl Database {
+    /// A query in Gremlin: on a snapshot if it only reads, else in a transaction of its own, committed when the
+    /// query is through and begun again after a conflict. See [`crate::gremlin`].
+    pub fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, Deciding<'q>> {
+        Query::new(Deciding::new(self), text)
+    }
+
+    /// The same, said as text or as bytecode.
+    pub fn ask<'q>(&'q self, said: impl Into<Said<'q>>) -> Query<'q, Deciding<'q>> {
+        Query::new(Deciding::new(self), said)
+    }
+}
+
+impl QueryHost for Database {
+    fn snapshot(&self) -> Snapshot {
+        Database::snapshot(self)
+    }
+
+    fn budget(&self) -> &dyn Budget {
+        &**self.store().budget()
+    }
+
+    fn transact(
+        &self,
+        options: TransactionOptions,
+        attempt: &mut dyn FnMut(&mut dyn Writer) -> Result<()>,
+    ) -> Result<Committed> {
+        self.retrying(options, |mut transaction| {
+            attempt(transaction.by_id())?;
+            transaction.commit()
+        })
+    }
+
+    fn import(&self, options: &ImportOptions) -> Result<()> {
+        Database::import(self, options, &|_| ()).map(drop)
+    }
+
+    fn export(&self, options: &ExportOptions) -> Result<()> {
+        Database::export(self, options, &|_| ()).map(drop)
+    }
+}

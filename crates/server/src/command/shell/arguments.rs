@@ -1,0 +1,61 @@
+//! Arguments of `evergraph shell`.
+
+use crate::command::query::asking::AskingArguments;
+use crate::command::shell::command::rows;
+use clap::Args;
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Examples:
+  evergraph shell social.eg
+  evergraph shell social.eg -c ':schema' -c 'g.V().count()'
+  evergraph shell social.eg -f queries.groovy --json
+  echo 'g.V().count(); g.E().count()' | evergraph shell social.eg
+  evergraph shell social.eg --timeout 30s --rows 1000
+
+At a terminal:
+  A query runs at Enter; with a bracket or quote open it goes on in the next
+  line. Tab completes steps, labels, edge types and property keys, Ctrl-C stops
+  a query, Ctrl-D ends. :help tells the rest. Inputs are remembered in
+  ~/.local/state/evergraph/shell_history ($XDG_STATE_HOME), but for those that
+  begin with a blank.
+
+Scripts:
+  A statement is a query or a command with a colon. It ends at `;`, or with a
+  line that leaves nothing open, unless the next line begins with a point. //
+  begins a comment. The first error ends a script, and is the exit code; what
+  was committed before stays. A transaction that is still open at the end is
+  rolled back, which is an error.
+
+Transactions:
+  Each query that writes is one of its own. :begin, :commit and :rollback make
+  one of several; a query that fails while it writes leaves only :rollback.";
+
+/// What `evergraph shell` is told.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct ShellArguments {
+    /// The database.
+    pub database: PathBuf,
+    /// Run these statements and end; may be said several times.
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]
+    pub command: Vec<String>,
+    /// Run the statements in this file and end; `-` is standard input.
+    #[arg(long, short, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// How many results of a query are shown: a number or all [default: 100 at a terminal, else all].
+    #[arg(long, value_name = "N", value_parser = rows)]
+    pub rows: Option<u64>,
+    /// How queries are asked.
+    #[command(flatten)]
+    pub asking: AskingArguments,
+    /// Go on after an error of a script; the first one is the exit code.
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Remember what is typed in this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_history")]
+    pub history: Option<PathBuf>,
+    /// Remember what is typed only as long as the shell is there.
+    #[arg(long)]
+    pub no_history: bool,
+}

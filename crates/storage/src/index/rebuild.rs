@@ -1,0 +1,153 @@
+//! Rebuild: all indexes of a catalogue from what an engine holds, while a store opens.
+
+use crate::engine::{Engine, View};
+use crate::index::build::{Duplicates, fill_group};
+use crate::index::directory::{Indexed, Indexes};
+use crate::index::item::Item;
+use crate::index::property_index::{Completion, PropertyIndex};
+use crate::io::environment::Background;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::thread;
+use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{EdgeId, GroupId, VertexId};
+use evergraph_graph::timestamp::Timestamp;
+use std::sync::Arc;
+
+/// Threads that build indexes while a store opens.
+const THREADS: usize = 2;
+
+/// Builds every index of `catalogue` from what `engine` holds at `at`, with two threads unless the store is
+/// stepped.
+///
+/// Cost: a scan of every label and type that has an index.
+///
+/// # Errors
+/// `corrupt` if a value of a unique index is there twice; what reading may meet, or starting a thread.
+pub fn build_all<E: Engine>(
+    engine: &Arc<E>,
+    at: Timestamp,
+    catalogue: &Catalogue,
+    background: Background,
+    mut seed: impl FnMut() -> u64,
+) -> Result<Indexes> {
+    let mut work = Work {
+        engine: Arc::clone(engine),
+        pin: engine.pin(at),
+        at,
+        vertices: Vec::new(),
+        edges: Vec::new(),
+        next: AtomicU64::new(0),
+        outcome: Mutex::new(Ok(())),
+    };
+    for definition in catalogue.indexes() {
+        match definition.id.owner {
+            Owner::Label(_) => {
+                work.vertices.push((Arc::new(PropertyIndex::new(definition, at, seed())), Mutex::default()));
+            }
+            Owner::EdgeType(_) => {
+                work.edges.push((Arc::new(PropertyIndex::new(definition, at, seed())), Mutex::default()));
+            }
+        }
+    }
+    let work = Arc::new(work);
+    let helpers = (1..background.threads(THREADS)).filter(|_| work.tasks_count() > 1).map(|_| {
+        let shared = Arc::clone(&work);
+        thread::spawn("build-indexes", move || shared.run()).map_err(|source| {
+            Error::new(ErrorKind::Io, format!("start the thread build-indexes: {source}")).because(source)
+        })
+    });
+    let helpers: Vec<_> = helpers.collect::<Result<_>>()?;
+    work.run();
+    for helper in helpers {
+        helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    }
+    std::mem::replace(&mut *work.outcome.lock(), Ok(()))?;
+    let mut indexes = Indexes::default();
+    finish(&work.vertices, at, catalogue, &mut indexes)?;
+    finish(&work.edges, at, catalogue, &mut indexes)?;
+    Ok(indexes)
+}
+
+/// An index that is being built while its store opens, and what is there twice.
+type Opening<I> = (Arc<PropertyIndex<I>>, Mutex<Duplicates<I>>);
+
+/// What the threads share.
+///
+/// Concurrency: `next` gives each index and group to one thread; nothing is published through it, the
+/// threads' end does that.
+struct Work<E: Engine> {
+    engine: Arc<E>,
+    pin: E::Pin,
+    at: Timestamp,
+    vertices: Vec<Opening<VertexId>>,
+    edges: Vec<Opening<EdgeId>>,
+    next: AtomicU64,
+    /// The first thing that went wrong is enough.
+    outcome: Mutex<Result<()>>,
+}
+
+impl<E: Engine> Work<E> {
+    fn groups_count(&self) -> u64 {
+        self.engine.view(&self.pin, self.at).group_count().into()
+    }
+
+    fn tasks_count(&self) -> u64 {
+        self.groups_count() * (self.vertices.len() + self.edges.len()) as u64
+    }
+
+    fn run(&self) {
+        if let Err(error) = self.tasks() {
+            self.next.store(u64::MAX / 2, Ordering::Relaxed);
+            *self.outcome.lock() = Err(error);
+        }
+    }
+
+    fn tasks(&self) -> Result<()> {
+        let (groups, tasks) = (self.groups_count(), self.tasks_count());
+        let view = self.engine.view(&self.pin, self.at);
+        loop {
+            let task = self.next.fetch_add(1, Ordering::Relaxed);
+            if task >= tasks {
+                return Ok(());
+            }
+            let (number, group) = ((task / groups) as usize, GroupId((task % groups) as u32));
+            match number.checked_sub(self.vertices.len()) {
+                None => fill(&view, &self.vertices[number], group)?,
+                Some(number) => fill(&view, &self.edges[number], group)?,
+            }
+        }
+    }
+}
+
+fn fill<I: Item, V: View>(view: &V, (index, all): &Opening<I>, group: GroupId) -> Result<()> {
+    let mut duplicates = Duplicates::default();
+    fill_group(view, &**index, group, &mut duplicates)?;
+    if !duplicates.is_empty() {
+        all.lock().add(duplicates);
+    }
+    Ok(())
+}
+
+fn finish<I: Indexed>(
+    built: &[Opening<I>],
+    at: Timestamp,
+    catalogue: &Catalogue,
+    to: &mut Indexes,
+) -> Result<()> {
+    for (index, duplicates) in built {
+        let (id, duplicates) = (index.definition().id, duplicates.lock());
+        if !duplicates.is_empty() {
+            let property = catalogue.property_name(id.owner, id.key);
+            let named = duplicates.describe(|item| item.name(catalogue));
+            let text = format!("{property} is unique, but was stored twice: {named}");
+            return Err(Error::new(ErrorKind::Corrupt, text));
+        }
+        index.filled(at);
+        index.complete();
+        index.forget_newcomers();
+        to.add(Arc::clone(index));
+    }
+    Ok(())
+}

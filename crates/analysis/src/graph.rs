@@ -7,6 +7,7 @@ use crate::input::{Caller, Input};
 use crate::snapshot::Snapshot;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::scope::Scope;
+use evergraph_engines::engine::AnyEngine;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::transaction::Transaction;
@@ -26,7 +27,7 @@ impl Graph {
     /// Vertices from 0 on, and edges between them.
     pub(crate) fn new(vertices: u32, edges: &[(u32, u32)]) -> Self {
         let options = OpenOptions { create: true, durability: Durability::None, ..OpenOptions::default() };
-        let open = OpenStore::open(Arc::new(MemoryDirectory::new("graph")), &options).unwrap();
+        let open = OpenStore::<AnyEngine>::open(Arc::new(MemoryDirectory::new("graph")), &options).unwrap();
         let mut transaction = open.store().begin();
         let (label, edge_type) = (transaction.label("V").unwrap(), transaction.edge_type("E").unwrap());
         let weight = transaction.key("weight").unwrap();

@@ -37,6 +37,7 @@ pub mod transaction;
 pub use database::{Database, Statistics};
 pub use evergraph_algorithms as algorithms;
 pub use evergraph_analysis as analysis;
+pub use evergraph_engines as engines;
 pub use evergraph_graph as graph;
 pub use evergraph_graph::error::{Error, ErrorKind, Result};
 pub use evergraph_graph::id::{Direction, EdgeId, VertexId};

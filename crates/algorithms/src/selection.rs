@@ -84,7 +84,11 @@ pub(crate) fn select<V: GraphView>(
 ///
 /// # Errors
 /// What reading may meet.
-pub(crate) fn retain<V: GraphView + ?Sized>(view: &V, filters: &[Filter], vertices: &mut Vec<VertexId>) -> Result<()> {
+pub(crate) fn retain<V: GraphView + ?Sized>(
+    view: &V,
+    filters: &[Filter],
+    vertices: &mut Vec<VertexId>,
+) -> Result<()> {
     for filter in filters {
         let mut column = Column::new(ValueType::Any);
         view.vertex_properties(vertices, filter.key, &mut column)?;

@@ -126,8 +126,12 @@ impl Algorithm {
 
 impl Group {
     /// All of them, in order.
-    pub const ALL: [Self; 4] =
-        [Self::WhoMatters, Self::WaysAndNeighbourhoods, Self::ComponentsAndOrder, Self::CommunitiesAndDensity];
+    pub const ALL: [Self; 4] = [
+        Self::WhoMatters,
+        Self::WaysAndNeighbourhoods,
+        Self::ComponentsAndOrder,
+        Self::CommunitiesAndDensity,
+    ];
 
     /// What it is called.
     #[must_use]

@@ -168,9 +168,7 @@ fn checked(parameter: &Parameter, value: Argument) -> Result<Argument> {
             Err(Error::invalid(format!("{name} is {number}, but must be {rule}")))
         }
         // Whole numbers are real ones.
-        (Kind::Real(_), Argument::Whole(number)) => {
-            checked(parameter, Argument::Real(*number as f64))
-        }
+        (Kind::Real(_), Argument::Whole(number)) => checked(parameter, Argument::Real(*number as f64)),
         (Kind::Real(range), Argument::Real(number)) => range.check(name, *number).map(|()| value),
         (Kind::Direction(choices), Argument::Direction(direction)) => {
             if choices.iter().any(|(choice, _)| choice == direction) {
@@ -253,7 +251,9 @@ mod tests {
         assert!(refused("sample", Argument::Whole(0)).contains("sample is 0, but must be at least 1"));
         assert!(refused("sources", Argument::Vertices(vec![])).contains("at least one"));
         assert!(refused("missing_weight", Argument::Real(1.0)).contains("missing_weight goes with weight"));
-        assert!(refused("dumping", Argument::Real(1.0)).contains("no parameter is called dumping: sources, "));
+        assert!(
+            refused("dumping", Argument::Real(1.0)).contains("no parameter is called dumping: sources, ")
+        );
         let none: [(&str, Argument); 0] = [];
         let missing = Arguments::new(PARAMETERS, none).unwrap_err().to_string();
         assert!(missing.contains("the parameter sources is missing"), "{missing}");

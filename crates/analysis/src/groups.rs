@@ -2,7 +2,7 @@
 //!
 //! Of equally large groups that which is named by the lowest vertex is first.
 
-use crate::answer::{PART, each};
+use crate::members::{PART, each};
 use evergraph_graph::id::VertexId;
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -18,9 +18,8 @@ pub(crate) fn numbers(members: &[VertexId], bound: u32, group: impl Fn(u32) -> u
         (0..bound).into_par_iter().with_min_len(PART).map(|_| AtomicU32::new(0)).collect();
     members.par_chunks(PART).for_each(|part| count(part, &group, &numbers));
     // Vertices that are a group of their own are many, and in order as they are.
-    let sizes = || {
-        (0..bound).into_par_iter().with_min_len(PART).map(|of| (numbers[of as usize].load(Relaxed), of))
-    };
+    let sizes =
+        || (0..bound).into_par_iter().with_min_len(PART).map(|of| (numbers[of as usize].load(Relaxed), of));
     let mut groups: Vec<_> =
         sizes().filter(|(size, _)| *size > 1).map(|(size, of)| (Reverse(size), of)).collect();
     let alone: Vec<u32> = sizes().filter(|(size, _)| *size == 1).map(|(_, of)| of).collect();

@@ -26,6 +26,7 @@ mod graph;
 mod groups;
 pub mod input;
 pub mod lists;
+mod members;
 pub mod parameter;
 pub mod reals;
 mod rounds;

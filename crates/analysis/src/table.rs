@@ -101,7 +101,12 @@ mod tests {
                 let needed = |other| algorithm.parameters.iter().any(|one| one.name == other);
                 assert!(parameter.needs.is_none_or(needed), "{name}: {}", parameter.name);
                 let is_vertex = matches!(parameter.kind, Kind::Vertex);
-                assert_eq!(is_vertex, parameter.summary.contains("this vertex"), "{name}: {}", parameter.name);
+                assert_eq!(
+                    is_vertex,
+                    parameter.summary.contains("this vertex"),
+                    "{name}: {}",
+                    parameter.name
+                );
                 assert_eq!(parameter.kind == Kind::Boolean, parameter.flag.is_some(), "{name}");
             }
         }
@@ -208,7 +213,8 @@ mod tests {
     fn the_guide_has_a_row_for_each_with_its_cost() {
         let guide = include_str!("../../../docs/guide/algorithms.md");
         for algorithm in ALGORITHMS {
-            let row = guide.lines().find(|line| line.starts_with(&format!("| `Snapshot.{}` |", algorithm.name)));
+            let row =
+                guide.lines().find(|line| line.starts_with(&format!("| `Snapshot.{}` |", algorithm.name)));
             let row = row.unwrap_or_else(|| panic!("{} has no row", algorithm.name));
             let cost = format!("| {} | {} |", algorithm.cost.time, algorithm.cost.memory);
             assert!(row.ends_with(&cost), "{row}\n{cost}");

@@ -42,7 +42,11 @@ impl Chosen {
             return Err(exception(py, "NotFoundError", &format!("no algorithm is called {name}")));
         };
         let kind = |name: &str| {
-            algorithm.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| parameter.kind)
+            algorithm
+                .parameters
+                .iter()
+                .find(|parameter| parameter.name == name)
+                .map(|parameter| parameter.kind)
         };
         let mut given = Vec::with_capacity(parameters.len());
         for (key, value) in parameters {
@@ -148,7 +152,8 @@ pub fn run(
 
 fn array(column: Column) -> ArrayRef {
     let rows = column.len();
-    let known = column.known.map(|words| NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(words), 0, rows)));
+    let known =
+        column.known.map(|words| NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(words), 0, rows)));
     match column.values {
         ColumnValues::U32(values) => primitive::<UInt32Type>(values.into(), known),
         ColumnValues::U64(values) => primitive::<UInt64Type>(values.into(), known),

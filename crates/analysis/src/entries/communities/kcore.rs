@@ -1,10 +1,11 @@
 //! Cores: their entry.
 
 use crate::algorithm::{Algorithm, Cost, Group, Order, Reads, Stops};
-use crate::answer::{Answer, each};
+use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{Column, ColumnDescription, ColumnKind, ColumnValues, VERTEX};
 use crate::input::Input;
+use crate::members::each;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::kcore::kcore;
 use evergraph_graph::error::Result;

@@ -21,8 +21,9 @@ pub(crate) static CLOSENESS: Algorithm = Algorithm {
 The exact answer searches from every vertex: for more than some 100,000 vertices take a sample.",
     example: "bank.eg closeness --sample 1000 --direction both",
     parameters: &[
-        Parameter::direction(Direction::In)
-            .means("Along which edges ways go: `in` from the others to the vertex, `out` from it to the others."),
+        Parameter::direction(Direction::In).means(
+            "Along which edges ways go: `in` from the others to the vertex, `out` from it to the others.",
+        ),
         SAMPLE,
         SEED,
     ],

@@ -21,7 +21,8 @@ pub(crate) static PAGERANK: Algorithm = Algorithm {
     example: "bank.eg pagerank --where 'country=DE' --output ranks.parquet",
     parameters: &[
         Parameter::direction(Direction::Out).means("Along which edges rank flows."),
-        Parameter::whole("iterations", "N", 0, DefaultValue::Whole(20)).means("Rounds; with a tolerance, at most."),
+        Parameter::whole("iterations", "N", 0, DefaultValue::Whole(20))
+            .means("Rounds; with a tolerance, at most."),
         Parameter::real("damping", "D", RealRange::UpToOne, 0.85)
             .means("The probability of following an edge rather than jumping anywhere."),
         Parameter::optional_real("tolerance", "T", RealRange::FiniteFromZero, "")

@@ -20,7 +20,8 @@ pub(crate) static CYCLES: Algorithm = Algorithm {
     example: "bank.eg cycles --through 10034831 --where-edge 'amount_cents>=1000000'",
     parameters: &[
         Parameter::vertex("through").optional().means("Only cycles through this vertex."),
-        Parameter::whole("length_min", "L", 1, DefaultValue::Whole(2)).means("The fewest edges; 1 is a loop."),
+        Parameter::whole("length_min", "L", 1, DefaultValue::Whole(2))
+            .means("The fewest edges; 1 is a loop."),
         Parameter::whole("length_max", "L", 1, DefaultValue::Whole(6))
             .most(CyclesParameters::LENGTH_LIMIT as u64)
             .means("The most edges."),

@@ -85,7 +85,9 @@ fn run(input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Resul
         ColumnValues::F64(amounts),
         ColumnValues::F64(times),
     ];
-    Ok(Answer::listed(vertices, columns.map(Column::new).into())
-        .figure("rings", rings)
-        .summary(counted(rings as u64, "ring", "rings")))
+    Ok(Answer::listed(vertices, columns.map(Column::new).into()).figure("rings", rings).summary(counted(
+        rings as u64,
+        "ring",
+        "rings",
+    )))
 }

@@ -1,10 +1,11 @@
 //! Breadth-first search: its entry.
 
 use crate::algorithm::{Algorithm, Cost, Group, Order, Reads, Stops};
-use crate::answer::{Answer, where_known};
+use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{Column, ColumnDescription, ColumnKind, ColumnValues, VERTEX};
 use crate::input::Input;
+use crate::members::where_known;
 use crate::parameter::Parameter;
 use evergraph_algorithms::bfs::{BfsParameters, bfs};
 use evergraph_algorithms::control::Control;
@@ -41,8 +42,7 @@ fn run(input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Resul
     let source = arguments.vertex("source");
     let found = input.timed(|| bfs(&lists, source, &parameters(arguments), control))?;
     let (reached, depth) = (found.reached(), found.depth());
-    let (near, far) =
-        (counted(reached, "vertex", "vertices"), counted(u64::from(depth), "edge", "edges"));
+    let (near, far) = (counted(reached, "vertex", "vertices"), counted(u64::from(depth), "edge", "edges"));
     let column = |members: &[_]| {
         let (levels, known) = where_known(members, |vertex| found.level(vertex));
         Column { values: ColumnValues::U32(levels), known }

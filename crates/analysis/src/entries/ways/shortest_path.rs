@@ -50,7 +50,8 @@ fn run(input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Resul
     let (source, target) = (arguments.vertex("source"), arguments.vertex("target"));
     let (view, scope) = input.view();
     let path = input.timed(|| shortest_path(view, scope, source, target, &parameters, control))?;
-    let (length, edges) = (path.as_ref().map(|path| path.length()), path.as_ref().map(|path| path.edges.len()));
+    let (length, edges) =
+        (path.as_ref().map(|path| path.length()), path.as_ref().map(|path| path.edges.len()));
     let mut summary = "no path".to_owned();
     if let (Some(length), Some(edges)) = (length, edges) {
         summary = format!("a path over {}", counted(edges as u64, "edge", "edges"));

@@ -1,10 +1,11 @@
 //! Shortest paths by weight from a source: their entry.
 
 use crate::algorithm::{Algorithm, Cost, Group, Order, Reads, Stops};
-use crate::answer::{Answer, where_known};
+use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{Column, ColumnDescription, ColumnKind, ColumnValues, VERTEX};
 use crate::input::Input;
+use crate::members::where_known;
 use crate::parameter::{DefaultValue, MISSING_WEIGHT, Parameter, RealRange};
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::sssp::{SsspParameters, sssp};

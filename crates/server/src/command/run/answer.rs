@@ -315,7 +315,8 @@ mod tests {
 
     #[test]
     fn the_nearest_come_first_and_what_is_not_reached_not_at_all() {
-        let values = |top| values(Order::Nearest, ColumnValues::U32(vec![1, 0, 0, 1]), Some(vec![0b1101]), top);
+        let values =
+            |top| values(Order::Nearest, ColumnValues::U32(vec![1, 0, 0, 1]), Some(vec![0b1101]), top);
         assert_eq!(texts(values(2).top), [(2, "0".to_owned()), (0, "1".to_owned())]);
         assert_eq!(values(9).top.len(), 3);
         assert_eq!(texts(values(0).rows())[1], (1, "9223372036854775807".to_owned()));

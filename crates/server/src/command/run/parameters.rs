@@ -98,9 +98,7 @@ fn option(parameter: &Parameter, parameters: &[Parameter]) -> Arg {
     let mut option = Arg::new(name).long(long(name)).value_name(parameter.symbol).help(help);
     option = match parameter.kind {
         Kind::Whole { least, most } => match (i64::try_from(least), u32::try_from(most)) {
-            (Ok(least), Ok(most)) => {
-                option.value_parser(value_parser!(u32).range(least..=i64::from(most)))
-            }
+            (Ok(least), Ok(most)) => option.value_parser(value_parser!(u32).range(least..=i64::from(most))),
             _ => option.value_parser(value_parser!(u64).range(least..=most)),
         },
         Kind::Real(_) => option.value_parser(value_parser!(f64)),
@@ -178,7 +176,8 @@ pub fn arguments(
         let argument = match given {
             Given::Value(argument) => argument.clone(),
             Given::Vertices(named, numbers) => {
-                let option = parameters.iter().find(|parameter| parameter.name == *name).map_or(*name, singular);
+                let option =
+                    parameters.iter().find(|parameter| parameter.name == *name).map_or(*name, singular);
                 let named = named.iter().map(|key| keys.find(view, option, key));
                 let numbered = numbers.iter().map(|number| Ok(VertexId(*number)));
                 Argument::Vertices(named.chain(numbered).collect::<Result<_>>()?)

@@ -47,6 +47,9 @@ class Comparison:
 
 COMPARISONS = (
     Comparison("pagerank", "directed", ("pagerank", "--iterations", str(ITERATIONS)), "close", 1e-3),
+    Comparison("personalized-pagerank", "simple",
+               ("personalized-pagerank", "--direction", "both", "--source", "{source}", "--tolerance", "1e-9"),
+               "close", 1e-6),
     Comparison("eigenvector", "simple",
                ("eigenvector", "--direction", "both", "--tolerance", str(EIGENVECTOR_TOLERANCE)),
                "close", 1e-5),
@@ -64,6 +67,7 @@ COMPARISONS = (
     Comparison("lcc", "simple", ("lcc", "--undirected"), "close", 1e-9),
     Comparison("cdlp", "simple", ("cdlp", "--iterations", str(LABEL_ROUNDS)), "modularity"),
     Comparison("louvain", "simple", ("louvain",), "modularity"),
+    Comparison("leiden", "simple", ("leiden",), "modularity"),
     Comparison("betweenness", "simple",
                ("betweenness", "--direction", "both", "--sample", str(SAMPLE)), "none"),
     Comparison("closeness", "simple",

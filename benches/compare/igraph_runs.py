@@ -83,6 +83,8 @@ def cycles(graph, **_):
 RUNS = {
     "pagerank": {"pagerank, until it converges": lambda graph, **_: numbers(
         lambda: graph.pagerank(damping=DAMPING))},
+    "personalized-pagerank": {"personalized_pagerank": lambda graph, source, **_: numbers(
+        lambda: graph.personalized_pagerank(damping=DAMPING, reset_vertices=[source]))},
     "eigenvector": {"eigenvector_centrality": lambda graph, **_: numbers(graph.eigenvector_centrality)},
     "bfs": {"distances": lambda graph, source, **_: distances(lambda: graph.distances(source=[source]))},
     "sssp": {"distances": lambda graph, source, **_: distances(
@@ -99,11 +101,9 @@ RUNS = {
         lambda: graph.transitivity_local_undirected(mode="zero"))},
     "cdlp": {"community_label_propagation, to its end": lambda graph, **_: partition(
         graph.community_label_propagation)},
-    "louvain": {
-        "community_multilevel": lambda graph, **_: partition(graph.community_multilevel),
-        "community_leiden": lambda graph, **_: partition(
-            lambda: graph.community_leiden(objective_function="modularity")),
-    },
+    "louvain": {"community_multilevel": lambda graph, **_: partition(graph.community_multilevel)},
+    "leiden": {"community_leiden": lambda graph, **_: partition(
+        lambda: graph.community_leiden(objective_function="modularity"))},
     "betweenness": {"betweenness": lambda graph, **_: (
         timed(lambda: graph.betweenness(sources=sample(graph), directed=False))[0], None)},
     "closeness": {"closeness": lambda graph, **_: (

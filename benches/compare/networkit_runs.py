@@ -121,10 +121,8 @@ RUNS = {
     "lcc": {"LocalClusteringCoefficient": lambda graph, **_: scores(
         nk.centrality.LocalClusteringCoefficient(graph, True))},
     "cdlp": {"PLP": lambda graph, **_: communities(nk.community.PLP(graph, 0, LABEL_ROUNDS))},
-    "louvain": {
-        "PLM": lambda graph, **_: communities(nk.community.PLM(graph, False)),
-        "ParallelLeiden": lambda graph, **_: communities(nk.community.ParallelLeiden(graph)),
-    },
+    "louvain": {"PLM": lambda graph, **_: communities(nk.community.PLM(graph, False))},
+    "leiden": {"ParallelLeiden": lambda graph, **_: communities(nk.community.ParallelLeiden(graph))},
     "betweenness": {"EstimateBetweenness": lambda graph, **_: (timed(
         nk.centrality.EstimateBetweenness(graph, SAMPLE, False, True)), None)},
     "closeness": {"ApproxCloseness": lambda graph, **_: (timed(

@@ -72,7 +72,6 @@ impl FromArgMatches for Chosen {
 
 impl Subcommand for Chosen {
     fn augment_subcommands(command: Command) -> Command {
-        let command = command.subcommand_required(true).arg_required_else_help(true);
         command.subcommands(ALGORITHMS.into_iter().map(described))
     }
 
@@ -91,8 +90,9 @@ fn described(algorithm: &'static Algorithm) -> Command {
     if !algorithm.details.is_empty() {
         write!(help, "\n\n{}", algorithm.details).expect("a string takes everything");
     }
-    let command = Command::new(algorithm.command()).about(about(algorithm)).after_help(help);
-    CommonArguments::augment_args(with_parameters(command, algorithm.parameters))
+    let command = with_parameters(Command::new(algorithm.command()), algorithm.parameters);
+    // What is said of all algorithms would stand in the place of what this one is.
+    CommonArguments::augment_args(command).about(about(algorithm)).after_help(help)
 }
 
 /// What `algorithm` answers, as lists of commands have it.

@@ -16,10 +16,11 @@ use evergraph_graph::topology::Topology;
 pub(crate) static PERSONALIZED_PAGERANK: Algorithm = Algorithm {
     name: "personalized_pagerank",
     group: Group::WhoMatters,
-    summary: "How much of a random walk's time each vertex gets if it begins again at some sources.",
+    summary: "Who is near to some vertices, by random walks that begin again there.",
     details: "\
-A vertex that no walk from the sources comes to has the score 0. If all vertices are sources, it is
-PageRank. The tolerance is about all vertices together, since most of them may have next to nothing.",
+The value of a vertex is how much of the walk's time it gets; 0 if no walk comes to it. If all
+vertices are sources, it is PageRank. The tolerance is about all vertices together, since most of
+them may have next to nothing.",
     example: "bank.eg personalized-pagerank --source 10034831 --direction both",
     parameters: &[
         Parameter::vertices("sources").means("Begin at these vertices, with equal chances."),

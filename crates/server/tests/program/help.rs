@@ -166,7 +166,9 @@ fn a_wrong_command_line_is_invalid_and_says_what_is_meant() {
     let folder = Folder::new();
     folder.run(&["statz", "a.eg"]).failed(2, &["statz", "stats"]);
     folder.run(&["run", "a.eg", "pagrank"]).failed(2, &["no algorithm \"pagrank\"; is pagerank meant?"]);
-    folder.run(&["run", "a.eg"]).failed(2, &["Who matters: pagerank, personalized-pagerank", "density: cdlp, louvain"]);
+    folder
+        .run(&["run", "a.eg"])
+        .failed(2, &["Who matters: pagerank, personalized-pagerank", "density: cdlp, louvain"]);
     let louvain = folder.run(&["run", "a.eg", "louvain", "--direction", "both"]);
     louvain.failed(2, &["louvain reads edges both ways; it has no --direction"]);
     folder.run(&["run", "a.eg", "bfs"]).failed(2, &["--source"]);

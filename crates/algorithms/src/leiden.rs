@@ -338,6 +338,57 @@ mod tests {
     }
 
     #[test]
+    fn where_louvain_leaves_a_community_in_two_parts_leiden_does_not() {
+        let targets: [(u32, &[u32]); 36] = [
+            (0, &[13]),
+            (2, &[27, 47]),
+            (3, &[11]),
+            (4, &[5, 28]),
+            (5, &[27]),
+            (6, &[7, 21]),
+            (7, &[48]),
+            (8, &[34]),
+            (9, &[20, 33]),
+            (10, &[43]),
+            (11, &[33]),
+            (12, &[28, 29]),
+            (13, &[53]),
+            (14, &[48]),
+            (15, &[18, 28, 43]),
+            (16, &[18, 19, 21, 29, 36]),
+            (17, &[37]),
+            (18, &[28, 35]),
+            (19, &[23, 39, 46]),
+            (20, &[43]),
+            (21, &[25, 42]),
+            (23, &[46]),
+            (24, &[27, 33, 34]),
+            (26, &[45]),
+            (28, &[36]),
+            (29, &[53]),
+            (30, &[35, 41]),
+            (31, &[38]),
+            (33, &[46, 47, 52]),
+            (35, &[36, 40]),
+            (37, &[40]),
+            (38, &[48]),
+            (39, &[43]),
+            (41, &[44]),
+            (47, &[49]),
+            (49, &[51]),
+        ];
+        let edges: Vec<_> =
+            targets.iter().flat_map(|(one, others)| others.iter().map(|other| (*one, *other))).collect();
+        let graph = Graph::new(54, &edges);
+        let csr = graph.csr(Direction::Both);
+        let louvain = louvain(&csr, &LouvainParameters::default(), &Control::default()).unwrap();
+        assert!(std::panic::catch_unwind(|| graph.assert_connected(louvain.labels.as_slice())).is_err());
+        // This one looks at how communities hang together.
+        let found = find(&graph, &LeidenParameters::default());
+        assert!(found.modularity > louvain.modularity);
+    }
+
+    #[test]
     fn planted_communities_of_a_large_graph_are_found() {
         let found = find(&planted(40_000, 400, 400_000), &LeidenParameters::default());
         let right =

@@ -36,6 +36,7 @@ pub mod transaction;
 
 pub use database::{Database, Statistics};
 pub use evergraph_algorithms as algorithms;
+pub use evergraph_engines as engines;
 pub use evergraph_graph as graph;
 pub use evergraph_graph::error::{Error, ErrorKind, Result};
 pub use evergraph_graph::id::{Direction, EdgeId, VertexId};

@@ -10,6 +10,7 @@
 mod claims;
 mod cycles;
 mod floors;
+mod forwarding;
 mod links;
 mod rust_text;
 mod shape;
@@ -61,6 +62,15 @@ fn no_files_import_each_other_in_a_circle_but_those_listed() {
     let tree = Tree::read();
     let files = tree.rust().map(|file| (file.path.as_str(), file.text.as_str()));
     assert_none(cycles::circles(files, cycles::KNOTS));
+}
+
+#[test]
+fn who_stands_for_any_engine_hands_every_method_on() {
+    let tree = Tree::read();
+    let text = |path| tree.rust().find(|file| file.path == path).map_or("", |file| file.text.as_str());
+    assert_none(forwarding::FORWARDINGS.iter().flat_map(|forwarding| {
+        forwarding::forgotten(forwarding, text(forwarding.defined), text(forwarding.forwarded))
+    }));
 }
 
 #[test]

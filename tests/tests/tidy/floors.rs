@@ -17,6 +17,7 @@ pub const CRATES: Floors = &[
     &["evergraph-graph"],
     &["evergraph-storage", "evergraph-algorithms", "evergraph-formats"],
     &["evergraph-query"],
+    &["evergraph-files"],
     &["evergraph"],
     &["evergraph-measure"],
     &["evergraph-server", "evergraph-python"],
@@ -52,6 +53,17 @@ pub const MODULES: &[(&str, Floors)] = &[
         "crates/evergraph/src",
         &[
             &["options", "index", "snapshot", "generate"],
+            &["gremlin"],
+            &["read"],
+            &["transaction"],
+            &["database"],
+            &["files"],
+            &["gremlin::database", "gremlin::io"],
+        ],
+    ),
+    (
+        "crates/files/src",
+        &[
             // Bytes, cells, headers and ids of files; the rest of import stands above.
             &["import"],
             &["import::mapping", "import::list_file", "import::elements::element_file"],
@@ -63,11 +75,6 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["import::plan"],
             &["import::read"],
             &["export"],
-            &["gremlin"],
-            &["read"],
-            &["transaction"],
-            &["database"],
-            &["gremlin::database"],
         ],
     ),
     (

@@ -9,6 +9,7 @@
 
 mod claims;
 mod cycles;
+mod features;
 mod floors;
 mod links;
 mod rust_text;
@@ -61,6 +62,22 @@ fn no_files_import_each_other_in_a_circle_but_those_listed() {
     let tree = Tree::read();
     let files = tree.rust().map(|file| (file.path.as_str(), file.text.as_str()));
     assert_none(cycles::circles(files, cycles::KNOTS));
+}
+
+#[test]
+fn a_program_without_files_builds_no_arrow() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let tree = std::process::Command::new(cargo)
+        .args(["tree", "--locked", "--offline", "--prefix", "none", "--no-default-features"])
+        .args(["--manifest-path", features::MANIFEST])
+        .current_dir(tree::root())
+        .output()
+        .expect("cargo runs this test");
+    let said = String::from_utf8_lossy(&tree.stderr);
+    assert!(tree.status.success(), "{said}");
+    let tree = String::from_utf8_lossy(&tree.stdout);
+    assert!(tree.contains("evergraph-query"), "{tree}{said}");
+    assert_none(features::behind_files(&tree));
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Meter: counts what an import has read, tells who wants to know, and stops when it is asked to.
 
-use crate::import::options::Progress;
 use crate::import::source::BytesRead;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
+use evergraph_graph::load::ReadProgress;
 
 /// How far an import is.
 pub struct Meter<'a> {
-    progress: &'a dyn Fn(Progress<'_>),
+    progress: &'a dyn Fn(ReadProgress<'_>),
     cancel: CancelFlag,
     bytes_total: Option<u64>,
     /// Bytes and rows of the files that are finished.
@@ -17,7 +17,7 @@ pub struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     /// Nothing is read yet of `bytes_total` bytes.
-    pub fn new(progress: &'a dyn Fn(Progress<'_>), cancel: CancelFlag, bytes_total: Option<u64>) -> Self {
+    pub fn new(progress: &'a dyn Fn(ReadProgress<'_>), cancel: CancelFlag, bytes_total: Option<u64>) -> Self {
         Self { progress, cancel, bytes_total, bytes_before: 0, rows_before: 0 }
     }
 
@@ -26,7 +26,7 @@ impl<'a> Meter<'a> {
     /// # Errors
     /// `cancelled`, if the import was asked to stop.
     pub fn tick(&self, file: &str, bytes: &BytesRead, rows: u64) -> Result<()> {
-        (self.progress)(Progress {
+        (self.progress)(ReadProgress {
             file,
             bytes_read: self.bytes_before + bytes.get(),
             bytes_total: self.bytes_total,

@@ -12,6 +12,9 @@ use evergraph_graph::load::Load;
 use std::ops::Range;
 use std::path::PathBuf;
 
+// Users know it by this path.
+pub use evergraph_graph::load::ReadProgress as Progress;
+
 // Callers name it beside the files that have it.
 pub use crate::import::role::Role;
 
@@ -214,19 +217,6 @@ pub enum FirstLine {
     Header,
     /// A row.
     Data,
-}
-
-/// How far an import is.
-#[derive(Clone, Debug)]
-pub struct Progress<'a> {
-    /// The file that is being read.
-    pub file: &'a str,
-    /// Bytes read of all files, packed ones where a file is packed.
-    pub bytes_read: u64,
-    /// Bytes of all files; `None` if one of them doesn't tell its size, as standard input.
-    pub bytes_total: Option<u64>,
-    /// Rows taken from all files.
-    pub rows: u64,
 }
 
 /// What came of an import.

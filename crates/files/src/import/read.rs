@@ -14,7 +14,7 @@ use crate::import::known::Known;
 use crate::import::lines::BLOCK_BYTES;
 use crate::import::list_file::{ListFile, ListKind};
 use crate::import::meter::Meter;
-use crate::import::options::{ImportOptions, Imported, Progress};
+use crate::import::options::{ImportOptions, Imported};
 use crate::import::parquet::file::ParquetFile;
 use crate::import::parquet::graph as parquet_graph;
 use crate::import::plan::Plan;
@@ -22,7 +22,7 @@ use crate::import::report::ReportFile;
 use crate::import::role::Role;
 use crate::import::spill::Staging;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::load::Load;
+use evergraph_graph::load::{Load, ReadProgress};
 use rayon::ThreadPoolBuilder;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// `not_found` or `io` for a file that can't be read; `cancelled`; `limit` beyond 4,294,967,295
 /// vertices of one label or id space; `invalid` for everything that is wrong with options, headers
 /// and rows: the text names file, line and column. Rows are errors only where they stop an import.
-pub fn read(options: &ImportOptions, progress: &dyn Fn(Progress<'_>)) -> Result<Imported> {
+pub fn read(options: &ImportOptions, progress: &dyn Fn(ReadProgress<'_>)) -> Result<Imported> {
     read_beside(options, Known::default(), progress)
 }
 
@@ -48,7 +48,7 @@ pub fn read(options: &ImportOptions, progress: &dyn Fn(Progress<'_>)) -> Result<
 pub fn read_beside(
     options: &ImportOptions,
     known: Known,
-    progress: &dyn Fn(Progress<'_>),
+    progress: &dyn Fn(ReadProgress<'_>),
 ) -> Result<Imported> {
     read_in_blocks(options, known, progress, BLOCK_BYTES)
 }
@@ -57,7 +57,7 @@ pub fn read_beside(
 pub(crate) fn read_in_blocks(
     options: &ImportOptions,
     known: Known,
-    progress: &dyn Fn(Progress<'_>),
+    progress: &dyn Fn(ReadProgress<'_>),
     block_bytes: usize,
 ) -> Result<Imported> {
     options.check()?;

@@ -26,10 +26,8 @@ fn a_file_that_is_named_twice_and_a_folder_without_any_are_refused() {
 }
 
 #[test]
-fn a_folder_has_no_databases_and_no_mappings_among_its_files() {
+fn a_folder_has_no_mappings_among_its_files() {
     let files = Files::new(&[("people.csv", "id,name\n1,Ada\n"), ("notes.md", "x")]);
-    let database = files.path("old.eg");
-    crate::database::Database::open(&database).unwrap().close().unwrap();
     let mapping = files.path("mapping.toml");
     fs::write(&mapping, "[[file]]\npath = 'people.csv'\nlabel = 'Person'\nid = 'id'\n").unwrap();
     fs::write(files.path("import.toml"), "[[file]]\npath = '*.csv'\n").unwrap();
@@ -37,8 +35,6 @@ fn a_folder_has_no_databases_and_no_mappings_among_its_files() {
     let options = ImportOptions::new(folder.clone());
     let options = ImportOptions { mapping: Some(Mapping::read(&mapping).unwrap()), ..options };
     assert_eq!(files.read(&options).unwrap().ignored_files, [files.path("notes.md")]);
-    let error = files.error(&ImportOptions::new([InputFile::new(&database)])).1;
-    assert_eq!(error, "old.eg: is a database, and no folder of files: `evergraph export` makes files of it");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Stores on directories in memory: opened, checkpointed, and cut from power at any moment.
 
-use evergraph::storage::checkpoint::write::Checkpointed;
+use evergraph::engines::engine::AnyEngine;
+use evergraph::storage::checkpoint::contract::Checkpointed;
 use evergraph::storage::io::directory::Directory;
 use evergraph::storage::io::memory::{Fate, MemoryDirectory};
 use evergraph::storage::io::random::{Random, SplitMix64};
@@ -19,15 +20,15 @@ pub fn small_files(durability: Durability) -> OpenOptions {
 ///
 /// # Errors
 /// As [`OpenStore::open`].
-pub fn open_synced(directory: &MemoryDirectory) -> Result<OpenStore> {
-    OpenStore::open(Arc::new(directory.clone()), &small_files(Durability::Sync))
+pub fn open_synced(directory: &MemoryDirectory) -> Result<OpenStore<AnyEngine>> {
+    OpenStore::<AnyEngine>::open(Arc::new(directory.clone()), &small_files(Durability::Sync))
 }
 
 /// Makes a checkpoint.
 ///
 /// # Errors
 /// As [`OpenStore::checkpoint`].
-pub fn checkpoint(open: &OpenStore) -> Result<Checkpointed> {
+pub fn checkpoint(open: &OpenStore<AnyEngine>) -> Result<Checkpointed> {
     open.checkpoint(&mut |_| ControlFlow::Continue(()))
 }
 
@@ -35,7 +36,7 @@ pub fn checkpoint(open: &OpenStore) -> Result<Checkpointed> {
 ///
 /// # Panics
 /// If something is wrong.
-pub fn assert_healthy(open: &OpenStore) {
+pub fn assert_healthy(open: &OpenStore<AnyEngine>) {
     let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
     assert!(report.is_healthy(), "{:?}", report.findings);
 }

@@ -3,6 +3,7 @@
 use crate::index::{IndexInfo, IndexOptions};
 use crate::options::Options;
 use crate::transaction::Transaction;
+use evergraph_engines::engine::AnyEngine;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
@@ -12,16 +13,15 @@ use evergraph_graph::transaction::{Committed, TransactionOptions};
 use evergraph_graph::view::GraphView;
 use evergraph_storage::backup::{BackedUp, BackupProgress};
 use evergraph_storage::bulk::load::{LoadProgress, Loaded};
-use evergraph_storage::checkpoint::check::{CheckProgress, Report};
-use evergraph_storage::checkpoint::write::{Checkpointed, Progress as CheckpointProgress};
+use evergraph_storage::checkpoint::contract::{CheckpointProgress, Checkpointed};
+use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::indexing::{IndexProgress, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
-use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::open::{OpenStore, Recovery, check, salvage};
-use evergraph_storage::salvage::run::Salvaged;
+use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::store::{Store, StoreStatistics};
 use evergraph_storage::upkeep::CheckpointState;
 use std::ops::ControlFlow;
@@ -110,7 +110,7 @@ pub enum ImportProgress<'a> {
 /// ```
 #[derive(Clone)]
 pub struct Database {
-    open: Arc<OpenStore>,
+    open: Arc<OpenStore<AnyEngine>>,
     path: Option<PathBuf>,
 }
 
@@ -165,7 +165,7 @@ impl Database {
     }
 
     fn of(directory: Arc<dyn Directory>, options: &Options, path: Option<PathBuf>) -> Result<Self> {
-        let open = Arc::new(OpenStore::open(directory, &options.to_open_options())?);
+        let open = Arc::new(OpenStore::<AnyEngine>::open(directory, &options.to_open_options())?);
         Ok(Self { open, path })
     }
 
@@ -457,7 +457,7 @@ impl Database {
     /// # Errors
     /// As [`Database::open_with`] without `create`; `cancelled`. Damage is a finding, not an error.
     pub fn check_files(path: impl AsRef<Path>, progress: &mut CheckProgress<'_>) -> Result<Report> {
-        check(Arc::new(existing(path.as_ref())?), progress)
+        check::<AnyEngine>(Arc::new(existing(path.as_ref())?), progress)
     }
 
     /// Reads the database at `path`, damaged or not, which nobody has open, and writes what verifies into
@@ -473,7 +473,7 @@ impl Database {
         progress: &mut CheckProgress<'_>,
     ) -> Result<Salvaged> {
         let damaged = existing(path.as_ref())?;
-        into_new(target.as_ref(), |target| salvage(&damaged, target, progress))
+        into_new(target.as_ref(), |target| salvage::<AnyEngine>(&damaged, target, progress))
     }
 
     /// Waits for the checkpoints, loads, backups and checks of other threads, syncs the log and ends background
@@ -488,13 +488,13 @@ impl Database {
 
     /// The store underneath, for benchmarks and tools of this workspace.
     #[must_use]
-    pub fn store(&self) -> &Store<MemoryEngine> {
+    pub fn store(&self) -> &Store<AnyEngine> {
         self.open.store()
     }
 
     /// The open store underneath: recovery, checkpoints, files.
     #[must_use]
-    pub fn open_store(&self) -> &OpenStore {
+    pub fn open_store(&self) -> &OpenStore<AnyEngine> {
         &self.open
     }
 }

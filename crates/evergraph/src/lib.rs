@@ -39,6 +39,7 @@ pub mod transaction;
 
 pub use database::{Database, Statistics};
 pub use evergraph_algorithms as algorithms;
+pub use evergraph_engines as engines;
 #[cfg(feature = "files")]
 pub use evergraph_files::{export, import};
 pub use evergraph_graph as graph;

@@ -3,17 +3,17 @@
 use crate::gremlin::graph::Writing;
 use crate::gremlin::query::{Query, Said};
 use crate::read::ReadByName;
+use evergraph_engines::engine::AnyEngine;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
 use evergraph_graph::look_up::ValueRange;
 use evergraph_graph::transaction::{Committed, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
-use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::memory_budget::MemoryBudget;
 use std::sync::Arc;
 
 /// What a [`Transaction`] writes through: the same by number, in batches, for programs that write much.
-pub type TransactionById = evergraph_storage::transaction::handle::Transaction<MemoryEngine>;
+pub type TransactionById = evergraph_storage::transaction::handle::Transaction<AnyEngine>;
 
 /// A read-write transaction: sees its own writes, nobody else does before [`Transaction::commit`].
 /// Dropping it rolls it back.

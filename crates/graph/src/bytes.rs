@@ -155,6 +155,20 @@ impl<'a> Reader<'a> {
         Err(start.error("a varint of at most 10 bytes expected"))
     }
 
+    /// A varint that is not above `most`.
+    ///
+    /// # Errors
+    /// As [`Reader::varint`]; where the number begins, if it is greater.
+    pub fn at_most(&mut self, most: u64) -> Decoded<u64> {
+        let start = self.clone();
+        let number = self.varint()?;
+        if number <= most {
+            Ok(number)
+        } else {
+            Err(start.error(format!("at most {most} expected, found {number}")))
+        }
+    }
+
     /// A count of things that take at least `least` bytes each: never more than can follow, so that
     /// a caller may reserve memory for it.
     ///

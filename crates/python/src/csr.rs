@@ -16,8 +16,8 @@ use crate::work::{Watch, fraction};
 use arrow_array::UInt32Array;
 use arrow_buffer::{Buffer, ScalarBuffer, ToByteSlice};
 use bytes::Bytes;
+use evergraph::engines::topology::AnyTopology;
 use evergraph::graph::topology::{PieceBuffer, Topology, Visit};
-use evergraph::storage::memory::frozen::FrozenTopology;
 use evergraph::storage::memory::shared_list::SharedList;
 use evergraph::{Direction, Result};
 use rayon::prelude::*;
@@ -29,7 +29,7 @@ const PARTS_A_THREAD: usize = 16;
 
 /// All lists in one direction, with the place of each in the arrays to come.
 pub struct Lists {
-    topology: FrozenTopology,
+    topology: AnyTopology,
     direction: Direction,
     /// Each vertex in one of them at most, as with one edge type; if there are no weights.
     segments: Option<Vec<SharedList>>,
@@ -51,7 +51,7 @@ impl Lists {
     ///
     /// # Errors
     /// `invalid` if the side was not frozen; what reading may meet.
-    pub fn of(topology: FrozenTopology, direction: Direction, weighted: bool) -> Result<Self> {
+    pub fn of(topology: AnyTopology, direction: Direction, weighted: bool) -> Result<Self> {
         let bound = topology.bound();
         let mut degrees = vec![0_u32; bound as usize];
         let segments = match weighted || direction == Direction::Both {

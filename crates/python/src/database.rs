@@ -187,7 +187,7 @@ fn told(watch: &work::Watch, what: &str, done: u64, total: u64) -> ControlFlow<(
 
 fn report<'py>(
     py: Python<'py>,
-    found: &evergraph::storage::checkpoint::check::Report,
+    found: &evergraph::storage::checkpoint::report::Report,
 ) -> PyResult<Bound<'py, PyDict>> {
     let report = PyDict::new(py);
     let findings: Vec<String> =

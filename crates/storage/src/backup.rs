@@ -1,14 +1,14 @@
 //! Backup: a copy of everything committed through T, while others commit, merge and make checkpoints.
 //!
 //! ```text
-//! no checkpoint meanwhile   snapshot at T; log synced through T; manifest read; its bodies' files and
-//!                           the log files after C opened: removed later, they can still be read
-//! beside everybody          bodies' files, block by block against their checksums; commits C < ts <= T
+//! no checkpoint meanwhile   snapshot at T; log synced through T; manifest read; the engine's files that it
+//!                           names and the log files after C opened: removed later, they can still be read
+//! beside everybody          the engine's files, against their checksums; commits C < ts <= T
 //! at the end                the same manifest with need = T: a copy whose log lost its end is corrupt
 //! ```
 //!
-//! Why that is one state: bodies and log after C are what recovery reads after a crash at T, and
-//! recovery is right at every T >= need (`checkpoint/write.rs`). A bulk load is seen from the moment on
+//! Why that is one state: the engine's files and the log after C are what recovery reads after a crash at T, and
+//! recovery is right at every T >= need (`durable_engine.rs`). A bulk load is seen from the moment on
 //! at which its manifest is in place and T reaches it, so a copy has all of it or nothing.
 //!
 //! Source: core-protocol section 8: backups include the log to `need`.
@@ -20,14 +20,11 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::view::GraphView;
 
-use crate::checkpoint::body_file::BodyFile;
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::manifest::Manifest;
-use crate::checkpoint::write::Checkpointer;
-use crate::engine::Engine;
+use crate::durable_engine::{DurableEngine, PinnedFiles};
 use crate::io::directory::Directory;
 use crate::log::copy::PinnedLog;
-use crate::memory::engine::MemoryEngine;
 use crate::snapshot::handle::Snapshot;
 use crate::store::Store;
 use crate::sync::{Condvar, Mutex};
@@ -62,11 +59,11 @@ pub struct BackedUp {
 }
 
 /// What is copied: opened, so that it stays readable.
-struct Pinned {
+struct Pinned<E: DurableEngine> {
     manifest: Manifest,
-    bodies: Vec<(u64, BodyFile)>,
+    files: Box<dyn PinnedFiles>,
     log: PinnedLog,
-    snapshot: Snapshot<MemoryEngine>,
+    snapshot: Snapshot<E>,
     through: Timestamp,
 }
 
@@ -78,29 +75,23 @@ struct Pinned {
 /// # Errors
 /// `invalid` if the target is taken; `corrupt` if what is copied isn't what was written; `limit` on a
 /// full disk, `io`, `busy`, `cancelled`. What was written is removed then.
-pub fn backup(
-    store: &Store<MemoryEngine>,
+pub fn backup<E: DurableEngine>(
+    store: &Store<E>,
     directory: &dyn Directory,
-    checkpointer: &Checkpointer,
     target: &dyn Directory,
     salt: u64,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackedUp> {
-    let unfinished = Unfinished::begin(target)?;
-    let Pinned { mut manifest, bodies, log, snapshot, through } =
-        pin(store, directory, checkpointer, progress)?;
+    let unfinished = Unfinished::begin(target, E::is_file)?;
+    let Pinned { mut manifest, files, log, snapshot, through } = pin(store, directory, progress)?;
     let counts = snapshot.statistics()?;
     // Its old versions need not be kept for as long as the copying takes.
     drop(snapshot);
-    let bodies_bytes: u64 = bodies.iter().map(|(_, file)| file.bodies_end()).sum();
-    let mut now = BackupProgress { bytes_done: 0, bytes_total: bodies_bytes + log.bytes() };
-    let mut bytes_written = 0;
-    for (number, file) in &bodies {
-        bytes_written += file.copy_to(target, *number, &mut |bytes| {
-            now.bytes_done += bytes;
-            tell(progress, now)
-        })?;
-    }
+    let mut now = BackupProgress { bytes_done: 0, bytes_total: files.bytes() + log.bytes() };
+    let bytes_written = files.copy(target, &mut |bytes| {
+        now.bytes_done += bytes;
+        tell(progress, now)
+    })?;
     let before_log = now.bytes_done;
     let copied = log.copy(through.0, target, salt, &mut |bytes| {
         now.bytes_done = before_log + bytes;
@@ -130,15 +121,14 @@ fn tell(
 }
 
 /// Chooses T and opens what is needed for it.
-fn pin(
-    store: &Store<MemoryEngine>,
+fn pin<E: DurableEngine>(
+    store: &Store<E>,
     directory: &dyn Directory,
-    checkpointer: &Checkpointer,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
-) -> Result<Pinned> {
+) -> Result<Pinned<E>> {
     let pause = (Mutex::new(()), Condvar::new());
     loop {
-        let pinned = checkpointer.holding(|| try_pin(store, directory))?;
+        let pinned = store.engine().holding(|| try_pin(store, directory))?;
         if let Some(pinned) = pinned {
             return Ok(pinned);
         }
@@ -151,20 +141,16 @@ fn pin(
     }
 }
 
-fn try_pin(store: &Store<MemoryEngine>, directory: &dyn Directory) -> Result<Option<Pinned>> {
+fn try_pin<E: DurableEngine>(store: &Store<E>, directory: &dyn Directory) -> Result<Option<Pinned<E>>> {
     let snapshot = store.snapshot();
     let through = snapshot.timestamp();
     // In the modes that don't wait, what is seen may not be on disk.
     store.log().wait_durable(through.0).map_err(Error::from)?;
-    let manifest = Manifest::read(directory, MemoryEngine::NAME)?;
+    let manifest = Manifest::read(directory, E::opens)?;
     if manifest.need > through {
         return Ok(None);
     }
-    let mut numbers: Vec<u64> = manifest.segments.iter().map(|(_, stored)| stored.file).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let open = |number| Ok((number, BodyFile::open(directory, number)?));
-    let bodies = numbers.into_iter().map(open).collect::<std::result::Result<_, CheckpointError>>()?;
+    let files = store.engine().pin_files(&manifest)?;
     let log = PinnedLog::open(directory, manifest.covered_through.0).map_err(Error::from)?;
-    Ok(Some(Pinned { manifest, bodies, log, snapshot, through }))
+    Ok(Some(Pinned { manifest, files, log, snapshot, through }))
 }

@@ -1,7 +1,8 @@
 //! The engine seam: where a graph's records and bodies live, behind one static interface.
 //!
 //! The *front* (transactions, log, catalogue, ids, indexes) is the same for every engine; an
-//! engine owns records, bodies, their history, merges and files. Static dispatch: `Store<E>`.
+//! engine owns records, bodies, their history and merges; one whose graph outlives the process also
+//! owns files (`durable_engine.rs`). Static dispatch: `Store<E>`.
 //!
 //! ```text
 //! front:  buffer -> resolve to mutations -> encode ─┐  latch: newer? ... append, log, publish
@@ -149,6 +150,9 @@ pub struct EngineStatistics {
 }
 
 /// Reading at one timestamp. A vertex that isn't there has nothing; out-vectors are appended to.
+///
+/// # Errors
+/// Every read may fail where an engine reads files: `corrupt`, naming file and offset, or `io`.
 pub trait View: Send + Sync {
     /// The timestamp that is read.
     fn timestamp(&self) -> Timestamp;
@@ -160,22 +164,13 @@ pub trait View: Send + Sync {
     fn group_label(&self, group: GroupId) -> Option<LabelId>;
 
     /// The live rows of a group.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn live(&self, group: GroupId) -> Result<GroupBits>;
 
     /// Whether a vertex is alive.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn is_alive(&self, vertex: VertexId) -> Result<bool>;
 
     /// Appends [`View::is_alive`] of each of `vertices`, which ascend. An engine that finds its way to a group
     /// once for all its vertices overrides this.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
         debug_assert!(vertices.is_sorted_by(|a, b| a < b));
         for vertex in vertices {
@@ -185,15 +180,9 @@ pub trait View: Send + Sync {
     }
 
     /// One property of a vertex.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>>;
 
     /// Appends [`View::vertex_property`] of each of `vertices`. An engine that has columns overrides this.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn vertex_column(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
         for vertex in vertices {
             column.push(self.vertex_property(*vertex, key)?);
@@ -202,9 +191,6 @@ pub trait View: Send + Sync {
     }
 
     /// All properties of a vertex, by key.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>>;
 
     /// The types that any vertex of `group` may have edges of on this plain side, ascending.
@@ -212,18 +198,12 @@ pub trait View: Send + Sync {
 
     /// The rows of `group` that may have edges of a type on a plain side: no other row has any. Cost: a look at
     /// its segment, where the engine has one; else all rows.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn rows_with_edges(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<GroupBits> {
         let _ = (group, edge_type, side);
         Ok([u64::MAX; 64])
     }
 
     /// Appends the (neighbour, discriminator) pairs of a vertex on a plain side, sorted.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn neighbors(
         &self,
         vertex: VertexId,
@@ -234,9 +214,6 @@ pub trait View: Send + Sync {
 
     /// Appends at most `limit` pairs of [`View::neighbors`], those behind `after`: how a batch resumes inside
     /// a hub. An engine that finds its place without reading what comes before it overrides this.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn neighbors_after(
         &self,
         vertex: VertexId,
@@ -257,9 +234,6 @@ pub trait View: Send + Sync {
     /// Appends the first `limit` edges behind `after` that are `asked` for, the newest first, as
     /// [`evergraph_graph::view::GraphView::newest`] has them; whether it did: an engine without orders by value says
     /// no and appends nothing. Asked for the properties that edge types are declared newest-first by.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn newest(
         &self,
         asked: &NewestEdges,
@@ -272,22 +246,13 @@ pub trait View: Send + Sync {
     }
 
     /// The number of edges of a vertex on a plain side.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64>;
 
     /// Whether an edge is there.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn has_edge(&self, edge: EdgeId) -> Result<bool>;
 
     /// Appends [`View::has_edge`] of each of `edges`, which ascend. An engine that finds its way to a segment
     /// once for all its edges overrides this.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
         debug_assert!(edges.is_sorted_by(|a, b| a < b));
         for edge in edges {
@@ -297,9 +262,6 @@ pub trait View: Send + Sync {
     }
 
     /// Appends the discriminators of the parallel edges of a type between two vertices, ascending.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn edges_between(
         &self,
         source: VertexId,
@@ -311,9 +273,6 @@ pub trait View: Send + Sync {
     /// Appends the discriminators between two vertices that a new edge must not take: live at any
     /// open timestamp, or still named by a record. A superset of [`View::edges_between`]; unsorted,
     /// with repeats.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn taken_discriminators(
         &self,
         source: VertexId,
@@ -323,15 +282,9 @@ pub trait View: Send + Sync {
     ) -> Result<()>;
 
     /// One property of an edge.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>>;
 
     /// Appends [`View::edge_property`] of each of `edges`. An engine that has columns overrides this.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn edge_column(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
         for edge in edges {
             column.push(self.edge_property(*edge, key)?);
@@ -340,15 +293,9 @@ pub trait View: Send + Sync {
     }
 
     /// All properties of an edge, by key.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;
 
     /// Directed edges of a type that start in `group`. Cost: a look at its segment.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64>;
 }
 
@@ -367,8 +314,8 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// What a commit replaced: dropped after the latch.
     type Displaced: Send;
 
-    /// The engine's name in manifests and options.
-    const NAME: &'static str;
+    /// The engine's name in manifests.
+    fn name(&self) -> &'static str;
 
     /// Holds what a snapshot at `timestamp` needs. Called with the registry locked.
     fn pin(&self, timestamp: Timestamp) -> Self::Pin;
@@ -379,7 +326,7 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// Resolves each segment of a projection once.
     ///
     /// # Errors
-    /// `invalid` for a weight that isn't a number, `limit` if the budget refuses, what reading may meet.
+    /// `invalid` for a weight that isn't a number, `limit` if the budget refuses, as a [`View`].
     fn freeze(
         &self,
         pin: &Self::Pin,
@@ -402,6 +349,9 @@ pub trait Engine: Send + Sync + Sized + 'static {
 
     /// One more than the highest group that exists, whenever it came.
     fn group_count(&self) -> u32;
+
+    /// Whether `group` exists.
+    fn has_group(&self, group: GroupId) -> bool;
 
     /// The types that any vertex of `group` has had edges of on this plain side, up to the newest commit.
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId>;

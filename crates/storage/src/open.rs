@@ -1,10 +1,10 @@
 //! Opening a database: lock, manifest, bodies, log, and the threads that look after it.
 //!
 //! ```text
-//! lock ──> manifest ──> bodies ──> log after C ──> indexes ──> OpenStore
-//!            │ none, empty directory: a new database                    │
-//!            v                                                          ├ merge thread
-//!          empty manifest                                               └ checkpoint thread
+//! lock ──> manifest ──> engine's files ──> log after C ──> indexes ──> OpenStore
+//!            │ none, empty directory: a new database                        │
+//!            v                                                              ├ engine's thread
+//!          empty manifest                                                   └ checkpoint thread
 //! ```
 //!
 //! While it is recovered, everything in the log counts as durable: it was read from it. Afterwards R
@@ -14,12 +14,12 @@
 
 use crate::backup::{BackedUp, BackupProgress, backup};
 use crate::bulk::load::{LoadProgress, Loaded};
-use crate::checkpoint::check::{CheckProgress, Report, check_files};
+use crate::checkpoint::check::check_files;
 use crate::checkpoint::check_graph::{check_graph, check_index};
+use crate::checkpoint::contract::{Checkpointed, TellCheckpoint};
 use crate::checkpoint::manifest::{self, Manifest};
-use crate::checkpoint::read;
-use crate::checkpoint::write::{Checkpointed, Checkpointer, Progress};
-use crate::engine::Engine;
+use crate::checkpoint::report::{CheckProgress, Report};
+use crate::durable_engine::{DurableEngine, EngineStep, Opened, Opening};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
 use crate::io::random::Random;
@@ -27,10 +27,9 @@ use crate::log::end_file::{self, KnownEnd};
 use crate::log::options::{Durability, LogOptions};
 use crate::log::recovery::{self, Recovered};
 use crate::log::writer::Log;
-use crate::memory::engine::MemoryEngine;
-use crate::memory::merger::Rounds;
 use crate::operations::Operations;
-use crate::salvage::run::{self, Salvaged};
+use crate::salvage::run;
+use crate::salvage::salvaged::Salvaged;
 use crate::snapshot::session::Session;
 use crate::store::{Parts, Store, StoreOptions};
 use crate::sync::Mutex;
@@ -145,22 +144,22 @@ pub enum BackgroundStep {
 ///
 /// Concurrency: any thread calls any method. Closing waits for the checkpoints, loads, backups and checks
 /// of other threads, since they work on files that belong to the next who opens the database.
-pub struct OpenStore {
-    store: Store<MemoryEngine>,
+pub struct OpenStore<E: DurableEngine> {
+    store: Store<E>,
     directory: Arc<dyn Directory>,
     environment: Environment,
-    upkeep: Arc<Upkeep>,
+    upkeep: Arc<Upkeep<E>>,
     recovery: Recovery,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    /// Where merging is, of a store that is stepped.
-    stepped: Option<Mutex<Rounds>>,
+    /// Whether there are no threads, and [`OpenStore::step`] does their work.
+    is_stepped: bool,
     /// Checkpoints, loads, backups and checks, for which closing waits.
     operations: Operations,
     /// Given back when the database is closed. Locked while it is being closed.
     lock: Mutex<Option<LockGuard>>,
 }
 
-impl OpenStore {
+impl<E: DurableEngine> OpenStore<E> {
     /// Opens, or creates, the database in `directory`.
     ///
     /// Cost: reads the bodies once and the log since the last checkpoint, about half a second for 32 MiB
@@ -172,10 +171,9 @@ impl OpenStore {
     /// `corrupt`, naming file and offset; `io`.
     pub fn open(directory: Arc<dyn Directory>, options: &OpenOptions) -> Result<Self> {
         // Before the lock, whose file would be the first thing of ours in somebody else's folder.
-        refuse_strangers(&*directory, options.create)?;
+        refuse_strangers::<E>(&*directory, options.create)?;
         let lock = directory.lock_exclusive(LOCK_NAME)?;
-        let (manifest, created) = read_or_create(&*directory, options.create)?;
-        let checkpointer = Checkpointer::open(Arc::clone(&directory), &manifest)?;
+        let (manifest, created) = read_or_create::<E>(&*directory, options.create)?;
 
         let log: Arc<OnceLock<Arc<Log>>> = Arc::default();
         let readable = match options.durability {
@@ -188,9 +186,10 @@ impl OpenStore {
         };
         let timeline = Timeline::new(manifest.covered_through, readable);
         let timeline = Arc::new(timeline.with_clock(options.environment.clock()));
-        let engine = Arc::new(MemoryEngine::new(Arc::clone(&timeline)));
         let background = options.environment.background();
-        let loaded = read::load(&*directory, &manifest, background, |group| engine.attach(Arc::new(group)))?;
+        let opening = Opening { directory: &directory, manifest: &manifest, timeline: &timeline, background };
+        let Opened { engine, bytes_count } = E::open(&opening)?;
+        let engine = Arc::new(engine);
         let groups = manifest.groups.iter();
         let groups = groups.map(|g| GroupState { group: g.id, label: g.label, rows: g.rows });
         let ids = VertexIds::import(&groups.collect::<Vec<_>>());
@@ -200,7 +199,7 @@ impl OpenStore {
         let (catalogue, ids) = replay.finish()?;
         let recovery = Recovery {
             created,
-            body_bytes: loaded.bytes_count,
+            body_bytes: bytes_count,
             commits: recovered.frames_count,
             payload_bytes: recovered.payload_bytes,
             torn_end: recovered.torn.is_some(),
@@ -242,8 +241,7 @@ impl OpenStore {
             log_file_bytes: options.log_file_bytes,
         };
         let covered_through = manifest.covered_through;
-        let upkeep = Arc::new(Upkeep::new(store.clone(), checkpointer, covered_through, limits));
-        let stepped = (background == Background::Stepped).then(|| Mutex::new(Rounds::new(store.timeline())));
+        let upkeep = Arc::new(Upkeep::new(store.clone(), covered_through, limits));
         let open = Self {
             store,
             directory,
@@ -251,15 +249,15 @@ impl OpenStore {
             upkeep: Arc::clone(&upkeep),
             recovery,
             threads: Mutex::default(),
-            stepped,
+            is_stepped: background == Background::Stepped,
             operations: Operations::default(),
             lock: Mutex::new(Some(lock)),
         };
-        if background == Background::Stepped {
+        if open.is_stepped {
             return Ok(open);
         }
         let engine = Arc::clone(open.store.engine());
-        open.start("evergraph-merge", move || engine.run_merges())?;
+        open.start("evergraph-merge", move || engine.run_background())?;
         open.start("evergraph-checkpoint", move || upkeep.look_after())?;
         Ok(open)
     }
@@ -287,11 +285,11 @@ impl OpenStore {
     /// # Panics
     /// If threads do that work.
     pub fn step(&self, step: BackgroundStep) {
-        let rounds = self.stepped.as_ref().expect("only a store without threads is stepped");
+        assert!(self.is_stepped, "only a store without threads is stepped");
         let (store, log) = (self.store(), self.store().log());
         match step {
-            BackgroundStep::Merge => store.engine().step_merges(&mut rounds.lock(), false),
-            BackgroundStep::MergeIdle => store.engine().step_merges(&mut rounds.lock(), true),
+            BackgroundStep::Merge => store.engine().step(EngineStep::Due),
+            BackgroundStep::MergeIdle => store.engine().step(EngineStep::Idle),
             BackgroundStep::LookAfter => self.upkeep.look(),
             BackgroundStep::PrepareLog => log.step_preparer(),
             BackgroundStep::LogTimer => log.step_timer(),
@@ -300,7 +298,7 @@ impl OpenStore {
 
     /// The store: transactions and snapshots.
     #[must_use]
-    pub fn store(&self) -> &Store<MemoryEngine> {
+    pub fn store(&self) -> &Store<E> {
         &self.store
     }
 
@@ -327,7 +325,7 @@ impl OpenStore {
     /// # Errors
     /// `cancelled`; `limit` on a full disk, `io`: the checkpoint before stays valid. `invalid` if the database
     /// is closed.
-    pub fn checkpoint(&self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Checkpointed> {
+    pub fn checkpoint(&self, progress: &mut TellCheckpoint<'_>) -> Result<Checkpointed> {
         let _operation = self.operations.begin()?;
         Ok(self.upkeep.checkpoint(progress)?)
     }
@@ -343,7 +341,7 @@ impl OpenStore {
         memory_bytes: u64,
         load: &Load,
         building: &mut dyn FnMut(LoadProgress) -> Result<()>,
-        writing: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        writing: &mut TellCheckpoint<'_>,
     ) -> Result<Loaded> {
         let _operation = self.operations.begin()?;
         let make_durable = &mut || Ok(self.upkeep.checkpoint(writing).map(drop)?);
@@ -364,8 +362,8 @@ impl OpenStore {
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackedUp> {
         let _operation = self.operations.begin()?;
-        let (checkpointer, salt) = (self.upkeep.checkpointer(), random(&self.environment)?.next_u64());
-        backup(&self.store, &*self.directory, checkpointer, target, salt, progress)
+        let salt = random(&self.environment)?.next_u64();
+        backup(&self.store, &*self.directory, target, salt, progress)
     }
 
     /// Checks the graph of a snapshot taken now: lists sorted, both sides of every edge, its ends alive,
@@ -412,7 +410,7 @@ impl OpenStore {
         // Who has not committed yet will not: nothing is acknowledged after the log's last sync.
         let closed = || "the database is closed".to_owned();
         self.store.timeline().latch().poisoned.get_or_insert_with(closed);
-        self.store.engine().merger().close();
+        self.store.engine().close();
         for thread in std::mem::take(&mut *self.threads.lock()) {
             // A panic of a background thread was printed by it; closing goes on.
             drop(thread.join());
@@ -424,7 +422,7 @@ impl OpenStore {
     }
 }
 
-impl Drop for OpenStore {
+impl<E: DurableEngine> Drop for OpenStore<E> {
     fn drop(&mut self) {
         // Whoever wants to hear of a failure closes before; the log's own state says it too.
         drop(self.close());
@@ -438,7 +436,7 @@ fn random(environment: &Environment) -> Result<Box<dyn Random>> {
 }
 
 /// Refuses a directory that is neither a database nor fit to become one.
-fn refuse_strangers(directory: &dyn Directory, create: bool) -> Result<()> {
+fn refuse_strangers<E: DurableEngine>(directory: &dyn Directory, create: bool) -> Result<()> {
     if directory.exists(manifest::FILE_NAME)? {
         return Ok(());
     }
@@ -447,7 +445,7 @@ fn refuse_strangers(directory: &dyn Directory, create: bool) -> Result<()> {
     }
     let ours = [LOCK_NAME, manifest::NEW_FILE_NAME, end_file::FILE_NAME, end_file::NEW_FILE_NAME];
     let names = directory.list()?;
-    if let Some(left) = names.iter().find(|name| name.starts_with("bodies-") || name.starts_with("log-")) {
+    if let Some(left) = names.iter().find(|name| E::is_file(name) || name.starts_with("log-")) {
         return Err(Error::new(
             ErrorKind::Corrupt,
             format!(
@@ -473,18 +471,19 @@ fn refuse_strangers(directory: &dyn Directory, create: bool) -> Result<()> {
 }
 
 /// The manifest, or that of a new database. The caller holds the lock.
-fn read_or_create(directory: &dyn Directory, create: bool) -> Result<(Manifest, bool)> {
+fn read_or_create<E: DurableEngine>(directory: &dyn Directory, create: bool) -> Result<(Manifest, bool)> {
     // Again: somebody may have made or removed it before the lock was ours.
-    refuse_strangers(directory, create)?;
+    refuse_strangers::<E>(directory, create)?;
     if directory.exists(manifest::FILE_NAME)? {
-        let manifest = Manifest::read(directory, MemoryEngine::NAME)?;
+        let manifest = Manifest::read(directory, E::opens)?;
         // A crash came right after a backup or salvage had made it a database.
         manifest::remove_if_there(directory, UNFINISHED_NAME)?;
         return Ok((manifest, false));
     }
     manifest::remove_if_there(directory, manifest::NEW_FILE_NAME)?;
     end_file::create(directory, KnownEnd::default())?;
-    let manifest = Manifest { has_end_file: true, ..Manifest::empty(MemoryEngine::NAME) };
+    let empty = Manifest::empty(E::NEW, E::empty_section(E::NEW));
+    let manifest = Manifest { has_end_file: true, ..empty };
     manifest.write(directory, || Ok(()))?;
     Ok((manifest, true))
 }
@@ -496,13 +495,16 @@ fn read_or_create(directory: &dyn Directory, create: bool) -> Result<(Manifest, 
 ///
 /// # Errors
 /// As [`OpenStore::open`], but damage to files is a finding; `cancelled`.
-pub fn check(directory: Arc<dyn Directory>, progress: &mut CheckProgress<'_>) -> Result<Report> {
-    refuse_strangers(&*directory, false)?;
+pub fn check<E: DurableEngine>(
+    directory: Arc<dyn Directory>,
+    progress: &mut CheckProgress<'_>,
+) -> Result<Report> {
+    refuse_strangers::<E>(&*directory, false)?;
     let lock = directory.lock_exclusive(LOCK_NAME)?;
-    let mut report = check_files(&*directory, MemoryEngine::NAME, progress)?;
+    let mut report = check_files::<E>(&*directory, progress)?;
     drop(lock);
     if report.is_healthy() {
-        let open = OpenStore::open(directory, &OpenOptions { create: false, ..OpenOptions::default() })?;
+        let open = OpenStore::<E>::open(directory, &OpenOptions { create: false, ..OpenOptions::default() })?;
         report.add(open.check(progress)?);
         open.close()?;
     }
@@ -514,18 +516,18 @@ pub fn check(directory: Arc<dyn Directory>, progress: &mut CheckProgress<'_>) ->
 ///
 /// # Errors
 /// As [`run::salvage`].
-pub fn salvage(
+pub fn salvage<E: DurableEngine>(
     directory: &dyn Directory,
     target: &Arc<dyn Directory>,
     progress: &mut CheckProgress<'_>,
 ) -> Result<Salvaged> {
-    run::salvage(directory, target, random(&Environment::default())?.next_u64(), progress)
+    run::salvage::<E>(directory, target, random(&Environment::default())?.next_u64(), progress)
 }
 
-fn replay_log(
+fn replay_log<E: DurableEngine>(
     directory: &dyn Directory,
     manifest: &Manifest,
-    replay: &mut Replay<'_, MemoryEngine>,
+    replay: &mut Replay<'_, E>,
 ) -> Result<Recovered> {
     let wanted = manifest.wanted_log();
     recovery::recover(directory, wanted, |ts, payload| replay.payload(Timestamp(ts), payload))
@@ -535,15 +537,16 @@ fn replay_log(
 mod tests {
     use super::*;
     use crate::io::memory::MemoryDirectory;
+    use crate::memory::engine::MemoryEngine;
     use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
     use evergraph_graph::transaction::Transaction as _;
     use evergraph_graph::view::GraphView;
 
-    fn open(directory: &MemoryDirectory) -> Result<OpenStore> {
+    fn open(directory: &MemoryDirectory) -> Result<OpenStore<MemoryEngine>> {
         OpenStore::open(Arc::new(directory.clone()), &OpenOptions::default())
     }
 
-    fn counts(open: &OpenStore) -> (u64, u64) {
+    fn counts(open: &OpenStore<MemoryEngine>) -> (u64, u64) {
         let statistics = open.store().snapshot().statistics().unwrap();
         let sum = |list: &[u64]| list.iter().sum();
         let vertices: Vec<u64> = statistics.vertices.iter().map(|entry| entry.1).collect();
@@ -563,7 +566,7 @@ mod tests {
         let directory = MemoryDirectory::new("db");
         let first = open(&directory).unwrap();
         assert!(first.recovery().created);
-        let commit = |open: &OpenStore| {
+        let commit = |open: &OpenStore<MemoryEngine>| {
             let added = open.store().transact(|tx| {
                 let (label, edge_type) = (tx.label("V")?, tx.edge_type("E")?);
                 let (a, b) = (tx.add_vertex(label, &[])?, tx.add_vertex(label, &[])?);
@@ -629,7 +632,8 @@ mod tests {
         assert_eq!(lost.kind(), ErrorKind::Corrupt, "{lost}");
         assert!(error.to_string().contains("photos is not an Evergraph database"), "{error}");
         let missing = OpenOptions { create: false, ..OpenOptions::default() };
-        let error = OpenStore::open(Arc::new(MemoryDirectory::new("new")), &missing).err().unwrap();
+        let error =
+            OpenStore::<MemoryEngine>::open(Arc::new(MemoryDirectory::new("new")), &missing).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::NotFound);
     }
 }

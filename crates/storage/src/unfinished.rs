@@ -11,7 +11,6 @@
 
 use evergraph_graph::error::{Error, ErrorKind, Result};
 
-use crate::checkpoint::body_file;
 use crate::checkpoint::manifest::{self, Manifest, remove_if_there};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::error::IoError;
@@ -31,21 +30,24 @@ const TEXT: &[u8] =
 #[derive(Debug)]
 pub struct Unfinished<'a> {
     directory: &'a dyn Directory,
+    /// Tells names of an engine's files.
+    is_engine_file: fn(&str) -> bool,
     finished: bool,
     _lock: LockGuard,
 }
 
 impl<'a> Unfinished<'a> {
-    /// Takes an empty directory, or one that was left unfinished and is emptied first.
+    /// Takes an empty directory, or one that was left unfinished and is emptied first: of files that
+    /// `is_engine_file` knows by name, and of the front's.
     ///
     /// # Errors
     /// `invalid` if there is something in it, a database or not; `busy` if somebody is at it; `limit`, `io`.
-    pub fn begin(directory: &'a dyn Directory) -> Result<Self> {
-        refuse_taken(directory)?;
+    pub fn begin(directory: &'a dyn Directory, is_engine_file: fn(&str) -> bool) -> Result<Self> {
+        refuse_taken(directory, is_engine_file)?;
         let lock = directory.lock_exclusive(LOCK_NAME)?;
         // Again: somebody may have been quicker.
-        refuse_taken(directory)?;
-        let begun = Self { directory, finished: false, _lock: lock };
+        refuse_taken(directory, is_engine_file)?;
+        let begun = Self { directory, is_engine_file, finished: false, _lock: lock };
         if directory.exists(UNFINISHED_NAME)? {
             begun.empty()?;
         }
@@ -76,7 +78,7 @@ impl<'a> Unfinished<'a> {
             self.directory.remove(manifest::FILE_NAME)?;
             self.directory.sync_directory()?;
         }
-        for name in self.directory.list()?.iter().filter(|name| is_content(name)) {
+        for name in self.directory.list()?.iter().filter(|name| is_content(name, self.is_engine_file)) {
             self.directory.remove(name)?;
         }
         self.directory.sync_directory()?;
@@ -113,14 +115,14 @@ pub fn unfinished(directory: &dyn Directory) -> Error {
     ))
 }
 
-fn is_content(name: &str) -> bool {
+fn is_content(name: &str, is_engine_file: fn(&str) -> bool) -> bool {
     name == manifest::NEW_FILE_NAME
-        || body_file::file_number(name).is_some()
+        || is_engine_file(name)
         || file::file_number(name).is_some()
         || [end_file::FILE_NAME, end_file::NEW_FILE_NAME].contains(&name)
 }
 
-fn refuse_taken(directory: &dyn Directory) -> Result<()> {
+fn refuse_taken(directory: &dyn Directory, is_engine_file: fn(&str) -> bool) -> Result<()> {
     let location = directory.location().display();
     if directory.exists(manifest::FILE_NAME)? {
         return Err(Error::invalid(format!(
@@ -130,7 +132,8 @@ fn refuse_taken(directory: &dyn Directory) -> Result<()> {
     let unfinished = directory.exists(UNFINISHED_NAME)?;
     let names = directory.list()?;
     let ours = |name: &&String| {
-        name.as_str() == LOCK_NAME || (unfinished && (name.as_str() == UNFINISHED_NAME || is_content(name)))
+        name.as_str() == LOCK_NAME
+            || (unfinished && (name.as_str() == UNFINISHED_NAME || is_content(name, is_engine_file)))
     };
     match names.iter().find(|name| !ours(name)) {
         None => Ok(()),

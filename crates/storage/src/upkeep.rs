@@ -1,15 +1,16 @@
 //! Upkeep: checkpoints when they are due, or asked for, and indexes tidied, while a database is open.
 //!
 //! ```text
-//! due     commits in the log beyond a limit in bytes, or the log itself on disk, in bytes or files
+//! due     commits in the log beyond a limit in bytes, or the log itself on disk, in bytes or files; or the
+//!         engine says so
 //! closing many small log files of a run that was too short for the thread
 //! failed  tried again after some 10 seconds; `stats` says why
 //! ```
 
+use crate::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::manifest::StoredGroup;
-use crate::checkpoint::write::{Checkpointed, Checkpointer, Progress, Sources};
-use crate::memory::engine::MemoryEngine;
+use crate::durable_engine::DurableEngine;
 use crate::store::Store;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex};
@@ -40,9 +41,8 @@ pub struct CheckpointState {
 }
 
 /// Who makes an open database's checkpoints.
-pub struct Upkeep {
-    store: Store<MemoryEngine>,
-    checkpointer: Checkpointer,
+pub struct Upkeep<E: DurableEngine> {
+    store: Store<E>,
     limits: UpkeepLimits,
     /// Bytes of frames in the log when the newest checkpoint began. Relaxed: a hint.
     frames_at_checkpoint: AtomicU64,
@@ -62,18 +62,12 @@ pub struct UpkeepLimits {
     pub log_file_bytes: u64,
 }
 
-impl Upkeep {
+impl<E: DurableEngine> Upkeep<E> {
     /// Of `store`, whose newest checkpoint is that of `covered_through`.
     #[must_use]
-    pub fn new(
-        store: Store<MemoryEngine>,
-        checkpointer: Checkpointer,
-        covered_through: Timestamp,
-        limits: UpkeepLimits,
-    ) -> Self {
+    pub fn new(store: Store<E>, covered_through: Timestamp, limits: UpkeepLimits) -> Self {
         Self {
             store,
-            checkpointer,
             limits,
             // The log counts what was replayed: a database that crashes often still gets its checkpoints.
             frames_at_checkpoint: AtomicU64::new(0),
@@ -82,12 +76,6 @@ impl Upkeep {
             closing: AtomicBool::new(false),
             wake: (Mutex::new(()), Condvar::new()),
         }
-    }
-
-    /// Who writes checkpoints, and holds one for a copy.
-    #[must_use]
-    pub fn checkpointer(&self) -> &Checkpointer {
-        &self.checkpointer
     }
 
     /// What happened so far.
@@ -106,26 +94,19 @@ impl Upkeep {
     /// Makes a checkpoint now. `progress` may stop it.
     ///
     /// # Errors
-    /// What the [`Checkpointer`] says: the checkpoint before stays valid.
-    pub fn checkpoint(
-        &self,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Checkpointed, CheckpointError> {
+    /// As [`DurableEngine::checkpoint`]: the checkpoint before stays valid.
+    pub fn checkpoint(&self, progress: &mut TellCheckpoint<'_>) -> Result<Checkpointed, CheckpointError> {
         let store = &self.store;
         let frames = store.log().frame_bytes();
         let groups = || {
             let states = store.vertex_id_state();
             // A group whose ids were taken for a load that failed has no vertices and is not kept.
-            let known = states.iter().filter(|state| store.engine().groups().get(state.group).is_some());
+            let known = states.iter().filter(|state| store.engine().has_group(state.group));
             known.map(|s| StoredGroup { id: s.group, label: s.label, rows: s.rows }).collect()
         };
-        let sources = Sources {
-            engine: store.engine(),
-            log: store.log(),
-            catalogue: &|| store.catalogue(),
-            groups: &groups,
-        };
-        let made = self.checkpointer.checkpoint(&sources, progress)?;
+        let sources =
+            CheckpointSources { log: store.log(), catalogue: &|| store.catalogue(), groups: &groups };
+        let made = store.engine().checkpoint(&sources, progress)?;
         self.frames_at_checkpoint.store(frames, Ordering::Relaxed);
         let mut state = self.state.lock();
         state.checkpoints += 1;
@@ -144,6 +125,7 @@ impl Upkeep {
         since > self.limits.checkpoint_after_bytes
             || (since > 0 && log.disk_bytes() > LOG_DISK_BYTES_MAX.max(4 * self.limits.log_file_bytes))
             || (since > 0 && self.has_many_files())
+            || self.store.engine().wants_checkpoint()
     }
 
     fn has_many_files(&self) -> bool {

@@ -19,15 +19,19 @@ use evergraph_graph::view::{Freeze, GraphView};
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::memory::shared_list::SharedList;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn open(directory: &MemoryDirectory, durability: Durability) -> OpenStore {
-    OpenStore::open(Arc::new(directory.clone()), &OpenOptions { durability, ..OpenOptions::default() })
-        .unwrap()
+fn open(directory: &MemoryDirectory, durability: Durability) -> OpenStore<MemoryEngine> {
+    OpenStore::<MemoryEngine>::open(
+        Arc::new(directory.clone()),
+        &OpenOptions { durability, ..OpenOptions::default() },
+    )
+    .unwrap()
 }
 
 /// v0 has 20,000 edges: a hub.
@@ -43,7 +47,7 @@ fn star_of(ends: EdgeBlock) -> Load {
     Load { vertices: vec![table], edges: vec![edges] }
 }
 
-fn loaded_star() -> OpenStore {
+fn loaded_star() -> OpenStore<MemoryEngine> {
     let open = open(&MemoryDirectory::new("db"), Durability::None);
     open.store()
         .load(&star(), &mut |_| Ok(()), &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop))
@@ -240,7 +244,7 @@ fn a_load_goes_into_the_indexes_that_are_there_also_those_of_edges() {
     load.edges = vec![EdgeTable::new("E", 0, 0, vec![("weight".into(), ValueType::I64)], vec![ends])];
     let durable = &mut || first.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
     first.store().load(&load, &mut |_| Ok(()), durable).unwrap();
-    let check = |open: &OpenStore| {
+    let check = |open: &OpenStore<MemoryEngine>| {
         let view = open.store().snapshot();
         let catalogue = view.catalogue();
         let key = |name: &str| catalogue.key(name).unwrap();

@@ -210,7 +210,7 @@ fn check(engine: &MemoryEngine, timestamp: Timestamp, model: &Model) {
         assert_eq!(between, parallel.map(|(key, _)| key.3).collect::<Vec<_>>());
         let mut taken = Vec::new();
         view.taken_discriminators(edge.source, edge.edge_type, edge.target, &mut taken).unwrap();
-        if timestamp == engine.timeline().published() {
+        if timestamp == engine.segments().timeline().published() {
             assert!(taken.contains(&key.3));
         }
     }

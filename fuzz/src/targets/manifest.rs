@@ -1,4 +1,5 @@
-//! Manifest: what a database consists of. One that is read comes back from its own bytes. The checksums
+//! Manifest: what a database consists of, with the section of the memory engine. One that is read comes back
+//! from its own bytes. The checksums
 //! that the fuzzer breaks are mended, or nothing behind them would be reached.
 //!
 //! Input: the file; a byte behind it that chooses whether it is mended.
@@ -11,9 +12,12 @@ use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::ValueType;
 use evergraph_storage::checkpoint::error::CheckpointError;
-use evergraph_storage::checkpoint::manifest::{FILE_NAME, Manifest, SegmentId, StoredGroup};
+use evergraph_storage::checkpoint::manifest::{FILE_NAME, Manifest, StoredGroup};
+use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::memory::checkpoint::segment_list::{SegmentId, SegmentList};
+use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::memory::group::EdgeSubject;
 use evergraph_storage::segment::version::Stored;
 
@@ -21,11 +25,11 @@ use evergraph_storage::segment::version::Stored;
 /// The target.
 pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 16 << 20, per_byte: 512 } };
 
-const ENGINE: &str = "memory";
 const HEADER_BYTES: usize = 64;
 
 fn seeds() -> Vec<Vec<u8>> {
-    let mut whole = Manifest { next_file: 5, need: Timestamp(72), ..Manifest::empty(ENGINE) };
+    let empty = || Manifest::empty(MemoryEngine::NAME, SegmentList::empty_section());
+    let mut whole = Manifest { next_file: 5, need: Timestamp(72), ..empty() };
     let index = IndexId { owner: Owner::Label(LabelId(3)), key: KeyId(0), kind: IndexKind::Hash };
     for change in [
         SchemaChange::AddLabel { id: LabelId(3), name: "Person".into() },
@@ -43,13 +47,14 @@ fn seeds() -> Vec<Vec<u8>> {
     let subject = Some(EdgeSubject::new(TypeId(1), Direction::In));
     let id = |subject, hub| SegmentId { group: GroupId(0), subject, hub };
     let stored = |offset| Stored { file: 4, offset, length: 300, base: Timestamp(70) };
-    whole.segments = vec![
+    let segments = vec![
         (id(None, None), stored(4096)),
         (id(subject, None), stored(5000)),
         (id(subject, Some(4095)), stored(u64::MAX - 300)),
     ];
+    SegmentList { segments }.put_into(&mut whole).expect("its parts fit together");
     let encode = |manifest: Manifest| manifest.encode().expect("its parts fit together");
-    let (empty, whole) = (encode(Manifest::empty(ENGINE)), encode(whole));
+    let (empty, whole) = (encode(empty()), encode(whole));
     vec![[empty.clone(), vec![0]].concat(), [empty, vec![1]].concat(), [whole, vec![1]].concat()]
 }
 
@@ -59,21 +64,26 @@ fn promise(input: &[u8]) {
     if choice & 1 == 1 && file.len() >= HEADER_BYTES {
         mend(&mut file);
     }
-    let manifest = match read(&file) {
-        Ok(manifest) => manifest,
+    let (manifest, list) = match read(&file) {
+        Ok(read) => read,
         Err(CheckpointError::Corrupt { offset, problem, .. }) => {
             return assert!(offset <= file.len() as u64 && !problem.is_empty(), "byte {offset}: {problem}");
         }
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
+    let mut again = manifest.clone();
+    list.put_into(&mut again).expect("a list that is read fits its manifest");
+    assert_eq!(again, manifest);
     let written = manifest.encode().expect("a manifest that is read is sound");
-    assert_eq!(read(&written).expect("a manifest that is written can be read"), manifest);
+    assert_eq!(read(&written).expect("a manifest that is written can be read"), (manifest, list));
 }
 
-fn read(file: &[u8]) -> Result<Manifest, CheckpointError> {
+fn read(file: &[u8]) -> Result<(Manifest, SegmentList), CheckpointError> {
     let directory = MemoryDirectory::new("db");
     directory.write_all_new(FILE_NAME, file).expect("a new name");
-    Manifest::read(&directory, ENGINE)
+    let manifest = Manifest::read(&directory, MemoryEngine::opens)?;
+    let list = SegmentList::of(&directory, &manifest)?;
+    Ok((manifest, list))
 }
 
 /// Makes lengths and checksums those of what is there.

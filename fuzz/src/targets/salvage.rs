@@ -14,6 +14,7 @@ use evergraph_storage::engine::{Engine, View};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::open::{OpenOptions, OpenStore, salvage};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -71,14 +72,14 @@ fn sound() -> &'static Sound {
     })
 }
 
-fn open(directory: &MemoryDirectory) -> evergraph_graph::error::Result<OpenStore> {
+fn open(directory: &MemoryDirectory) -> evergraph_graph::error::Result<OpenStore<MemoryEngine>> {
     let environment = Environment::simulated(7);
     let options = OpenOptions { environment, log_file_bytes: 64 << 10, ..OpenOptions::default() };
-    OpenStore::open(Arc::new(directory.clone()), &options)
+    OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &options)
 }
 
 /// Vertices and edges come, change and go; the first vertices are long, so that bodies take many blocks.
-fn commit(open: &OpenStore, round: i64, before: Option<EdgeId>) -> EdgeId {
+fn commit(open: &OpenStore<MemoryEngine>, round: i64, before: Option<EdgeId>) -> EdgeId {
     let done = open.store().transact(|tx| {
         let (label, edge_type) = (tx.label("V")?, tx.edge_type("E")?);
         let (n, s) = (tx.key("n")?, tx.key("s")?);
@@ -96,7 +97,7 @@ fn commit(open: &OpenStore, round: i64, before: Option<EdgeId>) -> EdgeId {
     done.expect("nobody else writes")
 }
 
-fn state(open: &OpenStore) -> State {
+fn state(open: &OpenStore<MemoryEngine>) -> State {
     let store = open.store();
     let view = store.engine().view(&(), store.timeline().published());
     let mut state = State::default();
@@ -155,7 +156,7 @@ fn promise(input: &[u8]) {
     }
     let target = MemoryDirectory::new("saved");
     let new: Arc<dyn Directory> = Arc::new(target.clone());
-    let made = salvage(&directory, &new, &mut |_, _, _| ControlFlow::Continue(()));
+    let made = salvage::<MemoryEngine>(&directory, &new, &mut |_, _, _| ControlFlow::Continue(()));
     for (name, bytes) in before {
         assert!(directory.read_all(name, 1 << 30).expect("it was there") == bytes, "{name} was changed");
     }

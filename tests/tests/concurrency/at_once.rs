@@ -1,5 +1,6 @@
 //! At once: threads that repeat their work until a time is up, beside merges and checkpoints.
 
+use evergraph::engines::engine::AnyEngine;
 use evergraph::storage::open::OpenStore;
 use evergraph_tests::store::checkpoint;
 use std::panic::resume_unwind;
@@ -48,7 +49,7 @@ impl Drop for TellsPanic<'_> {
 }
 
 /// Merges everything, again and again: far more often than the background thread would.
-pub fn merging(open: &OpenStore) -> Work<'_> {
+pub fn merging(open: &OpenStore<AnyEngine>) -> Work<'_> {
     Box::new(|_| {
         open.store().engine().merge_everything();
         open.store().collect_indexes();
@@ -57,7 +58,7 @@ pub fn merging(open: &OpenStore) -> Work<'_> {
 }
 
 /// Makes a checkpoint, again and again.
-pub fn checkpointing(open: &OpenStore) -> Work<'_> {
+pub fn checkpointing(open: &OpenStore<AnyEngine>) -> Work<'_> {
     Box::new(|_| {
         checkpoint(open).unwrap();
         thread::sleep(Duration::from_millis(10));

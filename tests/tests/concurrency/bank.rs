@@ -2,6 +2,7 @@
 //! every snapshot the sum of balances is what it was at first, and each balance is that of its edges.
 
 use crate::at_once::{Work, checkpointing, merging, repeat};
+use evergraph::engines::engine::AnyEngine;
 use evergraph::graph::id::{KeyId, TypeId};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
@@ -16,7 +17,7 @@ const ACCOUNTS: u64 = 24;
 const OPENING_BALANCE: i64 = 100;
 
 struct Bank {
-    open: OpenStore,
+    open: OpenStore<AnyEngine>,
     accounts: Vec<VertexId>,
     transfer: TypeId,
     balance: KeyId,

@@ -3,6 +3,7 @@
 //! ends the versions that were kept for it go.
 
 use crate::at_once::{Work, checkpointing, merging, repeat};
+use evergraph::engines::engine::AnyEngine;
 use evergraph::graph::id::{KeyId, LabelId, TypeId};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 const VERTICES: usize = 150;
 
 struct Graph {
-    open: OpenStore,
+    open: OpenStore<AnyEngine>,
     label: LabelId,
     types: [TypeId; 2],
     name: KeyId,

@@ -2,11 +2,10 @@
 //! of kind `corrupt` that names the file, and leaves the directory as it was; the check finds it, too.
 
 use crate::database::{Faulty, contents, persons};
+use evergraph::engines::engine::AnyEngine;
 use evergraph::storage::checkpoint::check::check_files;
-use evergraph::storage::engine::Engine;
 use evergraph::storage::io::directory::{Directory, OpenMode};
 use evergraph::storage::io::memory::MemoryDirectory;
-use evergraph::storage::memory::engine::MemoryEngine;
 use evergraph::{Error, ErrorKind};
 use evergraph_tests::contents::Contents;
 use evergraph_tests::store::{checkpoint, files, open_synced};
@@ -56,7 +55,7 @@ fn open_damaged(disk: &MemoryDirectory) -> Result<(u64, Contents), Error> {
 
 /// Whether the check of the files finds something that is wrong with the file `name`.
 fn check_finds(disk: &MemoryDirectory, name: &str) -> bool {
-    let report = check_files(disk, MemoryEngine::NAME, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    let report = check_files::<AnyEngine>(disk, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
     report.findings.iter().any(|finding| finding.place.contains(name) || finding.problem.contains(name))
 }
 

@@ -1,5 +1,6 @@
 //! Database: a graph that grows by a chain of persons, on a disk in memory that fails as planned.
 
+use evergraph::engines::engine::AnyEngine;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::environment::Environment;
 use evergraph::storage::io::failing::FailingDirectory;
@@ -15,7 +16,7 @@ pub struct Faulty {
     /// What a power cut leaves is taken from here.
     pub disk: MemoryDirectory,
     pub faults: FailingDirectory,
-    pub open: OpenStore,
+    pub open: OpenStore<AnyEngine>,
 }
 
 impl Faulty {
@@ -25,7 +26,7 @@ impl Faulty {
         let faults = FailingDirectory::new(Arc::new(disk.clone()));
         // Nothing goes on beside the caller: a planned failure meets what the test does next.
         let options = OpenOptions { environment: Environment::simulated(1), ..small_files(Durability::Sync) };
-        let open = OpenStore::open(Arc::new(faults.clone()), &options).unwrap();
+        let open = OpenStore::<AnyEngine>::open(Arc::new(faults.clone()), &options).unwrap();
         open.store().create_unique_index("Person", "number").unwrap();
         let faulty = Self { disk, faults, open };
         (0..persons).for_each(|_| faulty.add_person().unwrap());
@@ -57,7 +58,7 @@ impl Faulty {
     }
 
     /// What the machine finds after a power cut, opened and sound.
-    pub fn after_a_power_cut(&self) -> OpenStore {
+    pub fn after_a_power_cut(&self) -> OpenStore<AnyEngine> {
         let found = open_synced(&self.disk.power_cut()).unwrap();
         assert_healthy(&found);
         found
@@ -69,7 +70,7 @@ fn find<V: evergraph::GraphView>(view: &V, number: u64) -> Result<Option<VertexI
 }
 
 /// How many persons a snapshot of `open` shows: a chain without a gap.
-pub fn persons(open: &OpenStore) -> u64 {
+pub fn persons(open: &OpenStore<AnyEngine>) -> u64 {
     let snapshot = open.store().snapshot();
     let count = snapshot.vertices(Some("Person")).unwrap().len() as u64;
     assert!((0..count).all(|number| find(&snapshot, number).unwrap().is_some()), "a chain has no gap");
@@ -77,6 +78,6 @@ pub fn persons(open: &OpenStore) -> u64 {
 }
 
 /// Everything that a snapshot of `open` shows.
-pub fn contents(open: &OpenStore) -> Contents {
+pub fn contents(open: &OpenStore<AnyEngine>) -> Contents {
     Contents::of(&open.store().snapshot(), 100)
 }

@@ -1,6 +1,7 @@
 //! Hubs: vertices with more edges than a segment keeps among others (16,384 on a side), whose lists
 //! move into segments of their own while snapshots and transactions are open.
 
+use evergraph::engines::engine::AnyEngine;
 use evergraph::graph::id::TypeId;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
@@ -14,7 +15,7 @@ const DEGREE: usize = 20_000;
 
 /// A star both ways: a hub, and for each other vertex an edge from the hub and one back.
 struct Star {
-    open: OpenStore,
+    open: OpenStore<AnyEngine>,
     hub: VertexId,
     follows: TypeId,
     leaves: Vec<VertexId>,

@@ -5,10 +5,10 @@
 
 use crate::graph::{Edge, Graph, Key, Label, Values};
 use crate::reference::{BURST, Reference, Step};
+use evergraph::engines::engine::AnyEngine;
 use evergraph::graph::id::{KeyId, LabelId, TypeId};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
-use evergraph::storage::memory::engine::MemoryEngine;
 use evergraph::storage::open::OpenStore;
 use evergraph::storage::store::Store;
 use evergraph::transaction::TransactionById;
@@ -37,7 +37,7 @@ struct Open {
 pub struct System {
     directory: MemoryDirectory,
     /// `None` only between closing and opening.
-    open: Option<OpenStore>,
+    open: Option<OpenStore<AnyEngine>>,
     names: Names,
     vertices: BTreeMap<u32, VertexId>,
     /// The ids of parallel edges, by number.
@@ -76,11 +76,11 @@ impl System {
         }
     }
 
-    fn open(&self) -> &OpenStore {
+    fn open(&self) -> &OpenStore<AnyEngine> {
         self.open.as_ref().expect("open between steps")
     }
 
-    fn store(&self) -> &Store<MemoryEngine> {
+    fn store(&self) -> &Store<AnyEngine> {
         self.open().store()
     }
 

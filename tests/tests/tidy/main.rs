@@ -11,6 +11,7 @@ mod claims;
 mod cycles;
 mod features;
 mod floors;
+mod forwarding;
 mod links;
 mod rust_text;
 mod shape;
@@ -78,6 +79,15 @@ fn a_program_without_files_builds_no_arrow() {
     let tree = String::from_utf8_lossy(&tree.stdout);
     assert!(tree.contains("evergraph-query"), "{tree}{said}");
     assert_none(features::behind_files(&tree));
+}
+
+#[test]
+fn who_stands_for_any_engine_hands_every_method_on() {
+    let tree = Tree::read();
+    let text = |path| tree.rust().find(|file| file.path == path).map_or("", |file| file.text.as_str());
+    assert_none(forwarding::FORWARDINGS.iter().flat_map(|forwarding| {
+        forwarding::forgotten(forwarding, text(forwarding.defined), text(forwarding.forwarded))
+    }));
 }
 
 #[test]

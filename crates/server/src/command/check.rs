@@ -9,7 +9,7 @@ use crate::terminal::table::visible;
 use clap::Args;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_storage::checkpoint::check::Finding;
+use evergraph_storage::checkpoint::report::Finding;
 use serde::Serialize;
 use std::fmt;
 use std::ops::ControlFlow;

@@ -12,7 +12,7 @@ use evergraph::Database;
 use evergraph_graph::error::Error;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_storage::salvage::loss::Loss;
-use evergraph_storage::salvage::run::Salvaged;
+use evergraph_storage::salvage::salvaged::Salvaged;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;

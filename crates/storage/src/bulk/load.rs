@@ -3,16 +3,14 @@
 //! ```text
 //! close the gate    other commits are refused as busy; those before are made readable
 //! names, ids        labels, types, keys; consecutive new groups for each table
-//! bodies            exact at ts = W + 1: of new groups, in a staging engine nobody reads, and of
-//!                   segments that are there, each with its new edges
-//! indexes           checked for the staging engine's rows: duplicates are named, nothing has happened
-//!                   yet; then, with space in the log, take them in
-//! latch             attach groups, put bodies over those that are there, indexes, catalogue; an empty
-//!                   frame takes the timestamp; publish
-//! make durable      a checkpoint: the bodies are in its files before its manifest names them
+//! engine builds     what the load makes of its records and bodies, exact at ts = W + 1; nobody reads it
+//! indexes           checked for the load's rows: duplicates are named, nothing has happened yet; then,
+//!                   with space in the log, take them in
+//! latch             engine installs it; indexes, catalogue; an empty frame takes the timestamp; publish
+//! make durable      a checkpoint: the load is in its files before its manifest names them
 //! ```
 //!
-//! Snapshots older than the load read the bodies from before it; a writer that is older gets a conflict
+//! Snapshots older than the load read what was there before it; a writer that is older gets a conflict
 //! where it wrote what the load touched, for the load has no records that could tell more.
 //!
 //! A crash before the manifest's rename leaves the database as it was: the log holds an empty commit.
@@ -20,15 +18,16 @@
 //! a crash would undo; reopening gives the database from before the load, or all of it if what failed was
 //! the renaming, or a checkpoint beside this one had been quicker.
 
-use crate::bulk::bodies::{Builder, Built, Numbers};
-use crate::bulk::extend::install;
+use crate::bulk::numbers::Numbers;
 use crate::bulk::shape::check_shape;
-use crate::engine::{Engine, View};
+use crate::durable_engine::{DurableEngine, LoadPlan};
+use crate::engine::View;
 use crate::indexing::{IndexRequest, OwnerName, differs};
 use crate::log::frame::payload_crc;
-use crate::memory::engine::MemoryEngine;
+use crate::snapshot::session::Session;
 use crate::store::Store;
 use crate::timeline::clock::Timeline;
+use crate::timeline::registry::Access;
 use crate::transaction::latch::{LoadingGate, check_healthy, under_latch};
 use crate::transaction::schema_writes::SchemaWrites;
 use evergraph_graph::catalogue::{Owner, SchemaChange};
@@ -62,7 +61,7 @@ pub struct LoadProgress {
     pub edges_total: u64,
 }
 
-impl Store<MemoryEngine> {
+impl<E: DurableEngine> Store<E> {
     /// As [`Store::load_within`], with as much memory as it takes.
     ///
     /// # Errors
@@ -114,48 +113,35 @@ impl Store<MemoryEngine> {
             *first = front.ids.take_groups(*label, table.rows)?;
         }
 
-        let staging = MemoryEngine::new(Arc::clone(&front.timeline));
         let (mut edges, edges_total) = (0, load.edges_count());
         let edge_types = indexed.iter().filter_map(|index| match index.id.owner {
             Owner::EdgeType(edge_type) => Some(edge_type),
             Owner::Label(_) => None,
         });
-        let builder = Builder {
-            load,
-            numbers: &numbers,
-            engine: &front.engine,
-            memory_bytes,
-            indexed: edge_types.collect(),
-        };
-        let Built { groups, extensions, added } = builder.build(&mut |done| {
+        let plan = LoadPlan { load, numbers: &numbers, memory_bytes, indexed: edge_types.collect() };
+        let built = front.engine.build_load(&plan, &mut |done| {
             edges += done;
             progress(LoadProgress { edges, edges_total })
         })?;
-        let groups: Vec<_> = groups.into_iter().map(Arc::new).collect();
-        // Into the table alone: an engine that attaches them also lists what they keep, once a segment.
-        for group in groups.iter().cloned().chain(added.into_iter().map(Arc::new)) {
-            staging.groups().insert(group);
-        }
-        let staged = staging.view(&(), timestamp);
+        let staged = front.engine.view_load(&built, timestamp);
         let indexes = self.index_load(&staged, &indexed, schema.current())?;
 
         let space = front.log.reserve(0).map_err(Error::from)?;
         self.enter_load(&staged, &indexed)?;
-        drop(staging);
+        drop(staged);
         // Snapshots see the load once it is durable: the empty frame alone says nothing of it.
         let held = Held::back(&front.timeline, newest);
         let displaced = under_latch(&front.timeline, |latch| {
             check_healthy(latch)?;
             latch.loads += 1;
-            groups.iter().for_each(|group| front.engine.attach(Arc::clone(group)));
-            let bodies = install(&front.engine, timestamp, &extensions);
+            let displaced = front.engine.install_load(timestamp, &built);
             let old_indexes = front.indexes.change(|all| all.extend(indexes));
             let old_catalogue = front.catalogue.swap(Arc::clone(schema.current()));
             front.log.append(space, timestamp.0, &[], payload_crc(&[]));
             front.timeline.publish(timestamp, latch);
-            Ok::<_, Error>((bodies, old_indexes, old_catalogue))
+            Ok::<_, Error>((displaced, old_indexes, old_catalogue))
         })?;
-        drop((displaced, extensions));
+        drop((displaced, built));
         if let Err(error) = make_durable() {
             let cause = format!("a bulk load could not be made durable ({error}): reopen the database");
             // What is in memory only must not be seen either.
@@ -228,8 +214,8 @@ impl Store<MemoryEngine> {
     /// Checks that the vertices that the load found in the database are there still.
     fn check_existing(&self, table: &VertexTable, label: LabelId) -> Result<()> {
         let front = self.front();
-        // Behind the gate: nothing is merged beyond the newest commit, so no pin is needed.
-        let view = front.engine.view(&(), front.timeline.published());
+        let session = Session::begin(front, Access::Read);
+        let view = session.view();
         for vertex in &table.existing {
             if view.group_label(vertex.group()) != Some(label) || !view.is_alive(*vertex)? {
                 let name = &table.label;

@@ -1,10 +1,9 @@
 //! Shape: a load is refused before anything happens if its tables contradict each other.
 //!
-//! One pass over all blocks. What it accepts, [`crate::bulk::bodies`] can take without looking twice.
+//! One pass over all blocks. What it accepts, [`crate::memory::load::bodies`] can take without looking twice.
 
-use crate::bulk::bodies::groups_of;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::GroupId;
+use evergraph_graph::id::{GROUP_SIZE, GroupId};
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::ValueType;
@@ -27,7 +26,9 @@ pub fn check_shape(load: &Load) -> Result<()> {
 fn check_vertices(table: &VertexTable) -> Result<()> {
     let name = format!("label `{}`", table.label);
     let (rows, existing) = (table.rows, table.existing.len() as u64);
-    if groups_of(rows) > u64::from(GroupId::END) || rows.saturating_add(existing) > 1 << 32 {
+    if rows.div_ceil(u64::from(GROUP_SIZE)) > u64::from(GroupId::END)
+        || rows.saturating_add(existing) > 1 << 32
+    {
         return Err(Error::invalid(format!("{name} has {rows} rows and {existing} vertices, 2^32 fit")));
     }
     check_properties(&name, &table.properties)?;

@@ -19,7 +19,7 @@ use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, Vertex
 use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::value::shortened::Shortened;
 
-use crate::checkpoint::check::{CheckProgress, Report, tell};
+use crate::checkpoint::report::{CheckProgress, Report, tell};
 use crate::engine::{GroupBits, View};
 use crate::index::build::{Duplicates, other_holder};
 use crate::index::item::Item;

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use crate::io::error::IoError;
 use crate::log::error::LogError;
 
+/// What a checkpoint or a manifest gives, or why not.
+pub type CheckpointResult<T> = std::result::Result<T, CheckpointError>;
+
 /// Why a checkpoint was not made, or a database not read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -1,10 +1,9 @@
 //! Freezing: from segments and the records on top of them to lists that algorithms read; group by
 //! group, on rayon's current pool.
 
-use crate::memory::engine::MemoryEngine;
 use crate::memory::fresh::Fresh;
 use crate::memory::frozen_list::{FrozenList, Weights};
-use crate::memory::group::{EdgeSubject, Group};
+use crate::memory::group::{EdgeSubject, Group, GroupTable};
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, Net, nets};
 use crate::segment::version::Layer;
@@ -212,25 +211,25 @@ impl Freezer<'_> {
     /// One side of every group, in groups' order.
     pub(super) fn side(
         &self,
-        engine: &MemoryEngine,
+        table: &GroupTable,
         projection: &Projection,
         groups: u32,
         side: Direction,
     ) -> Result<FrozenSide> {
-        let lists = |group: u32| self.group(engine, projection, GroupId(group), side);
+        let lists = |group: u32| self.group(table, projection, GroupId(group), side);
         (0..groups).into_par_iter().map(lists).collect()
     }
 
     fn group(
         &self,
-        engine: &MemoryEngine,
+        table: &GroupTable,
         projection: &Projection,
         group: GroupId,
         side: Direction,
     ) -> Result<Box<[FrozenList]>> {
         let mut lists = Vec::new();
         let labels = projection.labels.as_deref();
-        let group = engine.groups().get(group);
+        let group = table.get(group);
         let Some(group) = group.filter(|group| labels.is_none_or(|all| all.contains(&group.label))) else {
             return Ok(Box::default());
         };

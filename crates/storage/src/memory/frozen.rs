@@ -17,9 +17,9 @@
 //! Source: GART (ATC 2023) 5.1; core-protocol section 1, *kernels*.
 
 use crate::engine::View;
-use crate::memory::engine::MemoryEngine;
 use crate::memory::freeze::{Freezer, FrozenSide};
 use crate::memory::frozen_list::{FrozenList, visit_pieces};
+use crate::memory::group::GroupTable;
 use crate::memory::shared_list::SharedList;
 use crate::memory::view::MemoryView;
 use crate::sync::Mutex;
@@ -51,16 +51,16 @@ impl FrozenTopology {
     /// # Errors
     /// `invalid` if an edge's weight is missing or no number, `limit` if the budget refuses.
     pub fn new(
-        engine: &MemoryEngine,
+        table: &GroupTable,
         timestamp: Timestamp,
         catalogue: &Catalogue,
         projection: &Projection,
         budget: &Arc<dyn Budget>,
     ) -> Result<Self> {
-        let groups = engine.groups().end();
+        let groups = table.end();
         let bound = groups.saturating_mul(GROUP_SIZE);
         let mut reservations = vec![budget.reserve("the set of vertices", u64::from(bound) / 8)?];
-        let view = MemoryView::new(engine, timestamp);
+        let view = MemoryView::new(table, timestamp);
         let mut words = Vec::with_capacity(bound.div_ceil(64) as usize);
         for group in (0..groups).map(GroupId) {
             let labels = projection.labels.as_deref();
@@ -94,12 +94,12 @@ impl FrozenTopology {
         let needs_out = projection.direction != Direction::In || reads_properties;
         let mut out = Vec::new();
         if needs_out {
-            out = freezer.side(engine, projection, groups, Direction::Out)?;
+            out = freezer.side(table, projection, groups, Direction::Out)?;
         }
         let into = match (projection.direction, reads_properties) {
             (Direction::Out, _) => Vec::new(),
             (_, true) => freezer.transposed(&out, groups)?,
-            (_, false) => freezer.side(engine, projection, groups, Direction::In)?,
+            (_, false) => freezer.side(table, projection, groups, Direction::In)?,
         };
         let counted = if needs_out { &out } else { &into };
         let edge_count = counted.iter().flatten().map(FrozenList::edge_count).sum();

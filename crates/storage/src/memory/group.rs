@@ -200,6 +200,15 @@ impl GroupTable {
         group
     }
 
+    /// The types that any vertex of `group` has had edges of on this plain side, ascending.
+    #[must_use]
+    pub fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        let Some(group) = self.get(group) else { return Vec::new() };
+        let edges = group.edges();
+        let subjects = edges.iter().map(|edge| edge.subject);
+        subjects.filter(|subject| subject.side() == side).map(EdgeSubject::edge_type).collect()
+    }
+
     /// All groups, ascending.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Group>> {
         (0..self.end()).filter_map(|group| self.get(GroupId(group)))

@@ -9,20 +9,26 @@
 //! values    one property of many vertices or edges
 //! freeze    from segments and records to the lists of one moment: frozen_list, and fresh on top of it
 //! frozen    the topology that algorithms read: those lists, visited; shared_list: handed out as they lie
-//! engine    groups and merger together; interface: all of it behind `Engine`
+//! segments  all segments, and what keeps their tails and runs short
+//! load, checkpoint, salvage   whole graphs at once; bodies to files and back; what is left of damaged ones
+//! engine    all of it behind `Engine`; durable: behind `DurableEngine`
 //! ```
 
+pub mod checkpoint;
 pub mod counters;
+mod durable;
 pub mod engine;
 mod freeze;
 mod fresh;
 pub mod frozen;
 mod frozen_list;
 pub mod group;
-pub mod interface;
 pub mod list;
+pub mod load;
 pub mod merger;
 pub mod records;
+pub mod salvage;
+pub mod segments;
 pub mod shared_list;
 pub mod values;
 pub mod view;

@@ -3,9 +3,8 @@
 //! A point read resolves: group (two loads), segment, layer for the timestamp, hub if the row is
 //! one; then body and the few records on top. Nothing here fails: all is in memory.
 
-use crate::engine::{Engine, GroupBits, View};
-use crate::memory::engine::MemoryEngine;
-use crate::memory::group::{EdgeSubject, Group};
+use crate::engine::{GroupBits, View};
+use crate::memory::group::{EdgeSubject, Group, GroupTable};
 use crate::memory::{list, values};
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, effect_of, nets};
@@ -24,7 +23,7 @@ use std::sync::Arc;
 /// The memory engine as a snapshot sees it.
 #[derive(Debug)]
 pub struct MemoryView<'a> {
-    engine: &'a MemoryEngine,
+    groups: &'a GroupTable,
     timestamp: Timestamp,
 }
 
@@ -38,13 +37,13 @@ fn in_one_segment(a: &EdgeId, b: &EdgeId) -> bool {
 }
 
 impl<'a> MemoryView<'a> {
-    /// Reads `engine` at `timestamp`, which the caller has registered.
-    pub(super) fn new(engine: &'a MemoryEngine, timestamp: Timestamp) -> Self {
-        Self { engine, timestamp }
+    /// Reads `groups` at `timestamp`, which the caller has registered.
+    pub(super) fn new(groups: &'a GroupTable, timestamp: Timestamp) -> Self {
+        Self { groups, timestamp }
     }
 
     fn group(&self, group: GroupId) -> Option<&'a Arc<Group>> {
-        self.engine.groups().get(group)
+        self.groups.get(group)
     }
 
     /// The segment of an edge's out side.
@@ -87,7 +86,7 @@ impl View for MemoryView<'_> {
     }
 
     fn group_count(&self) -> u32 {
-        self.engine.group_count()
+        self.groups.end()
     }
 
     fn group_label(&self, group: GroupId) -> Option<LabelId> {
@@ -171,7 +170,7 @@ impl View for MemoryView<'_> {
     }
 
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        self.engine.edge_types(group, side)
+        self.groups.edge_types(group, side)
     }
 
     fn rows_with_edges(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<GroupBits> {

@@ -5,7 +5,18 @@ use std::path::PathBuf;
 use evergraph_graph::id::{Direction, GroupId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 
-use crate::salvage::blocks::Damage;
+/// Bytes of a file that can't be used, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The file.
+    pub file: PathBuf,
+    /// Where they begin.
+    pub offset: u64,
+    /// How many they are.
+    pub length: u64,
+    /// What is wrong.
+    pub problem: String,
+}
 
 /// What kind of thing is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,24 +16,16 @@
 //! through different commits; of the two sides of an edge the later one is believed, and the report says
 //! that the result is no state of one moment.
 //!
+//! The engine reads its files and puts the graph together; here is what is the same for all of them.
+//!
 //! - [`loss`]: the list of what is missing
-//! - [`blocks`]: a bodies' file of which some blocks verify
-//! - [`partial`]: bodies of which some bytes verify
-//! - [`bodies`]: what the manifest names, read as far as it verifies
-//! - [`changes`]: what the log did to each vertex and edge
-//! - [`vertices`], [`sides`], [`edges`]: putting the graph together
-//! - [`edge_losses`]: what of the edges is damaged or missing
-//! - [`new_database`]: writing it down
-//! - [`run`]: all of it in order
+//! - [`source`]: the manifest and the log, as far as they can be read
+//! - [`new_database`]: a database that is a whole one at its very end
+//! - [`salvaged`]: what came of it
+//! - [`run`]: the way in
 
-pub mod blocks;
-pub mod bodies;
-pub mod changes;
-pub mod edge_losses;
-pub mod edges;
 pub mod loss;
 pub mod new_database;
-pub mod partial;
 pub mod run;
-pub mod sides;
-pub mod vertices;
+pub mod salvaged;
+pub mod source;

@@ -23,36 +23,37 @@ use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::unfinished::{LOCK_NAME, UNFINISHED_NAME};
 
 use crate::support::{Graph, crash};
 
-pub fn open_with(directory: &MemoryDirectory, durability: Durability) -> Result<OpenStore> {
+pub fn open_with(directory: &MemoryDirectory, durability: Durability) -> Result<OpenStore<MemoryEngine>> {
     let options = OpenOptions { durability, log_file_bytes: 32 << 10, ..OpenOptions::default() };
-    OpenStore::open(Arc::new(directory.clone()), &options)
+    OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &options)
 }
 
-pub fn open(directory: &MemoryDirectory) -> Result<OpenStore> {
+pub fn open(directory: &MemoryDirectory) -> Result<OpenStore<MemoryEngine>> {
     open_with(directory, Durability::None)
 }
 
-pub fn graph(open: &OpenStore) -> Graph {
+pub fn graph(open: &OpenStore<MemoryEngine>) -> Graph {
     let store = open.store();
     Graph::of(&store.engine().view(&(), store.timeline().published()))
 }
 
-fn checkpoint(open: &OpenStore) {
+fn checkpoint(open: &OpenStore<MemoryEngine>) {
     open.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
 }
 
-fn back_up(open: &OpenStore, target: &dyn Directory) -> Result<BackedUp> {
+fn back_up(open: &OpenStore<MemoryEngine>, target: &dyn Directory) -> Result<BackedUp> {
     open.backup(target, &mut |_| ControlFlow::Continue(()))
 }
 
 /// Commits a vertex, an edge to it and a new value of the vertex before; what that was, and when.
-fn commit(open: &OpenStore, before: Option<VertexId>, number: i64) -> (u64, Vec<Mutation>) {
+fn commit(open: &OpenStore<MemoryEngine>, before: Option<VertexId>, number: i64) -> (u64, Vec<Mutation>) {
     let run = || {
         open.store().retrying(Isolation::default(), |mut tx| {
             let (label, edge_type, key) = (tx.label("V")?, tx.edge_type("E")?, tx.key("n")?);
@@ -107,7 +108,7 @@ fn state_at(history: &BTreeMap<u64, Vec<Mutation>>, through: u64) -> Graph {
 }
 
 /// A database with a checkpoint and commits after it.
-pub fn small(directory: &MemoryDirectory) -> OpenStore {
+pub fn small(directory: &MemoryDirectory) -> OpenStore<MemoryEngine> {
     let open = open(directory).unwrap();
     let mut last = None;
     for number in 0..40 {
@@ -127,7 +128,7 @@ struct Toggled {
 }
 
 /// Makes or drops the index on the property of vertices; a load that runs is waited for.
-fn toggle(open: &OpenStore, is_there: bool) -> Toggled {
+fn toggle(open: &OpenStore<MemoryEngine>, is_there: bool) -> Toggled {
     let store = open.store();
     let owner = OwnerName::Label("V");
     let request = IndexRequest { owner, key: "n", kind: IndexKind::Ordered, unique: false };
@@ -140,7 +141,7 @@ fn toggle(open: &OpenStore, is_there: bool) -> Toggled {
 }
 
 /// Loads some vertices of a label of their own; what that was, and when.
-fn load_some(open: &OpenStore) -> (u64, Vec<Mutation>) {
+fn load_some(open: &OpenStore<MemoryEngine>) -> (u64, Vec<Mutation>) {
     const ROWS: u32 = 50;
     let table = VertexTable::new("L", Vec::new(), vec![VertexBlock::bare(ROWS as usize)]);
     let load = Load { vertices: vec![table], edges: Vec::new() };

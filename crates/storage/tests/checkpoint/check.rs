@@ -11,8 +11,9 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
-use evergraph_storage::checkpoint::check::{Report, check_files};
+use evergraph_storage::checkpoint::check::check_files;
 use evergraph_storage::checkpoint::check_graph::{check_graph, check_index};
+use evergraph_storage::checkpoint::report::Report;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::index::property_index::PropertyIndex;
 use evergraph_storage::io::directory::{Directory, OpenMode};
@@ -33,7 +34,7 @@ fn go_on(_what: &str, _done: u64, _total: u64) -> ControlFlow<()> {
 }
 
 fn of_files(directory: &MemoryDirectory) -> Report {
-    check_files(directory, MemoryEngine::NAME, &mut go_on).unwrap()
+    check_files::<MemoryEngine>(directory, &mut go_on).unwrap()
 }
 
 /// A database with two checkpoints and commits behind the second.
@@ -104,10 +105,9 @@ fn flipped_bytes_and_a_lost_log_are_found() {
 fn a_check_can_be_cancelled_and_needs_a_database() {
     let directory = MemoryDirectory::new("db");
     drop(healthy(&directory));
-    let error =
-        check_files(&directory, MemoryEngine::NAME, &mut |_, _, _| ControlFlow::Break(())).unwrap_err();
+    let error = check_files::<MemoryEngine>(&directory, &mut |_, _, _| ControlFlow::Break(())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
-    let error = check_files(&MemoryDirectory::new("x"), MemoryEngine::NAME, &mut go_on).unwrap_err();
+    let error = check_files::<MemoryEngine>(&MemoryDirectory::new("x"), &mut go_on).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -128,7 +128,7 @@ fn planted(out: &[(u32, u32)], into: &[(u32, u32)]) -> MemoryEngine {
         EdgeSegment { subject: subject(Direction::In), segment: side(into) },
     ];
     let engine = MemoryEngine::new(Arc::new(Timeline::new(Timestamp(1), Readable::Published)));
-    engine.attach(Arc::new(Group::with_edges(GroupId(0), LABEL, vertices, edges)));
+    engine.segments().attach(Arc::new(Group::with_edges(GroupId(0), LABEL, vertices, edges)));
     engine
 }
 

@@ -14,6 +14,7 @@ use evergraph_graph::value::Value;
 use evergraph_storage::io::directory::Directory as _;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 
 use crate::backup::{graph, open, small};
@@ -23,7 +24,7 @@ type Midst<'a> = dyn FnMut() + 'a;
 
 /// Closes a database while `operation` is in its midst on another thread, opens it again while that thread
 /// goes on, if it can, and then once more.
-fn close_beside(operation: impl Fn(&OpenStore, &mut Midst<'_>) -> Result<()> + Send) {
+fn close_beside(operation: impl Fn(&OpenStore<MemoryEngine>, &mut Midst<'_>) -> Result<()> + Send) {
     let directory = MemoryDirectory::new("db");
     let first = small(&directory);
     let has_gone_on = AtomicBool::new(false);
@@ -109,7 +110,7 @@ fn many_short_runs_leave_few_log_files_and_bytes() {
     let logs = || directory.list().unwrap().iter().filter(|name| name.starts_with("log-")).count();
     let (mut most, mut fewest_since) = (0, usize::MAX);
     for number in 0..60 {
-        let open = OpenStore::open(Arc::new(directory.clone()), &options).unwrap();
+        let open = OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &options).unwrap();
         let added = open.store().transact(|tx| {
             let (label, key) = (tx.label("V")?, tx.key("text")?);
             tx.add_vertex(label, &[(key, Value::from("x".repeat(700_000)))])

@@ -170,7 +170,7 @@ fn a_checkpoint_beside_commits_and_merges_of_other_threads_is_one_state() {
 fn a_store_that_takes_no_more_commits_makes_no_checkpoint() {
     let directory = MemoryDirectory::new("db");
     let database = Database::open(Arc::new(directory.clone()), Durability::None).unwrap();
-    let poison = || database.engine.timeline().latch().poisoned = Some("a panic".to_owned());
+    let poison = || database.engine.segments().timeline().latch().poisoned = Some("a panic".to_owned());
     let made = database.checkpoint_with(&mut |_| {
         poison();
         ControlFlow::Continue(())

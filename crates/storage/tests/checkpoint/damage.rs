@@ -10,6 +10,7 @@ use evergraph_graph::value::Value;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::open::{OpenOptions, OpenStore, check};
 
 use crate::backup::graph;
@@ -17,14 +18,14 @@ use crate::support::Graph;
 
 const PAGE: usize = 4096;
 
-fn open(directory: &MemoryDirectory) -> evergraph_graph::error::Result<OpenStore> {
+fn open(directory: &MemoryDirectory) -> evergraph_graph::error::Result<OpenStore<MemoryEngine>> {
     let options = OpenOptions {
         // Nothing goes on beside the test: what was written is the same each time.
         environment: Environment::simulated(1),
         log_file_bytes: 8 * PAGE as u64,
         ..OpenOptions::default()
     };
-    OpenStore::open(Arc::new(directory.clone()), &options)
+    OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &options)
 }
 
 /// A database with a checkpoint and commits behind it, and its states by commit; closed, or killed.
@@ -150,6 +151,7 @@ fn a_check_of_a_database_whose_newest_log_file_is_gone_finds_it() {
     let names = directory.list().unwrap();
     let newest = names.iter().rfind(|name| name.starts_with("log-")).unwrap();
     directory.remove(newest).unwrap();
-    let report = check(Arc::new(directory.clone()), &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    let report =
+        check::<MemoryEngine>(Arc::new(directory.clone()), &mut |_, _, _| ControlFlow::Continue(())).unwrap();
     assert!(report.findings.iter().any(|finding| finding.problem.contains(newest)), "{report:?}");
 }

@@ -6,12 +6,12 @@ use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
-use evergraph_storage::checkpoint::body_file::file_number;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::SplitMix64;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory::checkpoint::body_file::file_number;
 
 use crate::support::{Database, LABEL};
 

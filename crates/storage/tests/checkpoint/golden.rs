@@ -14,7 +14,7 @@ use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_storage::checkpoint::manifest::Manifest;
-use evergraph_storage::checkpoint::read::load;
+use evergraph_storage::durable_engine::{DurableEngine, Opening};
 use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
@@ -117,7 +117,7 @@ fn format_version_1_is_written_as_it_was_and_read() {
         assert!(bytes == expected, "{stored} differs from byte {first:?} on");
     }
 
-    let manifest = Manifest::read(&directory, MemoryEngine::NAME).unwrap();
+    let manifest = Manifest::read(&directory, MemoryEngine::opens).unwrap();
     let featureless = Manifest { has_end_file: false, ..manifest }.encode().unwrap();
     assert!(featureless == std::fs::read(golden(FEATURELESS)).unwrap(), "{FEATURELESS} differs");
 
@@ -132,12 +132,17 @@ fn format_version_1_is_written_as_it_was_and_read() {
 }
 
 fn reads_back(directory: &MemoryDirectory, database: &Database) {
-    let manifest = Manifest::read(directory, MemoryEngine::NAME).unwrap();
+    let manifest = Manifest::read(directory, MemoryEngine::opens).unwrap();
     let known = end_file::read(directory, manifest.has_end_file).unwrap();
     assert_eq!(known.newest > 0, manifest.has_end_file);
     assert_eq!((manifest.covered_through, manifest.need), (Timestamp(4), Timestamp(4)));
     assert_eq!(manifest.catalogue, *database.catalogue());
-    let engine = MemoryEngine::new(Arc::new(Timeline::new(manifest.need, Readable::Published)));
-    load(directory, &manifest, Background::Threads, |group| engine.attach(Arc::new(group))).unwrap();
+    let opening = Opening {
+        directory: &(Arc::new(directory.clone()) as Arc<dyn Directory>),
+        manifest: &manifest,
+        timeline: &Arc::new(Timeline::new(manifest.need, Readable::Published)),
+        background: Background::Threads,
+    };
+    let engine = MemoryEngine::open(&opening).unwrap().engine;
     assert_eq!(Graph::of(&engine.view(&(), manifest.need)), database.model());
 }

@@ -26,13 +26,14 @@ fn work(database: &Database, random: &mut SplitMix64) {
         5 => database.log.wait_durable(database.published().0).unwrap(),
         6 => {
             let mut segments: Vec<Job> = Vec::new();
-            for_each_segment(database.engine.groups(), |job| {
+            for_each_segment(database.engine.segments().groups(), |job| {
                 segments.push(job);
                 true
             });
             if !segments.is_empty() {
                 let at = (random.next_u64() % segments.len() as u64) as usize;
-                database.engine.merger().merge(database.engine.timeline(), &segments[at]);
+                let all = database.engine.segments();
+                all.merger().merge(all.timeline(), &segments[at]);
             }
         }
         _ => {

@@ -13,17 +13,18 @@ use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
-use evergraph_storage::checkpoint::body_file::BodyFile;
-use evergraph_storage::checkpoint::body_form::StableForm;
-use evergraph_storage::checkpoint::manifest::{Manifest, SegmentId};
-use evergraph_storage::engine::Engine;
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::memory::checkpoint::body_file::BodyFile;
+use evergraph_storage::memory::checkpoint::body_form::StableForm;
+use evergraph_storage::memory::checkpoint::segment_list::{SegmentId, SegmentList};
 use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::memory::group::EdgeSubject;
 use evergraph_storage::open::OpenStore;
 use evergraph_storage::salvage::loss::{IdRange, Loss, LossKind};
-use evergraph_storage::salvage::run::Salvaged;
+use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::segment::edge_body::EdgeBody;
 use evergraph_storage::segment::version::Stored;
 
@@ -37,7 +38,7 @@ pub struct Fixture {
     pub directory: MemoryDirectory,
     states: BTreeMap<u64, Graph>,
     catalogue: Arc<Catalogue>,
-    manifest: Manifest,
+    list: SegmentList,
 }
 
 fn column(rows: usize, value: impl Fn(usize) -> Value) -> Option<PackedColumn> {
@@ -81,7 +82,7 @@ fn load(Scale { many, few, hub }: Scale) -> Load {
 }
 
 /// Some of everything that a commit may do; `round` is at most 20.
-fn commit(open: &OpenStore, Scale { many: count, .. }: Scale, round: u32) {
+fn commit(open: &OpenStore<MemoryEngine>, Scale { many: count, .. }: Scale, round: u32) {
     let done = open.store().transact(|tx| {
         let (many, few) = (tx.label("Many")?, tx.label("Few")?);
         let (weighted, bare) = (tx.edge_type("E")?, tx.edge_type("F")?);
@@ -136,8 +137,13 @@ fn fixture(scale: Scale) -> Fixture {
     states.insert(open.store().timeline().published().0, graph(&open));
     let catalogue = open.store().catalogue();
     open.close().unwrap();
-    let manifest = Manifest::read(&directory, MemoryEngine::NAME).unwrap();
-    Fixture { directory, states, catalogue, manifest }
+    let list = segment_list(&directory);
+    Fixture { directory, states, catalogue, list }
+}
+
+fn segment_list(directory: &MemoryDirectory) -> SegmentList {
+    let manifest = Manifest::read(directory, MemoryEngine::opens).unwrap();
+    SegmentList::of(directory, &manifest).unwrap()
 }
 
 fn contents(directory: &MemoryDirectory) -> Vec<(String, Vec<u8>)> {
@@ -149,7 +155,9 @@ pub fn salvage(directory: &MemoryDirectory) -> Result<(Salvaged, MemoryDirectory
     let before = contents(directory);
     let target = MemoryDirectory::new("saved");
     let new: Arc<dyn Directory> = Arc::new(target.clone());
-    let made = evergraph_storage::open::salvage(directory, &new, &mut |_, _, _| ControlFlow::Continue(()));
+    let made = evergraph_storage::open::salvage::<MemoryEngine>(directory, &new, &mut |_, _, _| {
+        ControlFlow::Continue(())
+    });
     assert!(contents(directory) == before, "the damaged database was changed");
     if made.is_err() {
         assert!(target.list().unwrap().is_empty());
@@ -301,7 +309,7 @@ impl Fixture {
     }
 
     /// Salvages `directory`, a damaged copy, and compares.
-    fn saves(&self, directory: &MemoryDirectory) -> (Salvaged, OpenStore) {
+    fn saves(&self, directory: &MemoryDirectory) -> (Salvaged, OpenStore<MemoryEngine>) {
         let (made, target) = salvage(directory).unwrap();
         let saved = open(&target).unwrap();
         assert!(saved.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap().is_healthy());
@@ -313,7 +321,7 @@ impl Fixture {
     fn place(&self, group: u32, subject: Option<(u16, Direction)>, hub: Option<u16>) -> Stored {
         let subject = subject.map(|(edge_type, side)| EdgeSubject::new(TypeId(edge_type), side));
         let id = SegmentId { group: evergraph_graph::id::GroupId(group), subject, hub };
-        self.manifest.segments.iter().find(|segment| segment.0 == id).unwrap().1
+        self.list.segments.iter().find(|segment| segment.0 == id).unwrap().1
     }
 }
 
@@ -346,9 +354,8 @@ fn a_sound_database_is_salvaged_whole_and_goes_on() {
 #[test]
 fn lists_of_the_in_side_are_saved_without_properties() {
     let (_, target) = salvage(&small().directory).unwrap();
-    let manifest = Manifest::read(&target, MemoryEngine::NAME).unwrap();
     let mut with_columns = BTreeMap::new();
-    for (id, stored) in &manifest.segments {
+    for (id, stored) in &segment_list(&target).segments {
         let Some(subject) = id.subject else { continue };
         let range = stored.offset..stored.offset + stored.length;
         let file = BodyFile::open(&target, stored.file).unwrap();
@@ -374,7 +381,7 @@ fn a_vertex_of_which_only_a_change_is_known_is_listed_as_missing() {
 #[test]
 fn every_damaged_block_of_bodies_costs_what_is_listed_and_nothing_else() {
     let fixture = large();
-    let files: BTreeSet<u64> = fixture.manifest.segments.iter().map(|segment| segment.1.file).collect();
+    let files = fixture.list.files();
     let (mut found, mut blocks) = (BTreeSet::new(), 0);
     for name in files.iter().map(|number| format!("bodies-{number:016x}")) {
         let length = fixture.directory.open(&name, OpenMode::Read).unwrap().len().unwrap();
@@ -559,7 +566,7 @@ fn a_log_that_ends_before_the_bodies_gives_a_sound_graph_of_values_that_there_we
         .unwrap();
     let last = graph(&store);
     store.close().unwrap();
-    let manifest = Manifest::read(&directory, MemoryEngine::NAME).unwrap();
+    let manifest = Manifest::read(&directory, MemoryEngine::opens).unwrap();
     assert!(manifest.need > manifest.covered_through);
     for name in directory.list().unwrap().iter().filter(|name| name.starts_with("log-")) {
         directory.remove(name).unwrap();

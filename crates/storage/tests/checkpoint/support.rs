@@ -13,10 +13,10 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use evergraph_storage::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{Manifest, StoredGroup};
-use evergraph_storage::checkpoint::read::load;
-use evergraph_storage::checkpoint::write::{Checkpointed, Checkpointer, Progress, Sources};
+use evergraph_storage::durable_engine::{DurableEngine, Opening};
 use evergraph_storage::engine::{Engine, View};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
@@ -186,7 +186,6 @@ fn some_properties(below: &mut impl FnMut(usize) -> usize) -> Properties {
 pub struct Database {
     pub engine: MemoryEngine,
     pub log: Arc<Log>,
-    pub checkpointer: Checkpointer,
     state: Mutex<State>,
     /// Locked for a moment only, under the latch too; `state` comes before the latch.
     catalogue: Mutex<Arc<Catalogue>>,
@@ -239,9 +238,10 @@ impl State {
 impl Database {
     /// Opens what is in `directory`, or makes a new database in it.
     pub fn open(directory: Arc<dyn Directory>, durability: Durability) -> Result<Self, CheckpointError> {
-        let manifest = match Manifest::read(&*directory, MemoryEngine::NAME) {
+        let manifest = match Manifest::read(&*directory, MemoryEngine::opens) {
             Err(CheckpointError::NotADatabase { .. }) => {
-                let manifest = Manifest::empty(MemoryEngine::NAME);
+                let section = MemoryEngine::empty_section(MemoryEngine::NAME);
+                let manifest = Manifest::empty(MemoryEngine::NAME, section);
                 manifest.write(&*directory, || Ok(()))?;
                 manifest
             }
@@ -255,8 +255,9 @@ impl Database {
             _ => Readable::Published,
         };
         let timeline = Arc::new(Timeline::new(manifest.covered_through, readable));
-        let engine = MemoryEngine::new(Arc::clone(&timeline));
-        load(&*directory, &manifest, Background::Threads, |group| engine.attach(Arc::new(group)))?;
+        let background = Background::Threads;
+        let opening = Opening { directory: &directory, manifest: &manifest, timeline: &timeline, background };
+        let engine = MemoryEngine::open(&opening)?.engine;
         let catalogue = Mutex::new(Arc::new(manifest.catalogue.clone()));
         let mut state = State {
             groups: manifest.groups.iter().map(|group| (group.id.0, *group)).collect(),
@@ -277,16 +278,15 @@ impl Database {
         })?;
         drop(installing.finish().unwrap());
         assert_eq!(timeline.published().0, recovered.last_ts);
-        let checkpointer = Checkpointer::open(Arc::clone(&directory), &manifest)?;
         let log = Log::open(directory, recovered, small_files(durability), Box::new(SplitMix64::new(9)))?;
         let log = Arc::clone(open_log.get_or_init(|| Arc::new(log)));
         let published = timeline.published();
         state.graphs.insert(published.0, Graph::of(&engine.view(&(), published)));
-        Ok(Self { engine, log, checkpointer, state: Mutex::new(state), catalogue })
+        Ok(Self { engine, log, state: Mutex::new(state), catalogue })
     }
 
     pub fn published(&self) -> Timestamp {
-        self.engine.timeline().published()
+        self.engine.segments().timeline().published()
     }
 
     /// The newest state of the model.
@@ -316,7 +316,7 @@ impl Database {
         mutations.iter().for_each(|mutation| mutation.encode(&mut payload));
         let prepared = self.engine.prepare(mutations, Duration::ZERO).unwrap();
         let space = self.log.reserve(payload.len())?;
-        let timeline = self.engine.timeline();
+        let timeline = self.engine.segments().timeline();
         let mut latch = timeline.latch();
         let timestamp = timeline.published().next();
         let displaced = self.engine.append(timestamp, prepared);
@@ -346,15 +346,14 @@ impl Database {
 
     pub fn checkpoint_with(
         &self,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut TellCheckpoint<'_>,
     ) -> Result<Checkpointed, CheckpointError> {
-        let sources = Sources {
-            engine: &self.engine,
+        let sources = CheckpointSources {
             log: &self.log,
             catalogue: &|| self.catalogue(),
             groups: &|| self.state.lock().groups.values().copied().collect(),
         };
-        self.checkpointer.checkpoint(&sources, progress)
+        self.engine.checkpoint(&sources, progress)
     }
 }
 

@@ -209,7 +209,8 @@ fn a_cancelled_build_and_one_that_a_crash_ends_leave_nothing() {
 #[test]
 fn indexes_that_come_and_go_beside_a_checkpoint_are_replayed() {
     let directory = MemoryDirectory::new("db");
-    let first = OpenStore::open(Arc::new(directory.clone()), &OpenOptions::default()).unwrap();
+    let first =
+        OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &OpenOptions::default()).unwrap();
     let store = first.store();
     ages(store, 0..5);
     let mut rounds = 0;
@@ -229,7 +230,8 @@ fn indexes_that_come_and_go_beside_a_checkpoint_are_replayed() {
     made.unwrap();
     assert_eq!(rounds, 4, "beside the checkpoint");
     ages(store, [3]);
-    let again = OpenStore::open(Arc::new(directory.power_cut()), &OpenOptions::default()).unwrap();
+    let again =
+        OpenStore::<MemoryEngine>::open(Arc::new(directory.power_cut()), &OpenOptions::default()).unwrap();
     assert_eq!(again.store().catalogue(), store.catalogue());
     check_indexes(&again.store().snapshot(), &[Value::I64(3)], &some_ranges(), 4);
 }
@@ -240,7 +242,7 @@ fn indexes_that_come_and_go_beside_a_checkpoint_are_replayed() {
 fn an_index_that_the_log_could_not_sync_is_not_said_to_be_there() {
     let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
     let options = OpenOptions { environment: Environment::simulated(1), ..OpenOptions::default() };
-    let open = OpenStore::open(Arc::new(failing.clone()), &options).unwrap();
+    let open = OpenStore::<MemoryEngine>::open(Arc::new(failing.clone()), &options).unwrap();
     ages(open.store(), 0..3);
     let request = on_age(IndexKind::Hash, false);
     failing.plan(Fault::new(Operation::Sync, "log-", std::io::ErrorKind::Other));

@@ -31,8 +31,8 @@ fn below(random: &mut SplitMix64, bound: usize) -> usize {
     (random.next_u64() % bound.max(1) as u64) as usize
 }
 
-fn open(directory: Arc<dyn Directory>, durability: Durability) -> Result<OpenStore> {
-    OpenStore::open(directory, &OpenOptions { durability, ..OpenOptions::default() })
+fn open(directory: Arc<dyn Directory>, durability: Durability) -> Result<OpenStore<MemoryEngine>> {
+    OpenStore::<MemoryEngine>::open(directory, &OpenOptions { durability, ..OpenOptions::default() })
 }
 
 /// Two labels, the names of the first unique; two types, the second simple; properties of all;
@@ -164,11 +164,11 @@ fn naive(before: &Model, load: &Load, first_vertices: &[VertexId]) -> Option<Mod
     Some(after)
 }
 
-fn checkpoint(open: &OpenStore) -> Result<()> {
+fn checkpoint(open: &OpenStore<MemoryEngine>) -> Result<()> {
     open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop)
 }
 
-fn check_healthy(open: &OpenStore) {
+fn check_healthy(open: &OpenStore<MemoryEngine>) {
     let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
     assert!(report.is_healthy(), "{report:?}");
 }

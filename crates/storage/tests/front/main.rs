@@ -11,16 +11,19 @@
 //! newest                edges by descending value against a model, declared or not
 //! serializable          who commits has read what it would read alone
 //! threads               what must hold whoever is first
+//! durable               opened, checkpointed, killed and reopened; copied, loaded, checked and salvaged
 //! ```
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
+mod durable;
 mod index_builds;
 mod indexes;
 mod limits;
 mod loads;
 mod model;
 mod naive_engine;
+mod naive_files;
 mod newest;
 mod oracle;
 mod random_transactions;

@@ -1,7 +1,8 @@
 //! Naive engine, for tests: every record of every commit in one list, every question answered by
 //! replaying it. It also asserts what resolved mutations promise: an insert finds nothing there, a
-//! delete something, a deleted vertex has no edges, an edge has both ends.
+//! delete something, a deleted vertex has no edges, an edge has both ends. Its files are in `naive_files.rs`.
 
+use crate::naive_files::NaiveFiles;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
@@ -19,35 +20,41 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-type Values = BTreeMap<KeyId, Value>;
+/// Its name in manifests.
+pub const NAME: &str = "naive";
+
+/// The properties of a vertex or an edge.
+pub type Values = BTreeMap<KeyId, Value>;
 
 /// The graph after some commit.
 #[derive(Clone, Default)]
 pub struct State {
-    vertices: BTreeMap<VertexId, Values>,
-    edges: BTreeMap<EdgeId, Values>,
+    pub vertices: BTreeMap<VertexId, Values>,
+    pub edges: BTreeMap<EdgeId, Values>,
 }
 
 #[derive(Default)]
-struct History {
-    groups: Vec<Option<LabelId>>,
-    commits: Vec<(Timestamp, Vec<Mutation>)>,
-    newest: Arc<State>,
+pub struct History {
+    pub groups: Vec<Option<LabelId>>,
+    pub commits: Vec<(Timestamp, Vec<Mutation>)>,
+    pub newest: Arc<State>,
 }
 
 /// See the file's caption.
 #[derive(Default)]
 pub struct NaiveEngine {
-    history: RwLock<History>,
+    pub history: RwLock<History>,
+    /// Where its state is stored, if it was opened.
+    pub files: Option<NaiveFiles>,
     /// What the next commit does after its writes are resolved, and before it takes the latch.
     before_latch: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 /// Reads a state.
 pub struct NaiveView<'a> {
-    engine: &'a NaiveEngine,
-    state: &'a State,
-    timestamp: Timestamp,
+    pub engine: &'a NaiveEngine,
+    pub state: &'a State,
+    pub timestamp: Timestamp,
 }
 
 fn set(values: &mut Values, changes: &Properties) {
@@ -59,7 +66,8 @@ fn set(values: &mut Values, changes: &Properties) {
     }
 }
 
-fn fresh(properties: &Properties) -> Values {
+/// The values of a new item.
+pub fn fresh(properties: &Properties) -> Values {
     assert!(properties.as_slice().iter().all(|(_, value)| value.is_some()), "a new item removes nothing");
     let mut values = Values::new();
     set(&mut values, properties);
@@ -74,7 +82,7 @@ impl NaiveEngine {
 }
 
 impl State {
-    fn apply(&mut self, mutation: &Mutation) {
+    pub fn apply(&mut self, mutation: &Mutation) {
         match mutation {
             Mutation::InsertVertex { vertex, properties, .. } => {
                 assert!(self.vertices.insert(*vertex, fresh(properties)).is_none(), "{vertex} is new");
@@ -180,7 +188,8 @@ fn touches(mutation: &Mutation, key: &Key) -> bool {
     }
 }
 
-fn end(edge: &EdgeId, side: Direction) -> VertexId {
+/// The end of `edge` that its list on `side` belongs to.
+pub fn end(edge: &EdgeId, side: Direction) -> VertexId {
     if side == Direction::Out { edge.source } else { edge.target }
 }
 
@@ -191,7 +200,9 @@ impl Engine for NaiveEngine {
     type Prepared = Vec<Mutation>;
     type Displaced = Arc<State>;
 
-    const NAME: &'static str = "naive";
+    fn name(&self) -> &'static str {
+        NAME
+    }
 
     fn pin(&self, timestamp: Timestamp) -> Arc<State> {
         let history = self.history.read();
@@ -236,6 +247,10 @@ impl Engine for NaiveEngine {
 
     fn group_count(&self) -> u32 {
         self.history.read().groups.len() as u32
+    }
+
+    fn has_group(&self, group: GroupId) -> bool {
+        self.history.read().groups.get(group.0 as usize).is_some_and(Option::is_some)
     }
 
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {

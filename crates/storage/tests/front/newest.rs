@@ -410,7 +410,9 @@ fn one_order_is_declared_and_stays() {
 fn an_order_is_there_after_a_crash_and_after_a_checkpoint() {
     let directory = MemoryDirectory::new("db");
     let options = OpenOptions { durability: Durability::Sync, ..OpenOptions::default() };
-    let open = |directory: &MemoryDirectory| OpenStore::open(Arc::new(directory.clone()), &options).unwrap();
+    let open = |directory: &MemoryDirectory| {
+        OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &options).unwrap()
+    };
     let opened = open(&directory);
     let names = prepare(opened.store(), ValueType::I64);
     let mut model = Model::new();

@@ -78,7 +78,7 @@ pub struct Run {
     directory: SimulatedDirectory,
     environment: Environment,
     clock: Arc<ManualClock>,
-    store: Option<Arc<OpenStore>>,
+    store: Option<Arc<OpenStore<MemoryEngine>>>,
     slots: [Option<Open>; SLOTS],
     snapshots: Vec<(Snapshot<MemoryEngine>, Arc<State>)>,
     head: Arc<State>,
@@ -124,7 +124,7 @@ impl Run {
     /// What a check of the files alone says of them, before they are opened.
     pub fn check_files(disk: &Disk) -> Outcome {
         let directory = SimulatedDirectory::new(disk.clone(), None);
-        let report = check_files(&directory, "memory", &mut |_, _, _| ControlFlow::Continue(()));
+        let report = check_files::<MemoryEngine>(&directory, &mut |_, _, _| ControlFlow::Continue(()));
         match report {
             Ok(report) if report.is_healthy() => Ok(()),
             Ok(report) => Err(format!("check of the files: {:?}", report.findings)),
@@ -149,7 +149,8 @@ impl Run {
 
     /// Opens the store; once more, with the disk in order, if a fault is to blame.
     fn open(&mut self, expected: &Expected) -> Outcome {
-        let open = |run: &Self| OpenStore::open(Arc::new(run.directory.clone()), &run.options());
+        let open =
+            |run: &Self| OpenStore::<MemoryEngine>::open(Arc::new(run.directory.clone()), &run.options());
         let opened = match open(self) {
             Err(error) if self.fault_fired() => {
                 self.check_clear(&error)?;

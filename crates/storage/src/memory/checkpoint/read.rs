@@ -19,12 +19,13 @@ use std::sync::Arc;
 use evergraph_graph::bytes::{DecodeError, Reader};
 use evergraph_graph::timestamp::Timestamp;
 
-use crate::checkpoint::body_file::{BodyFile, file_name};
-use crate::checkpoint::body_form::StableForm;
 use crate::checkpoint::error::CheckpointError;
-use crate::checkpoint::manifest::{Manifest, SegmentId, StoredGroup};
+use crate::checkpoint::manifest::StoredGroup;
 use crate::io::directory::Directory;
 use crate::io::environment::Background;
+use crate::memory::checkpoint::body_file::{BodyFile, file_name};
+use crate::memory::checkpoint::body_form::StableForm;
+use crate::memory::checkpoint::segment_list::{SegmentId, SegmentList};
 use crate::memory::group::{EdgeSegment, Group};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
@@ -50,7 +51,7 @@ pub struct Loaded {
     pub bytes_count: u64,
 }
 
-/// Reads every group that `manifest` names and hands them over, ascending.
+/// Reads `groups`, which ascend, with the segments of `list` and hands them over in order.
 ///
 /// Cost: every named body is read once and copied once, by two threads unless the store is stepped;
 /// while that lasts, some 16 MiB more than the graph takes.
@@ -59,14 +60,15 @@ pub struct Loaded {
 /// [`CheckpointError::Corrupt`], and what the system says.
 pub fn load(
     directory: &dyn Directory,
-    manifest: &Manifest,
+    groups: &[StoredGroup],
+    list: &SegmentList,
     background: Background,
     mut attach: impl FnMut(Group),
 ) -> Result<Loaded, CheckpointError> {
-    let bodies = read_bodies(directory, &manifest.segments, background)?;
-    let mut loaded = Loaded { groups_count: manifest.groups.len() as u64, ..Loaded::default() };
-    let mut segments = manifest.segments.iter().zip(bodies).peekable();
-    for group in &manifest.groups {
+    let bodies = read_bodies(directory, &list.segments, background)?;
+    let mut loaded = Loaded { groups_count: groups.len() as u64, ..Loaded::default() };
+    let mut segments = list.segments.iter().zip(bodies).peekable();
+    for group in groups {
         let mut own = Vec::new();
         while let Some(((id, stored), body)) = segments.next_if(|((id, _), _)| id.group == group.id) {
             loaded.segments_count += 1;

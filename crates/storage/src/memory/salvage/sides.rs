@@ -14,13 +14,12 @@ use evergraph_graph::id::{Direction, GroupId, KeyId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 
-use crate::checkpoint::manifest::SegmentId;
+use crate::memory::checkpoint::segment_list::SegmentId;
 use crate::memory::group::EdgeSubject;
-use crate::salvage::blocks::Damage;
-use crate::salvage::bodies::{Bodies, Found};
-use crate::salvage::changes::{Changes, settle};
-use crate::salvage::loss::{IdRange, ids};
-use crate::salvage::partial::{InParts, LostColumn, Partial};
+use crate::memory::salvage::bodies::{Bodies, Found};
+use crate::memory::salvage::changes::{Changes, settle};
+use crate::memory::salvage::partial::{InParts, LostColumn, Partial};
+use crate::salvage::loss::{Damage, IdRange, ids};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::Effect;

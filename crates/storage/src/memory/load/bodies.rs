@@ -9,45 +9,24 @@
 //! A block lies in memory or can be read again, so that reading it once more a part is cheaper than
 //! keeping what is needed later. What stays is the bodies.
 
-use crate::bulk::extend::{Extension, extend, present, settle};
-use crate::bulk::parts::{Part, cut};
-use crate::bulk::sort::{EDGE_BYTES, Input, Side, in_bodies, out_bodies};
-use crate::memory::engine::MemoryEngine;
+use crate::bulk::numbers::Numbers;
+use crate::durable_engine::{LoadPlan, TellLoad};
 use crate::memory::group::{EdgeSegment, EdgeSubject, Group};
+use crate::memory::load::extend::{Extension, extend, present, settle};
+use crate::memory::load::parts::{Part, cut};
+use crate::memory::load::sort::{EDGE_BYTES, Input, Side, in_bodies, out_bodies};
+use crate::memory::segments::Segments;
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::{Hub, Segment};
 use crate::segment::vertex_body::VertexBody;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexTable};
+use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, TypeId, VertexId};
+use evergraph_graph::load::{EdgeBlock, EdgeTable, VertexTable};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::timestamp::Timestamp;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The numbers that a load's names and rows get: filled in by the store before bodies are built.
-#[derive(Debug, Default)]
-pub struct Numbers {
-    /// For each vertex table, its label and the first of its consecutive new groups.
-    pub tables: Vec<(LabelId, GroupId)>,
-    /// For each edge table, its type.
-    pub types: Vec<TypeId>,
-    /// The types of which at most one edge goes from a vertex to another.
-    pub simple: HashSet<TypeId>,
-    /// Property keys by name.
-    pub keys: HashMap<String, KeyId>,
-    /// The timestamp that the bodies are exact at.
-    pub base: Timestamp,
-}
-
-impl Numbers {
-    /// The vertex in `row` of vertex table `table`.
-    #[must_use]
-    pub fn vertex(&self, table: usize, row: u32) -> VertexId {
-        VertexId(self.tables[table].1.first().0 + row)
-    }
-}
 
 /// What a load makes of the database.
 #[derive(Debug, Default)]
@@ -60,24 +39,12 @@ pub struct Built {
     pub added: Vec<Group>,
 }
 
-/// How many groups a table of `rows` vertices needs.
-#[must_use]
-pub fn groups_of(rows: u64) -> u64 {
-    rows.div_ceil(u64::from(GROUP_SIZE))
-}
-
 /// A load while its bodies are built.
 pub struct Builder<'a> {
-    /// The load, whose shape was checked.
-    pub load: &'a Load,
-    /// Its numbers.
-    pub numbers: &'a Numbers,
+    /// The load and its numbers.
+    pub plan: &'a LoadPlan<'a>,
     /// What is there: every commit readable, and none to come.
-    pub engine: &'a MemoryEngine,
-    /// What may be taken beside blocks and bodies. A group whose edges of one type need more gets it.
-    pub memory_bytes: u64,
-    /// The types whose edges are in an index.
-    pub indexed: HashSet<TypeId>,
+    pub segments: &'a Segments,
 }
 
 impl Builder<'_> {
@@ -86,10 +53,10 @@ impl Builder<'_> {
     /// # Errors
     /// `limit` for too many edges of one type at a group, or too many parallel ones; `invalid` for
     /// parallel ones of a simple type; what reading blocks and `done` say.
-    pub fn build(&self, done: &mut dyn FnMut(u64) -> Result<()>) -> Result<Built> {
+    pub fn build(&self, done: &mut TellLoad<'_>) -> Result<Built> {
         let mut built = Built::default();
         let mut edges: BTreeMap<(GroupId, EdgeSubject), Segment<EdgeBody>> = BTreeMap::new();
-        let mut types: Vec<TypeId> = self.numbers.types.clone();
+        let mut types: Vec<TypeId> = self.plan.numbers.types.clone();
         types.sort_unstable();
         types.dedup();
         let mut added: BTreeMap<GroupId, Vec<EdgeSegment>> = BTreeMap::new();
@@ -97,37 +64,39 @@ impl Builder<'_> {
             for (side, bodies) in self.build_type(edge_type, done)? {
                 let subject = EdgeSubject::new(edge_type, side);
                 for (group, body) in bodies {
-                    match self.engine.groups().get(group) {
+                    match self.segments.groups().get(group) {
                         Some(group) => {
-                            extend(group, subject, &body, self.numbers.base, &mut built.extensions)?;
-                            if side == Direction::Out && self.indexed.contains(&edge_type) {
-                                let segment = Arc::new(Segment::new(self.numbers.base, body));
+                            extend(group, subject, &body, self.plan.numbers.base, &mut built.extensions)?;
+                            if side == Direction::Out && self.plan.indexed.contains(&edge_type) {
+                                let segment = Arc::new(Segment::new(self.plan.numbers.base, body));
                                 added.entry(group.id).or_default().push(EdgeSegment { subject, segment });
                             }
                         }
-                        None => drop(edges.insert((group, subject), new_segment(body, self.numbers.base))),
+                        None => {
+                            drop(edges.insert((group, subject), new_segment(body, self.plan.numbers.base)))
+                        }
                     }
                 }
             }
         }
-        let base = self.numbers.base;
+        let base = self.plan.numbers.base;
         let alone = |(id, edges)| {
-            let label = self.engine.groups().get(id).expect("it was extended").label;
+            let label = self.segments.groups().get(id).expect("it was extended").label;
             Group::with_edges(id, label, Segment::new(base, VertexBody::empty()), edges)
         };
         built.added = added.into_iter().map(alone).collect();
         let mut edges = edges.into_iter().peekable();
-        let mut by_first: Vec<usize> = (0..self.load.vertices.len()).collect();
-        by_first.sort_unstable_by_key(|table| self.numbers.tables[*table].1);
+        let mut by_first: Vec<usize> = (0..self.plan.load.vertices.len()).collect();
+        by_first.sort_unstable_by_key(|table| self.plan.numbers.tables[*table].1);
         for table in by_first {
-            let (label, first) = self.numbers.tables[table];
-            let bodies = vertex_bodies(&self.load.vertices[table], self.numbers)?;
+            let (label, first) = self.plan.numbers.tables[table];
+            let bodies = vertex_bodies(&self.plan.load.vertices[table], self.plan.numbers)?;
             for (id, vertices) in (first.0..).map(GroupId).zip(bodies) {
                 let mut own = Vec::new();
                 while let Some(((_, subject), segment)) = edges.next_if(|((group, _), _)| *group == id) {
                     own.push(EdgeSegment { subject, segment: Arc::new(segment) });
                 }
-                let vertices = Segment::appearing(self.numbers.base, vertices, Arc::from([]));
+                let vertices = Segment::appearing(self.plan.numbers.base, vertices, Arc::from([]));
                 built.groups.push(Group::with_edges(id, label, vertices, own));
             }
         }
@@ -136,12 +105,8 @@ impl Builder<'_> {
     }
 
     /// Both sides of all edges of one type, by group.
-    fn build_type(
-        &self,
-        edge_type: TypeId,
-        done: &mut dyn FnMut(u64) -> Result<()>,
-    ) -> Result<[(Direction, Side); 2]> {
-        let with_types = self.load.edges.iter().zip(&self.numbers.types);
+    fn build_type(&self, edge_type: TypeId, done: &mut TellLoad<'_>) -> Result<[(Direction, Side); 2]> {
+        let with_types = self.plan.load.edges.iter().zip(&self.plan.numbers.types);
         let tables: Vec<Ends<'_>> = with_types
             .filter(|(_, of)| **of == edge_type)
             .map(|(table, _)| Ends {
@@ -153,23 +118,24 @@ impl Builder<'_> {
         let counts = Counts::of(&tables)?;
         for (side, counts) in [(Direction::Out, &counts.sources), (Direction::In, &counts.targets)] {
             let touched = (0..).map(GroupId).zip(counts).filter(|(_, count)| **count > 0);
-            let there = touched.filter_map(|(group, _)| self.engine.groups().get(group));
-            there.for_each(|group| settle(self.engine, group, EdgeSubject::new(edge_type, side)));
+            let there = touched.filter_map(|(group, _)| self.segments.groups().get(group));
+            there.for_each(|group| settle(self.segments, group, EdgeSubject::new(edge_type, side)));
         }
         let out_subject = EdgeSubject::new(edge_type, Direction::Out);
         let mut out = Vec::new();
-        for part in cut(&counts.sources, EDGE_BYTES + counts.column_bytes_an_edge(), self.memory_bytes)? {
+        for part in cut(&counts.sources, EDGE_BYTES + counts.column_bytes_an_edge(), self.plan.memory_bytes)?
+        {
             let input = self.gather(&tables, &part)?;
-            let present = |vertex| present(self.engine, out_subject, vertex);
+            let present = |vertex| present(self.segments, out_subject, vertex);
             let bodies = out_bodies(&part, input, present)?;
-            if self.numbers.simple.contains(&edge_type) {
+            if self.plan.numbers.simple.contains(&edge_type) {
                 bodies.iter().try_for_each(|(group, body)| check_simple(tables[0].table, *group, body))?;
             }
             out.extend(bodies);
             done(part.edges() as u64)?;
         }
         let mut into = Vec::new();
-        for part in cut(&counts.targets, EDGE_BYTES, self.memory_bytes)? {
+        for part in cut(&counts.targets, EDGE_BYTES, self.plan.memory_bytes)? {
             into.extend(in_bodies(&part, &out));
             done(0)?;
         }
@@ -177,8 +143,8 @@ impl Builder<'_> {
     }
 
     fn end(&self, table: usize) -> End<'_> {
-        let VertexTable { rows, existing, .. } = &self.load.vertices[table];
-        End { rows: *rows, first: self.numbers.tables[table].1.first().0, existing }
+        let VertexTable { rows, existing, .. } = &self.plan.load.vertices[table];
+        End { rows: *rows, first: self.plan.numbers.tables[table].1.first().0, existing }
     }
 
     /// The edges that begin in `part`.
@@ -187,12 +153,12 @@ impl Builder<'_> {
     fn gather(&self, tables: &[Ends<'_>], part: &Part) -> Result<Input> {
         let (mut sources, mut targets) = (Vec::with_capacity(part.edges()), Vec::with_capacity(part.edges()));
         let keys =
-            tables.iter().flat_map(|ends| &ends.table.properties).map(|(key, _)| self.numbers.keys[key]);
+            tables.iter().flat_map(|ends| &ends.table.properties).map(|(key, _)| self.plan.numbers.keys[key]);
         let mut columns: BTreeMap<KeyId, PackedColumnBuilder> =
             keys.map(|key| (key, PackedColumnBuilder::default())).collect();
         for ends in tables {
             let place =
-                |key| ends.table.properties.iter().position(|(name, _)| self.numbers.keys[name] == key);
+                |key| ends.table.properties.iter().position(|(name, _)| self.plan.numbers.keys[name] == key);
             let mut places: Vec<(Option<usize>, &mut PackedColumnBuilder)> =
                 columns.iter_mut().map(|(key, column)| (place(*key), column)).collect();
             let mut rows: Vec<usize> = Vec::new();
@@ -360,9 +326,10 @@ mod tests {
     use crate::memory::engine::MemoryEngine;
     use crate::segment::edge_body::HUB_DEGREE;
     use crate::timeline::clock::{Readable, Timeline};
-    use evergraph_graph::id::EdgeId;
-    use evergraph_graph::load::{EdgeBlock, VertexBlock};
+    use evergraph_graph::id::{EdgeId, LabelId};
+    use evergraph_graph::load::{EdgeBlock, Load, VertexBlock};
     use evergraph_graph::value::{Value, ValueType};
+    use std::collections::HashSet;
     use std::ops::Range;
 
     fn packed(values: Range<u32>) -> Option<PackedColumn> {
@@ -412,17 +379,12 @@ mod tests {
         };
         let timeline = Arc::new(Timeline::new(Timestamp(1), Readable::Published));
         let engine = MemoryEngine::new(timeline);
-        let builder = Builder {
-            load: &load,
-            numbers: &numbers,
-            engine: &engine,
-            memory_bytes,
-            indexed: HashSet::new(),
-        };
-        let built = builder.build(&mut |_| Ok(())).unwrap();
+        let plan = LoadPlan { load: &load, numbers: &numbers, memory_bytes, indexed: HashSet::new() };
+        let segments = engine.segments();
+        let built = Builder { plan: &plan, segments }.build(&mut |_| Ok(())).unwrap();
         assert!(built.extensions.is_empty());
         for group in built.groups {
-            engine.attach(Arc::new(group));
+            segments.attach(Arc::new(group));
         }
         let view = engine.view(&(), Timestamp(1));
         let (hub, post) = (numbers.vertex(0, 5000), |row| numbers.vertex(1, row));

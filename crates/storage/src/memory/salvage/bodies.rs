@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use evergraph_graph::id::GroupId;
 use evergraph_graph::timestamp::Timestamp;
 
-use crate::checkpoint::body_file::file_name;
-use crate::checkpoint::manifest::SegmentId;
 use crate::io::directory::Directory;
 use crate::io::error::IoError;
+use crate::memory::checkpoint::body_file::file_name;
+use crate::memory::checkpoint::segment_list::SegmentId;
 use crate::memory::group::EdgeSubject;
-use crate::salvage::blocks::{Damage, DamagedFile};
-use crate::salvage::partial::{InParts, Partial, take_partial};
+use crate::memory::salvage::blocks::DamagedFile;
+use crate::memory::salvage::partial::{InParts, Partial, take_partial};
+use crate::salvage::loss::Damage;
 use crate::segment::version::Stored;
 
 /// The bodies of a database that may be damaged.

@@ -36,16 +36,18 @@ use std::time::Duration;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::timestamp::Timestamp;
 
-use crate::checkpoint::body_file::{BodyFile, BodyFileWriter, FIRST_BODY_OFFSET, file_name, file_number};
-use crate::checkpoint::body_form::StableForm;
+use crate::checkpoint::contract::{CheckpointProgress, CheckpointSources, Checkpointed, TellCheckpoint};
 use crate::checkpoint::error::CheckpointError;
-use crate::checkpoint::manifest::{Manifest, NEW_FILE_NAME, SegmentId, StoredGroup, remove_if_there};
-use crate::engine::Engine;
+use crate::checkpoint::manifest::{Manifest, NEW_FILE_NAME, remove_if_there};
 use crate::io::directory::Directory;
-use crate::log::writer::Log;
-use crate::memory::engine::MemoryEngine;
+use crate::memory::checkpoint::body_file::{
+    BodyFile, BodyFileWriter, FIRST_BODY_OFFSET, file_name, file_number,
+};
+use crate::memory::checkpoint::body_form::StableForm;
+use crate::memory::checkpoint::segment_list::{SegmentId, SegmentList};
 use crate::memory::group::Group;
 use crate::memory::merger::Job;
+use crate::memory::segments::Segments;
 use crate::planted::{Bug, planted};
 use crate::segment::body::Body;
 use crate::segment::version::{Layer, Segment, Stored, Version};
@@ -59,49 +61,6 @@ const SMALL_FILES_MAX: usize = 16;
 /// How long a segment that another thread merges is left alone.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What a checkpoint reads.
-pub struct Sources<'a> {
-    /// The bodies.
-    pub engine: &'a MemoryEngine,
-    /// The log that is synced and pruned.
-    pub log: &'a Log,
-    /// The catalogue after the newest commit. Called under the commit latch: a clone of an `Arc`.
-    pub catalogue: &'a dyn Fn() -> Arc<Catalogue>,
-    /// Every group, ascending, and how many of its rows were given out.
-    pub groups: &'a dyn Fn() -> Vec<StoredGroup>,
-}
-
-/// How far a checkpoint is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Groups whose segments are dealt with.
-    pub groups_done: u64,
-    /// Groups there were at its beginning.
-    pub groups_count: u64,
-    /// Bytes of bodies written.
-    pub bytes_written: u64,
-}
-
-/// What a checkpoint did.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Checkpointed {
-    /// C: the log is needed for later commits only.
-    pub covered_through: Timestamp,
-    /// The commit that the log must reach.
-    pub need: Timestamp,
-    /// Segments in the manifest.
-    pub segments_count: u64,
-    /// Bodies that were written; the others were on disk already.
-    pub bodies_written: u64,
-    /// Bytes of them.
-    pub bytes_written: u64,
-    /// Bytes of log files that became free.
-    pub log_bytes_freed: u64,
-    /// Why files that nobody needs any more could not be removed; tried again next time.
-    pub left_over: Option<CheckpointError>,
-}
-
 /// Makes the checkpoints of one open database.
 ///
 /// Concurrency: any thread asks, one checkpoint is made at a time, the others wait. Its lock comes
@@ -113,7 +72,7 @@ pub struct Checkpointer {
     pause: (Mutex<()>, Condvar),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Files {
     next: u64,
     /// Bodies' files on disk, whoever names them, and the bytes of bodies in each.
@@ -121,20 +80,34 @@ struct Files {
 }
 
 impl Checkpointer {
-    /// For a database whose manifest was read from `directory`; removes what an interrupted
-    /// checkpoint left.
+    /// For an engine that has no files yet; `directory` is empty.
+    #[must_use]
+    pub fn new(directory: Arc<dyn Directory>) -> Self {
+        Self {
+            directory,
+            files: Mutex::new(Files { next: 1, bytes: BTreeMap::new() }),
+            pause: Default::default(),
+        }
+    }
+
+    /// For a database whose manifest was read from `directory`, with the segments that `list` names;
+    /// removes what an interrupted checkpoint left.
     ///
     /// The directory is synced first: the manifest that was read could be one whose renaming a power
     /// cut still takes back, and then the files of the one before are needed.
     ///
     /// # Errors
     /// Those of opening bodies' files, and what the system says.
-    pub fn open(directory: Arc<dyn Directory>, manifest: &Manifest) -> Result<Self, CheckpointError> {
+    pub fn open(
+        directory: Arc<dyn Directory>,
+        manifest: &Manifest,
+        list: &SegmentList,
+    ) -> Result<Self, CheckpointError> {
         if !planted(Bug::OpenedNotSynced) {
             directory.sync_directory()?;
         }
         remove_if_there(&*directory, NEW_FILE_NAME)?;
-        let named: BTreeSet<u64> = manifest.segments.iter().map(|(_, stored)| stored.file).collect();
+        let named = list.files();
         let mut files = Files { next: manifest.next_file, bytes: BTreeMap::new() };
         for number in directory.list()?.iter().filter_map(|name| file_number(name)) {
             files.next = files.next.max(number.saturating_add(1));
@@ -148,7 +121,13 @@ impl Checkpointer {
         Ok(Self { directory, files: Mutex::new(files), pause: Default::default() })
     }
 
-    /// Makes a checkpoint. `progress` is told after every group and before every step, and may ask
+    /// The directory of its files.
+    #[must_use]
+    pub fn directory(&self) -> &Arc<dyn Directory> {
+        &self.directory
+    }
+
+    /// Makes a checkpoint of `segments`, called `engine` in the manifest. `progress` is told after every group and before every step, and may ask
     /// to stop up to the renaming of the manifest.
     ///
     /// Cost: merges of all segments that changed, their bodies written once, three syncs of files
@@ -159,16 +138,20 @@ impl Checkpointer {
     /// the system says: a full disk among it, which heals. The checkpoint before is valid then.
     pub fn checkpoint(
         &self,
-        sources: &Sources<'_>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        engine: &'static str,
+        segments: &Segments,
+        sources: &CheckpointSources<'_>,
+        progress: &mut TellCheckpoint<'_>,
     ) -> Result<Checkpointed, CheckpointError> {
         let mut files = self.files.lock();
         loop {
             let mut run = Run {
                 checkpointer: self,
+                engine,
+                segments,
                 sources,
                 progress,
-                done: Progress::default(),
+                done: CheckpointProgress::default(),
                 through: Timestamp::ZERO,
                 rewrite: BTreeSet::new(),
                 writer: None,
@@ -178,7 +161,7 @@ impl Checkpointer {
             };
             let mut renaming = false;
             match run.make(&mut files, &mut renaming) {
-                Ok(Some(manifest)) => return Ok(run.clean_up(&mut files, &manifest)),
+                Ok(Some((manifest, list))) => return Ok(run.clean_up(&mut files, &manifest, &list)),
                 Ok(None) => {
                     let created = run.created;
                     self.forget(&mut files, created);
@@ -225,9 +208,11 @@ const UNFINISHED: u64 = 0;
 /// One checkpoint under way.
 struct Run<'a> {
     checkpointer: &'a Checkpointer,
-    sources: &'a Sources<'a>,
-    progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
-    done: Progress,
+    engine: &'static str,
+    segments: &'a Segments,
+    sources: &'a CheckpointSources<'a>,
+    progress: &'a mut TellCheckpoint<'a>,
+    done: CheckpointProgress,
     /// C.
     through: Timestamp,
     /// Files whose living bodies move to the new one.
@@ -241,18 +226,22 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The manifest that is on disk now; `None` if a bulk load overtook the checkpoint.
-    fn make(&mut self, files: &mut Files, renaming: &mut bool) -> Result<Option<Manifest>, CheckpointError> {
-        let (engine, log) = (self.sources.engine, self.sources.log);
-        let timeline = engine.timeline();
+    /// The manifest that is on disk now, and the segments in it; `None` if a bulk load overtook the checkpoint.
+    fn make(
+        &mut self,
+        files: &mut Files,
+        renaming: &mut bool,
+    ) -> Result<Option<(Manifest, SegmentList)>, CheckpointError> {
+        let (segments, log) = (self.segments, self.sources.log);
+        let timeline = segments.timeline();
         let (groups, loads): (Vec<Arc<Group>>, u64) = {
             let latch = timeline.latch();
             self.check_healthy(&latch)?;
             self.through = timeline.published();
-            (engine.groups().iter().cloned().collect(), latch.loads)
+            (segments.groups().iter().cloned().collect(), latch.loads)
         };
         log.wait_durable(self.through.0)?;
-        self.rewrite = thin_files(engine, files);
+        self.rewrite = thin_files(segments, files);
         self.done.groups_count = groups.len() as u64;
         self.tell()?;
         for group in groups {
@@ -283,16 +272,18 @@ impl Run<'_> {
             log.prune(self.through.0)?;
         }
         log.make_end_file()?;
-        let manifest = Manifest {
-            engine: MemoryEngine::NAME.to_owned(),
+        let list = SegmentList { segments: std::mem::take(&mut self.stored) };
+        let mut manifest = Manifest {
+            engine: self.engine.to_owned(),
             covered_through: self.through,
             need,
             next_file: files.next,
             catalogue: Catalogue::clone(&catalogue),
             groups,
-            segments: std::mem::take(&mut self.stored),
+            engine_section: Vec::new().into(),
             has_end_file: true,
         };
+        list.put_into(&mut manifest)?;
         manifest.write(&*self.checkpointer.directory, || {
             // Once more: a store that takes no commits any more, because it was closed or something failed,
             // leaves the manifest to whoever opens the database next.
@@ -303,11 +294,11 @@ impl Run<'_> {
         if let Some(writer) = self.writer.take_if(|_| planted(Bug::ManifestBeforeBodies)) {
             writer.finish()?;
         }
-        Ok(Some(manifest))
+        Ok(Some((manifest, list)))
     }
 
     /// After the manifest is durable: the segments learn where they lie, and what nobody needs goes.
-    fn clean_up(self, files: &mut Files, manifest: &Manifest) -> Checkpointed {
+    fn clean_up(self, files: &mut Files, manifest: &Manifest, list: &SegmentList) -> Checkpointed {
         let mut written = 0;
         for (job, stored) in &self.fresh {
             match job {
@@ -319,20 +310,15 @@ impl Run<'_> {
         if let Some((_, stored)) = self.fresh.first() {
             files.bytes.insert(stored.file, written);
         }
-        let mut done = Checkpointed {
-            covered_through: manifest.covered_through,
-            need: manifest.need,
-            segments_count: manifest.segments.len() as u64,
-            bodies_written: self.fresh.len() as u64,
-            bytes_written: self.done.bytes_written,
-            log_bytes_freed: 0,
-            left_over: None,
-        };
+        let mut done = Checkpointed::new(manifest.covered_through, manifest.need);
+        done.segments_count = list.segments.len() as u64;
+        done.bodies_written = self.fresh.len() as u64;
+        done.bytes_written = self.done.bytes_written;
         match self.sources.log.prune(self.through.0) {
             Ok(bytes) => done.log_bytes_freed = bytes,
             Err(error) => done.left_over = Some(error.into()),
         }
-        let named: BTreeSet<u64> = manifest.segments.iter().map(|(_, stored)| stored.file).collect();
+        let named = list.files();
         files.bytes.retain(|number, _| {
             if named.contains(number) {
                 return true;
@@ -385,13 +371,13 @@ impl Run<'_> {
     where
         Job: for<'b> From<&'b Arc<Segment<B>>>,
     {
-        let engine = self.sources.engine;
+        let segments = self.segments;
         let version = loop {
             let version = segment.load_full();
             if is_exact_through(&version.layer, self.through) {
                 break version;
             }
-            if !engine.merger().merge(engine.timeline(), &Job::from(segment)) {
+            if !segments.merger().merge(segments.timeline(), &Job::from(segment)) {
                 self.checkpointer.pause();
                 self.tell()?;
             }
@@ -446,14 +432,14 @@ fn is_exact_through<B>(layer: &Layer<B>, through: Timestamp) -> bool {
 }
 
 /// The files of which less than half is alive, and the small ones if they are many.
-fn thin_files(engine: &MemoryEngine, files: &Files) -> BTreeSet<u64> {
+fn thin_files(segments: &Segments, files: &Files) -> BTreeSet<u64> {
     let mut alive: BTreeMap<u64, u64> = BTreeMap::new();
     let mut count = |stored: Option<Stored>, base| {
         if let Some(stored) = stored.filter(|stored| stored.base == base) {
             *alive.entry(stored.file).or_default() += stored.length.next_multiple_of(8);
         }
     };
-    for group in engine.groups().iter() {
+    for group in segments.groups().iter() {
         count(group.vertices.stored(), group.vertices.load().layer.base);
         for edge in group.edges().iter() {
             let layer = &edge.segment.load().layer;

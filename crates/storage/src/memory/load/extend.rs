@@ -9,8 +9,8 @@
 //! Between settling and installing nothing changes: the gate keeps commits out, and a merge without
 //! records does nothing.
 
-use crate::memory::engine::MemoryEngine;
 use crate::memory::group::{EdgeSubject, Group};
+use crate::memory::segments::Segments;
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::{Hub, Layer, Segment, Version};
@@ -29,17 +29,17 @@ pub struct Extension {
 
 /// Merges the segment of `subject` in `group`, and its hubs, until their bodies are exact at W. Every
 /// commit must be readable and none may come before the load is installed.
-pub fn settle(engine: &MemoryEngine, group: &Group, subject: EdgeSubject) {
+pub fn settle(segments: &Segments, group: &Group, subject: EdgeSubject) {
     let Some(segment) = group.edge_segment(subject) else { return };
-    engine.settle(&segment);
+    segments.settle(&segment);
     let hubs = Arc::clone(&segment.load().layer.hubs);
-    hubs.iter().for_each(|hub| engine.settle(&hub.segment));
+    hubs.iter().for_each(|hub| segments.settle(&hub.segment));
 }
 
 /// The body that has the edges of `vertex`, settled before; `None` if there is none.
 #[must_use]
-pub fn present(engine: &MemoryEngine, subject: EdgeSubject, vertex: VertexId) -> Option<Arc<EdgeBody>> {
-    let segment = engine.groups().get(vertex.group())?.edge_segment(subject)?;
+pub fn present(segments: &Segments, subject: EdgeSubject, vertex: VertexId) -> Option<Arc<EdgeBody>> {
+    let segment = segments.groups().get(vertex.group())?.edge_segment(subject)?;
     let version = segment.load();
     Some(match version.layer.hub(vertex.row()) {
         Some(hub) => Arc::clone(&hub.load().layer.body),
@@ -115,14 +115,14 @@ fn check_count(edges: u64) -> Result<()> {
 /// to be dropped after it.
 #[must_use]
 pub fn install(
-    engine: &MemoryEngine,
+    segments: &Segments,
     timestamp: Timestamp,
     extensions: &[Extension],
 ) -> Vec<Arc<Version<EdgeBody>>> {
     let mut displaced = Vec::with_capacity(extensions.len());
     for Extension { segment, layer } in extensions {
         match layer {
-            Some(layer) => displaced.push(engine.load_over(segment, layer.clone())),
+            Some(layer) => displaced.push(segments.load_over(segment, layer.clone())),
             None => segment.hub_changed(timestamp),
         }
     }

@@ -13,10 +13,10 @@ use evergraph_graph::bytes::Reader;
 use evergraph_graph::id::{GROUP_SIZE, KeyId};
 use evergraph_graph::packed_column::PackedColumn;
 
-use crate::checkpoint::body_form::StableForm;
 use crate::checkpoint::column_form::{HEAD_BYTES, stored_bytes, take_column};
 use crate::engine::GroupBits;
-use crate::salvage::blocks::Stretch;
+use crate::memory::checkpoint::body_form::StableForm;
+use crate::memory::salvage::blocks::Stretch;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::vertex_body::VertexBody;
 

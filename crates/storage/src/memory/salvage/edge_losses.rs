@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::id::{Direction, GroupId, TypeId};
 
-use crate::salvage::changes::Changes;
+use crate::memory::salvage::changes::Changes;
+use crate::memory::salvage::sides::{Part, Side, Sides};
 use crate::salvage::loss::{IdRange, Loss, LossKind, ids};
-use crate::salvage::sides::{Part, Side, Sides};
 
 /// Groups of an edge's source and target.
 type Groups = (GroupId, GroupId);

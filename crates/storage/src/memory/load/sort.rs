@@ -9,7 +9,7 @@
 //!
 //! Both sides are made in parts of some groups each. The in side needs the out bodies, not the input.
 
-use crate::bulk::parts::Part;
+use crate::memory::load::parts::Part;
 use crate::segment::edge_body::EdgeBody;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{GROUP_SIZE, GroupId, KeyId, VertexId};
@@ -179,7 +179,7 @@ pub fn in_bodies(part: &Part, out: &[(GroupId, EdgeBody)]) -> Side {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bulk::parts::cut;
+    use crate::memory::load::parts::cut;
     use proptest::prelude::*;
 
     /// Vertices of three groups.

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Then edges go whose ends aren't there. What is told of it is in
-//! [`edge_losses`](crate::salvage::edge_losses).
+//! [`edge_losses`](crate::memory::salvage::edge_losses).
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::memory::group::EdgeSubject;
-use crate::salvage::bodies::Bodies;
-use crate::salvage::changes::Changes;
-use crate::salvage::edge_losses::{Compared, Counts};
+use crate::memory::salvage::bodies::Bodies;
+use crate::memory::salvage::changes::Changes;
+use crate::memory::salvage::edge_losses::{Compared, Counts};
+use crate::memory::salvage::sides::{Side, Sides};
+use crate::memory::salvage::vertices::Vertices;
 use crate::salvage::loss::Loss;
-use crate::salvage::sides::{Side, Sides};
-use crate::salvage::vertices::Vertices;
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, Net};

@@ -6,29 +6,16 @@
 
 use std::io::ErrorKind;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crc32c::crc32c;
 
-use crate::checkpoint::body_file::{
-    BLOCK_BYTES, END_BYTES, FIRST_BODY_OFFSET, file_name, number_in_end, number_in_header,
-};
 use crate::io::directory::{Directory, File, OpenMode};
 use crate::io::error::IoError;
-
-/// Bytes of a file that can't be used, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
-    /// The file.
-    pub file: PathBuf,
-    /// Where they begin.
-    pub offset: u64,
-    /// How many they are.
-    pub length: u64,
-    /// What is wrong.
-    pub problem: String,
-}
+use crate::memory::checkpoint::body_file::{
+    BLOCK_BYTES, END_BYTES, FIRST_BODY_OFFSET, file_name, number_in_end, number_in_header,
+};
 
 /// A bodies' file that may be damaged, open to read.
 #[derive(Debug)]
@@ -147,8 +134,8 @@ fn bodies_end(length: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checkpoint::body_file::{BodyFile, BodyFileWriter};
     use crate::io::memory::MemoryDirectory;
+    use crate::memory::checkpoint::body_file::{BodyFile, BodyFileWriter};
 
     fn written(bytes: usize) -> (MemoryDirectory, Vec<u8>) {
         let directory = MemoryDirectory::new("db");

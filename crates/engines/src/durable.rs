@@ -1,0 +1,143 @@
+//! Any engine's files: the manifest says whose they are.
+
+use crate::engine::{AnyDisplaced, AnyEngine, with_engine};
+use crate::view::AnyView;
+use evergraph_graph::error::Result;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::checkpoint::report::{CheckProgress, Report};
+use evergraph_storage::durable_engine::{
+    DurableEngine, EngineStep, LoadPlan, Opened, Opening, PinnedFiles, TellLoad,
+};
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::memory::engine::MemoryEngine;
+use evergraph_storage::salvage::new_database::SalvageTarget;
+use evergraph_storage::salvage::salvaged::Salvaged;
+use evergraph_storage::salvage::source::SalvageSource;
+
+/// A load that an engine built.
+#[derive(Debug)]
+pub enum AnyLoad {
+    /// The memory engine.
+    Memory(<MemoryEngine as DurableEngine>::Load),
+}
+
+/// Which engine a manifest names.
+#[derive(Clone, Copy)]
+enum Kind {
+    Memory,
+}
+
+impl Kind {
+    fn named(engine: &str) -> Option<Self> {
+        MemoryEngine::opens(engine).then_some(Self::Memory)
+    }
+
+    /// The engine of a manifest that was read: another one would have been refused.
+    fn of(engine: &str) -> Self {
+        Self::named(engine).expect("a manifest is read if its engine is known")
+    }
+}
+
+impl DurableEngine for AnyEngine {
+    type Load = AnyLoad;
+
+    const NEW: &'static str = MemoryEngine::NEW;
+
+    fn opens(engine: &str) -> bool {
+        Kind::named(engine).is_some()
+    }
+
+    fn empty_section(engine: &str) -> Vec<u8> {
+        match Kind::of(engine) {
+            Kind::Memory => MemoryEngine::empty_section(engine),
+        }
+    }
+
+    fn is_file(name: &str) -> bool {
+        MemoryEngine::is_file(name)
+    }
+
+    fn open(opening: &Opening<'_>) -> CheckpointResult<Opened<Self>> {
+        match Kind::of(&opening.manifest.engine) {
+            Kind::Memory => MemoryEngine::open(opening).map(|opened| opened.map(Self::Memory)),
+        }
+    }
+
+    fn checkpoint(
+        &self,
+        sources: &CheckpointSources<'_>,
+        progress: &mut TellCheckpoint<'_>,
+    ) -> CheckpointResult<Checkpointed> {
+        with_engine!(self, engine => engine.checkpoint(sources, progress))
+    }
+
+    fn wants_checkpoint(&self) -> bool {
+        with_engine!(self, engine => engine.wants_checkpoint())
+    }
+
+    fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
+        with_engine!(self, engine => engine.holding(work))
+    }
+
+    fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>> {
+        with_engine!(self, engine => engine.pin_files(manifest))
+    }
+
+    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut TellLoad<'_>) -> Result<AnyLoad> {
+        match self {
+            Self::Memory(engine) => engine.build_load(plan, progress).map(AnyLoad::Memory),
+        }
+    }
+
+    fn view_load<'a>(&'a self, load: &'a AnyLoad, timestamp: Timestamp) -> AnyView<'a> {
+        match (self, load) {
+            (Self::Memory(engine), AnyLoad::Memory(load)) => {
+                AnyView::Memory(engine.view_load(load, timestamp))
+            }
+        }
+    }
+
+    fn install_load(&self, timestamp: Timestamp, load: &AnyLoad) -> AnyDisplaced {
+        match (self, load) {
+            (Self::Memory(engine), AnyLoad::Memory(load)) => {
+                AnyDisplaced::Memory(engine.install_load(timestamp, load))
+            }
+        }
+    }
+
+    fn run_background(&self) {
+        with_engine!(self, engine => engine.run_background());
+    }
+
+    fn step(&self, step: EngineStep) {
+        with_engine!(self, engine => engine.step(step));
+    }
+
+    fn close(&self) {
+        with_engine!(self, engine => engine.close());
+    }
+
+    fn check_files(
+        directory: &dyn Directory,
+        manifest: &Manifest,
+        report: &mut Report,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<()> {
+        match Kind::of(&manifest.engine) {
+            Kind::Memory => MemoryEngine::check_files(directory, manifest, report, progress),
+        }
+    }
+
+    fn salvage(
+        source: SalvageSource<'_>,
+        target: &SalvageTarget<'_>,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<Salvaged> {
+        match Kind::of(&source.manifest.engine) {
+            Kind::Memory => MemoryEngine::salvage(source, target, progress),
+        }
+    }
+}

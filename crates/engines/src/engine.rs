@@ -1,0 +1,156 @@
+//! Any engine: one of those that a database can have.
+
+use crate::topology::AnyTopology;
+use crate::view::AnyView;
+use evergraph_graph::budget::Budget;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId};
+use evergraph_graph::mutation::Mutation;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::topology::Projection;
+use evergraph_storage::engine::{Engine, EngineStatistics, Key, Newer};
+use evergraph_storage::memory::engine::MemoryEngine;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One of the storage engines.
+#[derive(Debug)]
+pub enum AnyEngine {
+    /// Records and bodies in RAM.
+    Memory(MemoryEngine),
+}
+
+/// What a snapshot holds on to in an engine.
+#[derive(Debug)]
+pub enum AnyPin {
+    /// In the memory engine.
+    Memory(<MemoryEngine as Engine>::Pin),
+}
+
+/// What an engine prepared for a commit.
+#[derive(Debug)]
+pub enum AnyPrepared {
+    /// The memory engine.
+    Memory(<MemoryEngine as Engine>::Prepared),
+}
+
+/// What a commit or a load replaced in an engine.
+#[derive(Debug)]
+pub enum AnyDisplaced {
+    /// In the memory engine.
+    Memory(<MemoryEngine as Engine>::Displaced),
+}
+
+/// Does the same with whichever engine it is.
+macro_rules! with_engine {
+    ($any:expr, $engine:ident => $call:expr) => {
+        match $any {
+            $crate::engine::AnyEngine::Memory($engine) => $call,
+        }
+    };
+}
+pub(crate) use with_engine;
+
+impl AnyEngine {
+    /// Brings everything that is readable now into the form in which it is read fastest. For tests, benchmarks and
+    /// quiet times.
+    pub fn merge_everything(&self) {
+        with_engine!(self, engine => engine.merge_everything());
+    }
+}
+
+impl Engine for AnyEngine {
+    type Pin = AnyPin;
+    type View<'a> = AnyView<'a>;
+    type Topology = AnyTopology;
+    type Prepared = AnyPrepared;
+    type Displaced = AnyDisplaced;
+
+    #[inline]
+    fn name(&self) -> &'static str {
+        with_engine!(self, engine => engine.name())
+    }
+
+    #[inline]
+    fn pin(&self, timestamp: Timestamp) -> AnyPin {
+        match self {
+            Self::Memory(engine) => AnyPin::Memory(engine.pin(timestamp)),
+        }
+    }
+
+    #[inline]
+    fn view<'a>(&'a self, pin: &'a AnyPin, timestamp: Timestamp) -> AnyView<'a> {
+        match (self, pin) {
+            (Self::Memory(engine), AnyPin::Memory(pin)) => AnyView::Memory(engine.view(pin, timestamp)),
+        }
+    }
+
+    fn freeze(
+        &self,
+        pin: &AnyPin,
+        timestamp: Timestamp,
+        catalogue: &Catalogue,
+        projection: &Projection,
+        budget: &Arc<dyn Budget>,
+    ) -> Result<AnyTopology> {
+        match (self, pin) {
+            (Self::Memory(engine), AnyPin::Memory(pin)) => {
+                engine.freeze(pin, timestamp, catalogue, projection, budget).map(AnyTopology::Memory)
+            }
+        }
+    }
+
+    fn open_group(&self, group: GroupId, label: LabelId) {
+        with_engine!(self, engine => engine.open_group(group, label));
+    }
+
+    #[inline]
+    fn prepare(&self, mutations: &[Mutation], patience: Duration) -> Result<AnyPrepared> {
+        match self {
+            Self::Memory(engine) => engine.prepare(mutations, patience).map(AnyPrepared::Memory),
+        }
+    }
+
+    #[inline]
+    fn group_count(&self) -> u32 {
+        with_engine!(self, engine => engine.group_count())
+    }
+
+    #[inline]
+    fn has_group(&self, group: GroupId) -> bool {
+        with_engine!(self, engine => engine.has_group(group))
+    }
+
+    #[inline]
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        with_engine!(self, engine => engine.edge_types(group, side))
+    }
+
+    #[inline]
+    fn newer(&self, key: &Key, since: Timestamp) -> Newer {
+        with_engine!(self, engine => engine.newer(key, since))
+    }
+
+    #[inline]
+    fn append(&self, timestamp: Timestamp, prepared: AnyPrepared) -> AnyDisplaced {
+        match (self, prepared) {
+            (Self::Memory(engine), AnyPrepared::Memory(prepared)) => {
+                AnyDisplaced::Memory(engine.append(timestamp, prepared))
+            }
+        }
+    }
+
+    fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()> {
+        with_engine!(self, engine => engine.replay(mutations))
+    }
+
+    #[inline]
+    fn snapshot_ended(&self) {
+        with_engine!(self, engine => engine.snapshot_ended());
+    }
+
+    fn statistics(&self) -> EngineStatistics {
+        with_engine!(self, engine => engine.statistics())
+    }
+}

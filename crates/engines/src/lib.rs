@@ -1,0 +1,19 @@
+//! All storage engines behind one type, so that what is above them is compiled once.
+//!
+//! ```text
+//! engine     AnyEngine: a store of it opens every database, whatever engine its manifest names
+//! durable    its files, checkpoints, loads
+//! view       AnyView: reading at one timestamp
+//! topology   AnyTopology: the lists that algorithms read
+//! ```
+//!
+//! Each is an enum with a variant an engine. A call matches once and goes on in the engine's own method, whose
+//! loops are compiled for that engine alone: a match a call, never one a row.
+//!
+//! A new engine is a variant in each enum and an arm in each file's macro; the compiler names what is missing,
+//! but for methods of [`View`](evergraph_storage::engine::View) that have a default: all are forwarded here.
+
+mod durable;
+pub mod engine;
+pub mod topology;
+pub mod view;

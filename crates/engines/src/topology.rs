@@ -1,0 +1,100 @@
+//! Any topology: the lists that a snapshot of any engine froze for algorithms.
+
+use evergraph_graph::error::Result;
+use evergraph_graph::id::Direction;
+use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Visit};
+use evergraph_graph::vertex_set::VertexSet;
+use evergraph_storage::memory::frozen::FrozenTopology;
+use evergraph_storage::memory::shared_list::SharedList;
+use std::ops::Range;
+
+/// Adjacency lists of one snapshot. A visit matches once, whatever it visits.
+pub enum AnyTopology {
+    /// Of the memory engine.
+    Memory(FrozenTopology),
+}
+
+/// Does the same with whichever topology it is.
+macro_rules! with_topology {
+    ($any:expr, $topology:ident => $call:expr) => {
+        match $any {
+            AnyTopology::Memory($topology) => $call,
+        }
+    };
+}
+
+impl AnyTopology {
+    /// The share of edges that were fresh when this was frozen, 0 to 1: those that a read pays more for.
+    #[must_use]
+    pub fn fresh_share(&self) -> f64 {
+        with_topology!(self, topology => topology.fresh_share())
+    }
+
+    /// The lists of one side, as [`FrozenTopology::shared_lists`].
+    ///
+    /// # Errors
+    /// `invalid` if that side was not frozen, or for both at once.
+    pub fn shared_lists(&self, side: Direction) -> Result<Vec<SharedList>> {
+        with_topology!(self, topology => topology.shared_lists(side))
+    }
+}
+
+impl Topology for AnyTopology {
+    #[inline]
+    fn bound(&self) -> u32 {
+        with_topology!(self, topology => topology.bound())
+    }
+
+    #[inline]
+    fn vertices(&self) -> &VertexSet {
+        with_topology!(self, topology => topology.vertices())
+    }
+
+    #[inline]
+    fn direction(&self) -> Direction {
+        with_topology!(self, topology => topology.direction())
+    }
+
+    #[inline]
+    fn edge_count(&self) -> u64 {
+        with_topology!(self, topology => topology.edge_count())
+    }
+
+    #[inline]
+    fn degrees(&self, direction: Direction, range: Range<u32>, degrees: &mut [u32]) -> Result<()> {
+        with_topology!(self, topology => topology.degrees(direction, range, degrees))
+    }
+
+    #[inline]
+    fn visit<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        with_topology!(self, topology => topology.visit(direction, range, buffer, visitor))
+    }
+
+    #[inline]
+    fn visit_each<F>(
+        &self,
+        direction: Direction,
+        vertices: &[u32],
+        buffer: &mut PieceBuffer,
+        visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        with_topology!(self, topology => topology.visit_each(direction, vertices, buffer, visitor))
+    }
+
+    #[inline]
+    fn cuts(&self, parts: usize) -> Vec<u32> {
+        with_topology!(self, topology => topology.cuts(parts))
+    }
+}

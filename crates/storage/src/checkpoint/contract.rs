@@ -1,0 +1,71 @@
+//! Contract of a checkpoint: what the front gives to the engine that makes one, and what it hears of it.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::timestamp::Timestamp;
+
+use crate::checkpoint::error::CheckpointError;
+use crate::checkpoint::manifest::StoredGroup;
+use crate::log::writer::Log;
+
+/// What a checkpoint consists of beside the engine's own records and bodies.
+pub struct CheckpointSources<'a> {
+    /// The log that is synced and pruned.
+    pub log: &'a Log,
+    /// The catalogue after the newest commit. Called under the commit latch: a clone of an `Arc`.
+    pub catalogue: &'a dyn Fn() -> Arc<Catalogue>,
+    /// Every group that the engine has, ascending, and how many of its rows were given out.
+    pub groups: &'a dyn Fn() -> Vec<StoredGroup>,
+}
+
+/// How far a checkpoint is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckpointProgress {
+    /// Groups whose segments are dealt with.
+    pub groups_done: u64,
+    /// Groups there were at its beginning.
+    pub groups_count: u64,
+    /// Bytes of bodies written.
+    pub bytes_written: u64,
+}
+
+/// Is told how far a checkpoint is, and may stop it.
+pub type TellCheckpoint<'a> = dyn FnMut(CheckpointProgress) -> ControlFlow<()> + 'a;
+
+/// What a checkpoint did.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Checkpointed {
+    /// C: the log is needed for later commits only.
+    pub covered_through: Timestamp,
+    /// The commit that the log must reach.
+    pub need: Timestamp,
+    /// Segments in the manifest.
+    pub segments_count: u64,
+    /// Bodies that were written; the others were on disk already.
+    pub bodies_written: u64,
+    /// Bytes of them.
+    pub bytes_written: u64,
+    /// Bytes of log files that became free.
+    pub log_bytes_freed: u64,
+    /// Why files that nobody needs any more could not be removed; tried again next time.
+    pub left_over: Option<CheckpointError>,
+}
+
+impl Checkpointed {
+    /// A checkpoint for which nothing had to be written.
+    #[must_use]
+    pub fn new(covered_through: Timestamp, need: Timestamp) -> Self {
+        Self {
+            covered_through,
+            need,
+            segments_count: 0,
+            bodies_written: 0,
+            bytes_written: 0,
+            log_bytes_freed: 0,
+            left_over: None,
+        }
+    }
+}

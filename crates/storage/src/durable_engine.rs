@@ -1,0 +1,214 @@
+//! Durable engine: what an engine must offer so that a database of it can be opened, stored and mended.
+//!
+//! ```text
+//! open        manifest, its section ──> open ──> replay (log after C) ──> recovered: a store
+//! work        run_background, or step by step; checkpoint when the front or the engine finds it due
+//! loads       build_load ──> view_load (indexes read it) ──> install_load, under the latch
+//! copies      pin_files, while no checkpoint is made
+//! damage      check_files finds it, salvage saves what verifies
+//! ```
+//!
+//! The front has the lock, the manifest's frame, the log, names, ids and indexes; an engine has its files, and
+//! its *section* of the manifest says what they come to. An engine never looks at another one's files: the
+//! manifest names the engine, and [`DurableEngine::opens`] says whether this one can open it.
+//!
+//! Rules for a checkpoint, beside those of [`Engine`]
+//! - It covers every commit through C, which is W at its beginning, synced in the log, and it may hold later
+//!   ones: the manifest's `need` says up to which the log must reach, and is synced before the manifest is.
+//! - Its files are synced before its manifest names them; the log is pruned, and files that nothing names are
+//!   removed, when the manifest is durable.
+//! - A bulk load is in no log: a checkpoint has all of it or nothing. One that a load overtook
+//!   ([`LatchState::loads`](crate::timeline::clock::LatchState::loads)) begins anew.
+//! - Whoever failed before the manifest was renamed leaves the checkpoint before as it was.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use evergraph_graph::error::Result;
+use evergraph_graph::id::TypeId;
+use evergraph_graph::load::Load;
+use evergraph_graph::timestamp::Timestamp;
+
+use crate::bulk::numbers::Numbers;
+use crate::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
+use crate::checkpoint::error::CheckpointResult;
+use crate::checkpoint::manifest::Manifest;
+use crate::checkpoint::report::{CheckProgress, Report};
+use crate::engine::Engine;
+use crate::io::directory::Directory;
+use crate::io::environment::Background;
+use crate::salvage::new_database::SalvageTarget;
+use crate::salvage::salvaged::Salvaged;
+use crate::salvage::source::SalvageSource;
+use crate::timeline::clock::Timeline;
+
+/// A database that is being opened: its lock is held, its log not read yet.
+pub struct Opening<'a> {
+    /// Where its files lie.
+    pub directory: &'a Arc<dyn Directory>,
+    /// Its manifest, whose engine is one that [`DurableEngine::opens`] knows.
+    pub manifest: &'a Manifest,
+    /// Time, which stands at the manifest's C.
+    pub timeline: &'a Arc<Timeline>,
+    /// Whether threads may help.
+    pub background: Background,
+}
+
+/// An engine that was opened.
+pub struct Opened<E> {
+    /// The engine, with every commit through C.
+    pub engine: E,
+    /// Bytes that were read of its files.
+    pub bytes_count: u64,
+}
+
+impl<E> Opened<E> {
+    /// The same behind another type.
+    pub fn map<A>(self, wrap: impl FnOnce(E) -> A) -> Opened<A> {
+        Opened { engine: wrap(self.engine), bytes_count: self.bytes_count }
+    }
+}
+
+/// A bulk load, whose shape was checked and whose names and rows have their numbers.
+pub struct LoadPlan<'a> {
+    /// The load.
+    pub load: &'a Load,
+    /// Its numbers.
+    pub numbers: &'a Numbers,
+    /// What building may take beside the blocks and what it makes. More only where it can't do with less.
+    pub memory_bytes: u64,
+    /// The types whose edges are in an index.
+    pub indexed: HashSet<TypeId>,
+}
+
+/// Hears of edges that were put in place, and may fail to cancel.
+pub type TellLoad<'a> = dyn FnMut(u64) -> Result<()> + 'a;
+
+/// Files of an engine that are held open, so that they can be copied whatever becomes of their names.
+pub trait PinnedFiles {
+    /// How many bytes copying them reads.
+    fn bytes(&self) -> u64;
+
+    /// Writes them to `target` under their names and syncs them; bytes written. `progress` hears of each stretch
+    /// of bytes and may stop it.
+    ///
+    /// # Errors
+    /// `Corrupt` if a file isn't what was written; what `progress` and the system say.
+    fn copy(
+        &self,
+        target: &dyn Directory,
+        progress: &mut dyn FnMut(u64) -> CheckpointResult<()>,
+    ) -> CheckpointResult<u64>;
+}
+
+/// What an engine without threads does in one step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EngineStep {
+    /// A round of background work: what is due.
+    Due,
+    /// The same after a quiet while: what is idle, if nothing is due.
+    Idle,
+}
+
+/// An engine whose graph outlives the process.
+pub trait DurableEngine: Engine {
+    /// What is built of a bulk load before it is installed.
+    type Load: Send;
+
+    /// The engine of a new database.
+    const NEW: &'static str;
+
+    /// Whether this opens databases whose manifest names `engine`.
+    fn opens(engine: &str) -> bool;
+
+    /// The section of a manifest of `engine`, which [`DurableEngine::opens`] knows, for a database in which nothing
+    /// was ever committed.
+    fn empty_section(engine: &str) -> Vec<u8>;
+
+    /// Whether a file of this name is one of an engine's that this opens. Such files are removed from a directory
+    /// in which a backup or salvage was left unfinished.
+    fn is_file(name: &str) -> bool;
+
+    /// Opens the files that a manifest names, and removes what an interrupted checkpoint left. The log follows, by
+    /// [`Engine::replay`].
+    ///
+    /// The directory is synced before anything is removed: the manifest that was read could be one whose
+    /// renaming a power cut still takes back, and then the files of the one before are needed.
+    ///
+    /// # Errors
+    /// `Corrupt`, and what the system says.
+    fn open(opening: &Opening<'_>) -> CheckpointResult<Opened<Self>>;
+
+    /// Makes a checkpoint while others commit: see the rules above. Asked for by any thread; one is made at a time,
+    /// the others wait. `progress` may stop it up to the renaming of the manifest.
+    ///
+    /// # Errors
+    /// `Cancelled`, `Poisoned`, those of the log, and what the system says: a
+    /// full disk among it, which heals. The checkpoint before is valid then.
+    fn checkpoint(
+        &self,
+        sources: &CheckpointSources<'_>,
+        progress: &mut TellCheckpoint<'_>,
+    ) -> CheckpointResult<Checkpointed>;
+
+    /// Whether a checkpoint is due for reasons of the engine's own, beside those of the front. Cheap.
+    fn wants_checkpoint(&self) -> bool {
+        false
+    }
+
+    /// Does `work` while no checkpoint is made: the manifest on disk stays, and every file that it needs.
+    fn holding<T>(&self, work: impl FnOnce() -> T) -> T;
+
+    /// Opens the files that `manifest` names, so that they can be copied later. Inside of
+    /// [`DurableEngine::holding`].
+    ///
+    /// # Errors
+    /// `Corrupt`, and what the system says.
+    fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>>;
+
+    /// Builds what becomes of a load. Nothing of it is seen yet; every commit is readable, and none comes
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// `limit` for too many edges of one type at a group, or too many parallel ones; `invalid` for parallel ones of
+    /// a simple type; what reading blocks and `progress` say.
+    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut TellLoad<'_>) -> Result<Self::Load>;
+
+    /// Reads the new vertices of a load, and of its edges those of new vertices and of indexed types, for index
+    /// checks. `timestamp` is the one that the load will have.
+    fn view_load<'a>(&'a self, load: &'a Self::Load, timestamp: Timestamp) -> Self::View<'a>;
+
+    /// Installs a load. Under the latch, before it is published; cannot fail.
+    fn install_load(&self, timestamp: Timestamp, load: &Self::Load) -> Self::Displaced;
+
+    /// Does background work until [`DurableEngine::close`]: the life of a thread.
+    fn run_background(&self);
+
+    /// Does a piece of that work now, in a store without threads.
+    fn step(&self, step: EngineStep);
+
+    /// Asks [`DurableEngine::run_background`] to return.
+    fn close(&self);
+
+    /// Checks the files that `manifest` names. Nobody writes to them.
+    ///
+    /// # Errors
+    /// `cancelled`, and what the system says. Damage is a finding.
+    fn check_files(
+        directory: &dyn Directory,
+        manifest: &Manifest,
+        report: &mut Report,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<()>;
+
+    /// Writes what verifies of `source` to `target`, with the same ids; what doesn't is listed.
+    ///
+    /// # Errors
+    /// `corrupt` if nothing can be named; `invalid` for a target that is taken; `busy`, `limit`, `io`, `cancelled`.
+    /// What was written is removed then.
+    fn salvage(
+        source: SalvageSource<'_>,
+        target: &SalvageTarget<'_>,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<Salvaged>;
+}

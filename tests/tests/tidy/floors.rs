@@ -70,11 +70,11 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             // Bytes, cells, headers and ids of files; the rest of import stands above.
             &["import"],
-            &["import::mapping", "import::list_file", "import::elements::element_file"],
-            &["import::options", "import::meter", "import::context", "import::list_header"],
+            &["import::mapping", "import::list::file", "import::elements::element_file"],
+            &["import::options", "import::meter", "import::context", "import::list::header"],
             &["import::assembly"],
-            &["import::csv_rows", "import::csv_file", "import::csv_graph"],
-            &["import::edge_list_file", "import::edge_list_graph", "import::elements", "import::parquet"],
+            &["import::csv::rows", "import::csv::file", "import::csv::graph"],
+            &["import::list::reader", "import::list::graph", "import::elements", "import::parquet"],
             &["import::recognise"],
             &["import::plan"],
             &["import::read"],

@@ -14,7 +14,7 @@
 //! have to be told to every reader, and would be one that nobody may use.
 
 use crate::export::facts::Facts;
-use crate::import::quoted_name;
+use crate::import::csv::quoted_name;
 use evergraph_formats::graphson::value_write::write_value;
 use evergraph_graph::value::{Value, ValueType};
 use std::fmt::Write;
@@ -96,8 +96,8 @@ fn push(text: &mut String, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::cell::Cells;
-    use crate::import::header::{Header, Meaning};
+    use crate::import::csv::header::{Header, Meaning};
+    use crate::import::field::cell::Cells;
     use evergraph_graph::value::collection::{List, Set};
 
     /// The header's word of `values`, and their texts, which are read back.

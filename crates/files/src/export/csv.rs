@@ -21,7 +21,7 @@ use crate::export::packed_file::PackedFile;
 use crate::export::pages;
 use crate::export::survey::{JoinSurvey, LabelSurvey, Survey};
 use crate::export::target::FolderTarget;
-use crate::import::quoted_name;
+use crate::import::csv::quoted_name;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, LabelId};

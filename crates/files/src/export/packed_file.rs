@@ -89,7 +89,7 @@ impl<W: Write> Write for Counted<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::source::Source;
+    use crate::import::bytes::source::Source;
     use std::io::{Cursor, Read};
 
     #[test]

@@ -21,8 +21,8 @@ use crate::export::packed_file::PackedFile;
 use crate::export::pages;
 use crate::export::survey::{JoinSurvey, LabelSurvey, Survey};
 use crate::export::target::FolderTarget;
+use crate::import::csv::quoted_name;
 use crate::import::parquet::file::{CELL_METADATA, KEY_METADATA, is_role};
-use crate::import::quoted_name;
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Float32Array, Float64Array, Int8Array, Int16Array,
     Int32Array, Int64Array, ListArray, RecordBatch, StringArray, TimestampNanosecondArray,

@@ -4,7 +4,7 @@ use crate::import::faults::FaultCollector;
 use crate::import::known::Known;
 use crate::import::meter::Meter;
 use crate::import::options::ImportOptions;
-use crate::import::spill::Staging;
+use crate::import::staging::spill::Staging;
 use rayon::ThreadPool;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Declared: what files say about the types of properties. They must agree, with each other and with the
 //! database.
 
-use crate::import::cell::CellType;
+use crate::import::field::cell::CellType;
 use crate::import::id_type::IdType;
 use crate::import::known::{Known, OwnerOf};
 use evergraph_graph::error::{Error, Result};

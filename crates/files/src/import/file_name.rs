@@ -1,6 +1,6 @@
 //! File name: what the name of a file says, without the folders before it.
 
-use crate::import::source::unpacked_name;
+use crate::import::bytes::source::unpacked_name;
 use std::path::Path;
 
 /// The file's name without its endings.

@@ -9,7 +9,7 @@
 //! Ids are compared by their bytes. So numbers that may equal others of another form (0.0 and -0.0, the
 //! decimals 1.0 and 1.00) are no ids, nor are collections, nor `bool`, which tells two vertices apart.
 
-use crate::import::cell::read_scalar;
+use crate::import::field::cell::read_scalar;
 use evergraph_graph::value::{Value, ValueType};
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Meter: counts what an import has read, tells who wants to know, and stops when it is asked to.
 
-use crate::import::source::BytesRead;
+use crate::import::bytes::source::BytesRead;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_graph::load::ReadProgress;

@@ -1,11 +1,11 @@
 //! Import: files of vertices and edges, read into tables of packed columns.
 //!
 //! ```text
-//! options ──> plan ──> source ──> lines ────────> edge_list ──> edge_list_graph ──┐
-//!              │         ├──────> csv_records ──> csv_rows ──┐                    ├──> load
-//!  recognise, mapping    │        header          cell       ├─> assembly ────────┘
-//!                        ├──────> elements ─────> rows ──────┤   stage
-//!                        └──────> parquet ──────> cells ─────┘
+//! options ──> plan ──> bytes ──> list: line ───────────────────> list: graph ──┐
+//!              │         ├─────> csv: records ──> csv: rows ──┐                ├──> load
+//!  recognise, mapping    │                header    field     ├──> assembly ───┘
+//!                        ├─────> elements ──────> rows ───────┤    staging
+//!                        └─────> parquet ───────> cells ──────┘
 //!                      │ one thread             │ all threads │ one thread, in file order
 //! ```
 //!
@@ -14,37 +14,20 @@
 
 pub mod assembly;
 pub mod bad_row;
-pub mod blanks;
-pub mod cell;
+pub mod bytes;
 pub mod context;
-pub mod csv_file;
-pub mod csv_graph;
-pub mod csv_records;
-pub mod csv_rows;
+pub mod csv;
 pub mod declared;
-pub mod delimiter;
-pub mod edge_list;
-pub mod edge_list_file;
-pub mod edge_list_graph;
 pub mod elements;
-pub mod epoch;
 pub mod faults;
+pub mod field;
 pub mod file_name;
-pub mod guess;
-pub mod header;
 pub mod id_options;
 pub mod id_type;
 pub mod identity;
-pub mod input;
-pub mod integer;
 pub mod known;
-pub mod lenient;
-pub mod lines;
-pub mod list_file;
-pub mod list_header;
-pub mod literal;
+pub mod list;
 pub mod mapping;
-pub mod memory;
 pub mod meter;
 pub mod options;
 pub mod parquet;
@@ -52,11 +35,8 @@ pub mod pipeline;
 pub mod places;
 pub mod plan;
 pub mod policy;
-pub mod quoted_name;
 pub mod read;
 pub mod recognise;
 pub mod report;
 pub mod role;
-pub mod source;
-pub mod spill;
-pub mod stage;
+pub mod staging;

@@ -11,12 +11,13 @@
 //! first and not after an hour. Of what can be read once only (standard input, a pipe) the beginning is kept
 //! for that.
 
-use crate::import::csv_file::CsvFile;
+use crate::import::bytes::input::Input;
+use crate::import::bytes::source::{display_name, is_standard_input, open_error};
+use crate::import::csv::file::CsvFile;
 use crate::import::elements::element_file::{ElementFile, ElementFormat};
 use crate::import::file_name::stem_and_ending;
-use crate::import::input::Input;
 use crate::import::known::Known;
-use crate::import::list_file::{ListFile, ListKind};
+use crate::import::list::file::{ListFile, ListKind};
 use crate::import::mapping::document::Mapping;
 use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
@@ -25,7 +26,6 @@ use crate::import::parquet::file::{ParquetFile, refuse_stream};
 use crate::import::recognise::file::{KNOWN_ENDINGS, Unrecognised, recognise};
 use crate::import::recognise::settle::Recognised;
 use crate::import::role::Role;
-use crate::import::source::{display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
 use evergraph_storage::checkpoint::manifest;
 use evergraph_storage::unfinished::LOCK_NAME;

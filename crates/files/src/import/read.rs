@@ -4,15 +4,15 @@
 //! of edges; the edges of files of both; lists of vertices, then of edges. Each file is read by the pipeline; the tables stand in the order in which their first rows came.
 
 use crate::import::assembly::graph::Assembly;
+use crate::import::bytes::lines::BLOCK_BYTES;
 use crate::import::context::Context;
-use crate::import::csv_graph::{read_nodes, read_relationships};
-use crate::import::edge_list_graph::EdgeListGraph;
+use crate::import::csv::graph::{read_nodes, read_relationships};
 use crate::import::elements::element_graph::ElementGraph;
 use crate::import::elements::read::read_elements;
 use crate::import::faults::FaultCollector;
 use crate::import::known::Known;
-use crate::import::lines::BLOCK_BYTES;
-use crate::import::list_file::{ListFile, ListKind};
+use crate::import::list::file::{ListFile, ListKind};
+use crate::import::list::graph::EdgeListGraph;
 use crate::import::meter::Meter;
 use crate::import::options::{ImportOptions, Imported};
 use crate::import::parquet::file::ParquetFile;
@@ -20,7 +20,7 @@ use crate::import::parquet::graph as parquet_graph;
 use crate::import::plan::Plan;
 use crate::import::report::ReportFile;
 use crate::import::role::Role;
-use crate::import::spill::Staging;
+use crate::import::staging::spill::Staging;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{Load, ReadProgress};
 use rayon::ThreadPoolBuilder;

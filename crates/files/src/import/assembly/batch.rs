@@ -8,8 +8,8 @@
 
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::bad_row::Fault;
-use crate::import::cell::CellColumn;
 use crate::import::faults::Faults;
+use crate::import::field::cell::CellColumn;
 
 /// Some rows of one file, in their order. `Ids` is an [`IdColumn`] for vertices and [`Ends`] for edges.
 pub struct Batch<Ids> {

@@ -1,6 +1,6 @@
 //! Id column: the ids of a batch, one a row, all of one kind.
 
-use crate::import::cell::{CellColumn, shortened};
+use crate::import::field::cell::{CellColumn, shortened};
 use crate::import::id_type::{IdKind, IdType};
 use evergraph_graph::bytes::Reader;
 use evergraph_graph::packed_column::PackedColumnBuilder;

@@ -8,7 +8,7 @@ use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::assembly::space::Place;
 use crate::import::identity::Inserted;
-use crate::import::stage::Typing;
+use crate::import::staging::stage::Typing;
 use evergraph_graph::error::{Error, Result};
 
 /// The property that keeps the ids of vertices of which no file but those of edges speaks.

@@ -8,7 +8,7 @@ use crate::import::assembly::space::Place;
 use crate::import::faults::{FaultCollector, Faults};
 use crate::import::identity::Inserted;
 use crate::import::policy::OnDuplicate;
-use crate::import::stage::Typing;
+use crate::import::staging::stage::Typing;
 use evergraph_graph::error::{Error, Result};
 
 impl Assembly {

@@ -1,6 +1,6 @@
 //! Element file: a file of vertices and edges that nobody has opened yet, and its format.
 
-use crate::import::input::Input;
+use crate::import::bytes::input::Input;
 use crate::import::mapping::rule::FileRule;
 
 /// A file of vertices and edges.

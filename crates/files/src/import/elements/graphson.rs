@@ -5,12 +5,12 @@
 
 use crate::import::assembly::graph::Assembly;
 use crate::import::bad_row::Fault;
+use crate::import::bytes::source::Source;
 use crate::import::context::Context;
 use crate::import::elements::element_file::ElementFile;
 use crate::import::elements::element_graph::ElementGraph;
 use crate::import::elements::rows::{ElementBlock, ElementRows};
 use crate::import::pipeline;
-use crate::import::source::Source;
 use evergraph_formats::element::Position;
 use evergraph_formats::error::ReadError;
 use evergraph_formats::graphson::documents::Documents;

@@ -5,14 +5,14 @@
 //! say about bad rows.
 
 use crate::import::assembly::graph::Assembly;
+use crate::import::bytes::source::Source;
 use crate::import::context::Context;
 use crate::import::elements::element_file::{ElementFile, ElementFormat};
 use crate::import::elements::element_graph::ElementGraph;
 use crate::import::elements::graphson::read_error;
 use crate::import::elements::rows::{ElementBlock, ElementRows};
-use crate::import::memory::available_bytes;
 use crate::import::pipeline;
-use crate::import::source::Source;
+use crate::import::staging::memory::available_bytes;
 use evergraph_formats::element::Element;
 use evergraph_formats::element_source::{ElementSource, SourceOptions};
 use evergraph_formats::error::ReadError;

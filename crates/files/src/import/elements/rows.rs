@@ -3,8 +3,8 @@
 use crate::import::assembly::batch::{Batch, Columns, Ends, Names};
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::bad_row::Fault;
-use crate::import::cell::CellColumn;
 use crate::import::faults::{FaultRules, Faults};
+use crate::import::field::cell::CellColumn;
 use crate::import::id_type::IdKind;
 use evergraph_formats::element::{Edge, Element, Vertex, VertexProperty};
 use evergraph_graph::packed_column::PackedColumnBuilder;

@@ -20,10 +20,10 @@
 //!
 //! An error names the mapping file, the line, the key, and what is allowed there.
 
-use crate::import::header::check_word;
+use crate::import::bytes::source::{Source, is_standard_input};
+use crate::import::csv::header::check_word;
 use crate::import::mapping::glob::{is_pattern, matches};
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileFormat, FileRule};
-use crate::import::source::{Source, is_standard_input};
 use evergraph_graph::error::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;

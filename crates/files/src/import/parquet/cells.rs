@@ -1,7 +1,7 @@
 //! Cells: the arrays of a record batch as packed columns and ids.
 
 use crate::import::assembly::id_column::IdColumn;
-use crate::import::cell::{CellColumn, CellType, Cells};
+use crate::import::field::cell::{CellColumn, CellType, Cells};
 use crate::import::id_type::{IdKind, IdType};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;

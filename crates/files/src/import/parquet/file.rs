@@ -5,12 +5,13 @@
 //! exports add, a field's metadata say: texts that are cells of another type, and keys that would look
 //! like a role.
 
-use crate::import::cell::CellType;
-use crate::import::csv_records::check_columns;
+use crate::import::bytes::input::Input;
+use crate::import::bytes::source::{display_name, open_error};
+use crate::import::csv::header::{Header, Meaning, parse_type};
+use crate::import::csv::records::check_columns;
+use crate::import::field::cell::CellType;
 use crate::import::file_name::stem;
-use crate::import::header::{Header, Meaning, parse_type};
 use crate::import::id_type::IdType;
-use crate::import::input::Input;
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::{header_words, is_role_word};
 use crate::import::parquet::cells::value_at;
@@ -18,7 +19,6 @@ use crate::import::parquet::packing::check_packing;
 use crate::import::parquet::sound::{check_footer, guarded};
 use crate::import::parquet::types::value_type_of;
 use crate::import::role::Role;
-use crate::import::source::{display_name, open_error};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use evergraph_graph::error::{Error, Result};

@@ -9,9 +9,9 @@
 //! Words of ours take the place of those of a file where these can't be keys: without a name, there twice,
 //! or with characters that mean something in a header.
 
-use crate::import::header::check_word;
+use crate::import::csv::header::check_word;
+use crate::import::csv::quoted_name;
 use crate::import::mapping::words::name_of;
-use crate::import::quoted_name;
 use crate::import::recognise::end_names::words_of;
 use crate::import::recognise::first_row::FirstRow;
 use crate::import::recognise::sample::{ColumnSample, Sample};
@@ -237,8 +237,8 @@ pub fn stem_has(stem: &str, wanted: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::csv_records::CsvFormat;
-    use crate::import::input::Input;
+    use crate::import::bytes::input::Input;
+    use crate::import::csv::records::CsvFormat;
 
     fn columns(text: &str) -> PlainColumns {
         let folder = tempfile::tempdir().unwrap();

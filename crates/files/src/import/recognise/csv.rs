@@ -1,24 +1,24 @@
 //! CSV: what the first lines of a file with columns show: a header that says all, or names to be settled.
 
-use crate::import::csv_records::{BLANK, CsvFormat, CsvRecords};
-use crate::import::delimiter::{check_delimiter, detect_delimiter, detect_in};
-use crate::import::edge_list::Separator;
+use crate::import::bytes::input::Input;
+use crate::import::csv::delimiter::{check_delimiter, detect_delimiter, detect_in};
+use crate::import::csv::records::{BLANK, CsvFormat, CsvRecords};
+use crate::import::field::integer::parse_i64;
 use crate::import::file_name::{stem, stem_and_ending};
-use crate::import::input::Input;
-use crate::import::integer::parse_i64;
+use crate::import::list::line::Separator;
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::mapping::words::is_role_word;
 use crate::import::options::{FirstLine, HeaderPlace, ImportOptions, InputFile};
 use crate::import::parquet::file::{look_at_start, refuse_stream};
 use crate::import::recognise::columns::PlainColumns;
 use crate::import::recognise::first_row::FirstRow;
-use crate::import::recognise::ldbc;
 use crate::import::recognise::list::{ListLook, ListShape, look_at_list};
 use crate::import::recognise::look::Look;
-use crate::import::recognise::neo4j::{known_label, neo4j_rule};
-use crate::import::recognise::neptune;
 use crate::import::recognise::plain::{EndLabel, NullMarks, PlainFile};
 use crate::import::recognise::sample::Sample;
+use crate::import::recognise::systems::ldbc;
+use crate::import::recognise::systems::neo4j::{known_label, neo4j_rule};
+use crate::import::recognise::systems::neptune;
 use crate::import::recognise::table::{TableLook, leading_count, look_at_table};
 use crate::import::role::Role;
 use evergraph_graph::error::{Error, Result};

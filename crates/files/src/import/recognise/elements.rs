@@ -1,6 +1,6 @@
 //! Elements: whether a JSON, XML or text file holds a graph. Many such files in a folder hold something else.
 
-use crate::import::input::Input;
+use crate::import::bytes::input::Input;
 use crate::import::mapping::rule::FileFormat;
 use evergraph_formats::node_link::shape;
 use evergraph_graph::error::Result;

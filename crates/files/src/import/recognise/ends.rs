@@ -14,7 +14,7 @@
 use crate::import::recognise::columns::{PlainColumns, stem_has, stem_of_key};
 use crate::import::recognise::end_names::{self, Rank, Scope, words_of};
 use crate::import::recognise::labels::KnownLabels;
-use crate::import::recognise::ldbc::type_in_name;
+use crate::import::recognise::systems::ldbc::type_in_name;
 use evergraph_graph::value::ValueType;
 
 /// Words in the names of files that hold edges.

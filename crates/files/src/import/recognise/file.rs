@@ -1,7 +1,7 @@
 //! File: what each file of an import is, by its name and by its first lines.
 
+use crate::import::bytes::input::Input;
 use crate::import::file_name::stem_and_ending;
-use crate::import::input::Input;
 use crate::import::known::Known;
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{ImportOptions, InputFile};

@@ -11,7 +11,7 @@
 //! What is certain outweighs what only seems so; where nothing is certain, the answer is a guess, and
 //! who asked says so.
 
-use crate::import::guess::{is_value, narrowest_type};
+use crate::import::field::guess::{is_value, narrowest_type};
 use crate::import::mapping::words::name_of;
 use crate::import::recognise::end_names::words_of;
 use crate::import::recognise::sample::{ColumnSample, NULL_MARK, Sample, shape_of};
@@ -259,8 +259,8 @@ fn is_again(text: &str, column: usize, columns: &[ColumnSample]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::csv_records::CsvFormat;
-    use crate::import::input::Input;
+    use crate::import::bytes::input::Input;
+    use crate::import::csv::records::CsvFormat;
 
     fn first_row(text: &str) -> (bool, bool) {
         let folder = tempfile::tempdir().unwrap();

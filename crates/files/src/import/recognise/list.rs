@@ -5,10 +5,10 @@
 //! 1 2 0.5 7 x         nobody knows what a third one behind the ends is: a problem
 //! ```
 
-use crate::import::edge_list::{Separator, first_data_line};
-use crate::import::edge_list_file::default_columns;
-use crate::import::input::Input;
-use crate::import::integer::{parse_i64, parse_u64};
+use crate::import::bytes::input::Input;
+use crate::import::field::integer::{parse_i64, parse_u64};
+use crate::import::list::line::{Separator, first_data_line};
+use crate::import::list::reader::default_columns;
 use crate::import::options::ImportOptions;
 use evergraph_graph::error::Result;
 use std::ops::RangeInclusive;

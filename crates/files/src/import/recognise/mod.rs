@@ -7,9 +7,9 @@
 //! | `.graphson`, or `.json` that begins as a vertex; `.graphml`, or `.xml` with its tag | GraphSON; GraphML |
 //! | `.json`, `.cyjs` with a list of nodes or links | nodes and links: NetworkX, D3, Cytoscape and others |
 //! | `.gexf`, or `.xml` with its tag; `.gml`; `.net`, `.paj` with `*Vertices` | GEXF; GML; Pajek |
-//! | `person_knows_person_0_0.csv` with `Person.id\|Person.id` | LDBC SNB ([`ldbc`]) |
-//! | a header with `:ID`, or `:START_ID` and `:END_ID` | CSV in Neo4j's conventions ([`neo4j`]) |
-//! | a header with `~id`, or `~from` and `~to` | Neptune's CSV for Gremlin ([`neptune`]) |
+//! | `person_knows_person_0_0.csv` with `Person.id\|Person.id` | LDBC SNB ([`systems::ldbc`]) |
+//! | a header with `:ID`, or `:START_ID` and `:END_ID` | CSV in Neo4j's conventions ([`systems::neo4j`]) |
+//! | a header with `~id`, or `~from` and `~to` | Neptune's CSV for Gremlin ([`systems::neptune`]) |
 //! | a first line that begins with two whole numbers | a list of edges, if no file of vertices is beside it |
 //! | a header of plain names, or none | CSV, its columns guessed from the first rows ([`plain`]) |
 //! | texts of which every line has as many fields | the same, between tabs, commas or blanks ([`table`]) |
@@ -32,13 +32,11 @@ pub mod file;
 pub mod first_row;
 pub mod known_types;
 pub mod labels;
-pub mod ldbc;
 pub mod list;
 pub mod look;
-pub mod neo4j;
-pub mod neptune;
 pub mod plain;
 pub mod sample;
 pub mod settle;
 pub mod stream;
+pub mod systems;
 pub mod table;

@@ -17,8 +17,8 @@ use crate::import::recognise::end_names::Scope;
 use crate::import::recognise::ends::{self, Evidence, FoundEnds, NameHint};
 use crate::import::recognise::first_row::names_property;
 use crate::import::recognise::labels::{KnownLabel, KnownLabels};
-use crate::import::recognise::ldbc::type_in_name;
 use crate::import::recognise::sample::NULL_MARK;
+use crate::import::recognise::systems::ldbc::type_in_name;
 use crate::import::role::Role;
 use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
@@ -466,8 +466,8 @@ fn says_undirected(columns: &PlainColumns, column: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::csv_records::CsvFormat;
-    use crate::import::input::Input;
+    use crate::import::bytes::input::Input;
+    use crate::import::csv::records::CsvFormat;
     use crate::import::recognise::first_row::FirstRow;
     use crate::import::recognise::sample::Sample;
 

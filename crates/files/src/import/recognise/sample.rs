@@ -7,11 +7,11 @@
 //!
 //! A guess is of the rows that were looked at: a later one of another type is a bad row.
 
-use crate::import::csv_records::{CsvFormat, CsvRecords, RecordBatch};
+use crate::import::bytes::input::Input;
+use crate::import::csv::records::{CsvFormat, CsvRecords, RecordBatch};
 use crate::import::faults::{FaultCollector, OnBadRow};
-use crate::import::guess::guess;
-use crate::import::input::Input;
-use crate::import::literal::read_map;
+use crate::import::field::guess::guess;
+use crate::import::field::literal::read_map;
 use evergraph_graph::error::Result;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::HashSet;

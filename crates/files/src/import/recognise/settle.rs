@@ -8,7 +8,7 @@
 //! 4  ends of edges find their labels; where there is none, it is made
 //! ```
 
-use crate::import::input::Input;
+use crate::import::bytes::input::Input;
 use crate::import::known::Known;
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::mapping::words::header_words;
@@ -19,8 +19,8 @@ use crate::import::recognise::known_types::yield_to_known;
 use crate::import::recognise::labels::{KnownLabel, KnownLabels};
 use crate::import::recognise::list::ListLook;
 use crate::import::recognise::look::Look;
-use crate::import::recognise::neo4j::create_ends;
 use crate::import::recognise::plain::{PlainFile, Settled};
+use crate::import::recognise::systems::neo4j::create_ends;
 
 /// What a file was found to be.
 #[derive(Debug)]

@@ -6,10 +6,10 @@
 //!   └ .parquet ...  by the ending that such a file would have                              looked at further
 //! ```
 
-use crate::import::delimiter::detect_delimiter;
-use crate::import::edge_list::{Separator, first_data_line};
-use crate::import::input::Input;
-use crate::import::integer::{parse_i64, parse_u64};
+use crate::import::bytes::input::Input;
+use crate::import::csv::delimiter::detect_delimiter;
+use crate::import::field::integer::{parse_i64, parse_u64};
+use crate::import::list::line::{Separator, first_data_line};
 use crate::import::mapping::words::is_role_word;
 use crate::import::recognise::elements::{
     looks_like_gexf, looks_like_gml, looks_like_graphml, looks_like_graphson, looks_like_node_link,

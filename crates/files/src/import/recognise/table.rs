@@ -7,13 +7,13 @@
 //! Ada   Mary                         every line has as many fields: blanks stand between them
 //! ```
 
-use crate::import::blanks::count_fields;
-use crate::import::csv_records::BLANK;
-use crate::import::delimiter::count_outside_quotes;
-use crate::import::guess::is_value;
+use crate::import::bytes::source::Source;
+use crate::import::csv::blanks::count_fields;
+use crate::import::csv::delimiter::count_outside_quotes;
+use crate::import::csv::records::BLANK;
+use crate::import::field::guess::is_value;
 use crate::import::recognise::end_names::{self, Scope};
 use crate::import::recognise::sample::ColumnSample;
-use crate::import::source::Source;
 use evergraph_graph::error::Result;
 use std::io;
 

@@ -4,7 +4,7 @@ use crate::command::import::arguments::{
     FirstLineArgument, IdTypeArgument, ImportArguments, OnDuplicateArgument, OnError, OnUnknownArgument,
 };
 use crate::context::Context;
-use evergraph::import::csv_file::header_line;
+use evergraph::import::csv::file::header_line;
 use evergraph::import::faults::OnBadRow;
 use evergraph::import::id_type::IdType;
 use evergraph::import::mapping::document::Mapping;

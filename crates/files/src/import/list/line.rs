@@ -1,4 +1,4 @@
-//! Edge list: lines of `source target [weight] [time]`, and lines of vertices, read from bytes.
+//! Line: lines of `source target [weight] [time]`, and lines of vertices, read from bytes.
 //!
 //! ```text
 //! # comment                      edges     7 12 0.5 1254192988
@@ -10,9 +10,9 @@
 //! line is an edge: the same pair twice is two edges.
 
 use crate::import::bad_row::Fault;
-use crate::import::cell::{CellType, Cells, shortened};
 use crate::import::faults::{FaultRules, Faults};
-use crate::import::integer::{IntegerError, parse_u64};
+use crate::import::field::cell::{CellType, Cells, shortened};
+use crate::import::field::integer::{IntegerError, parse_u64};
 
 /// What stands between the fields of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -415,7 +415,7 @@ mod tests {
         let columns = if columns.is_empty() {
             Vec::new()
         } else {
-            crate::import::header::parse_list_columns("columns", columns.split(',')).unwrap()
+            crate::import::csv::header::parse_list_columns("columns", columns.split(',')).unwrap()
         };
         LineFormat { separator: Separator::Blanks, ids: 2, columns, null: None, marker: None }
     }

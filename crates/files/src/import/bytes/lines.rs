@@ -1,6 +1,6 @@
 //! Lines: a source cut into blocks that end where a line ends.
 
-use crate::import::source::{BytesRead, Source};
+use crate::import::bytes::source::{BytesRead, Source};
 use evergraph_graph::error::{Error, Result};
 use std::io::Read;
 

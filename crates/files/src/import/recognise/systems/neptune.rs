@@ -10,7 +10,7 @@
 //!
 //! Source: Amazon Neptune User Guide, "Gremlin load data format".
 
-use crate::import::quoted_name;
+use crate::import::csv::quoted_name;
 
 /// The words of `header` in Neo4j's conventions; `None` if it is no header of Neptune's. The ids of vertices
 /// become property `vertex_id`, without one `id`, or `_id` if that is taken; those of edges `edge_id`, or none.

@@ -14,10 +14,10 @@
 //! All blocks go through `Stage`'s `add`, `rewrite` and `finish` and nowhere else: those
 //! that memory doesn't hold are put into a file (`spill`).
 
-use crate::import::cell::{CellColumn, to_floats};
+use crate::import::field::cell::{CellColumn, to_floats};
 use crate::import::id_type::IdType;
 use crate::import::known::{Known, KnownLabel};
-use crate::import::spill::{Slot, Spill, StagedBlocks, Staging};
+use crate::import::staging::spill::{Slot, Spill, StagedBlocks, Staging};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::load::{Blocks, EdgeBlock, EdgeTable, VertexBlock, VertexTable};

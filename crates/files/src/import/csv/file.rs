@@ -1,15 +1,15 @@
 //! CSV file: one file of a plan, opened: split into records, its header read.
 
-use crate::import::csv_records::{BLANK, CsvFormat, CsvRecords};
-use crate::import::delimiter::{check_delimiter, detect_in};
+use crate::import::bytes::input::Input;
+use crate::import::bytes::source::Source;
+use crate::import::csv::delimiter::{check_delimiter, detect_in};
+use crate::import::csv::header::Header;
+use crate::import::csv::records::{BLANK, CsvFormat, CsvRecords};
 use crate::import::file_name::stem;
-use crate::import::header::Header;
-use crate::import::input::Input;
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::header_words;
 use crate::import::options::ImportOptions;
 use crate::import::role::Role;
-use crate::import::source::Source;
 use evergraph_graph::error::{Error, Result};
 use std::path::Path;
 

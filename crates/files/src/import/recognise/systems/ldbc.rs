@@ -13,8 +13,8 @@
 //! Source: LDBC SNB Interactive v1, "CsvCompositeMergeForeign / CsvBasic" of the data generator
 //! (dates as milliseconds since 1970); LSQB, "projected foreign keys".
 
+use crate::import::bytes::source::unpacked_name;
 use crate::import::mapping::rule::{FileFormat, FileRule};
-use crate::import::source::unpacked_name;
 use std::path::Path;
 
 /// How a file of the generator is read, known by its name and its first line; `None` for any other.

@@ -1,4 +1,4 @@
-//! Edge list graph: lists of vertices and edges put together, ids turned into rows.
+//! List graph: lists of vertices and edges put together, ids turned into rows.
 //!
 //! Two worlds
 //! - *Closed*: vertex lists or a range of ids say which vertices there are, in which order. An edge
@@ -11,20 +11,20 @@
 
 use crate::import::assembly::vertices::in_database;
 use crate::import::bad_row::Fault;
-use crate::import::cell::{CellColumn, CellType, Cells};
 use crate::import::context::Context;
 use crate::import::declared::Declared;
-use crate::import::edge_list::{LineFormat, LineRows};
-use crate::import::edge_list_file::EdgeListFile;
 use crate::import::faults::{FaultRules, Faults};
+use crate::import::field::cell::{CellColumn, CellType, Cells};
 use crate::import::identity::{Inserted, IntegerIds};
 use crate::import::known::{Known, KnownLabel, OwnerOf};
-use crate::import::list_file::ListFile;
-use crate::import::memory::available_bytes;
+use crate::import::list::file::ListFile;
+use crate::import::list::line::{LineFormat, LineRows};
+use crate::import::list::reader::EdgeListFile;
 use crate::import::places::Places;
 use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
-use crate::import::spill::Staging;
-use crate::import::stage::{StagedEdges, StagedVertices, Typing};
+use crate::import::staging::memory::available_bytes;
+use crate::import::staging::spill::Staging;
+use crate::import::staging::stage::{StagedEdges, StagedVertices, Typing};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};

@@ -15,9 +15,9 @@
 //! one more record behind it: if that one doesn't come out on its own, a quote is open.
 
 use crate::import::bad_row::Fault;
-use crate::import::blanks::Blanks;
+use crate::import::bytes::source::{BytesRead, Source};
+use crate::import::csv::blanks::Blanks;
 use crate::import::faults::{FaultRules, Faults};
-use crate::import::source::{BytesRead, Source};
 use csv_core::ReadRecordResult;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::io::{self, Read};

@@ -8,8 +8,8 @@
 //! Whoever says another delimiter than the first line shows is told: the whole line would be one column,
 //! and a graph of such a file is of no use to anybody.
 
-use crate::import::csv_records::CsvFormat;
-use crate::import::source::Source;
+use crate::import::bytes::source::Source;
+use crate::import::csv::records::CsvFormat;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::shortened::Shortened;
 

@@ -22,11 +22,11 @@
 //! [`ValueType`] that Neo4j lacks are ours; a relationship's id is a property, if it has a name; points and
 //! time zones of columns are refused; one label a vertex, the first one.
 
-use crate::import::cell::CellType;
-use crate::import::epoch::EpochUnit;
+use crate::import::csv::quoted_name;
+use crate::import::field::cell::CellType;
+use crate::import::field::epoch::EpochUnit;
 use crate::import::id_options::{IdOptions, IdRole, parse_id_options};
 use crate::import::id_type::IdType;
-use crate::import::quoted_name;
 use crate::import::role::Role;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;

@@ -14,10 +14,10 @@
 //! empty text is no value, whatever its type and whether it was quoted. Blanks around a text count in
 //! strings and chars only.
 
-use crate::import::epoch::{EpochUnit, read_epoch};
-use crate::import::integer::{IntegerError, parse_i64};
-use crate::import::lenient;
-use crate::import::literal::{read_list, read_map};
+use crate::import::field::epoch::{EpochUnit, read_epoch};
+use crate::import::field::integer::{IntegerError, parse_i64};
+use crate::import::field::lenient;
+use crate::import::field::literal::{read_list, read_map};
 use evergraph_formats::graphson::value_read::read_value;
 use evergraph_formats::json::read::JsonReader;
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder, PackedData};

@@ -3,7 +3,7 @@
 use crate::import::id_options::ON_UNKNOWN_CREATE;
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileRule};
 use crate::import::recognise::labels::KnownLabel;
-use crate::import::recognise::ldbc;
+use crate::import::recognise::systems::ldbc;
 
 /// The rule of a file with a header in Neo4j's conventions; LDBC's names tell a type.
 #[must_use]

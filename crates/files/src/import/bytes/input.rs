@@ -8,7 +8,7 @@
 //! So standard input and pipes are recognised by their first bytes as files are. A look takes as many
 //! bytes as it wants, some hundred KiB, and waits for them.
 
-use crate::import::source::{Source, display_name, is_standard_input, open_error};
+use crate::import::bytes::source::{Source, display_name, is_standard_input, open_error};
 use evergraph_graph::error::{Error, Result};
 use std::fs;
 use std::io::{self, Read};

@@ -1,6 +1,6 @@
 //! Guess: the narrowest type that texts have of which nobody says one.
 
-use crate::import::integer::parse_i64;
+use crate::import::field::integer::parse_i64;
 use evergraph_graph::value::date::Date;
 use evergraph_graph::value::datetime::DateTime;
 use evergraph_graph::value::{Value, ValueType};

@@ -1,14 +1,14 @@
-//! Edge list file: one list of edges or vertices, its format found in its first line, its blocks
+//! Reader: one list of edges or vertices, its format found in its first line, its blocks
 //! read in parallel.
 
-use crate::import::cell::CellType;
+use crate::import::bytes::lines::Lines;
 use crate::import::context::Context;
-use crate::import::edge_list::{LineFormat, LineRows, Separator, first_data_line};
+use crate::import::csv::header::parse_list_columns;
 use crate::import::faults::FaultCollector;
-use crate::import::header::parse_list_columns;
-use crate::import::lines::Lines;
-use crate::import::list_file::{ListFile, ListKind};
-use crate::import::list_header::{ListHeader, read_header};
+use crate::import::field::cell::CellType;
+use crate::import::list::file::{ListFile, ListKind};
+use crate::import::list::header::{ListHeader, read_header};
+use crate::import::list::line::{LineFormat, LineRows, Separator, first_data_line};
 use crate::import::pipeline;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;

@@ -9,7 +9,7 @@
 //! The count may have a fraction, which is read digit by digit and never as a float. What is finer than
 //! a nanosecond is refused unless it is zero.
 
-use crate::import::integer::{parse_i64, parse_u64};
+use crate::import::field::integer::{parse_i64, parse_u64};
 use evergraph_graph::value::date::Date;
 use evergraph_graph::value::datetime::DateTime;
 use evergraph_graph::value::{Value, ValueType};

@@ -1,6 +1,6 @@
 //! List file: a list of vertices or of edges that nobody has opened yet.
 
-use crate::import::input::Input;
+use crate::import::bytes::input::Input;
 use crate::import::mapping::rule::FileRule;
 
 /// What a list is.

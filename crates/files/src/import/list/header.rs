@@ -11,9 +11,9 @@
 //! A symmetric matrix gives each of its edges once, as the file has it: from row to column. The lines
 //! behind the header are read as those of any list of edges.
 
-use crate::import::cell::CellType;
-use crate::import::lines::Lines;
-use crate::import::list_file::ListKind;
+use crate::import::bytes::lines::Lines;
+use crate::import::field::cell::CellType;
+use crate::import::list::file::ListKind;
 use evergraph_formats::dimacs::{self, DimacsLine};
 use evergraph_formats::error::LineError;
 use evergraph_formats::matrix_market::{self, Banner, Field, Symmetry};
@@ -154,7 +154,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::source::Source;
+    use crate::import::bytes::source::Source;
     use std::io::Cursor;
 
     fn read(kind: ListKind, text: &str, block_bytes: usize) -> Result<(ListHeader, Vec<u8>)> {

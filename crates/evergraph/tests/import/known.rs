@@ -159,8 +159,8 @@ fn a_value_that_is_unique_in_the_database_or_came_before_is_a_bad_row() {
     let skip = OnBadRow::Skip { at_most: None };
     let rows = format!("{header}\n5,Mary\n6,Ada\n7,Mary\n5,Mary\n8,Eve\n");
     let files = [("Person.csv", rows.as_str())];
-    let options = ImportOptions { on_bad_row: skip, ..world.options(&files) };
-    let options = ImportOptions { on_duplicate: OnDuplicate::First, ..options };
+    let options = world.options(&files).with(|options| options.bad_rows.on_bad_row = skip);
+    let options = options.with(|options| options.ids.on_duplicate = OnDuplicate::First);
     let made = world.db.import(&options, &|_| ()).unwrap();
     assert_eq!((made.files.bad_rows.count, made.files.settled.duplicates, world.counts()), (2, 1, (4, 1)));
     let vertex = |id: i32, name: &str| {
@@ -193,7 +193,7 @@ fn ids_of_any_type_find_the_vertices_that_are_there() {
     assert!(more.contains("\"40000\" is no short, as ids are here"), "{more}");
     let options =
         world.options(&[("OWNS.csv", &format!(":START_ID(Person),:END_ID(Device)\n40000,{device}\n"))]);
-    let create = ImportOptions { on_unknown: OnUnknown::Create, ..options };
+    let create = options.with(|options| options.ids.on_unknown = OnUnknown::Create);
     let refused = world.db.import(&create, &|_| ()).unwrap_err().to_string();
     assert!(refused.ends_with("a vertex can't be created: 40000 is no short, as ids are here"), "{refused}");
 }
@@ -223,7 +223,7 @@ fn a_vertex_that_is_there_is_a_bad_row() {
         "{refused}"
     );
     let skip = OnBadRow::Skip { at_most: None };
-    let options = ImportOptions { on_bad_row: skip, ..world.options(&again) };
+    let options = world.options(&again).with(|options| options.bad_rows.on_bad_row = skip);
     let made = world.db.import(&options, &|_| ()).unwrap();
     assert_eq!((made.files.bad_rows.count, world.counts()), (1, (3, 1)));
     let ids = world.import(&[("Person.csv", "id:ID(Person),name\n7,Mary\n")]).unwrap_err();
@@ -243,7 +243,8 @@ fn edge_lists_go_on_where_others_ended() {
     let unknown = world.import(&[("d.v", "70\n"), ("d.e", "70 10\n70 71\n")]).unwrap_err();
     assert!(unknown.contains("there is no vertex 71"), "{unknown}");
     let options = world.options(&[("e.e", "60 61\n61 62\n")]);
-    let made = world.db.import(&ImportOptions { vertices: Some(60..64), ..options }, &|_| ()).unwrap();
+    let made =
+        world.db.import(&options.with(|options| options.lists.vertices = Some(60..64)), &|_| ()).unwrap();
     assert_eq!((made.vertices_count, made.edges_count), (3, 2));
     let before = Known::of(world.db.snapshot()).edges_by_type().unwrap()["EDGE"];
     let list: String = (0..before).map(|number| format!("{number} 10\n")).collect();

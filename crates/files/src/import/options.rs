@@ -28,47 +28,14 @@ pub struct ImportOptions {
     pub mapping: Option<Mapping>,
     /// The formats that are read: a file of another one is an error, or left out if only its folder was named. Empty: all.
     pub formats: Vec<FileFormat>,
-    /// What stands between two fields. `None`: a tab in `.tsv` files; otherwise what the first line shows.
-    pub delimiter: Option<u8>,
-    /// What encloses fields with delimiters or line breaks in CSV files, doubled inside; `None` makes
-    /// it an ordinary character.
-    pub quote: Option<u8>,
-    /// What stands before a quote inside quotes in CSV files, besides doubling it.
-    pub escape: Option<u8>,
-    /// The text that stands for no value, besides an empty one.
-    pub null: Option<String>,
-    /// What stands between the elements of an array in CSV files.
-    pub array_delimiter: u8,
-    /// What the first line of CSV files is. `None`: what it looks like.
-    pub first_line: Option<FirstLine>,
-    /// The type of ids in CSV files whose header doesn't say.
-    pub id_type: IdType,
-    /// The label of the vertices of edge lists.
-    pub vertex_label: String,
-    /// The type of the edges of edge lists without a name of their own.
-    pub edge_type: String,
-    /// Ids of vertices that edge lists refer to: these exist and no others, whether they have edges
-    /// or not. `None`: what vertex lists hold; or without these, whatever edges mention.
-    pub vertices: Option<Range<i64>>,
-    /// Names of the columns behind source and target in edge lists, as in a CSV header
-    /// (`weight,time` or `weight:float,time:datetime{epoch:seconds}`). A name alone is a `double` if
-    /// it is `weight`, otherwise a number. `None`: `weight`, then `time`, as many as there are.
-    pub edge_columns: Option<String>,
-    /// Names of the columns behind the id in vertex lists. `None`: `value`, if there is one column.
-    pub vertex_columns: Option<String>,
-    /// What to do about vertices whose id was there before.
-    pub on_duplicate: OnDuplicate,
-    /// What to do about edges to vertices that aren't there.
-    pub on_unknown: OnUnknown,
-    /// The property that keeps the ids of vertices in files of vertices and edges (GraphSON, GraphML, GEXF and
-    /// so on). `None`: `id`, or `_id` if vertices have a property `id` of their own.
-    pub vertex_id_key: Option<String>,
-    /// The property that keeps the ids of edges there. `None`: they are not kept.
-    pub edge_id_key: Option<String>,
+    /// How text is split into fields, and what fields mean.
+    pub csv: CsvOptions,
+    /// What lists of edges and of vertices don't say themselves.
+    pub lists: ListOptions,
+    /// What ids are, and what to do about those that come twice or not at all.
+    pub ids: IdPolicy,
     /// What to do about rows that can't be loaded.
-    pub on_bad_row: OnBadRow,
-    /// The file that describes every bad row, also if the import stops; an older one is overwritten.
-    pub bad_rows_report: Option<PathBuf>,
+    pub bad_rows: BadRowOptions,
     /// Memory that the import takes beside ids and the finished graph: half of it for rows that are read,
     /// half to sort edges. Rows beyond it go into a temporary file. `None`: a quarter of what this process
     /// can have.
@@ -90,29 +57,29 @@ impl ImportOptions {
             files: files.into_iter().collect(),
             mapping: None,
             formats: Vec::new(),
-            delimiter: None,
-            quote: Some(b'"'),
-            escape: None,
-            null: None,
-            array_delimiter: b';',
-            first_line: None,
-            id_type: IdType::STRING,
-            vertex_label: "Vertex".to_owned(),
-            edge_type: "EDGE".to_owned(),
-            vertices: None,
-            edge_columns: None,
-            vertex_columns: None,
-            on_duplicate: OnDuplicate::Fail,
-            on_unknown: OnUnknown::Fail,
-            vertex_id_key: None,
-            edge_id_key: None,
-            on_bad_row: OnBadRow::Stop,
-            bad_rows_report: None,
+            csv: CsvOptions::default(),
+            lists: ListOptions::default(),
+            ids: IdPolicy::default(),
+            bad_rows: BadRowOptions::default(),
             memory: None,
             temporary: None,
             threads: 0,
             cancel: CancelFlag::default(),
         }
+    }
+
+    /// The same with `change`, for options in one expression:
+    ///
+    /// ```
+    /// use evergraph_files::import::options::{ImportOptions, InputFile};
+    ///
+    /// let options = ImportOptions::new([InputFile::new("roads.txt")]).with(|options| options.csv.delimiter = Some(b' '));
+    /// assert_eq!(options.lists.vertex_label, "Vertex");
+    /// ```
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 
     /// [`ImportOptions::memory`], or what it is without.
@@ -130,6 +97,43 @@ impl ImportOptions {
         if self.files.is_empty() {
             return Err(Error::invalid("no files to import: name some, or a folder"));
         }
+        self.csv.check()
+    }
+}
+
+/// How text is split into fields, and what fields mean: of CSV files, and where it says so of lists too.
+#[derive(Clone, Debug)]
+pub struct CsvOptions {
+    /// What stands between two fields, in lists too. `None`: a tab in `.tsv` files; otherwise what the first line shows.
+    pub delimiter: Option<u8>,
+    /// What encloses fields with delimiters or line breaks, doubled inside; `None` makes it an ordinary character.
+    pub quote: Option<u8>,
+    /// What stands before a quote inside quotes, besides doubling it.
+    pub escape: Option<u8>,
+    /// The text that stands for no value, besides an empty one; in lists too.
+    pub null: Option<String>,
+    /// What stands between the elements of an array.
+    pub array_delimiter: u8,
+    /// What the first line is. `None`: what it looks like.
+    pub first_line: Option<FirstLine>,
+}
+
+impl Default for CsvOptions {
+    /// As RFC 4180 has it, and arrays with `;`.
+    fn default() -> Self {
+        Self {
+            delimiter: None,
+            quote: Some(b'"'),
+            escape: None,
+            null: None,
+            array_delimiter: b';',
+            first_line: None,
+        }
+    }
+}
+
+impl CsvOptions {
+    fn check(&self) -> Result<()> {
         let separators = [("delimiter", self.delimiter), ("quote", self.quote), ("escape", self.escape)];
         for (what, byte) in separators.into_iter().chain([("array delimiter", Some(self.array_delimiter))]) {
             let allowed = |byte: u8| byte == b'\t' || byte == b' ' || byte.is_ascii_punctuation();
@@ -144,6 +148,82 @@ impl ImportOptions {
             return Err(Error::invalid("delimiter and quote are the same character"));
         }
         Ok(())
+    }
+}
+
+/// What lists of edges and of vertices don't say themselves.
+#[derive(Clone, Debug)]
+pub struct ListOptions {
+    /// The label of the vertices; of those in other files, too, that have no label.
+    pub vertex_label: String,
+    /// The type of the edges of lists without a name of their own; of edges in other files, too, that have no type.
+    pub edge_type: String,
+    /// Ids of vertices that lists of edges refer to: these exist and no others, whether they have edges
+    /// or not. `None`: what vertex lists hold; or without these, whatever edges mention.
+    pub vertices: Option<Range<i64>>,
+    /// Names of the columns behind source and target, as in a CSV header (`weight,time` or
+    /// `weight:float,time:datetime{epoch:seconds}`). A name alone is a `double` if it is `weight`, otherwise a number.
+    /// `None`: `weight`, then `time`, as many as there are.
+    pub edge_columns: Option<String>,
+    /// Names of the columns behind the id in vertex lists. `None`: `value`, if there is one column.
+    pub vertex_columns: Option<String>,
+}
+
+impl Default for ListOptions {
+    /// Label `Vertex` and type `EDGE`.
+    fn default() -> Self {
+        Self {
+            vertex_label: "Vertex".to_owned(),
+            edge_type: "EDGE".to_owned(),
+            vertices: None,
+            edge_columns: None,
+            vertex_columns: None,
+        }
+    }
+}
+
+/// What ids are, and what to do about those that come twice or not at all.
+#[derive(Clone, Debug)]
+pub struct IdPolicy {
+    /// The type of ids in CSV files whose header doesn't say.
+    pub id_type: IdType,
+    /// What to do about vertices whose id was there before.
+    pub on_duplicate: OnDuplicate,
+    /// What to do about edges to vertices that aren't there.
+    pub on_unknown: OnUnknown,
+    /// The property that keeps the ids of vertices in files of vertices and edges (GraphSON, GraphML, GEXF and
+    /// so on). `None`: `id`, or `_id` if vertices have a property `id` of their own.
+    pub vertex_key: Option<String>,
+    /// The property that keeps the ids of edges there. `None`: they are not kept.
+    pub edge_key: Option<String>,
+}
+
+impl Default for IdPolicy {
+    /// Ids are text; one that comes twice or not at all is a bad row.
+    fn default() -> Self {
+        Self {
+            id_type: IdType::STRING,
+            on_duplicate: OnDuplicate::Fail,
+            on_unknown: OnUnknown::Fail,
+            vertex_key: None,
+            edge_key: None,
+        }
+    }
+}
+
+/// What to do about rows that can't be loaded.
+#[derive(Clone, Debug)]
+pub struct BadRowOptions {
+    /// Whether the import stops at one.
+    pub on_bad_row: OnBadRow,
+    /// The file that describes every bad row, also if the import stops; an older one is overwritten.
+    pub report: Option<PathBuf>,
+}
+
+impl Default for BadRowOptions {
+    /// The first one stops the import.
+    fn default() -> Self {
+        Self { on_bad_row: OnBadRow::Stop, report: None }
     }
 }
 

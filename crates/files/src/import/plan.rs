@@ -414,7 +414,7 @@ fn in_folder(folder: &InputFile, options: &ImportOptions) -> Result<Vec<Candidat
 }
 
 fn is_report(path: &Path, options: &ImportOptions) -> bool {
-    options.bad_rows_report.as_ref().is_some_and(|report| is_same(report, path))
+    options.bad_rows.report.as_ref().is_some_and(|report| is_same(report, path))
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -64,7 +64,7 @@ pub(crate) fn read_in_blocks(
     options.cancel.check()?;
     let plan = Plan::new(options, &known)?;
     let has_vertex_lists = plan.lists.iter().any(|list| list.kind == ListKind::Vertices);
-    if options.vertices.is_some() && (plan.lists.is_empty() || has_vertex_lists) {
+    if options.lists.vertices.is_some() && (plan.lists.is_empty() || has_vertex_lists) {
         return Err(Error::invalid(
             "a range of vertices declares those of edge lists: give it with edge lists and without vertex lists",
         ));
@@ -74,12 +74,12 @@ pub(crate) fn read_in_blocks(
         .thread_name(|index| format!("import-{index}"))
         .build()
         .map_err(|error| Error::new(ErrorKind::Io, "start the import's threads").because(error))?;
-    let report = options.bad_rows_report.as_deref().map(ReportFile::create).transpose()?;
+    let report = options.bad_rows.report.as_deref().map(ReportFile::create).transpose()?;
     let mut context = Context {
         options,
         pool: &pool,
         meter: Meter::new(progress, options.cancel.clone(), plan.bytes_total),
-        faults: FaultCollector::new(options.on_bad_row, report),
+        faults: FaultCollector::new(options.bad_rows.on_bad_row, report),
         known: Arc::new(known),
         staging: Arc::new(Staging::new(options.memory_bytes() / 2, options.temporary_folder())),
         block_bytes,
@@ -160,7 +160,7 @@ fn edges_before(load: &Load, known: &Known) -> Result<Vec<String>> {
 fn lists_by_label<'a>(plan: &'a Plan, options: &'a ImportOptions) -> Vec<(&'a str, Vec<&'a ListFile>)> {
     let mut graphs: Vec<(&str, Vec<&ListFile>)> = Vec::new();
     for list in &plan.lists {
-        let label = list.rule.label.as_ref().unwrap_or(&options.vertex_label);
+        let label = list.rule.label.as_ref().unwrap_or(&options.lists.vertex_label);
         match graphs.iter_mut().find(|(known, _)| *known == label) {
             Some((_, lists)) => lists.push(list),
             None => graphs.push((label, vec![list])),

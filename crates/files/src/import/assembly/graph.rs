@@ -60,9 +60,9 @@ impl Assembly {
     #[must_use]
     pub fn new(options: &ImportOptions, known: Arc<Known>, staging: Arc<Staging>) -> Self {
         Self {
-            on_duplicate: options.on_duplicate,
-            on_unknown: options.on_unknown,
-            nameless_label: options.vertex_label.clone(),
+            on_duplicate: options.ids.on_duplicate,
+            on_unknown: options.ids.on_unknown,
+            nameless_label: options.lists.vertex_label.clone(),
             spaces: Vec::new(),
             vertices: Vec::new(),
             table_spaces: Vec::new(),

@@ -61,7 +61,7 @@ impl CsvFile {
     fn read_header(&self, mut source: Source, options: &ImportOptions) -> Result<OpenCsv> {
         let rule = &self.rule;
         let name = source.name().to_owned();
-        let delimiter = match rule.delimiter.or(options.delimiter) {
+        let delimiter = match rule.delimiter.or(options.csv.delimiter) {
             Some(delimiter) => {
                 let is_plain = rule.comment.is_none() && delimiter != BLANK;
                 if rule.header && rule.columns.is_none() && is_plain {
@@ -75,8 +75,8 @@ impl CsvFile {
         };
         let format = CsvFormat {
             delimiter,
-            quote: rule.quote.unwrap_or(options.quote),
-            escape: rule.escape.or(options.escape),
+            quote: rule.quote.unwrap_or(options.csv.quote),
+            escape: rule.escape.or(options.csv.escape),
             comment: rule.comment,
         };
         let mut records = CsvRecords::new(source, format);
@@ -104,7 +104,7 @@ impl CsvFile {
         };
         let words =
             header_words(&words, rule).map_err(|why| Error::invalid(rule.blame(format!("{name}: {why}"))))?;
-        let array_delimiter = rule.array_delimiter.unwrap_or(options.array_delimiter);
+        let array_delimiter = rule.array_delimiter.unwrap_or(options.csv.array_delimiter);
         let mut header =
             Header::parse(&name, &words, array_delimiter).map_err(|error| match &rule.origin {
                 Some(origin) => error.context(origin),
@@ -119,7 +119,7 @@ impl CsvFile {
             name: stated.clone().unwrap_or_else(|| stem(self.input.path())),
             records,
             header,
-            null: rule.null.clone().or_else(|| options.null.clone()),
+            null: rule.null.clone().or_else(|| options.csv.null.clone()),
             array_delimiter,
             undirected: rule.undirected,
         })

@@ -39,7 +39,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
         return Err(Error::invalid(format!("{file}: header: there is no :ID")));
     };
     let id_name = header.fields[id_column].text.clone();
-    let id_type = id_type.unwrap_or(context.options.id_type);
+    let id_type = id_type.unwrap_or(context.options.ids.id_type);
     let space = assembly.enter_space(&space_name, Some(id_type), &file)?;
     if header.position(|meaning| *meaning == Meaning::Label).is_none() {
         // The label is there even if the file has no rows.
@@ -96,7 +96,7 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
     for (column, field) in header.fields.iter().enumerate() {
         let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
         let text = format!("header column {} ({})", column + 1, Shortened::new(&field.text));
-        let space = assembly.end_space(end, context.options.id_type, &file, &text)?;
+        let space = assembly.end_space(end, context.options.ids.id_type, &file, &text)?;
         end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_)), end.creates));
         id_types.push(end.id_type.map_or_else(|| id_type_of(&assembly.spaces()[space], &file), Ok)?);
     }

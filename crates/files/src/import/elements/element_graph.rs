@@ -82,10 +82,10 @@ impl ElementGraph {
         let rule = EdgeRule { source_space: space, target_space: space, undirected, ..EdgeRule::default() };
         self.waiting.push(Waiting { file: name.to_owned(), rule, batches: Vec::new() });
         let rules = ElementRules {
-            vertex_label: file.rule.label.clone().unwrap_or_else(|| options.vertex_label.clone()),
-            vertex_id_key: options.vertex_id_key.clone(),
+            vertex_label: file.rule.label.clone().unwrap_or_else(|| options.lists.vertex_label.clone()),
+            vertex_id_key: options.ids.vertex_key.clone(),
             known_id_keys: Arc::new(assembly.known_id_keys()),
-            edge_id_key: options.edge_id_key.clone(),
+            edge_id_key: options.ids.edge_key.clone(),
         };
         if file.format.has_untyped_numbers() {
             assembly.unify_numbers(space);
@@ -369,7 +369,7 @@ mod tests {
               (--vertex-id names another key)"
             ]
         );
-        let named = |options: &mut ImportOptions| options.vertex_id_key = Some("id".to_owned());
+        let named = |options: &mut ImportOptions| options.ids.vertex_key = Some("id".to_owned());
         assert_eq!(
             read(&[("g.json", &text)], named, (2, 16)).unwrap_err(),
             "g.json:2: the vertex has a property id beside its id, which is to be kept by that name: choose another \
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn unknown_ends_in_files_of_edges_alone_become_vertices_of_the_label_for_those_without() {
-        let create = |options: &mut ImportOptions| options.on_unknown = OnUnknown::Create;
+        let create = |options: &mut ImportOptions| options.ids.on_unknown = OnUnknown::Create;
         let links = r#"{"links": [{"source": 1, "target": 2}]}"#;
         let load = read(&[("g.json", links)], create, (2, 16)).unwrap().load;
         let table = &load.vertices[0];
@@ -453,10 +453,10 @@ mod tests {
             r#"{"id":3,"inE":{"e":[{"id":6,"outV":2}]}}"#,
         ]);
         let skip = |options: &mut ImportOptions| {
-            options.on_bad_row = OnBadRow::Skip { at_most: None };
-            options.on_unknown = OnUnknown::Create;
-            options.vertex_id_key = Some("key".to_owned());
-            options.edge_id_key = Some("key".to_owned());
+            options.bad_rows.on_bad_row = OnBadRow::Skip { at_most: None };
+            options.ids.on_unknown = OnUnknown::Create;
+            options.ids.vertex_key = Some("key".to_owned());
+            options.ids.edge_key = Some("key".to_owned());
         };
         let imported = read(&[("g.graphson", &text)], skip, (2, 16)).unwrap();
         assert_eq!((imported.bad_rows.count, imported.bad_rows.first[0].line), (1, 2));
@@ -634,7 +634,7 @@ mod tests {
             }
             expected.sort();
             for (name, text) in [("g.json", graphson(&vertices, &edges)), ("g.graphml", graphml(&vertices, &edges))] {
-                let change = |options: &mut ImportOptions| options.edge_id_key = Some("e".to_owned());
+                let change = |options: &mut ImportOptions| options.ids.edge_key = Some("e".to_owned());
                 let imported = read(&[(name, &text)], change, (threads, block_bytes)).unwrap();
                 prop_assert_eq!(contents(&imported.load), expected.clone(), "{}", name);
                 prop_assert_eq!(imported.notes.len(), 0);

@@ -45,7 +45,7 @@ pub fn read_one_by_one(
     let (name, bytes) = (source.name().to_owned(), source.bytes_read());
     let mut entered = graph.enter(&name, file, assembly, context.options)?;
     let (rules, fault_rules) = (entered.rules(), context.faults.rules());
-    let edge_type = file.rule.edge_type.as_ref().unwrap_or(&context.options.edge_type);
+    let edge_type = file.rule.edge_type.as_ref().unwrap_or(&context.options.lists.edge_type);
     let mut reader = reader(file.format, source, &rules.vertex_label, edge_type)
         .map_err(|error| read_error(&name, error))?;
     let elements_max = (context.block_bytes / ELEMENT_BYTES).max(1);

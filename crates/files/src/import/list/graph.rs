@@ -81,7 +81,7 @@ impl EdgeListGraph {
             pairs: HashMap::new(),
             settled: Settled::default(),
         };
-        let Some(range) = options.vertices.clone() else { return Ok(graph) };
+        let Some(range) = options.lists.vertices.clone() else { return Ok(graph) };
         if range.is_empty() {
             return Err(Error::invalid(format!(
                 "vertices {}..{}: the first id must be below the second one, which is excluded",
@@ -105,7 +105,7 @@ impl EdgeListGraph {
         self.is_closed = true;
         self.places.enter(&file);
         declare(&mut self.declared, OwnerOf::Label(&self.vertices.label), &list)?;
-        let (rules, on_duplicate) = (context.faults.rules(), context.options.on_duplicate);
+        let (rules, on_duplicate) = (context.faults.rules(), context.options.ids.on_duplicate);
         let all_known = Arc::clone(&context.known);
         let known = self.vertices.known(&all_known);
         list.read(context, |format, mut rows, first_line, collector| {
@@ -172,7 +172,7 @@ impl EdgeListGraph {
     /// # Errors
     /// As reading; a bad row, if it stops the import: in a closed world, an unknown end is one.
     pub fn read_edges(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
-        let edge_type = list.rule.edge_type.as_deref().unwrap_or(&context.options.edge_type);
+        let edge_type = list.rule.edge_type.as_deref().unwrap_or(&context.options.lists.edge_type);
         let undirected = list.rule.undirected;
         let list = EdgeListFile::open(list, context)?;
         let file = list.name.clone();
@@ -188,7 +188,7 @@ impl EdgeListGraph {
             None => format!("in the vertex lists or {RANGE}"),
         };
         let table = self.edge_table(edge_type);
-        let (rules, on_unknown) = (context.faults.rules(), context.options.on_unknown);
+        let (rules, on_unknown) = (context.faults.rules(), context.options.ids.on_unknown);
         let all_known = Arc::clone(&context.known);
         let known = self.vertices.known(&all_known);
         list.read(context, |format, mut rows, first_line, collector| {
@@ -431,7 +431,7 @@ fn big(id: u64) -> Value {
     Value::parse(&id.to_string(), ValueType::BigInteger).expect("digits make a big integer")
 }
 
-/// How errors call vertices that [`ImportOptions::vertices`] declares.
+/// How errors call vertices that `ListOptions::vertices` declares.
 const RANGE: &str = "the range of vertices";
 
 /// Rows of the ends of a block's edges.

@@ -57,11 +57,11 @@ impl EdgeListFile {
         }
         let separator = rule
             .delimiter
-            .or(options.delimiter)
+            .or(options.csv.delimiter)
             .map_or_else(|| Separator::detect(&first_line), Separator::from_option);
         let (ids, option, columns_text) = match list.kind {
-            ListKind::Vertices => (1, "vertex columns", &options.vertex_columns),
-            _ => (2, "edge columns", &options.edge_columns),
+            ListKind::Vertices => (1, "vertex columns", &options.lists.vertex_columns),
+            _ => (2, "edge columns", &options.lists.edge_columns),
         };
         let columns = match (&rule.columns, columns_text) {
             (Some(words), _) => {
@@ -77,7 +77,7 @@ impl EdgeListFile {
             (None, None) => default_columns(ids, separator.fields(&first_line).count().saturating_sub(ids))
                 .map_err(|why| Error::invalid(format!("{name}: {why}")))?,
         };
-        let null = rule.null.as_ref().or(options.null.as_ref()).map(|null| null.as_bytes().to_vec());
+        let null = rule.null.as_ref().or(options.csv.null.as_ref()).map(|null| null.as_bytes().to_vec());
         let marker = header.as_ref().and_then(|header| header.marker);
         let format = LineFormat { separator, ids, columns, null, marker };
         Ok(Self { name, format, header, lines, first_blocks })

@@ -504,7 +504,7 @@ mod tests {
             inputs(),
             |options| {
                 options.mapping = Some(mapping.clone());
-                options.on_bad_row = OnBadRow::Skip { at_most: None };
+                options.bad_rows.on_bad_row = OnBadRow::Skip { at_most: None };
             },
             2,
         )
@@ -528,7 +528,8 @@ mod tests {
             persons(folder.path()).role(Role::Nodes).label("P"),
             InputFile::new(&path).role(Role::Edges),
         ];
-        let skip = |options: &mut ImportOptions| options.on_bad_row = OnBadRow::Skip { at_most: None };
+        let skip =
+            |options: &mut ImportOptions| options.bad_rows.on_bad_row = OnBadRow::Skip { at_most: None };
         let guessed = read(folder.path(), inputs, skip, 2);
         assert_eq!(
             guessed.unwrap_err(),

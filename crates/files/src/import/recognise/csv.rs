@@ -51,8 +51,8 @@ pub fn look_at_csv(file: &InputFile, input: &Input, options: &ImportOptions) -> 
         return Ok(Look::Rule(rule, label, None));
     }
     let mut source = input.look()?;
-    let told = rule.delimiter.or(options.delimiter);
-    let table = look_at_table(&mut source, told, options.quote)?;
+    let told = rule.delimiter.or(options.csv.delimiter);
+    let table = look_at_table(&mut source, told, options.csv.quote)?;
     let is_csv = matches!(stem_and_ending(&file.path).1.as_str(), "csv" | "tsv" | "tab" | "psv" | "");
     let is_commented = table.as_ref().is_some_and(|table| table.comment.is_some());
     if let Some(table) = table.filter(|table| is_commented || !is_csv || are_numbers_between_blanks(table)) {
@@ -82,9 +82,9 @@ pub fn look_at_text(file: &InputFile, input: &Input, options: &ImportOptions) ->
     if list.shape == ListShape::Numbers {
         return Ok(Some(Look::List(FileRule::new(FileFormat::EdgeList), list)));
     }
-    let table = look_at_table(&mut input.look()?, options.delimiter, options.quote)?;
+    let table = look_at_table(&mut input.look()?, options.csv.delimiter, options.csv.quote)?;
     let Some(table) = table else {
-        if let Some(count) = leading_count(&mut input.look()?, options.delimiter, options.quote)? {
+        if let Some(count) = leading_count(&mut input.look()?, options.csv.delimiter, options.csv.quote)? {
             let problem = format!("its first line, {count}, counts the others: take it out (tail -n +2)");
             let list = ListLook { problem: Some(problem), ..ListLook::default() };
             return Ok(Some(Look::List(FileRule::new(FileFormat::EdgeList), list)));
@@ -110,7 +110,7 @@ fn look_at_columns(
         rule.delimiter = Some(delimiter);
     }
     rule.comment = comment;
-    let format = CsvFormat { delimiter, quote: options.quote, escape: options.escape, comment };
+    let format = CsvFormat { delimiter, quote: options.csv.quote, escape: options.csv.escape, comment };
     let Some(first) = CsvRecords::new(input.look()?, format).read_header()? else {
         let name = input.name();
         return Err(Error::invalid(format!(
@@ -128,10 +128,10 @@ fn look_at_columns(
     }
     let header = names.as_ref().unwrap_or(&first);
     let words =
-        neptune::header_words(header, options.vertex_id_key.as_deref(), options.edge_id_key.as_deref());
+        neptune::header_words(header, options.ids.vertex_key.as_deref(), options.ids.edge_key.as_deref());
     if let Some(words) = words {
         let words = words.map_err(|why| Error::invalid(format!("{}: header: {why}", input.name())))?;
-        let advice = (neptune::has_edge_ids(header) && options.edge_id_key.is_none())
+        let advice = (neptune::has_edge_ids(header) && options.ids.edge_key.is_none())
             .then(|| "the ids of its edges are left out (--edge-id KEY keeps them)".to_owned());
         rule.columns = Some(words.clone());
         return Ok(by_header(rule, words, advice));
@@ -144,7 +144,7 @@ fn look_at_columns(
     let Some(sample) = sample else {
         return Err(Error::invalid(format!("{}: was emptied meanwhile", input.name())));
     };
-    let first_row = match (&names, options.first_line) {
+    let first_row = match (&names, options.csv.first_line) {
         (Some(_), _) => FirstRow { is_header: false, is_certain: true },
         (None, Some(first_line)) => FirstRow { is_header: first_line == FirstLine::Header, is_certain: true },
         (None, None) => FirstRow::of(&sample),
@@ -217,7 +217,7 @@ fn plain(
     let role = file.role.map(|role| if role == Role::Edges { Role::Relationships } else { role });
     let end_label = match &file.label {
         Some(label) => EndLabel::Told(label.clone()),
-        None => EndLabel::Default(options.vertex_label.clone()),
+        None => EndLabel::Default(options.lists.vertex_label.clone()),
     };
     PlainFile {
         stem: names_of(file, input, options).0,
@@ -225,13 +225,13 @@ fn plain(
         columns,
         is_whole: sample.is_whole,
         is_list: LIST_ENDINGS.contains(&stem_and_ending(&file.path).1.as_str()),
-        null_marks: match (&options.null, sample.has_null_marks) {
+        null_marks: match (&options.csv.null, sample.has_null_marks) {
             (Some(_), _) => NullMarks::None,
             (None, true) => NullMarks::Seen,
             (None, false) if sample.is_whole => NullMarks::None,
             (None, false) => NullMarks::Possible,
         },
-        null_word: sample.null_word.filter(|_| options.null.is_none()),
+        null_word: sample.null_word.filter(|_| options.csv.null.is_none()),
         has_bare_quotes: false,
         end_label,
     }
@@ -275,7 +275,7 @@ fn is_edge_line(line: &[u8]) -> bool {
 fn csv_rule(file: &InputFile, input: &Input, options: &ImportOptions) -> FileRule {
     let (_, ending) = stem_and_ending(&file.path);
     let delimiter = match ending.as_str() {
-        _ if options.delimiter.is_some() => None,
+        _ if options.csv.delimiter.is_some() => None,
         "tsv" | "tab" => Some(b'\t'),
         "psv" => Some(b'|'),
         _ => None,
@@ -292,7 +292,7 @@ fn csv_rule(file: &InputFile, input: &Input, options: &ImportOptions) -> FileRul
 /// The label and the type of what is in the file, if nothing in it tells.
 fn names_of(file: &InputFile, input: &Input, options: &ImportOptions) -> (String, String) {
     if input.is_nameless() {
-        return (options.vertex_label.clone(), options.edge_type.clone());
+        return (options.lists.vertex_label.clone(), options.lists.edge_type.clone());
     }
     let stem = stem(&file.path);
     (stem.clone(), stem)
@@ -305,9 +305,11 @@ fn with_header(rule: FileRule, file: &InputFile, options: &ImportOptions) -> Res
         HeaderPlace::Replaced(text) => (text, true),
         HeaderPlace::Given(text) => (text, false),
     };
-    let delimiter = rule.delimiter.or(options.delimiter).unwrap_or_else(|| detect_delimiter(text.as_bytes()));
+    let delimiter =
+        rule.delimiter.or(options.csv.delimiter).unwrap_or_else(|| detect_delimiter(text.as_bytes()));
     let columns =
-        CsvFormat { delimiter, quote: options.quote, escape: options.escape, comment: None }.split(text)?;
+        CsvFormat { delimiter, quote: options.csv.quote, escape: options.csv.escape, comment: None }
+            .split(text)?;
     Ok(FileRule { header, columns: Some(columns), delimiter: Some(delimiter), ..rule })
 }
 

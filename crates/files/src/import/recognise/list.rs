@@ -50,7 +50,7 @@ pub enum ListShape {
 /// # Errors
 /// As reading.
 pub fn look_at_list(input: &Input, ids: usize, options: &ImportOptions) -> Result<ListLook> {
-    let columns = if ids == 1 { &options.vertex_columns } else { &options.edge_columns };
+    let columns = if ids == 1 { &options.lists.vertex_columns } else { &options.lists.edge_columns };
     let mut source = input.look()?;
     let start = source.peek(START_BYTES)?;
     // What is cut off is no line.
@@ -60,7 +60,7 @@ pub fn look_at_list(input: &Input, ids: usize, options: &ImportOptions) -> Resul
     // Where lines end in CR alone the reader says so.
     let first = first_data_line(start).filter(|line| !line.contains(&b'\r'));
     let Some(first) = first else { return Ok(ListLook::default()) };
-    let separator = options.delimiter.map_or_else(|| Separator::detect(first), Separator::from_option);
+    let separator = options.csv.delimiter.map_or_else(|| Separator::detect(first), Separator::from_option);
     let is_id = |field: &[u8]| parse_i64(field).is_ok() || parse_u64(field).is_ok();
     let mut fields = separator.fields(first);
     if !(0..ids).all(|_| fields.next().is_some_and(is_id)) {
@@ -131,7 +131,7 @@ mod tests {
         let shape = |text: &str| look(text, 2, |_| ()).shape;
         assert_eq!(shape("1 2 0.5\n"), ListShape::Numbers);
         assert_eq!((shape("1,2,2020-01-01\n"), shape("Ada Mary\n")), (ListShape::Texts, ListShape::Other));
-        let named = |options: &mut ImportOptions| options.edge_columns = Some("weight".to_owned());
+        let named = |options: &mut ImportOptions| options.lists.edge_columns = Some("weight".to_owned());
         assert!(look("1 2 1082040961\n3 4 1082155839\n", 2, named).advice.is_none());
         let long = "1 2 1082040961\n".repeat(10_000);
         assert!(is_time(&long), "the line that is cut off is no line");

@@ -112,9 +112,9 @@ fn settle_one(
         Look::Stranger => None,
         Look::Rule(rule, _, advice) => Some(Recognised { advice, ..found(named(rule, file)) }),
         Look::Edges(mut rule, header, advice) => {
-            let label = file.label.as_ref().unwrap_or(&options.vertex_label);
+            let label = file.label.as_ref().unwrap_or(&options.lists.vertex_label);
             // Where somebody has vertices, an unknown space is a typing error.
-            let is_alone = labels.is_empty() && options.on_unknown != OnUnknown::Skip;
+            let is_alone = labels.is_empty() && options.ids.on_unknown != OnUnknown::Skip;
             let is_alone = is_alone && create_ends(&mut rule, &header, label);
             let made = is_alone.then(|| "its ends become vertices, for no file has some".to_owned());
             let advice: Vec<String> = made.into_iter().chain(advice).collect();
@@ -143,7 +143,7 @@ fn settle_one(
             let FileRule { format, delimiter, quote, comment, .. } = dialect;
             let mut rule = FileRule { format, delimiter, quote, comment, ..rule };
             if input.is_nameless() {
-                rule.edge_type = rule.edge_type.map(|_| options.edge_type.clone());
+                rule.edge_type = rule.edge_type.map(|_| options.lists.edge_type.clone());
             }
             rule = named(rule, file);
             let mut remedy = None;
@@ -177,7 +177,7 @@ fn is_list_of_its_own(plain: &PlainFile, ends: Option<&FoundEnds>, labels: &Know
 
 /// What to say of a list that has vertices of its own beside files that have others.
 fn beside(labels: &KnownLabels, file: &InputFile, options: &ImportOptions) -> Option<String> {
-    let label = file.label.as_ref().unwrap_or(&options.vertex_label);
+    let label = file.label.as_ref().unwrap_or(&options.lists.vertex_label);
     (!labels.of_files.is_empty()).then(|| {
         format!(
             "its ends are vertices of label {label}, and not those of the other files: --relationships TYPE=FILE \
@@ -195,7 +195,7 @@ fn header_to_say(rule: &FileRule, plain: &PlainFile, options: &ImportOptions) ->
     }
     let option = if rule.header { "--replace-header" } else { "--header" };
     let words = rule.columns.clone().unwrap_or_else(|| plain.columns.words.clone());
-    let delimiter = char::from(rule.delimiter.or(options.delimiter).unwrap_or(b','));
+    let delimiter = char::from(rule.delimiter.or(options.csv.delimiter).unwrap_or(b','));
     let words = header_words(&words, &rule).ok()?;
     Some(format!("{option} '{}'", words.join(&delimiter.to_string())))
 }

@@ -3,7 +3,6 @@
 use crate::import::id_type::IdType;
 use crate::import::options::HeaderPlace;
 use crate::import::read::tests::files::*;
-use crate::import::read::*;
 use evergraph_graph::load::EdgeTable;
 use evergraph_graph::value::Value;
 
@@ -27,7 +26,7 @@ fn ids_are_integers_where_a_header_or_the_options_say_so() {
     files.inputs[0].header = HeaderPlace::Replaced(header);
     assert_eq!(ids(&files.load().vertices[0]), [17, 4]);
     files.inputs[0].header = HeaderPlace::FirstLine;
-    let load = files.read(&ImportOptions { id_type: IdType::LONG, ..files.options() }).unwrap().load;
+    let load = files.read(&files.options().with(|options| options.ids.id_type = IdType::LONG)).unwrap().load;
     assert_eq!((ids(&load.vertices[0]), edges(&load.edges[0])), (vec![17, 4], vec![(0, 1)]));
 }
 
@@ -89,7 +88,10 @@ fn several_files_feed_one_label() {
 fn a_header_may_come_from_elsewhere_and_quotes_may_be_characters() {
     let mut files = Files::new(&[("Tag.csv", "1|\"a\n2|b\"\n")]);
     files.inputs[0].header = HeaderPlace::Given(":ID|name".to_owned());
-    let options = ImportOptions { delimiter: Some(b'|'), quote: None, ..files.options() };
+    let options = files.options().with(|options| {
+        options.csv.delimiter = Some(b'|');
+        options.csv.quote = None;
+    });
     let load = files.read(&options).unwrap().load;
     assert_eq!(load.vertices[0].values("name"), [Some(Value::from("\"a")), Some(Value::from("b\""))]);
     assert_eq!(load.vertices[0].unique_key, None, "an id without a name is not kept");

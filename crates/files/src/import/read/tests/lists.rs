@@ -1,7 +1,6 @@
 //! Edge lists, vertex lists, DIMACS and Matrix Market: which vertices there are, and what columns say.
 
 use crate::import::read::tests::files::*;
-use crate::import::read::*;
 use evergraph_graph::value::{Value, ValueType};
 
 #[test]
@@ -52,15 +51,15 @@ fn a_vertex_list_says_which_vertices_there_are_and_in_which_order() {
 #[test]
 fn a_range_declares_isolated_vertices() {
     let files = Files::new(&[("g.e", "4 0\n")]);
-    let load = files.read(&ImportOptions { vertices: Some(0..6), ..files.options() }).unwrap().load;
+    let load = files.read(&files.options().with(|options| options.lists.vertices = Some(0..6))).unwrap().load;
     assert_eq!(ids(&load.vertices[0]), [0, 1, 2, 3, 4, 5]);
     assert_eq!(edges(&load.edges[0]), [(4, 0)]);
     assert_eq!(
-        files.error(&ImportOptions { vertices: Some(1..6), ..files.options() }).1,
+        files.error(&files.options().with(|options| options.lists.vertices = Some(1..6))).1,
         "g.e:1: column 2 (target): there is no vertex 0 in the vertex lists or the range of vertices"
     );
     assert_eq!(
-        files.error(&ImportOptions { vertices: Some(6..6), ..files.options() }).1,
+        files.error(&files.options().with(|options| options.lists.vertices = Some(6..6))).1,
         "vertices 6..6: the first id must be below the second one, which is excluded"
     );
 }
@@ -79,7 +78,7 @@ fn several_edge_lists_share_their_vertices_and_keep_their_types() {
 #[test]
 fn columns_of_an_edge_list_take_the_names_and_types_that_are_given() {
     let files = Files::new(&[("g.csv", "6,2,4,1289241911.5\n6,5,2,1289241941\n")]);
-    let options = ImportOptions { edge_columns: Some("rating,time".to_owned()), ..files.options() };
+    let options = files.options().with(|options| options.lists.edge_columns = Some("rating,time".to_owned()));
     let load = files.read(&options).unwrap().load;
     assert_eq!(load.edges[0].values("rating")[1], Some(Value::I64(2)));
     assert_eq!(load.edges[0].values("time")[1], Some(Value::F64(1_289_241_941.0)));

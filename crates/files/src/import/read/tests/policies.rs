@@ -12,7 +12,8 @@ fn a_vertex_that_comes_twice_is_the_first_or_the_last_one_if_told() {
         ("B.csv", "id:ID(S),n\n4,e\n1,f\n"),
         ("E.csv", ":START_ID(S),:END_ID(S)\n1,2\n3,4\n2,1\n"),
     ]);
-    let read = |on_duplicate| files.read(&ImportOptions { on_duplicate, ..files.options() });
+    let read =
+        |on_duplicate| files.read(&files.options().with(|options| options.ids.on_duplicate = on_duplicate));
     let ends = |load: &Load| -> Vec<String> {
         let names: Vec<Vec<Option<Value>>> = load.vertices.iter().map(|table| table.values("n")).collect();
         let name = |table: usize, row: u32| names[table][row as usize].as_ref().unwrap().to_string();
@@ -45,7 +46,7 @@ fn edges_to_vertices_that_are_not_there_are_skipped_or_make_them_if_told() {
         ("LIKES.csv", ":START_ID(Person),:END_ID(Post){id-type:long}\n1,7\n2,8\n3,7\n"),
         ("KNOWS.csv", ":START_ID(Person),:END_ID(Person)\n1,4\n4,1\n"),
     ]);
-    let read = |on_unknown| files.read(&ImportOptions { on_unknown, ..files.options() });
+    let read = |on_unknown| files.read(&files.options().with(|options| options.ids.on_unknown = on_unknown));
     assert!(
         read(OnUnknown::Skip)
             .unwrap_err()
@@ -68,7 +69,7 @@ fn edges_to_vertices_that_are_not_there_are_skipped_or_make_them_if_told() {
 
     let files =
         Files::new(&[("Person.csv", "id:ID,n\n1,a\n2,b\n"), ("KNOWS.csv", ":START_ID,:END_ID\n1,2\n1,9\n")]);
-    let options = ImportOptions { on_unknown: OnUnknown::Skip, ..files.options() };
+    let options = files.options().with(|options| options.ids.on_unknown = OnUnknown::Skip);
     let imported = files.read(&options).unwrap();
     assert_eq!((imported.settled.unknown, imported.load.edges_count()), (1, 1));
 }
@@ -76,8 +77,10 @@ fn edges_to_vertices_that_are_not_there_are_skipped_or_make_them_if_told() {
 #[test]
 fn lists_settle_what_is_told_as_csv_files_do() {
     let files = Files::new(&[("g.v", "5 1\n7 2\n5 3\n"), ("g.e", "5 7\n7 6\n")]);
-    let options =
-        ImportOptions { on_duplicate: OnDuplicate::First, on_unknown: OnUnknown::Create, ..files.options() };
+    let options = files.options().with(|options| {
+        options.ids.on_duplicate = OnDuplicate::First;
+        options.ids.on_unknown = OnUnknown::Create;
+    });
     let imported = files.read(&options).unwrap();
     assert_eq!(
         (imported.settled.duplicates, imported.settled.created.as_slice()),
@@ -86,9 +89,9 @@ fn lists_settle_what_is_told_as_csv_files_do() {
     assert_eq!(ids(&imported.load.vertices[0]), [5, 7, 6]);
     assert_eq!(imported.load.vertices[0].values("value")[2], None);
     assert_eq!(edges(&imported.load.edges[0]), [(0, 1), (1, 2)]);
-    let skip = ImportOptions { on_unknown: OnUnknown::Skip, ..options.clone() };
+    let skip = options.clone().with(|options| options.ids.on_unknown = OnUnknown::Skip);
     let imported = files.read(&skip).unwrap();
     assert_eq!((imported.settled.unknown, imported.load.edges_count()), (1, 1));
-    let last = ImportOptions { on_duplicate: OnDuplicate::Last, ..options };
+    let last = options.with(|options| options.ids.on_duplicate = OnDuplicate::Last);
     assert!(files.error(&last).1.starts_with("g.v:3: vertex 5 is there already: that the last one counts"));
 }

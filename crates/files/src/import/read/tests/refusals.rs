@@ -206,7 +206,7 @@ fn a_damaged_archive_is_named_whatever_format_is_in_it() {
 fn a_delimiter_that_the_header_does_not_have_is_refused_wherever_it_is_told() {
     for text in ["id,name,born\n1,Ada,1815\n", "id:ID,name,born:int\n1,Ada,1815\n"] {
         let files = Files::new(&[("people.csv", text)]);
-        let options = ImportOptions { delimiter: Some(b';'), ..files.options() };
+        let options = files.options().with(|options| options.csv.delimiter = Some(b';'));
         let (kind, error) = files.error(&options);
         assert_eq!(kind, ErrorKind::Invalid);
         assert!(error.starts_with("people.csv: with delimiter ';' there is one column, \"id"), "{error}");
@@ -218,6 +218,6 @@ fn a_delimiter_that_the_header_does_not_have_is_refused_wherever_it_is_told() {
     assert!(
         files.error(&files.options()).1.starts_with("people.tsv: with delimiter tab there is one column")
     );
-    let told = ImportOptions { delimiter: Some(b','), ..files.options() };
+    let told = files.options().with(|options| options.csv.delimiter = Some(b','));
     assert_eq!(files.read(&told).unwrap().load.vertices[0].values("name"), [Some(Value::from("Ada"))]);
 }

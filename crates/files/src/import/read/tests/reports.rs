@@ -14,7 +14,8 @@ fn skipped_rows_are_counted_and_the_first_ones_reported() {
         ("KNOWS.csv", ":START_ID,:END_ID\n2,4\n1,2\n4,2\n"),
         ("g.e", "1 2 0.5\nx 2 1\n3 1 2\n"),
     ]);
-    let options = ImportOptions { on_bad_row: OnBadRow::Skip { at_most: None }, ..files.options() };
+    let options =
+        files.options().with(|options| options.bad_rows.on_bad_row = OnBadRow::Skip { at_most: None });
     let imported = files.read(&options).unwrap();
     assert_eq!(imported.bad_rows.count, 5);
     let folder = format!("{}/", files.folder.path().display());
@@ -51,12 +52,11 @@ fn the_report_is_the_same_with_any_number_of_threads_and_size_of_blocks() {
     ]);
     let report = files.path("report");
     let read = |threads, block_bytes, at_most| {
-        let options = ImportOptions {
-            threads,
-            on_bad_row: OnBadRow::Skip { at_most },
-            bad_rows_report: Some(report.clone()),
-            ..files.options()
-        };
+        let options = files.options().with(|options| {
+            options.threads = threads;
+            options.bad_rows.on_bad_row = OnBadRow::Skip { at_most };
+            options.bad_rows.report = Some(report.clone());
+        });
         let result = read_in_blocks(&options, Known::default(), &|_| (), block_bytes)
             .map(|imported| imported.bad_rows);
         (result.map_err(|error| error.to_string()), fs::read_to_string(&report).unwrap())
@@ -98,12 +98,12 @@ fn the_report_of_an_import_that_stops_has_the_row_and_is_no_input_of_the_next_on
     let files = Files::new(&[("Person.csv", "id:ID,born:int\n1,x\n2,y\n")]);
     let report = files.path("bad.csv");
     let folder = InputFile::new(files.folder.path());
-    let options = ImportOptions { bad_rows_report: Some(report.clone()), ..ImportOptions::new([folder]) };
+    let options = ImportOptions::new([folder]).with(|options| options.bad_rows.report = Some(report.clone()));
     for _ in 0..2 {
         assert!(files.error(&options).1.starts_with("Person.csv:2: column 2 (born:int): \"x\" is no int"));
         assert_eq!(fs::read_to_string(&report).unwrap().lines().count(), 2);
     }
-    let options = ImportOptions { bad_rows_report: Some(files.path("Person.csv")), ..files.options() };
+    let options = files.options().with(|options| options.bad_rows.report = Some(files.path("Person.csv")));
     assert_eq!(
         files.error(&options).1,
         "Person.csv: is to be read, and overwritten by the report of bad rows: name another report"

@@ -124,16 +124,16 @@ impl FaultCollector {
     }
 }
 
-/// The faults of one block.
+/// The faults of one block: described for people, or as what found them knows them.
 #[derive(Debug)]
-pub struct Faults {
+pub struct Faults<Description = Fault> {
     described_max: usize,
     count: u64,
     /// By the line of the block.
-    described: Vec<(u64, Fault)>,
+    described: Vec<(u64, Description)>,
 }
 
-impl Faults {
+impl<Description> Faults<Description> {
     /// None, and room for the descriptions that `rules` want.
     #[must_use]
     pub fn new(rules: FaultRules) -> Self {
@@ -143,11 +143,19 @@ impl Faults {
     /// Counts a fault in `line` of the block, and describes it while descriptions are wanted.
     ///
     /// Lines must come in order between two calls of [`Faults::join`].
-    pub fn push(&mut self, line: u64, describe: impl FnOnce() -> Fault) {
+    pub fn push(&mut self, line: u64, describe: impl FnOnce() -> Description) {
         self.count += 1;
         if self.described.len() < self.described_max {
             self.described.push((line, describe()));
         }
+    }
+
+    /// The same faults in other words.
+    #[must_use]
+    pub fn map<Other>(self, mut translate: impl FnMut(Description) -> Other) -> Faults<Other> {
+        let Self { described_max, count, described } = self;
+        let described = described.into_iter().map(|(line, said)| (line, translate(said))).collect();
+        Faults { described_max, count, described }
     }
 
     /// Takes over other faults of the same block.

@@ -7,8 +7,6 @@
 //! ```
 
 use crate::import::assembly::id_column::IdColumn;
-use crate::import::bad_row::Fault;
-use crate::import::faults::Faults;
 use crate::import::field::cell::CellColumn;
 
 /// Some rows of one file, in their order. `Ids` is an [`IdColumn`] for vertices and [`Ends`] for edges.
@@ -21,8 +19,6 @@ pub struct Batch<Ids> {
     pub names: Names,
     /// The properties, but not the id.
     pub columns: Columns,
-    /// Rows that were left out before.
-    pub faults: Faults,
 }
 
 /// The ids of the vertices that edges join.
@@ -53,6 +49,17 @@ pub enum Columns {
     ByName(Vec<Vec<(String, CellColumn)>>),
 }
 
+/// Why a row of a batch has no place in the graph.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rejected {
+    /// Index of the row in its batch.
+    pub row: usize,
+    /// Which part of it is wrong.
+    pub part: IdPart,
+    /// What is wrong.
+    pub why: String,
+}
+
 /// Which id of a row a fault is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdPart {
@@ -65,9 +72,6 @@ pub enum IdPart {
     /// None: it is about the row.
     Row,
 }
-
-/// Describes a row to people: its index, the part of it, what is wrong.
-pub type Describe<'a> = &'a dyn Fn(usize, IdPart, String) -> Fault;
 
 impl Names {
     /// The same name for every row.

@@ -1,8 +1,13 @@
 //! Edges: batches of them find the rows of their ends. An end that is no vertex is a fault, or settled.
+//!
+//! ```text
+//! batch ──place_edges──> groups by type and labels ──store_edges──> tables
+//!               └──────> rejected rows ──> whoever read the file describes them
+//! ```
 
-use crate::import::assembly::batch::{Batch, Describe, Ends, Group, Grouping, IdPart};
+use crate::import::assembly::batch::{Batch, Ends, Group, Grouping, IdPart, Rejected};
 use crate::import::assembly::graph::Assembly;
-use crate::import::faults::{FaultCollector, Faults};
+use crate::import::faults::{FaultRules, Faults};
 use crate::import::policy::OnUnknown;
 use evergraph_graph::error::Result;
 use std::collections::HashMap;
@@ -33,20 +38,25 @@ pub(super) struct EdgeGroup {
 /// What the edges of a table have in common: index of the type, tables of source and target.
 pub(super) type Joins = (usize, usize, usize);
 
+/// Edges of a batch whose ends are found, ready to be stored, in order of appearance.
+pub struct PlacedEdges {
+    groups: Vec<(Joins, EdgeGroup)>,
+    undirected: bool,
+}
+
 impl Assembly {
-    /// Adds the edges of `batch` as `rule` says. Gives how many there were.
+    /// Looks the ends of the edges of `batch` up as `rule` says, or creates them. Also the rows that have an unknown end,
+    /// unless these are settled.
     ///
     /// # Errors
-    /// A bad row, if it stops the import: an unknown end may be one; `invalid` for unknown ends that can't be created and for numbers of unstated
-    /// type that don't survive as doubles.
-    pub fn add_edges(
+    /// `invalid` for unknown ends that can't be created; what reading the database meets.
+    pub fn place_edges(
         &mut self,
         file: &str,
         rule: EdgeRule,
-        mut batch: Batch<Ends>,
-        describe: Describe<'_>,
-        collector: &mut FaultCollector,
-    ) -> Result<u64> {
+        batch: &Batch<Ends>,
+        rules: FaultRules,
+    ) -> Result<(PlacedEdges, Faults<Rejected>)> {
         self.drop_dead_rows()?;
         if rule.creates_sources || self.on_unknown == OnUnknown::Create {
             self.create_unknown(file, rule.source_space, &batch.ids.sources)?;
@@ -54,15 +64,22 @@ impl Assembly {
         if rule.creates_targets || self.on_unknown == OnUnknown::Create {
             self.create_unknown(file, rule.target_space, &batch.ids.targets)?;
         }
-        let mut unknown = Faults::new(collector.rules());
-        let mut groups = self.place_edges(file, rule, &batch, describe, &mut unknown)?;
+        let mut unknown = Faults::new(rules);
+        let groups = self.find_ends(file, rule, batch, &mut unknown)?;
         if self.on_unknown == OnUnknown::Skip {
             self.settled.unknown += unknown.count();
-        } else {
-            batch.faults.join(unknown);
+            unknown = Faults::new(rules);
         }
-        collector.add(file, 0, batch.faults)?;
-        if rule.undirected {
+        Ok((PlacedEdges { groups, undirected: rule.undirected }, unknown))
+    }
+
+    /// Stores the edges of `batch` whose ends were found. Gives how many there were.
+    ///
+    /// # Errors
+    /// `invalid` for numbers of unstated type that don't survive as doubles.
+    pub fn store_edges(&mut self, file: &str, placed: PlacedEdges, mut batch: Batch<Ends>) -> Result<u64> {
+        let PlacedEdges { mut groups, undirected } = placed;
+        if undirected {
             for (joins, group) in &mut groups {
                 self.drop_repeated_pairs(&batch.names.names[joins.0], *joins, group);
             }
@@ -79,14 +96,13 @@ impl Assembly {
         Ok(added)
     }
 
-    /// Looks the ends of edges up and groups edges by type and labels, in order of appearance.
-    fn place_edges(
+    /// Looks the ends of edges up and groups edges by type and labels.
+    fn find_ends(
         &mut self,
         file: &str,
         rule: EdgeRule,
         batch: &Batch<Ends>,
-        describe: Describe<'_>,
-        unknown: &mut Faults,
+        unknown: &mut Faults<Rejected>,
     ) -> Result<Vec<(Joins, EdgeGroup)>> {
         let EdgeRule { source_space, target_space, .. } = rule;
         let Ends { sources, targets } = &batch.ids;
@@ -109,7 +125,7 @@ impl Assembly {
                     };
                     let space = self.spaces[space].title();
                     let why = format!("there is no vertex {} in {space}", ids.show(row));
-                    describe(row, part, why)
+                    Rejected { row, part, why }
                 });
                 continue;
             };

@@ -1,63 +1,43 @@
 //! Vertices: batches of them get rows in the tables of their labels. An id given twice, or one that the
 //! database has, is a fault, or settled.
+//!
+//! ```text
+//! batch ──place_vertices──> groups by label ──store_vertices──> tables
+//!                  └──────> rejected rows ──> whoever read the file describes them
+//! ```
 
-use crate::import::assembly::batch::{Batch, Columns, Describe, Group, Grouping, IdPart};
+use crate::import::assembly::batch::{Batch, Columns, Group, Grouping, IdPart, Rejected};
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::assembly::space::Place;
-use crate::import::faults::{FaultCollector, Faults};
+use crate::import::faults::{FaultRules, Faults};
 use crate::import::identity::Inserted;
 use crate::import::policy::OnDuplicate;
 use crate::import::staging::stage::Typing;
 use evergraph_graph::error::{Error, Result};
 
+/// Vertices of a batch with the rows that they got, ready to be stored.
+pub struct PlacedVertices {
+    /// A group for each name of the batch.
+    groups: Vec<Group>,
+    /// The table of each name.
+    tables: Vec<usize>,
+}
+
 impl Assembly {
-    /// Adds the vertices of `batch` to `space`; `tables` holds a vertex table for each of its names.
-    /// Gives how many there were.
+    /// Gives rows to the new vertices of `batch`, whose ids are in `space`; `tables` holds a vertex table for each of
+    /// its names. Also the rows that get none.
     ///
     /// # Errors
-    /// A bad row, if it stops the import: an id given twice may be one; `limit` beyond 4,294,967,295 ids
-    /// of a space; `invalid` for numbers of unstated type that don't survive as doubles.
-    pub fn add_vertices(
+    /// `limit` beyond 4,294,967,295 ids of a space; what reading the database meets.
+    pub fn place_vertices(
         &mut self,
         file: &str,
-        (space, tables): (usize, &[usize]),
-        mut batch: Batch<IdColumn>,
-        describe: Describe<'_>,
-        collector: &mut FaultCollector,
-    ) -> Result<u64> {
-        let mut duplicates = Faults::new(collector.rules());
-        let groups = self.place_vertices(file, (space, tables), &batch, describe, &mut duplicates)?;
-        batch.faults.join(duplicates);
-        collector.add(file, 0, batch.faults)?;
-        let rows = batch.lines.len();
-        let typing = batch.columns.typing();
-        let mut added = 0;
-        for (code, group) in groups.iter().enumerate().filter(|(_, group)| !group.rows.is_empty()) {
-            let mut columns = batch.columns.take(code, group, rows);
-            let table = &mut self.vertices[tables[code]];
-            if let Some(key) = &table.unique_key {
-                let is_whole = group.rows.len() == rows;
-                let rows = (!is_whole).then_some(group.rows.as_slice());
-                let ids = batch.ids.to_column(rows, table.id_type);
-                let ids = ids.map_err(|why| Error::invalid(format!("{file}: {why}")))?;
-                columns.insert(0, (key.clone(), ids));
-            }
-            table.push(group.rows.len(), columns, typing).map_err(|error| error.context(file))?;
-            added += group.rows.len() as u64;
-        }
-        Ok(added)
-    }
-
-    /// Gives rows to new vertices and groups them by name.
-    fn place_vertices(
-        &mut self,
-        file: &str,
-        (space, tables): (usize, &[usize]),
+        (space, tables): (usize, Vec<usize>),
         batch: &Batch<IdColumn>,
-        describe: Describe<'_>,
-        duplicates: &mut Faults,
-    ) -> Result<Vec<Group>> {
+        rules: FaultRules,
+    ) -> Result<(PlacedVertices, Faults<Rejected>)> {
+        let mut rejected = Faults::new(rules);
         let known: Vec<_> = tables.iter().map(|table| self.vertices[*table].known(&self.known)).collect();
         let others: Vec<_> =
             self.other_keys.iter_mut().filter(|other| tables.contains(&other.table)).collect();
@@ -78,8 +58,9 @@ impl Assembly {
                 if self.on_duplicate == OnDuplicate::First {
                     self.settled.duplicates += 1;
                 } else {
-                    duplicates.push(batch.lines[row], || {
-                        describe(row, IdPart::Vertex, in_database(&batch.ids.show(row)))
+                    rejected.push(batch.lines[row], || {
+                        let why = in_database(&batch.ids.show(row));
+                        Rejected { row, part: IdPart::Vertex, why }
                     });
                 }
                 continue;
@@ -99,7 +80,7 @@ impl Assembly {
                 }
                 if let Some(why) = taken {
                     grouping.step(row, code, None);
-                    duplicates.push(batch.lines[row], || describe(row, IdPart::Row, why));
+                    rejected.push(batch.lines[row], || Rejected { row, part: IdPart::Row, why });
                     continue;
                 }
                 values.into_iter().for_each(|(other, value)| other.note(value));
@@ -116,11 +97,11 @@ impl Assembly {
                 }
                 Inserted::Known(entry) if self.on_duplicate == OnDuplicate::Fail => {
                     grouping.step(row, code, None);
-                    duplicates.push(batch.lines[row], || {
+                    rejected.push(batch.lines[row], || {
                         let other = space.places.find(entry).unwrap_or_default();
                         let id = batch.ids.show(row);
                         let why = format!("vertex {id} of {} is there already, from {other}", space.title());
-                        describe(row, IdPart::Vertex, why)
+                        Rejected { row, part: IdPart::Vertex, why }
                     });
                     continue;
                 }
@@ -137,7 +118,37 @@ impl Assembly {
             }
             grouping.step(row, code, Some(group));
         }
-        Ok(groups)
+        Ok((PlacedVertices { groups, tables }, rejected))
+    }
+
+    /// Stores the vertices of `batch` in the rows that they got. Gives how many there were.
+    ///
+    /// # Errors
+    /// `invalid` for numbers of unstated type that don't survive as doubles.
+    pub fn store_vertices(
+        &mut self,
+        file: &str,
+        placed: &PlacedVertices,
+        mut batch: Batch<IdColumn>,
+    ) -> Result<u64> {
+        let PlacedVertices { groups, tables } = placed;
+        let rows = batch.lines.len();
+        let typing = batch.columns.typing();
+        let mut added = 0;
+        for (code, group) in groups.iter().enumerate().filter(|(_, group)| !group.rows.is_empty()) {
+            let mut columns = batch.columns.take(code, group, rows);
+            let table = &mut self.vertices[tables[code]];
+            if let Some(key) = &table.unique_key {
+                let is_whole = group.rows.len() == rows;
+                let rows = (!is_whole).then_some(group.rows.as_slice());
+                let ids = batch.ids.to_column(rows, table.id_type);
+                let ids = ids.map_err(|why| Error::invalid(format!("{file}: {why}")))?;
+                columns.insert(0, (key.clone(), ids));
+            }
+            table.push(group.rows.len(), columns, typing).map_err(|error| error.context(file))?;
+            added += group.rows.len() as u64;
+        }
+        Ok(added)
     }
 }
 

@@ -5,7 +5,7 @@
 //! knows.csv   :START_ID(Person) ──────────^  17
 //! ```
 
-use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names};
+use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names, Rejected};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::space::Space;
@@ -51,7 +51,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
     let mut declared = HashSet::new();
     let mut all_several = 0;
     read_batches(records, &format, context, |rows, collector| {
-        let CsvRows { lines, columns, mut ids, names, faults, texts, several_labels } = rows;
+        let CsvRows { lines, columns, mut ids, names, mut faults, texts, several_labels } = rows;
         all_several += several_labels;
         let names = names.unwrap_or_else(|| Names::one(&format.default_name));
         let mut tables = Vec::with_capacity(names.names.len());
@@ -66,12 +66,15 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
             tables.push(table);
         }
         let ids = ids.pop().expect("a file of vertices has a column of ids");
-        let batch = Batch { lines, ids, names, columns: Columns::Shared(columns), faults };
-        let describe = |row, part, why| match part {
+        let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
+        let (placed, rejected) =
+            assembly.place_vertices(&file, (space, tables), &batch, collector.rules())?;
+        faults.join(rejected.map(|Rejected { row, part, why }| match part {
             IdPart::Row => Fault::of_row(why, &texts.text(row)),
             _ => Fault::of_column(id_column, &id_name, why, &texts.text(row)),
-        };
-        assembly.add_vertices(&file, (space, &tables), batch, &describe, collector)
+        }));
+        collector.add(&file, 0, faults)?;
+        assembly.store_vertices(&file, &placed, batch)
     })?;
     if all_several > 0 {
         assembly.notes.push(format!(
@@ -116,7 +119,7 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
     };
     let mut declared = HashSet::new();
     read_batches(records, &format, context, |rows, collector| {
-        let CsvRows { lines, columns, ids, names, faults, texts, .. } = rows;
+        let CsvRows { lines, columns, ids, names, mut faults, texts, .. } = rows;
         let names = names.unwrap_or_else(|| Names::one(&format.default_name));
         for edge_type in &names.names {
             if declared.insert(edge_type.clone()) {
@@ -126,12 +129,14 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
         let [left, right]: [_; 2] = ids.try_into().expect("a file of edges has two columns of ids");
         let (sources, targets) = if starts_first { (left, right) } else { (right, left) };
         let ids = Ends { sources, targets };
-        let batch = Batch { lines, ids, names, columns: Columns::Shared(columns), faults };
-        let describe = |row, part, why| {
+        let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
+        let (placed, rejected) = assembly.place_edges(&file, rule, &batch, collector.rules())?;
+        faults.join(rejected.map(|Rejected { row, part, why }| {
             let (column, ..) = if part == IdPart::Source { source } else { target };
             Fault::of_column(column, &format.header.fields[column].text, why, &texts.text(row))
-        };
-        assembly.add_edges(&file, rule, batch, &describe, collector)
+        }));
+        collector.add(&file, 0, faults)?;
+        assembly.store_edges(&file, placed, batch)
     })
 }
 

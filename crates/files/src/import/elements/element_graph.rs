@@ -3,7 +3,7 @@
 //! Edges wait in the blocks in which they were parsed: about 40 bytes an edge, and its packed properties.
 //! Files of one format share their ids, so that a graph may be cut into several.
 
-use crate::import::assembly::batch::{Batch, Ends};
+use crate::import::assembly::batch::{Batch, Ends, Rejected};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_keys::OPEN_KEY;
@@ -55,14 +55,16 @@ impl ElementGraph {
         for Waiting { file, rule, batches } in std::mem::take(&mut self.waiting) {
             for batch in batches {
                 context.options.cancel.check()?;
-                let names = batch.names.clone();
-                let Ends { sources, targets } = batch.ids.clone();
-                let describe = |row, _, why| {
+                let collector = &mut context.faults;
+                let (placed, rejected) = assembly.place_edges(&file, rule, &batch, collector.rules())?;
+                let (names, Ends { sources, targets }) = (&batch.names, &batch.ids);
+                let faults = rejected.map(|Rejected { row, why, .. }| {
                     let edge_type = &names.names[names.code(row)];
                     let text = edge_text(&sources.show(row), edge_type, &targets.show(row));
                     Fault::of_row(why, text.as_bytes())
-                };
-                assembly.add_edges(&file, rule, batch, &describe, &mut context.faults)?;
+                });
+                collector.add(&file, 0, faults)?;
+                assembly.store_edges(&file, placed, batch)?;
             }
         }
         Ok(())
@@ -101,7 +103,7 @@ impl ElementGraph {
         assembly: &mut Assembly,
         collector: &mut FaultCollector,
     ) -> Result<u64> {
-        let ElementBlock { vertices, edges, meta_properties } = block;
+        let ElementBlock { vertices, edges, mut faults, meta_properties } = block;
         let Entered { file, space, rules, .. } = entered;
         let table = |label| {
             let key = rules.id_key(label).unwrap_or(OPEN_KEY);
@@ -109,10 +111,14 @@ impl ElementGraph {
         };
         let tables =
             vertices.names.names.iter().map(|label| label.as_str()).map(table).collect::<Result<Vec<_>>>()?;
-        let ids = vertices.ids.clone();
-        let describe = |row, _, why| Fault::of_row(why, vertex_text(&ids.show(row)).as_bytes());
+        let (placed, rejected) =
+            assembly.place_vertices(file, (*space, tables), &vertices, collector.rules())?;
+        faults.join(rejected.map(|Rejected { row, why, .. }| {
+            Fault::of_row(why, vertex_text(&vertices.ids.show(row)).as_bytes())
+        }));
+        collector.add(file, 0, faults)?;
+        let added = assembly.store_vertices(file, &placed, vertices)?;
         let edges_count = edges.lines.len() as u64;
-        let added = assembly.add_vertices(file, (*space, &tables), vertices, &describe, collector)?;
         entered.meta_properties += meta_properties;
         if edges_count > 0 {
             let waiting = self.waiting.last_mut().expect("a file was entered");

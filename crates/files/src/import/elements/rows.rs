@@ -40,10 +40,12 @@ impl ElementRules {
 
 /// The elements of one block of a file.
 pub struct ElementBlock {
-    /// The vertices, and whatever in the block can't be loaded.
+    /// The vertices.
     pub vertices: Batch<IdColumn>,
     /// The edges.
     pub edges: Batch<Ends>,
+    /// What can't be loaded.
+    pub faults: Faults,
     /// Properties of properties that were left out.
     pub meta_properties: u64,
 }
@@ -56,7 +58,6 @@ pub struct ElementRows<'a> {
     edges: NamedRows,
     ends: Ends,
     faults: Faults,
-    no_faults: Faults,
     meta_properties: u64,
 }
 
@@ -90,7 +91,6 @@ impl<'a> ElementRows<'a> {
             edges: NamedRows::default(),
             ends: Ends { sources: ids(), targets: ids() },
             faults: Faults::new(fault_rules),
-            no_faults: Faults::new(fault_rules),
             meta_properties: 0,
         }
     }
@@ -177,8 +177,9 @@ impl<'a> ElementRows<'a> {
     #[must_use]
     pub fn finish(self) -> ElementBlock {
         ElementBlock {
-            vertices: self.vertices.finish(self.ids, self.faults),
-            edges: self.edges.finish(self.ends, self.no_faults),
+            vertices: self.vertices.finish(self.ids),
+            edges: self.edges.finish(self.ends),
+            faults: self.faults,
             meta_properties: self.meta_properties,
         }
     }
@@ -201,9 +202,9 @@ impl NamedRows {
         self.columns[code as usize].push(properties);
     }
 
-    fn finish<Ids>(self, ids: Ids, faults: Faults) -> Batch<Ids> {
+    fn finish<Ids>(self, ids: Ids) -> Batch<Ids> {
         let columns = self.columns.into_iter().map(SparseColumns::finish).collect();
-        Batch { lines: self.lines, ids, names: self.names, columns: Columns::ByName(columns), faults }
+        Batch { lines: self.lines, ids, names: self.names, columns: Columns::ByName(columns) }
     }
 }
 
@@ -311,7 +312,7 @@ mod tests {
         rows.push_vertex(4, vertex(4, &["A", "B"], &[]));
         rows.push_vertex(5, vertex(5, &["A"], &[("id", &[7])]));
         let block = rows.finish();
-        assert_eq!((block.vertices.faults.count(), block.meta_properties), (2, 4));
+        assert_eq!((block.faults.count(), block.meta_properties), (2, 4));
         assert_eq!(block.vertices.names.names, ["A", "Vertex"]);
         assert_eq!((block.vertices.names.codes, block.vertices.lines), (vec![0, 1, 0], vec![1, 2, 3]));
         let Columns::ByName(columns) = block.vertices.columns else { unreachable!() };
@@ -340,7 +341,7 @@ mod tests {
         rows.push_edge(1, edge(Vec::new()));
         rows.push_edge(2, edge(vec![("edge_id".to_owned(), Value::I64(1))]));
         let block = rows.finish();
-        assert_eq!((block.edges.lines.len(), block.vertices.faults.count()), (1, 1));
+        assert_eq!((block.edges.lines.len(), block.faults.count()), (1, 1));
         let Columns::ByName(columns) = block.edges.columns else { unreachable!() };
         assert_eq!(columns[0][0].0, "edge_id");
         assert_eq!(

@@ -2,7 +2,7 @@
 //!
 //! Faults name rows where those of texts name lines: `knows.parquet:17` is the 17th row.
 
-use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names};
+use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names, Rejected};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
@@ -61,7 +61,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: &OpenParquet, context: &mut Con
     }
     let mut declared = HashSet::new();
     read_groups(file, &[id_type], context, |rows, collector| {
-        let Rows { lines, mut ids, names, columns, faults } = rows;
+        let Rows { lines, mut ids, names, columns, mut faults } = rows;
         let mut tables = Vec::with_capacity(names.names.len());
         for label in &names.names {
             let table = assembly.vertex_table(label, key.as_deref(), Some(id_type), space, &file.name)?;
@@ -71,16 +71,18 @@ pub fn read_nodes(assembly: &mut Assembly, file: &OpenParquet, context: &mut Con
             tables.push(table);
         }
         let ids = ids.pop().expect("a file of vertices has a column of ids");
-        let shown = ids.clone();
-        let batch = Batch { lines, ids, names, columns: Columns::Shared(columns), faults };
-        let describe = |row, part, why| {
-            let text = shown.show(row);
+        let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
+        let (placed, rejected) =
+            assembly.place_vertices(&file.name, (space, tables), &batch, collector.rules())?;
+        faults.join(rejected.map(|Rejected { row, part, why }| {
+            let text = batch.ids.show(row);
             match part {
                 IdPart::Row => Fault::of_row(why, text.as_bytes()),
                 _ => Fault::of_column(id_column.index, &id_column.text, why, text.as_bytes()),
             }
-        };
-        assembly.add_vertices(&file.name, (space, &tables), batch, &describe, collector)
+        }));
+        collector.add(&file.name, 0, faults)?;
+        assembly.store_vertices(&file.name, &placed, batch)
     })
 }
 
@@ -124,7 +126,7 @@ pub fn read_relationships(
     };
     let mut declared = HashSet::new();
     read_groups(file, &id_types, context, |rows, collector| {
-        let Rows { lines, ids, names, columns, faults } = rows;
+        let Rows { lines, ids, names, columns, mut faults } = rows;
         for edge_type in &names.names {
             if declared.insert(edge_type.clone()) {
                 assembly.declare_edges(edge_type, properties(file), &file.name)?;
@@ -133,14 +135,15 @@ pub fn read_relationships(
         let [left, right]: [_; 2] = ids.try_into().expect("a file of edges has two columns of ids");
         let (sources, targets) = if source.0 == 0 { (left, right) } else { (right, left) };
         let ids = Ends { sources, targets };
-        let shown = ids.clone();
-        let batch = Batch { lines, ids, names, columns: Columns::Shared(columns), faults };
-        let describe = |row, part, why| {
+        let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
+        let (placed, rejected) = assembly.place_edges(&file.name, rule, &batch, collector.rules())?;
+        faults.join(rejected.map(|Rejected { row, part, why }| {
             let (_, column, ..) = if part == IdPart::Source { source } else { target };
-            let text = format!("{},{}", shown.sources.show(row), shown.targets.show(row));
+            let text = format!("{},{}", batch.ids.sources.show(row), batch.ids.targets.show(row));
             Fault::of_column(column.index, &column.text, why, text.as_bytes())
-        };
-        assembly.add_edges(&file.name, rule, batch, &describe, collector)
+        }));
+        collector.add(&file.name, 0, faults)?;
+        assembly.store_edges(&file.name, placed, batch)
     })
 }
 

@@ -38,6 +38,8 @@ SCHEDULES := $(wildcard crates/storage/tests/schedules_*.rs)
 # All of one workspace, so that every command chooses the same features and what one compiled serves the next; the
 # engines beside us are the one thing that `make bench-smoke` adds.
 WORKSPACE := --workspace --exclude evergraph-benches
+# Our crates as they are built for a test that runs them for a moment only.
+UNOPTIMISED := $(foreach crate,algorithms graph query storage,--config profile.dev.package.evergraph-$(crate).opt-level=0)
 PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) --workspace --test planted --
 
 ifdef V
@@ -82,6 +84,9 @@ demo: build ## See Evergraph at work (builds it first)
 test: toolchain python python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(WORKSPACE) 2>&1 | $(SUMMARY)
+	@echo "== a program without the feature \`files\` (in a build of its own, unoptimised)"
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(UNOPTIMISED) -p evergraph --no-default-features \
+	    --test without_files 2>&1 | $(SUMMARY)
 ifneq ($(SCHEDULES),)
 	@echo "== thread schedules, explored by shuttle (in a build of its own)"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) \

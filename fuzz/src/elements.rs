@@ -12,8 +12,9 @@ use evergraph_formats::graphml::writer::{GraphmlSchema, GraphmlWriter, Losses, P
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::HashSet;
 
-/// Elements that are read of one input: a file may announce many more vertices than it has bytes.
-const ELEMENTS_MAX: usize = 10_000;
+/// Elements that are read of one input: a file may announce many more vertices than it has bytes. Read, written and read
+/// again they take 3 MB, less than what a target allows for any input.
+const ELEMENTS_MAX: usize = 4_000;
 
 /// The elements of `reader` up to the first error, whose places lie in `text` (`None`: nobody knows them).
 ///

@@ -72,18 +72,14 @@ impl Counters {
         self.merges.load(Ordering::Relaxed)
     }
 
-    /// What they add to statistics.
-    #[must_use]
-    pub fn statistics(&self) -> EngineStatistics {
-        EngineStatistics {
-            merges: self.merges(),
-            merging: self.merging.load(),
-            collected_versions: self.collected_versions.load(Ordering::Relaxed),
-            collecting: self.collecting.load(),
-            stalls: self.stalls.load(Ordering::Relaxed),
-            stalled: self.stalled.load(),
-            stall_max: self.stall_max.load(),
-            ..EngineStatistics::default()
-        }
+    /// Puts them into statistics.
+    pub fn put_into(&self, statistics: &mut EngineStatistics) {
+        statistics.merges = self.merges();
+        statistics.merging = self.merging.load();
+        statistics.collected_versions = self.collected_versions.load(Ordering::Relaxed);
+        statistics.collecting = self.collecting.load();
+        statistics.stalls = self.stalls.load(Ordering::Relaxed);
+        statistics.stalled = self.stalled.load();
+        statistics.stall_max = self.stall_max.load();
     }
 }

@@ -117,11 +117,10 @@ impl Segments {
     /// Numbers for `stats`. Cost: a look at each segment.
     #[must_use]
     pub fn statistics(&self) -> EngineStatistics {
-        let mut sum = EngineStatistics {
-            groups: self.groups.iter().count() as u64,
-            ..self.merger.counters.statistics()
-        };
+        let mut sum = EngineStatistics::default();
+        self.merger.counters.put_into(&mut sum);
         for group in self.groups.iter() {
+            sum.groups += 1;
             add(&mut sum, &group.vertices);
             for edge in group.edges().iter() {
                 let mut side = EngineStatistics::default();

@@ -14,8 +14,10 @@ use std::collections::HashSet;
 const SET_ITEM_BYTES: usize = 4 * size_of::<Item>();
 
 /// What one side effect gathered; `G` is what groups rows.
+#[derive(Default)]
 pub enum SideEffect<G> {
     /// Nothing has come yet.
+    #[default]
     Nothing,
     /// What the query was given to begin with, and how others join it.
     Given(Item, Option<Combine>),
@@ -29,12 +31,6 @@ pub enum SideEffect<G> {
     Tree(Tree),
     /// Edges and their ends.
     Graph(Subgraph),
-}
-
-impl<G> Default for SideEffect<G> {
-    fn default() -> Self {
-        Self::Nothing
-    }
 }
 
 impl<G> SideEffect<G> {

@@ -3,7 +3,7 @@
 //! Each rule is a function from text to findings, in the file that is named after its subject, with
 //! bad samples below it; here each rule meets the tree. A finding says file, line and what to do.
 //!
-//! What to edit when the project grows: the tables `CRATES` and `MODULES` (`floors.rs`) and
+//! What to edit when the project grows: the tables `CRATES` and `MODULES` (`floors.rs`), `FORWARDINGS` (`forwarding.rs`) and
 //! `UNSAFE_FILES` (`words.rs`); when a circle of imports is cut, `KNOTS` (`cycles.rs`);
 //! when a goal gets a claim of a paper, the page that `claims.rs` names.
 

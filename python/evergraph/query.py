@@ -181,13 +181,13 @@ class Results(Handle):
         Returns
         -------
         pandas.DataFrame
-            As of `to_arrow`. Whole numbers and truths among which one is missing are of pandas' nullable types
+            See `to_arrow`. Whole numbers and truths among which one is missing are of pandas' nullable types
             (``Int64``, ``boolean``), for a float would round them.
 
         Raises
         ------
         InvalidError
-            As of `to_arrow`.
+            See `to_arrow`.
 
         Examples
         --------
@@ -204,12 +204,12 @@ class Results(Handle):
         Returns
         -------
         polars.DataFrame
-            As of `to_arrow`.
+            See `to_arrow`.
 
         Raises
         ------
         InvalidError
-            As of `to_arrow`; for durations with months or days, which Polars has no type for.
+            See `to_arrow`; for durations with months or days, which Polars has no type for.
 
         Examples
         --------

@@ -299,14 +299,14 @@ class Reader:
         vertex : int
             The vertex.
         *types : str
-            Edges of these types; of all if none is given.
+            Only edges of these types; by default all.
         direction : {"out", "in", "both"}
             Those that leave it, those that reach it, or both.
 
         Raises
         ------
         NotFoundError
-            For a type that isn't in the graph.
+            If a type is not in the graph.
 
         Examples
         --------

@@ -88,7 +88,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Raises
         ------
         NotFoundError
-            For a name that isn't in the graph.
+            If the name is not in the graph.
 
         Examples
         --------
@@ -108,7 +108,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *labels : str
-            Of these labels; of all if none is given.
+            Only these labels; by default all.
         properties : iterable of str, optional
             Which properties; all by default.
         progress
@@ -126,7 +126,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Raises
         ------
         NotFoundError
-            For names that aren't in the graph.
+            If a name is not in the graph.
 
         Examples
         --------
@@ -174,9 +174,9 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *types : str
-            Of these types; of all if none is given.
+            Only these edge types; by default all.
         properties, progress
-            As of `vertices`.
+            See `vertices`.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Raises
         ------
         NotFoundError
-            For names that aren't in the graph.
+            If a name is not in the graph.
 
         Examples
         --------
@@ -210,7 +210,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         vertices : array of int
-            Their numbers.
+            Their ids.
         *types : str
             Over edges of these types; of all if none is given.
         direction : {"out", "in", "both"}
@@ -260,7 +260,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *types, labels, weight, missing_weight
-            As of `compact_csr`. Without a weight entries are 1; parallel edges are entries of their own,
+            See `compact_csr`. Without a weight entries are 1; parallel edges are entries of their own,
             which ``sum_duplicates`` adds up.
 
         Returns
@@ -291,7 +291,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *types : str
-            Edges of these types; of all if none is given.
+            Only edges of these types; by default all.
         labels : str or iterable of str, optional
             Vertices of these labels only, and edges between them.
         key : str, optional
@@ -325,7 +325,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *types, labels, properties
-            As of `to_networkx`.
+            See `to_networkx`.
 
         Returns
         -------
@@ -353,7 +353,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *types, labels, features, edge_features, homogeneous
-            As of `torch_geometric_stores`.
+            See `torch_geometric_stores`.
 
         Returns
         -------
@@ -364,7 +364,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Raises
         ------
         InvalidError, NotFoundError
-            As `torch_geometric_stores`.
+            See `torch_geometric_stores`.
         """
         made = convert.stores_module()
         graph = read_graph(
@@ -391,7 +391,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *types : str
-            Edges of these types; of all if none is given.
+            Only edges of these types; by default all.
         labels : str or iterable of str, optional
             Vertices of these labels, and edges between them; of all by default.
         features : dict of str to dict of str to str or list of str, optional
@@ -418,7 +418,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Raises
         ------
         NotFoundError
-            For names that aren't in the graph.
+            If a name is not in the graph.
         InvalidError
             If a feature is missing somewhere, or isn't made of numbers.
         """

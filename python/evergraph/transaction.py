@@ -79,7 +79,7 @@ class Transaction(Asking, Block):
         Returns
         -------
         int
-            Its number.
+            Its id.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class Transaction(Asking, Block):
         Raises
         ------
         NotFoundError
-            If an end isn't there.
+            If an end does not exist.
         InvalidError
             For a value that doesn't fit, or a second edge of a simple type.
 
@@ -154,9 +154,9 @@ class Transaction(Asking, Block):
         Raises
         ------
         NotFoundError
-            If an end isn't there.
+            If an end does not exist.
         InvalidError
-            For a value that doesn't fit.
+            If a value does not fit its property.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class Transaction(Asking, Block):
         Raises
         ------
         NotFoundError
-            If the item isn't there.
+            If the item does not exist.
         InvalidError
             For a value that doesn't fit, or a unique key that another has.
 
@@ -200,7 +200,7 @@ class Transaction(Asking, Block):
         Raises
         ------
         NotFoundError
-            If it isn't there.
+            If it does not exist.
         LimitError
             If it has more than a million edges: see `Database.delete_vertex_in_parts`.
         """
@@ -217,7 +217,7 @@ class Transaction(Asking, Block):
         Raises
         ------
         NotFoundError
-            If the vertex isn't there.
+            If the vertex does not exist.
         LimitError
             If so many don't fit into one transaction; none of them is deleted then.
 
@@ -235,7 +235,7 @@ class Transaction(Asking, Block):
         Raises
         ------
         NotFoundError
-            If it isn't there.
+            If it does not exist.
         """
         self._native.delete(EdgeId(*edge))
 
@@ -247,12 +247,12 @@ class Transaction(Asking, Block):
         label : str
             Their label.
         data
-            As of ``Database.add_vertices``.
+            See ``Database.add_vertices``.
 
         Returns
         -------
         numpy.ndarray of shape (rows,) and uint64
-            Their numbers.
+            Their ids.
 
         Examples
         --------
@@ -278,7 +278,7 @@ class Transaction(Asking, Block):
         edge_type : str
             Their type.
         data, source, target, source_key, target_key
-            As of ``Database.add_edges``.
+            See ``Database.add_edges``.
 
         Returns
         -------
@@ -288,7 +288,7 @@ class Transaction(Asking, Block):
         Raises
         ------
         NotFoundError
-            For an end that isn't there; the text names the row.
+            If an end does not exist; the message names the row.
 
         Examples
         --------

@@ -79,8 +79,8 @@ class Files:
         """Import files of any supported format, plain or compressed with gzip or zstd, as one commit.
 
         All files together form one graph. The content of a file is recognised from its name, its header and its
-        first rows: see the guide to importing, which lists the formats. `import_csv` and similar methods import files
-        of one format.
+        first rows: see the guide to importing, which lists the formats. `import_csv` and similar methods import
+        files of one format.
 
         Parameters
         ----------
@@ -89,14 +89,14 @@ class Files:
         vertices, edges : dict of str to path or list of paths, optional
             Files whose label or edge type is given, by that name.
         formats : str or iterable of str, optional
-            The formats to read, named as in mapping files: ``"gexf"``, ``"gml"``; all by default. A file of another
-            format is refused, or left out if it is in a folder.
+            The formats to read, named as in mapping files: ``"gexf"``, ``"gml"``; all by default. A file of
+            another format is refused, or left out if it is in a folder.
         mapping : path, optional
             A file that says how each file is read, as written by `propose_mapping`.
         on_bad_row : {"stop", "skip"}
             Whether a row that cannot be loaded is an error (the default), or is skipped and counted.
         bad_rows_max : int, optional
-            With "skip", the greatest number of bad rows; more are an error.
+            The greatest number of skipped rows; more are an error.
         bad_rows_report : path, optional
             A file to which every bad row is written.
         on_duplicate : {"fail", "first", "last"}
@@ -128,8 +128,8 @@ class Files:
             The columns after source and target, or after the id, in lists:
             ``"weight,time:datetime{epoch:seconds}"``.
         vertex_id : str, optional
-            The property that keeps the ids of vertices in graph files such as GraphSON and GEXF: by default ``id``,
-            or ``_id`` if vertices have a property ``id`` of their own.
+            The property that keeps the ids of vertices in graph files such as GraphSON and GEXF: by default
+            ``id``, or ``_id`` if vertices have a property ``id`` of their own.
         edge_id : str, optional
             The property that keeps the ids of edges in graph files; by default they are not kept.
 
@@ -377,8 +377,8 @@ class Files:
         Returns
         -------
         dict
-            ``vertices`` and ``edges`` written, ``files`` with name, rows and bytes of each, and ``losses``: the data
-            that the format cannot hold, one sentence each.
+            ``vertices`` and ``edges`` written, ``files`` with name, rows and bytes of each, and ``losses``: the
+            data that the format cannot hold, one sentence each.
 
         Raises
         ------

@@ -118,8 +118,8 @@ class Lists:
         """All adjacency lists of one edge type in the pieces in which they are stored, without a copy.
 
         A piece is a segment: up to 4,096 vertices, or one vertex with very many edges. Its neighbours are the
-        database's own array, unless edges were added or deleted since its last merge. A piece stays valid as long as
-        it is referenced.
+        database's own array, unless edges were added or deleted since its last merge. A piece stays valid as
+        long as it is referenced.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Picture: a small graph drawn by Matplotlib, laid out by NetworkX.
 
-The amount of data read depends on the picture, not on the graph: neighbours come from queries with a limit, and the
-edges between chosen vertices from their short lists.
+The amount of data read depends on the picture, not on the graph: neighbours come from queries with a limit, and
+the edges between chosen vertices from their short lists.
 
 ============  ============================================================
 chosen        all vertices, if they fit; else a breadth-first search

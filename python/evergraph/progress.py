@@ -5,8 +5,8 @@ Every long call takes ``progress``:
 - ``None`` (the default): a bar after half a second, if ``tqdm`` is installed and standard error is a terminal or a
   notebook is running;
 - ``True``: a bar at once; ``False``: none;
-- a callable: ``progress(phase, fraction, text)``, called about 20 times a second on the calling thread. ``fraction``
-  is from 0 to 1, or ``None`` if the end is unknown. If it returns ``False``, the call stops with
+- a callable: ``progress(phase, fraction, text)``, called about 20 times a second on the calling thread.
+  ``fraction`` is from 0 to 1, or ``None`` if the end is unknown. If it returns ``False``, the call stops with
   ``CancelledError``; an exception in it stops the call and is raised.
 
 Ctrl-C also stops the call, with ``KeyboardInterrupt``. A load, an import or an index build that is stopped has

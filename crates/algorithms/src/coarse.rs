@@ -13,7 +13,8 @@
 //! 12 bytes for each pair of neighbouring communities, twice while it is built, and 8 a community.
 
 use crate::control::Control;
-use crate::local_moving::NOWHERE;
+use crate::level::for_each_weight;
+use crate::partition::NOWHERE;
 use crate::parts::share_out_with;
 use crate::tally::Tally;
 use evergraph_graph::budget::Reservation;
@@ -130,17 +131,12 @@ fn reserve_lists(control: &Control<'_>, edges: usize) -> Result<Reservation> {
 /// Adds the weights of a piece to the sums of its neighbours' communities.
 #[inline]
 fn add_piece(tally: &mut Tally<f64>, communities: &[u32], piece: &Piece<'_>) {
-    let mut add = |neighbor: u32, weight| {
+    for_each_weight(piece, |neighbor, weight| {
         let community = communities[neighbor as usize];
         if community != NOWHERE {
             tally.add(community, weight);
         }
-    };
-    if piece.weights.is_empty() {
-        piece.neighbors.iter().for_each(|neighbor| add(*neighbor, 1.0));
-    } else {
-        piece.neighbors.iter().zip(piece.weights).for_each(|(neighbor, weight)| add(*neighbor, *weight));
-    }
+    });
 }
 
 /// The members of each community, ascending.

@@ -8,6 +8,7 @@ use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::vertex_set::VertexSet;
 use proptest::prelude::*;
+use std::collections::HashSet;
 use std::fmt::Debug;
 
 /// Vertices and weighted edges. Only edges between members of `vertices` count.
@@ -44,6 +45,52 @@ impl Graph {
 
     pub(crate) fn pieced(&self, direction: Direction) -> Pieced {
         Pieced::new(self.vertices.clone(), &self.edges, Some(&self.weights), direction)
+    }
+
+    /// Modularity by its definition, pair by pair: the sum over all pairs with one label of their weight
+    /// less what chance gives them.
+    pub(crate) fn modularity(&self, labels: &[u32], resolution: f64) -> f64 {
+        let bound = labels.len();
+        let mut weights = vec![vec![0.0; bound]; bound];
+        for (source, target, weight) in self.arcs(Direction::Both) {
+            weights[source as usize][target as usize] += weight;
+        }
+        let strengths: Vec<f64> = weights.iter().map(|row| row.iter().sum()).collect();
+        let total: f64 = strengths.iter().sum();
+        let mut sum = 0.0;
+        for one in 0..bound {
+            for other in 0..bound {
+                if labels[one] == labels[other] {
+                    sum += weights[one][other] - resolution * strengths[one] * strengths[other] / total;
+                }
+            }
+        }
+        if total == 0.0 { 0.0 } else { sum / total }
+    }
+
+    /// A vertex that isn't connected with the first one of its label by edges among those with the label
+    /// that weigh something, whatever their direction; `None` if every label's vertices hang together.
+    pub(crate) fn apart(&self, labels: &[u32]) -> Option<u32> {
+        let mut neighbors = vec![Vec::new(); labels.len()];
+        for (source, target, weight) in self.arcs(Direction::Both) {
+            if weight > 0.0 && labels[source as usize] == labels[target as usize] {
+                neighbors[source as usize].push(target);
+            }
+        }
+        let (mut reached, mut begun) = (VertexSet::empty(self.vertices.bound()), HashSet::new());
+        for vertex in self.vertices.iter().filter(|vertex| begun.insert(labels[*vertex as usize])) {
+            reached.insert(vertex);
+            let mut waiting = vec![vertex];
+            while let Some(vertex) = waiting.pop() {
+                for neighbor in &neighbors[vertex as usize] {
+                    if !reached.contains(*neighbor) {
+                        reached.insert(*neighbor);
+                        waiting.push(*neighbor);
+                    }
+                }
+            }
+        }
+        self.vertices.iter().find(|vertex| !reached.contains(*vertex))
     }
 
     /// The edges as a walk in `direction` goes over them, both ways for `Both`: the plainest form
@@ -116,6 +163,26 @@ pub(crate) fn karate() -> Graph {
         friends.iter().flat_map(|(one, others)| others.iter().map(|other| (*one, *other))).collect();
     assert_eq!(edges.len(), 78);
     Graph::new(34, &edges)
+}
+
+/// A graph of communities of equal size, nine of ten edges inside of them; the community of a vertex is
+/// its id modulo their number.
+pub(crate) fn planted(bound: u32, communities: u32, edges: u32) -> Graph {
+    let mut state = 1_u64;
+    let mut random = |below: u32| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % u64::from(below)) as u32
+    };
+    let edges: Vec<_> = (0..edges)
+        .map(|at| {
+            let source = random(bound);
+            let inside = source % communities;
+            let target =
+                if at % 10 == 0 { random(bound) } else { random(bound / communities) * communities + inside };
+            (source, target)
+        })
+        .collect();
+    Graph::new(bound, &edges)
 }
 
 /// A graph of many parts, with hubs, a long tail of levels, and holes; always the same.

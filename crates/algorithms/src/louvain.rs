@@ -15,12 +15,11 @@
 //! It has no seed, and the answer is the same for any number of threads. A level that made
 //! modularity smaller, which moving many at once can do, is dropped.
 //!
-//! Why not Leiden: its refinement, which keeps communities connected, merges by random draws one
-//! after the other; in parallel and without draws it is another algorithm, with a proof of its own.
-//! So a community may be disconnected here, which is rare and can be seen by `wcc` on its vertices.
+//! A community may be disconnected, which is rare: `leiden` keeps communities connected and finds better
+//! ones, in more time.
 //!
 //! Cost: the first level reads all lists a few times, and those of vertices whose neighbours moved a
-//! few more; later levels are small. Memory: 44 bytes a vertex, 8 more for each thread, and 24 for
+//! few more; later levels are small. Memory: 40 bytes a vertex, 8 more for each thread, and 24 for
 //! each pair of neighbouring communities of the first level.
 //!
 //! Source: Blondel, Guillaume, Lambiotte, Lefebvre: Fast unfolding of communities in large networks
@@ -29,8 +28,11 @@
 use crate::coarse::CoarseGraph;
 use crate::control::Control;
 use crate::labels::Labels;
-use crate::local_moving::{LocalMoving, NOWHERE, STATE_BYTES};
+use crate::level::{self, Level};
+use crate::local_moving::{Choice, LocalMoving};
+use crate::partition::{NOWHERE, Partition, name_by_smallest, renumber, singletons};
 use crate::scope::Scope;
+use crate::turns::{self, Turns};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Weight};
@@ -110,17 +112,10 @@ pub fn louvain<T: Topology>(
 ) -> Result<Louvain> {
     parameters.check()?;
     control.check()?;
-    let bytes = STATE_BYTES + 3 * size_of::<u32>();
-    let _state = control.reserve("communities and their volumes", topology.bound(), bytes)?;
+    let _state = control.reserve("communities and their volumes", topology.bound(), STATE_BYTES)?;
     control.report(PHASE, 0.0);
     let vertices = topology.vertices();
-    let alone = |vertex| if vertices.contains(vertex) { vertex } else { NOWHERE };
-    // Each vertex in a community of its own.
-    let mut levels = Levels {
-        numbers: (0..topology.bound()).map(alone).collect(),
-        modularity: f64::NEG_INFINITY,
-        count: 0,
-    };
+    let mut levels = Levels { numbers: singletons(vertices), modularity: f64::NEG_INFINITY, count: 0 };
     let mut coarse = levels.add(topology, Direction::Both, parameters, control)?;
     while let Some(finer) = coarse {
         control.report(PHASE, 1.0 - f64::from(finer.bound()) / vertices.len() as f64);
@@ -131,6 +126,10 @@ pub fn louvain<T: Topology>(
 }
 
 const PHASE: &str = "louvain";
+
+/// Bytes for each vertex: strengths, the partition, places in turns; numbers of communities, and what
+/// they are renumbered with.
+const STATE_BYTES: usize = level::BYTES + Partition::BYTES + turns::BYTES + 3 * size_of::<u32>();
 
 /// What the levels so far have found.
 struct Levels {
@@ -151,13 +150,15 @@ impl Levels {
         parameters: &LouvainParameters,
         control: &Control<'_>,
     ) -> Result<Option<CoarseGraph>> {
-        let moving = LocalMoving::new(graph, direction, parameters.resolution, control)?;
-        let total = moving.total();
+        let level = Level::new(graph, direction, parameters.resolution, Turns::new(0), control)?;
+        let total = level.total();
         if total == 0.0 {
             self.modularity = 0.0;
             return Ok(None);
         }
-        let mut communities = moving.run()?;
+        let moving = LocalMoving::new(&level, singletons(graph.vertices()), Choice::Neighbors);
+        let mut communities = moving.run()?.into_communities();
+        drop(level);
         let count = renumber(&mut communities);
         let coarse = CoarseGraph::new(graph, direction, &communities, count, control)?;
         let modularity = coarse.modularity(parameters.resolution, total);
@@ -178,39 +179,17 @@ impl Levels {
     /// Names each community by its smallest vertex.
     fn answer(self) -> Louvain {
         let mut labels = self.numbers;
-        let mut smallest = vec![NOWHERE; labels.len()];
-        let mut communities = 0;
-        for (vertex, number) in (0..).zip(&mut labels).filter(|(_, number)| **number != NOWHERE) {
-            let label = &mut smallest[*number as usize];
-            if *label == NOWHERE {
-                *label = vertex;
-                communities += 1;
-            }
-            *number = *label;
-        }
-        Louvain { labels: Labels::new(labels), communities, modularity: self.modularity, levels: self.count }
+        name_by_smallest(&mut labels);
+        let labels = Labels::new(labels);
+        let communities = labels.parts();
+        Louvain { labels, communities, modularity: self.modularity, levels: self.count }
     }
-}
-
-/// Numbers communities from zero on, in the order of their first members; how many there are.
-fn renumber(communities: &mut [u32]) -> u32 {
-    let mut numbers = vec![NOWHERE; communities.len()];
-    let mut count = 0;
-    for community in communities.iter_mut().filter(|community| **community != NOWHERE) {
-        let number = &mut numbers[*community as usize];
-        if *number == NOWHERE {
-            *number = count;
-            count += 1;
-        }
-        *community = *number;
-    }
-    count
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graphs::{Graph, any_graph, assert_stops, karate, large_graph, same_for_any_threads};
+    use crate::graphs::{Graph, any_graph, assert_stops, karate, large_graph, planted, same_for_any_threads};
     use crate::view::FrozenOnly;
     use evergraph_graph::error::ErrorKind;
     use evergraph_graph::id::KeyId;
@@ -218,27 +197,6 @@ mod tests {
     use proptest::prelude::*;
 
     const NONE: u32 = Labels::OUT_OF_SCOPE;
-
-    /// The definition of modularity, pair by pair: the sum over all pairs in one community of their
-    /// weight less what chance gives them.
-    fn modularity_by_definition(graph: &Graph, labels: &[u32], resolution: f64) -> f64 {
-        let bound = labels.len();
-        let mut weights = vec![vec![0.0; bound]; bound];
-        for (source, target, weight) in graph.arcs(Direction::Both) {
-            weights[source as usize][target as usize] += weight;
-        }
-        let strengths: Vec<f64> = weights.iter().map(|row| row.iter().sum()).collect();
-        let total: f64 = strengths.iter().sum();
-        let mut sum = 0.0;
-        for one in 0..bound {
-            for other in 0..bound {
-                if labels[one] == labels[other] {
-                    sum += weights[one][other] - resolution * strengths[one] * strengths[other] / total;
-                }
-            }
-        }
-        if total == 0.0 { 0.0 } else { sum / total }
-    }
 
     fn find(graph: &Graph, parameters: &LouvainParameters) -> Louvain {
         let control = Control::default();
@@ -256,7 +214,7 @@ mod tests {
         ) {
             let parameters = LouvainParameters { resolution, ..Default::default() };
             let found = find(&graph, &parameters);
-            let modularity = |labels: &[u32]| modularity_by_definition(&graph, labels, resolution);
+            let modularity = |labels: &[u32]| graph.modularity(labels, resolution);
             prop_assert!((found.modularity - modularity(found.labels.as_slice())).abs() < 1e-9);
             let alone: Vec<u32> = (0..graph.vertices.bound()).collect();
             prop_assert!(found.modularity >= modularity(&alone) - 1e-9);
@@ -298,24 +256,9 @@ mod tests {
 
     #[test]
     fn planted_communities_of_a_large_graph_are_found() {
-        // 400 communities of 100; nine of ten edges stay inside.
-        let mut state = 1_u64;
-        let mut random = |below: u32| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            ((state >> 33) % u64::from(below)) as u32
-        };
-        let edges: Vec<_> = (0..400_000)
-            .map(|at| {
-                let source = random(40_000);
-                // The community of a vertex is its id modulo 400.
-                let target = if at % 10 == 0 { random(40_000) } else { random(100) * 400 + source % 400 };
-                (source, target)
-            })
-            .collect();
-        let found = find(&Graph::new(40_000, &edges), &LouvainParameters::default());
-        let planted = |vertex: u32| vertex % 400;
+        let found = find(&planted(40_000, 400, 400_000), &LouvainParameters::default());
         let right =
-            (0..).zip(found.labels.as_slice()).filter(|(vertex, label)| **label == planted(*vertex)).count();
+            (0..).zip(found.labels.as_slice()).filter(|(vertex, label)| **label == vertex % 400).count();
         assert!(right > 39_000, "{right}");
         assert!(found.modularity > 0.89, "{}", found.modularity);
     }

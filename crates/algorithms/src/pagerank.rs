@@ -12,32 +12,20 @@
 //! is there. On undirected graphs (direction `Both`) each edge is walked both ways, a self loop
 //! counts twice on either side of the fraction.
 //!
-//! One round is one pass. Nobody writes what another reads, and a part is finished while its
-//! lines are in cache:
-//!
-//! ```text
-//! for each part, in parallel
-//!     next[v]  = sum of contributions[u] over v's lists            (piece by piece)
-//!     score[v] = base + d * next[v];   next[v] = score[v] * inverse_degree[v]
-//! sum the parts' dangling scores and changes, in order;   swap(contributions, next)
-//! ```
-//!
 //! Cost: a round reads every edge once, at random in 8 bytes a vertex. Memory: 32 bytes a vertex.
 //! The scores are the same for any number of threads; they may differ in the last bits between
 //! topologies that hold the same lists in other pieces, since the sums then run in another order.
 //!
 //! Source: Page, Brin et al. 1999; dangling vertices as LDBC Graphalytics 1.0 (section 2.3.2) has
-//! them; the pull form is that of the GAP benchmark suite. Differs: double precision, and the
-//! contributions of the next round are made in this one instead of in a pass of their own.
+//! them. `random_walk` has the rounds.
 
 use crate::control::Control;
-use crate::gather::sum_of;
 use crate::given;
-use crate::parts::Parts;
+use crate::random_walk::{self, Restarts, Walk, Walked};
 use crate::scope::Scope;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{Topology, Visit};
+use evergraph_graph::topology::Topology;
 use evergraph_graph::view::Freeze;
 
 /// What may be chosen about PageRank.
@@ -66,15 +54,7 @@ impl Default for PageRankParameters {
 
 impl PageRankParameters {
     fn check(&self) -> Result<()> {
-        if !(0.0..=1.0).contains(&self.damping) {
-            return Err(Error::invalid(format!("damping is {}, but must be from 0 to 1", self.damping)));
-        }
-        match self.tolerance {
-            Some(tolerance) if !(tolerance >= 0.0 && tolerance.is_finite()) => {
-                Err(Error::invalid(format!("tolerance is {tolerance}, but must be finite and not negative")))
-            }
-            _ => Ok(()),
-        }
+        Walk::check(self.damping, self.tolerance)
     }
 }
 
@@ -120,170 +100,38 @@ pub fn pagerank<T: Topology>(
 ) -> Result<PageRank> {
     parameters.check()?;
     control.check()?;
-    let (bound, count) = (topology.bound(), topology.vertices().len());
-    let mut ranks = PageRank { scores: Vec::new(), iterations: 0, change: 0.0, converged: false };
-    let _state = control.reserve("pagerank scores and contributions", bound, 4 * size_of::<f64>())?;
+    let count = topology.vertices().len();
+    let _state =
+        control.reserve("pagerank scores and contributions", topology.bound(), random_walk::BYTES)?;
     if count == 0 {
-        ranks.scores = vec![0.0; bound as usize];
-        return Ok(ranks);
+        let scores = vec![0.0; topology.bound() as usize];
+        return Ok(PageRank { scores, iterations: 0, change: 0.0, converged: false });
     }
-    if let Some(start) = &parameters.start {
-        given::check(start, "first score", topology)?;
-    }
-    control.report(PHASE, 0.0);
-    let parts = Parts::of(topology);
-    let mut round = Round::start(topology, parameters, &parts, control)?;
-    while ranks.iterations < parameters.iterations && !ranks.converged {
-        ranks.change = round.run(topology, parameters, &parts, control)?;
-        ranks.iterations += 1;
-        ranks.converged =
-            parameters.tolerance.is_some_and(|tolerance| ranks.change < count as f64 * tolerance);
-        control.report(PHASE, f64::from(ranks.iterations) / f64::from(parameters.iterations));
-    }
-    control.report(PHASE, 1.0);
-    ranks.scores = round.scores;
-    Ok(ranks)
-}
-
-const PHASE: &str = "pagerank";
-
-/// In place of the inverse degree of a vertex out of scope.
-const OUT_OF_SCOPE: f64 = -1.0;
-
-/// What one round hands to the next.
-struct Round {
-    scores: Vec<f64>,
-    /// score / degree of each vertex; zero for one without edges.
-    contributions: Vec<f64>,
-    /// Where the next contributions are made.
-    next: Vec<f64>,
-    /// 1 / degree of each vertex; zero for one without edges, [`OUT_OF_SCOPE`] outside.
-    inverse_degrees: Vec<f64>,
-    /// The scores of the vertices without edges, summed.
-    dangling: f64,
-    /// All scores, summed: the same in every round.
-    total: f64,
-}
-
-impl Round {
-    /// Everybody has the score that the parameters say, or the same.
-    fn start<T: Topology>(
-        topology: &T,
-        parameters: &PageRankParameters,
-        parts: &Parts,
-        control: &Control<'_>,
-    ) -> Result<Self> {
-        let bound = topology.bound() as usize;
-        let vertices = topology.vertices();
-        let same = 1.0 / vertices.len() as f64;
-        let start = |vertex: u32| parameters.start.as_ref().map_or(same, |start| start[vertex as usize]);
-        let mut round = Self {
-            scores: vec![0.0; bound],
-            contributions: vec![0.0; bound],
-            next: vec![0.0; bound],
-            inverse_degrees: vec![OUT_OF_SCOPE; bound],
-            dangling: 0.0,
-            total: match &parameters.start {
-                Some(_) => vertices.iter().map(start).sum(),
-                None => 1.0,
-            },
-        };
-        let slices = zip3(
-            parts.split(&mut round.scores),
-            parts.split(&mut round.contributions),
-            parts.split(&mut round.inverse_degrees),
-        );
-        let dangling = parts.map(control, slices, |range, (scores, contributions, inverse_degrees), _| {
-            let mut degrees = vec![0; range.len()];
-            topology.degrees(parameters.direction, range.clone(), &mut degrees)?;
-            let mut dangling = 0.0;
-            for vertex in vertices.range(range.clone()) {
-                let at = (vertex - range.start) as usize;
-                scores[at] = start(vertex);
-                if degrees[at] == 0 {
-                    inverse_degrees[at] = 0.0;
-                    dangling += scores[at];
-                } else {
-                    inverse_degrees[at] = 1.0 / f64::from(degrees[at]);
-                    contributions[at] = scores[at] * inverse_degrees[at];
-                }
-            }
-            Ok(dangling)
-        })?;
-        round.dangling = dangling.iter().sum();
-        Ok(round)
-    }
-
-    /// One round; returns how much the scores changed, summed.
-    fn run<T: Topology>(
-        &mut self,
-        topology: &T,
-        parameters: &PageRankParameters,
-        parts: &Parts,
-        control: &Control<'_>,
-    ) -> Result<f64> {
-        let damping = parameters.damping;
-        let base =
-            ((1.0 - damping) * self.total + damping * self.dangling) / topology.vertices().len() as f64;
-        let (contributions, inverse_degrees) = (&self.contributions[..], &self.inverse_degrees[..]);
-        let slices: Vec<_> =
-            parts.split(&mut self.scores).into_iter().zip(parts.split(&mut self.next)).collect();
-        let sums = parts.map(control, slices, |range, (scores, next), buffer| {
-            next.fill(0.0);
-            topology.visit(parameters.direction.reversed(), range.clone(), buffer, |vertex, piece| {
-                next[(vertex - range.start) as usize] += sum_of(contributions, piece.neighbors);
-                Visit::Continue
-            })?;
-            let inverse_degrees = &inverse_degrees[range.start as usize..range.end as usize];
-            Ok(finish(base, damping, scores, next, inverse_degrees))
-        })?;
-        std::mem::swap(&mut self.contributions, &mut self.next);
-        let (mut dangling, mut change) = (0.0, 0.0);
-        for part in sums {
-            dangling += part.0;
-            change += part.1;
-        }
-        self.dangling = dangling;
-        Ok(change)
-    }
-}
-
-/// Scores that are finished side by side: what the compiler needs to vectorise their sums.
-const WIDTH: usize = 4;
-
-/// Turns the sums of a part in `next` into scores, and these into the next contributions. Returns
-/// the part's dangling score and its change. The two sums run in [`WIDTH`] lanes.
-fn finish(
-    base: f64,
-    damping: f64,
-    scores: &mut [f64],
-    next: &mut [f64],
-    inverse_degrees: &[f64],
-) -> (f64, f64) {
-    let (mut dangling, mut change) = ([0.0; WIDTH], [0.0; WIDTH]);
-    let mut finish_one = |lane: usize, score: &mut f64, next: &mut f64, inverse_degree: f64| {
-        let new = if inverse_degree == OUT_OF_SCOPE { 0.0 } else { base + damping * *next };
-        dangling[lane] += if inverse_degree == 0.0 { new } else { 0.0 };
-        change[lane] += (new - *score).abs();
-        *score = new;
-        *next = new * inverse_degree;
+    let walk = Walk {
+        damping: parameters.damping,
+        iterations: parameters.iterations,
+        change_max: parameters.tolerance.map(|tolerance| count as f64 * tolerance),
+        direction: parameters.direction,
+        phase: "pagerank",
     };
-    let (score_groups, score_rest) = scores.as_chunks_mut::<WIDTH>();
-    let (next_groups, next_rest) = next.as_chunks_mut::<WIDTH>();
-    let (inverse_groups, inverse_rest) = inverse_degrees.as_chunks::<WIDTH>();
-    for ((scores, next), inverse) in score_groups.iter_mut().zip(next_groups).zip(inverse_groups) {
-        for lane in 0..WIDTH {
-            finish_one(lane, &mut scores[lane], &mut next[lane], inverse[lane]);
+    let restarts = Restarts::anywhere(topology);
+    let walked = match &parameters.start {
+        None => walk.run(topology, &restarts, |_| 1.0 / count as f64, 1.0, control)?,
+        Some(start) => {
+            given::check(start, "first score", topology)?;
+            let first = |vertex: u32| start[vertex as usize];
+            let total = topology.vertices().iter().map(first).sum();
+            walk.run(topology, &restarts, first, total, control)?
         }
-    }
-    for ((score, next), inverse) in score_rest.iter_mut().zip(next_rest).zip(inverse_rest) {
-        finish_one(0, score, next, *inverse);
-    }
-    (dangling.iter().sum(), change.iter().sum())
+    };
+    Ok(walked.into())
 }
 
-fn zip3<A, B, C>(first: Vec<A>, second: Vec<B>, third: Vec<C>) -> Vec<(A, B, C)> {
-    first.into_iter().zip(second).zip(third).map(|((first, second), third)| (first, second, third)).collect()
+impl From<Walked> for PageRank {
+    fn from(walked: Walked) -> Self {
+        let Walked { scores, iterations, change, converged } = walked;
+        Self { scores, iterations, change, converged }
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,19 @@ pub struct Load {
     pub edges: Vec<EdgeTable>,
 }
 
+/// How far the files are read that become a load.
+#[derive(Clone, Debug)]
+pub struct ReadProgress<'a> {
+    /// The file that is being read.
+    pub file: &'a str,
+    /// Bytes read of all files, packed ones where a file is packed.
+    pub bytes_read: u64,
+    /// Bytes of all files; `None` if one of them doesn't tell its size, as standard input.
+    pub bytes_total: Option<u64>,
+    /// Rows taken from all files.
+    pub rows: u64,
+}
+
 /// The vertices of one label.
 #[derive(Debug)]
 pub struct VertexTable {

@@ -3,6 +3,7 @@
 //! ```text
 //! tinysnb      Kuzu's sample: counts, sums, joins and groups by DuckDB, on the CSV files as they lie there
 //! roads        Rome's roads: distances and components by scipy
+//! peers        Gnutella's peers: modularity by igraph, walks from some peers by igraph and networkit
 //! parquet      files of pyarrow and DuckDB imported; our exports read by both; every value compared
 //! exported     CSV exports, counted and summed up by DuckDB
 //! python       (support) runs the scripts beside these files: `tinysnb.py` for `tinysnb.rs`, ...
@@ -17,6 +18,7 @@
 mod canonical;
 mod exported;
 mod parquet;
+mod peers;
 mod python;
 mod roads;
 mod tinysnb;

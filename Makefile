@@ -72,7 +72,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
     differential
 
 help: ## List the targets
-	@echo "Evergraph: a transactional property graph that is analysed where it lives."
+	@echo "Evergraph: a transactional property graph database with analysis of live data."
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo

@@ -1,4 +1,4 @@
-//! Graphs for tests: hand-made ones, random ones, and what to run each test with.
+//! Graphs for tests: hand-made and random ones, and the settings to run each test with.
 
 use crate::control::Control;
 use crate::csr::StaticCsr;

@@ -1,4 +1,4 @@
-//! Load: a graph in tables of blocks, as importers and generators hand it to a bulk loader.
+//! Load: a graph in tables of blocks, the form in which importers and generators pass it to a bulk loader.
 //!
 //! ```text
 //! vertices[0]  label Person    properties id, name      edges[0]  type KNOWS   source 0  target 0

@@ -1,4 +1,4 @@
-//! `GraphView`: what any reader may ask of a graph at one moment, in batches.
+//! `GraphView`: the interface through which any reader accesses a graph as of one commit, in batches.
 //!
 //! One virtual call takes a slice of vertices or a cursor and fills columns, so that a reader pays
 //! dispatch once a batch and a remote graph pays one message. Every scan resumes from its cursor,

@@ -1,4 +1,4 @@
-//! Any packed column, for property tests: those of this crate, and of others by the feature `strategy`.
+//! Random packed columns for property tests, of this crate and, by the feature `strategy`, of others.
 
 use crate::packed_column::{PackedColumn, PackedColumnBuilder};
 use crate::value::date::Date;

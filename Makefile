@@ -34,10 +34,12 @@ RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 SHARE := $(if $(PREFIX),$(PREFIX)/share,$(or $(XDG_DATA_HOME),$(HOME)/.local/share))
 # As users get it by `make install` and in wheels.
 ENGINES := $(BUILT)/dist/evergraph-benches
-SCHEDULES := $(wildcard crates/storage/tests/schedules_*.rs)
+SCHEDULES := $(wildcard crates/*/tests/schedules_*.rs)
 # All of one workspace, so that every command chooses the same features and what one compiled serves the next; the
 # engines beside us are the one thing that `make bench-smoke` adds.
 WORKSPACE := --workspace --exclude evergraph-benches
+# Our crates as they are built for a test that runs them for a moment only.
+UNOPTIMISED := $(foreach crate,algorithms graph memory-engine query storage,--config profile.dev.package.evergraph-$(crate).opt-level=0)
 PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) --workspace --test planted --
 
 ifdef V
@@ -70,7 +72,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
     differential
 
 help: ## List the targets
-	@echo "Evergraph: a transactional property graph that is analysed where it lives."
+	@echo "Evergraph: a transactional property graph database with analysis of live data."
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
@@ -82,13 +84,16 @@ demo: build ## See Evergraph at work (builds it first)
 test: toolchain python python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(WORKSPACE) 2>&1 | $(SUMMARY)
+	@echo "== a program without the feature \`files\` (in a build of its own, unoptimised)"
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(UNOPTIMISED) -p evergraph --no-default-features \
+	    --test without_files 2>&1 | $(SUMMARY)
 ifneq ($(SCHEDULES),)
 	@echo "== thread schedules, explored by shuttle (in a build of its own)"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) \
-	    -p evergraph-storage --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
+	    -p evergraph-storage -p evergraph-memory-engine --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
 	@echo "== orders of memory, explored by loom"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg loom" $(CARGO) test $(CARGO_FLAGS) \
-	    -p evergraph-storage --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
+	    -p evergraph-memory-engine --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
 	@echo "== planted bugs, of which each makes a test fail"
 	$(Q)$(PLANTED) --quiet
 endif
@@ -146,7 +151,7 @@ check: toolchain linters python-package ## Check format, lints, documentation an
 crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES=n; from SEED=n
 	@echo "== $(or $(IMAGES),1000000) images of disks whose power failed (the first time builds the test: a minute)"
 	$(Q)EVERGRAPH_SIM_IMAGES="$(or $(IMAGES),1000000)" EVERGRAPH_SIM_SEED="$(or $(SEED),$(shell date +%s))" \
-	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-storage --test simulation -- --nocapture --exact \
+	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-memory-engine --test simulation -- --nocapture --exact \
 	    no_power_cut_and_no_fault_breaks_a_promise
 
 fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for one

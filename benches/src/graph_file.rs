@@ -66,9 +66,9 @@ impl FileGraph {
     pub fn read(from: &GraphPath, seed: u64) -> Result<Self> {
         let database = Database::in_memory()?;
         let mut options = ImportOptions::new(from.paths.iter().map(InputFile::new));
-        options.on_duplicate = OnDuplicate::First;
+        options.ids.on_duplicate = OnDuplicate::First;
         // Some folders have the edges of vertices whose own files they leave out.
-        options.on_unknown = OnUnknown::Create;
+        options.ids.on_unknown = OnUnknown::Create;
         database.import(&options, &|_| ())?;
         let topology = database.snapshot().freeze(&Projection::all(Direction::Out))?;
         // Vertices of a database are numbered in groups of one label: here without the gaps between.

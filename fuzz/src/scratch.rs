@@ -47,7 +47,7 @@ pub fn import_both_ways(path: &Path) {
     let files: Vec<InputFile> = ends.chain([path.to_owned()]).map(InputFile::new).collect();
     let import = |on_bad_row| {
         let mut options = ImportOptions::new(files.clone());
-        (options.on_bad_row, options.threads) = (on_bad_row, 1);
+        (options.bad_rows.on_bad_row, options.threads) = (on_bad_row, 1);
         read(&options, &|_| ())
     };
     let strict = import(OnBadRow::Stop);

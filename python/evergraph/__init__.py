@@ -1,6 +1,6 @@
-"""Evergraph: a transactional property graph that is analysed where it lives.
+"""Evergraph: a transactional property graph database with analysis of live data.
 
-Open a database, change it in transactions, and run algorithms on a snapshot while others go on writing.
+Open a database, change it in transactions, and run algorithms on a snapshot while others continue to write.
 
 >>> import evergraph as eg
 >>> db = eg.open()  # eg.open("social.eg") keeps it on disk
@@ -18,8 +18,8 @@ Queries in Gremlin run on the database, in a transaction, or on a snapshot:
 >>> db.query("g.V().has('Person', 'name', name).out('KNOWS').values('name')", name="Ada").to_list()
 ['Charles']
 
-``help(evergraph.Database)``, ``Transaction`` and ``Snapshot`` describe the rest; ``evergraph.values`` says what
-properties can hold, ``evergraph.errors`` what can go wrong, ``evergraph.progress`` how long work is watched.
+``help(evergraph.Database)``, ``Transaction`` and ``Snapshot`` describe the rest. ``evergraph.values`` lists the
+types of properties, ``evergraph.errors`` the exceptions, and ``evergraph.progress`` how to watch long calls.
 """
 
 from evergraph._native import __version__

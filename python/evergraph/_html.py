@@ -1,4 +1,4 @@
-"""HTML: what notebooks show of databases, snapshots and results, short and with every text escaped."""
+"""HTML: the display of databases, snapshots and results in notebooks, shortened and escaped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORT.maxlist = SHORT.maxtuple = SHORT.maxset = SHORT.maxfrozenset = SHORT.maxdi
 
 
 def shown(value: Any) -> str:
-    """A value in few letters, escaped."""
+    """A value, shortened and escaped."""
     text = value[: TEXT_MAX + 1] if isinstance(value, str) else SHORT.repr(value)
     return escape(text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…")
 
@@ -31,7 +31,7 @@ def paragraph(text: str) -> str:
 
 
 def table(columns: Sequence[Any], rows: Iterable[Sequence[Any]], count: int | None = None) -> str:
-    """The first rows and columns of a table; `count` is how many rows there are, if that is known."""
+    """The first rows and columns of a table; `count` is the total number of rows, if known."""
     rows = list(islice(rows, ROWS_MAX + 1))
     more = len(rows) > ROWS_MAX if count is None else count > ROWS_MAX
     wide = len(columns) > COLUMNS_MAX
@@ -47,7 +47,7 @@ def table(columns: Sequence[Any], rows: Iterable[Sequence[Any]], count: int | No
 
 
 def results_table(rows: Sequence[Any]) -> str:
-    """Results: a column a key if all are maps with texts as keys, as ``Results.to_arrow`` has it."""
+    """Results: one column a key if all are maps with strings as keys, as in ``Results.to_arrow``."""
     rows = rows[: ROWS_MAX + 1]
     if rows and all(isinstance(row, Mapping) and all(isinstance(key, str) for key in row) for row in rows):
         names = list(dict.fromkeys(key for row in rows for key in islice(row, COLUMNS_MAX + 1)))

@@ -1,4 +1,4 @@
-"""Tables: whatever people keep rows in as one Arrow table, and such a table as a data frame."""
+"""Tables: conversion of all accepted inputs to Arrow tables, and of Arrow tables to data frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def library(name: str, extra: str) -> Any:
 
 
 def to_pandas(table: pa.Table) -> Any:
-    """Give a table as a data frame of pandas, in which nothing is rounded."""
+    """Give a table as a pandas data frame, without rounding."""
     pandas = library("pandas", "pandas")
     nullable = {
         **{getattr(pa, f"int{bits}")(): getattr(pandas, f"Int{bits}Dtype")() for bits in (8, 16, 32, 64)},
@@ -38,12 +38,12 @@ def to_pandas(table: pa.Table) -> Any:
 
 
 def to_polars(table: pa.Table) -> Any:
-    """Give a table as a data frame of Polars.
+    """Give a table as a Polars data frame.
 
     Raises
     ------
     InvalidError
-        For what Polars has no type for.
+        If Polars has no type for a column.
     """
     polars = library("polars", "polars")
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -62,12 +62,12 @@ def table_of(data: Any, columns: tuple[str, ...] = ()) -> pa.Table:
         (without its index), a structured NumPy array, a mapping of columns, or an iterable of mappings. With
         `columns` also a NumPy array of shape (rows, columns).
     columns
-        What the columns of such an array are called.
+        The names of the columns of such an array.
 
     Raises
     ------
     InvalidError
-        For anything else, and for columns that Arrow can't have.
+        For any other input, and for columns that Arrow does not support.
     """
     try:
         return _table_of(data, columns)
@@ -112,7 +112,7 @@ def _column(values: Any) -> Any:
 
 
 def _of_rows(rows: Iterable[Any]) -> pa.Table:
-    """Columns are all keys that a row has, in the order of their first row; absent ones are nulls."""
+    """Give a table whose columns are all keys of the rows, in order of appearance; missing values are nulls."""
     gathered: dict[str, list[Any]] = {}
     length = 0
     for row in rows:
@@ -133,7 +133,7 @@ def _of_rows(rows: Iterable[Any]) -> pa.Table:
 
 
 def ids_of(vertices: Any) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Give numbers of vertices as a plain array."""
+    """Give vertex ids as a plain array."""
     if isinstance(vertices, pa.Array | pa.ChunkedArray):
         vertices = vertices.to_numpy()
     elif isinstance(vertices, Iterable) and not isinstance(vertices, np.ndarray):

@@ -1,4 +1,4 @@
-"""Asking: queries on a snapshot or in a transaction, and what they would do and did."""
+"""Asking: queries on a snapshot or in a transaction, with explain and profile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Asking"]
 
 
 class Asking(Reader):
-    """Queries in Gremlin on what a reader sees."""
+    """Gremlin queries on what a reader sees."""
 
     __slots__ = ()
     _native: NativeSnapshot | NativeTransaction
@@ -34,11 +34,11 @@ class Asking(Reader):
         strict: bool = False,
         **variables: Any,
     ) -> Results:
-        """Run a query in Gremlin.
+        """Run a Gremlin query.
 
-        On a snapshot, results are made while they are fetched, and end with the snapshot. In a transaction, the
-        query sees what was written there, may write, and is run to its end at once, so that a loop over its
-        results may write too; one that fails may have written a part of what it was to: roll back then.
+        On a snapshot, results are computed while they are fetched, and end with the snapshot. In a transaction,
+        the query sees the transaction's writes, may write, and runs to its end at once, so that a loop over its
+        results may write too. A query that fails may have made some of its writes already: roll back then.
 
         Parameters
         ----------
@@ -47,17 +47,17 @@ class Asking(Reader):
         bindings : mapping of str to value, optional
             More variables, of any name.
         timeout : float, optional
-            Seconds from its begin until its last result is fetched: 60 by default, ``math.inf`` for no limit.
+            Seconds from the start until the last result is fetched: 60 by default, ``math.inf`` for no limit.
         memory_limit : int, optional
-            Bytes that it may hold at once beside the graph: a gibibyte by default.
+            Bytes that the query may hold at once, in addition to the graph: 1 GiB by default.
         services : mapping of str to Service or callable, optional
-            What ``call()`` may call, by name: see ``evergraph.services``.
+            Functions that ``call()`` may call, by name: see ``evergraph.services``.
         strict : bool, optional
-            Whether a label, an edge type or a property that the graph doesn't have is an ``InvalidError``; by
-            default it is an ``UnknownNameWarning``, with the name that was probably meant.
+            Whether a label, an edge type or a property that the graph does not have is an ``InvalidError``; by
+            default it is an ``UnknownNameWarning``, which suggests the nearest name.
         **variables
-            The variables of the text and their values: what a property can be, ``None``, a vertex, an
-            ``EdgeId``, and lists, sets and dicts of them. One that the text doesn't have is no error.
+            The variables of the text and their values: any property value, ``None``, a vertex, an ``EdgeId``, and
+            lists, sets and dicts of these. An unused variable is ignored.
 
         Returns
         -------
@@ -66,10 +66,10 @@ class Asking(Reader):
         Raises
         ------
         InvalidError
-            For a text that is no query, showing the place; for a query that writes, on a snapshot; for a value
-            that no variable can have, and for what a step can't do.
+            If the text is not a valid query, with the position; if a query on a snapshot writes; if a variable has
+            an unsupported value; or if a step cannot do what it is asked to.
         LimitError
-            When time or memory is over; also while results are fetched.
+            If the time or memory limit is reached, also while results are fetched.
 
         Examples
         --------
@@ -87,12 +87,12 @@ class Asking(Reader):
         return results_of(self._native.query(text, variables_of(bindings, variables), settings))
 
     def explain(self, text: str, /, *, bindings: Mapping[str, Any] | None = None, **variables: Any) -> str:
-        """What a query would do: its steps after all rewriting, and the indexes that they would ask. Nothing runs.
+        """The plan of a query: its steps after all rewriting, and the indexes that they would use. Nothing runs.
 
         Parameters
         ----------
         text, bindings, **variables
-            As of `query`.
+            See `query`.
 
         Examples
         --------
@@ -113,14 +113,14 @@ class Asking(Reader):
         services: Services | None = None,
         **variables: Any,
     ) -> str:
-        """Run a query to its end, and tell what each of its steps did: rows, traversers, time.
+        """Run a query to its end, and return figures for each of its steps: rows, traversers, time.
 
-        Its results are not kept; one that writes has written.
+        Results are not kept; writes are.
 
         Parameters
         ----------
         text, bindings, timeout, memory_limit, services, **variables
-            As of `query`.
+            See `query`.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Conversions: copies of a snapshot for other libraries, which are imported when they are asked for."""
+"""Conversions: copies of a snapshot for other libraries, which are imported only when needed."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def _parts(
 PLAIN = frozenset(
     ("bool", "byte", "short", "int", "long", "float", "double", "char", "string", "bytes", "date", "uuid")
 )
-"""Types of properties that a table has as they are."""
+"""Types of properties whose values a table has unchanged."""
 
 
 def _column(column: Any, kinds: set[str]) -> list[Any] | None:
-    """The values of one property if the table has them as they are, and not as text, say."""
+    """The values of one property if the table has them unchanged, and not, for example, as text."""
     if kinds <= PLAIN and len(kinds) == 1:
         return list(column.to_pylist())
     arrow = importlib.import_module("pyarrow")
@@ -83,18 +83,18 @@ def _column(column: Any, kinds: set[str]) -> list[Any] | None:
 
 
 def property_columns(snapshot: Snapshot, table: Any, edges_at: int | None = None) -> dict[str, list[Any]]:
-    """The properties in a table of vertices or edges, with the values that ``Snapshot.get`` gives.
+    """The properties in a table of vertices or edges, with the values that ``Snapshot.get`` returns.
 
-    Columns are counted, not named: a property may be called as a column of every table is.
+    Columns are identified by position, not by name: a property may have the name of a standard column.
 
     Parameters
     ----------
     snapshot : Snapshot
-        Where the table is from.
+        The snapshot that the table is from.
     table : pyarrow.Table
         As of ``Snapshot.vertices``, ``edges`` or ``neighbors``.
     edges_at : int, optional
-        Where source, target, type and discriminator are, if rows are edges; properties are behind them.
+        Position of source, target, type and discriminator, if rows are edges; properties come after them.
     """
     if edges_at is None:
         ids, first = table.columns[:1], 2
@@ -118,7 +118,7 @@ def property_columns(snapshot: Snapshot, table: Any, edges_at: int | None = None
 
 
 def attributes(columns: dict[str, list[Any]], count: int) -> list[dict[str, Any]]:
-    """A dict for each of `count` rows, without what is null."""
+    """A dict for each of `count` rows, without nulls."""
     if not columns:
         return [{} for _ in range(count)]
     rows = zip(*columns.values(), strict=True)
@@ -143,12 +143,12 @@ def attributes_of_edges(snapshot: Snapshot, table: Any, at: int = 0) -> list[dic
 
 
 def names_of_nodes(snapshot: Snapshot, table: Any, key: str) -> list[Any]:
-    """The values of `key`, which must name the vertices of a table: its only property.
+    """The values of `key`, the only property of a table, which must name its vertices.
 
     Raises
     ------
     InvalidError
-        If a vertex has none, or two have one.
+        If a vertex lacks the property, or two vertices have the same value.
     """
     [values] = property_columns(snapshot, table).values()
     if None in values:
@@ -203,7 +203,7 @@ def to_igraph(
 
 
 def stores_module() -> Any:
-    """Import what makes PyG's objects, or say what is missing."""
+    """Import the module that creates PyG's objects, or say what is missing."""
     library("torch", "torch")
     library("torch_geometric", "torch")
     return importlib.import_module("evergraph.pyg.stores")

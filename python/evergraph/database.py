@@ -1,4 +1,4 @@
-"""Database: a path to open, transactions, snapshots, and what keeps it in order."""
+"""Database: opening, transactions, snapshots, queries, and maintenance."""
 
 from __future__ import annotations
 
@@ -49,33 +49,33 @@ def open(  # noqa: A001 - as the standard library's modules do
 ) -> Database:
     """Open the database at a path, or a new one in memory.
 
-    A path that this process has open gives the same database again, if no setting is asked for that it wasn't
-    opened with; it closes with its last handle. One process opens a database at a time.
+    Opening a path that this process has open already returns the same database, provided that every given
+    setting is the one it was opened with; it closes with its last handle. One process at a time opens a database.
 
     Parameters
     ----------
     path : path, optional
-        A directory, made if there is none. Without it the database lives in memory and is gone with its last
-        handle.
+        A directory, created if it does not exist. Without a path the database is in memory, and is gone when its
+        last handle closes.
     engine : {"memory"}
-        The graph is in memory, its log and checkpoints on disk. There is no other engine yet.
+        The graph is in memory, its log and checkpoints on disk. This is the only engine.
     durability : {"sync", "interval", "none"}, optional
-        When a commit returns: when it is on disk (the default), or when others see it, with a sync every
+        When a commit returns: when it is on disk (the default), or when it is visible to others, with a sync every
         `sync_interval` seconds (0.1) or none.
     read_only : bool
-        Not there yet: refused.
+        Not supported yet: ``True`` is refused.
     create : bool
-        Whether to make the database if there is none.
+        Whether to create the database if it does not exist.
     isolation : {"snapshot", "serializable"}, optional
-        That of transactions which don't ask for another.
+        Default isolation level, for transactions that do not choose one.
     transaction_timeout : float, optional
-        Seconds that a transaction may take which doesn't ask for another time; no limit by default.
+        Default timeout in seconds, for transactions that do not set one; no limit by default.
     transaction_bytes_max : int, optional
-        Bytes that the writes of a transaction may take in memory: a gibibyte by default.
+        Bytes that the writes of a transaction may take in memory: 1 GiB by default.
     stall_max : float, optional
-        Seconds that a commit may wait for merges that fell behind: 10 by default.
+        Seconds that a commit may wait for merges that are behind: 10 by default.
     memory_limit : int, optional
-        Bytes that algorithms and queries may take together.
+        Bytes that algorithms and queries may take together; no limit by default.
     checkpoint_after_bytes : int, optional
         Bytes of commits in the log after which a checkpoint is made: 32 MiB by default.
     log_file_bytes : int, optional
@@ -90,13 +90,13 @@ def open(  # noqa: A001 - as the standard library's modules do
     Raises
     ------
     BusyError
-        If another process has it open; the text names it.
+        If another process has it open; the message names it.
     InvalidError
-        For a directory of something else, a newer format, or what isn't there yet.
+        If the directory holds something else or a newer format, or a setting is not supported yet.
     CorruptionError
-        If a file is damaged; the text names file and offset.
+        If a file is damaged; the message names file and offset.
     NotFoundError
-        If there is none and `create` is off.
+        If the database does not exist and `create` is false.
 
     Examples
     --------
@@ -130,44 +130,45 @@ def open(  # noqa: A001 - as the standard library's modules do
 
 
 def check_files(path: StrPath, *, progress: Progress = None) -> dict[str, Any]:
-    """Check a database that nobody has open: its files, then the graph in them.
+    """Check a database that no process has open: its files, then the graph in them.
 
     Returns
     -------
     dict
-        ``findings``, a list of str, is empty if all is well; ``findings_count`` and what was looked at.
+        ``findings``, a list of str, empty if everything is valid; ``findings_count``, and counts of what was
+        checked.
     """
     with shown(progress) as told:
         return _native.check_files(os.fspath(path), told)
 
 
 def salvage(path: StrPath, target: StrPath, *, progress: Progress = None) -> dict[str, Any]:
-    """Write what verifies of a damaged database that nobody has open into a new one.
+    """Write the verified data of a damaged database, which no process has open, to a new one.
 
-    Numbers of vertices, names and indexes stay what they were. Not a byte at `path` is changed.
+    Vertex ids, names and indexes stay the same. Not a byte at `path` is changed.
 
     Parameters
     ----------
     path : path
         The damaged database.
     target : path
-        The folder of the new one, which is new or empty.
+        The folder of the new database, which must be new or empty.
     progress
         See ``evergraph.progress``.
 
     Returns
     -------
     dict
-        ``complete``, whether nothing is missing; ``losses``, what is damaged and what came of it, a list of str;
-        ``vertices``, ``edges`` and ``bytes_written`` of the new database; ``through``, the last commit that is in
-        it, and ``commits_left``, how many verify behind one that is missing, and were not taken.
+        ``complete``, whether nothing is missing; ``losses``, a list of str, the damaged data and the consequences;
+        ``vertices``, ``edges`` and ``bytes_written`` of the new database; ``through``, the last commit in it; and
+        ``commits_left``, the number of commits that verify but come after a missing one, and were not applied.
 
     Raises
     ------
     CorruptionError
-        If nothing can be named.
+        If the names of labels, types and properties are lost.
     InvalidError
-        If `target` is taken.
+        If `target` is not empty.
     """
     with shown(progress) as told:
         return _native.salvage(os.fspath(path), os.fspath(target), told)
@@ -176,7 +177,7 @@ def salvage(path: StrPath, target: StrPath, *, progress: Progress = None) -> dic
 class Database(Loading, Files, Handle):
     """A handle of an open graph database. Any thread may use it.
 
-    ``evergraph.open`` gives one. As a context manager it closes at the end.
+    ``evergraph.open`` returns one. As a context manager it closes at the end.
 
     Examples
     --------
@@ -200,20 +201,20 @@ class Database(Loading, Files, Handle):
         self._native = native
 
     def close(self) -> None:
-        """Let go of this handle; with the last one, of snapshots and transactions too, the database closes.
+        """Close this handle. The database closes with its last handle, snapshot and transaction.
 
-        Does nothing if it is closed.
+        Does nothing if the handle is closed.
 
         Raises
         ------
         IoError
-            What the log says when it is synced for the last time.
+            If the last sync of the log fails.
         """
         self._native.close()
 
     @property
     def path(self) -> Path | None:
-        """Where it is; ``None`` in memory."""
+        """The database's directory; ``None`` in memory."""
         path = self._native.path
         return None if path is None else Path(path)
 
@@ -233,9 +234,9 @@ class Database(Loading, Files, Handle):
         Parameters
         ----------
         isolation : {"snapshot", "serializable"}, optional
-            Isolation level; that of the database by default. See the guide, "Guarantees and limits".
+            Isolation level; by default the database's. See the guide, "Guarantees and limits".
         timeout : float, optional
-            Seconds that it may take.
+            Seconds that the transaction may take.
 
         Returns
         -------
@@ -256,14 +257,15 @@ class Database(Loading, Files, Handle):
         isolation: Isolation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Run `body` in a transaction and commit it; from the beginning when another was first.
+        """Run `body` in a transaction and commit it; after a conflict, run it again from the beginning.
 
         Parameters
         ----------
         body : callable
-            Is given the transaction. It must not do anything that it can't do twice.
+            Receives the transaction. It may run several times, so it must not have side effects that cannot be
+            repeated.
         isolation, timeout
-            As of `begin`; attempts share the time.
+            See `begin`; all attempts share the timeout.
 
         Returns
         -------
@@ -293,9 +295,9 @@ class Database(Loading, Files, Handle):
         return outcome
 
     def snapshot(self) -> Snapshot:
-        """Take a snapshot of the newest commit that is readable. Cost: none to speak of.
+        """Take a snapshot of the newest readable commit. Cost: negligible.
 
-        With durability "sync" that is the newest that a power cut would leave.
+        With durability "sync" that is the newest durable commit.
 
         Examples
         --------
@@ -319,23 +321,23 @@ class Database(Loading, Files, Handle):
         strict: bool = False,
         **variables: Any,
     ) -> Results:
-        """Run a query in Gremlin.
+        """Run a Gremlin query.
 
-        One that only reads takes a snapshot, which its results hold until all are fetched, or they are closed or
-        collected. One that writes is run to its end in a transaction of its own and committed before this
-        returns; from the beginning when another was first.
+        A query that only reads takes a snapshot, which its results hold until all are fetched, or the results are
+        closed or collected. A query that writes runs to its end in a transaction of its own, and is committed
+        before this returns; after a conflict it runs again from the beginning.
 
         Parameters
         ----------
         text, bindings, services, strict, **variables
-            As of ``Snapshot.query``.
+            See ``Snapshot.query``.
         timeout, memory_limit
-            The same; attempts and the commit are within the time.
+            The same; the time includes all attempts and the commit.
         files : bool
             Whether it may read and write files: ``g.io('people.json').read()`` imports, ``.write()`` exports. A
-            text from outside should not name files of this machine.
+            query from outside should not access files of this machine.
         isolation : {"snapshot", "serializable"}, optional
-            That of its transaction, if it writes.
+            Isolation level of its transaction, if it writes.
 
         Returns
         -------
@@ -344,7 +346,7 @@ class Database(Loading, Files, Handle):
         Raises
         ------
         InvalidError, LimitError
-            As of ``Snapshot.query``.
+            See ``Snapshot.query``.
         ConflictError
             Only after many attempts.
 
@@ -373,12 +375,12 @@ class Database(Loading, Files, Handle):
         return results_of(self._native.query(text, variables_of(bindings, variables), settings))
 
     def explain(self, text: str, /, *, bindings: Mapping[str, Any] | None = None, **variables: Any) -> str:
-        """What a query would do: its steps after all rewriting, and the indexes that they would ask. Nothing runs.
+        """The plan of a query: its steps after all rewriting, and the indexes that they would use. Nothing runs.
 
         Parameters
         ----------
         text, bindings, **variables
-            As of `query`.
+            See `query`.
 
         Examples
         --------
@@ -399,12 +401,12 @@ class Database(Loading, Files, Handle):
         isolation: Isolation | None = None,
         **variables: Any,
     ) -> str:
-        """Run a query to its end, and tell what each of its steps did. One that writes is committed.
+        """Run a query to its end, and return figures for each of its steps. A query that writes is committed.
 
         Parameters
         ----------
         text, bindings, timeout, memory_limit, services, isolation, **variables
-            As of `query`.
+            See `query`.
 
         Examples
         --------
@@ -435,19 +437,20 @@ class Database(Loading, Files, Handle):
         key : str
             The property.
         unique : bool
-            At most one vertex or edge may have each value.
+            Whether at most one vertex or edge may have each value.
         ordered : bool
-            For ranges, too.
+            Whether the index also finds ranges.
 
         Returns
         -------
         bool
-            Whether it wasn't there yet.
+            Whether the index is new.
 
         Raises
         ------
         InvalidError
-            If a value is there twice in an index to be unique; the text names five with their holders.
+            If the index is to be unique and a value occurs twice; the message names five such values and their
+            holders.
 
         Examples
         --------
@@ -460,19 +463,19 @@ class Database(Loading, Files, Handle):
     def delete_vertex_in_parts(self, vertex: int, *, progress: Progress = None) -> int:
         """Delete a vertex with all its edges in as many transactions as it takes.
 
-        For a vertex that has more than a million edges, which are too many for one transaction. Others
-        see it with what is left of its edges meanwhile, and may add some, which go as well. If it is stopped
-        half-way the vertex is there, with the edges that were not reached; deleting it again goes on.
+        For a vertex with more than a million edges, which are too many for one transaction. Meanwhile others see
+        the vertex with its remaining edges, and may add edges, which are deleted as well. If the call is stopped
+        half-way, the vertex and its remaining edges still exist; deleting it again continues.
 
         Returns
         -------
         int
-            How many edges went with it.
+            How many edges were deleted with it.
 
         Raises
         ------
         NotFoundError
-            If it isn't there.
+            If it does not exist.
 
         Examples
         --------
@@ -490,7 +493,7 @@ class Database(Loading, Files, Handle):
         ordered: bool | None = None,
         of: Literal["vertices", "edges"] = "vertices",
     ) -> None:
-        """Drop an index; `ordered` says which, where there are both kinds.
+        """Drop an index; `ordered` chooses one if there are both kinds.
 
         Raises
         ------
@@ -500,7 +503,7 @@ class Database(Loading, Files, Handle):
         self._native.drop_index(name, of_edges(of), key, ordered)
 
     def indexes(self) -> list[dict[str, Any]]:
-        """All indexes: what they are on, of which kind, how big.
+        """All indexes, each with its subject, kind and size.
 
         Examples
         --------
@@ -520,14 +523,16 @@ class Database(Loading, Files, Handle):
         return self._native.stats()
 
     def check(self, *, progress: Progress = None) -> dict[str, Any]:
-        """Check the graph of a snapshot taken now, while others go on.
+        """Check the graph of a snapshot taken now, while others read and write.
 
-        Lists sorted, both sides of every edge, its ends alive, indexes against a scan.
+        Checks that lists are sorted, that both sides of every edge agree, that its ends exist, and that indexes
+        match a scan.
 
         Returns
         -------
         dict
-            ``findings``, a list of str, is empty if all is well; ``findings_count`` and what was looked at.
+            ``findings``, a list of str, empty if everything is valid; ``findings_count``, and counts of what was
+            checked.
 
         Examples
         --------
@@ -538,9 +543,9 @@ class Database(Loading, Files, Handle):
             return self._native.check(told)
 
     def backup(self, path: StrPath, *, progress: Progress = None) -> dict[str, Any]:
-        """Copy everything committed so far into a new directory, while others read and write.
+        """Copy everything that is committed now to a new directory, while others read and write.
 
-        The copy is a database: opening it restores it.
+        The copy is a database: to restore it, open it.
 
         Returns
         -------
@@ -550,18 +555,18 @@ class Database(Loading, Files, Handle):
         Raises
         ------
         InvalidError
-            If `path` is taken.
+            If `path` is not empty.
         """
         with shown(progress) as told:
             return self._native.backup(os.fspath(path), told)
 
     def checkpoint(self) -> int:
-        """Write what changed into files, so that opening needs no long log; others go on.
+        """Write changes to files, so that opening need not replay a long log. Others may read and write.
 
         Returns
         -------
         int
-            Bytes that were written.
+            Number of bytes written.
         """
         return self._native.checkpoint()
 
@@ -573,7 +578,7 @@ class Database(Loading, Files, Handle):
         return f"<evergraph.Database {'in memory' if self.path is None else f'at {self.path}'}>"
 
     def _repr_html_(self) -> str:
-        """Show how many vertices and edges there are. Cost: a look at each segment."""
+        """Show the numbers of vertices and edges. Cost: reads the counts of each segment."""
         if state_of(self):
             return paragraph(repr(self))
         with self.snapshot() as now:

@@ -1,19 +1,19 @@
-"""Errors: what can go wrong, by what to do about it.
+"""Errors: the exceptions, grouped by how to react to them.
 
 =================  ==========================================================================
-exception          what to do
+exception          meaning and action
 =================  ==========================================================================
-InvalidError       mend the request: its text names what is wrong
-NotFoundError      the file, vertex, edge or name isn't there
+InvalidError       the request is invalid: its message says why
+NotFoundError      the file, vertex, edge or name does not exist
 ConflictError      run the transaction again (``Database.transact`` does)
 CorruptionError    stored bytes are damaged: ``check_files``, a backup, ``evergraph salvage``
 LimitError         a stated limit was reached: wait, or raise it
 IoError            the system refused; after a failed write the outcome may be unknown
 BusyError          another process or thread holds it
-CancelledError     it was asked to stop
+CancelledError     the caller asked the call to stop
 =================  ==========================================================================
 
-``UnknownNameWarning`` is no error: it stands beside the results of a query.
+``UnknownNameWarning`` is not an error: it accompanies the results of a query.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ __all__ = [
 
 
 class EvergraphError(Exception):
-    """What all errors of Evergraph are."""
+    """The base class of all errors of Evergraph."""
 
 
 class InvalidError(EvergraphError, ValueError):
-    """The request cannot be carried out as it is."""
+    """The request is invalid."""
 
 
 class NotFoundError(EvergraphError, LookupError):
-    """What the request names isn't there."""
+    """Something that the request names does not exist."""
 
 
 class ConflictError(EvergraphError):
-    """Another transaction was first. Nothing was changed; running it again is safe."""
+    """Another transaction committed first. Nothing was changed; it is safe to run this one again."""
 
 
 class CorruptionError(EvergraphError):
-    """Stored bytes are not what was written; the text names file and offset."""
+    """Stored bytes differ from what was written; the message names file and offset."""
 
 
 class LimitError(EvergraphError):
@@ -66,7 +66,7 @@ class IoError(EvergraphError, OSError):
 
 
 class BusyError(EvergraphError):
-    """Another process or thread holds what was asked for."""
+    """Another process or thread holds the database or the transaction."""
 
 
 class CancelledError(EvergraphError):
@@ -90,8 +90,8 @@ class TransactionClosed(ClosedError):  # noqa: N818
 
 
 class ForkError(InvalidError):
-    """A fork used the database of its parent, whose threads it doesn't have."""
+    """A forked process used the database of its parent, whose threads it does not have."""
 
 
 class UnknownNameWarning(UserWarning):
-    """A query reads a label, an edge type or a property that the graph doesn't have: probably a misspelling."""
+    """A query reads a label, an edge type or a property that the graph does not have: probably a misspelling."""

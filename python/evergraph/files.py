@@ -1,4 +1,4 @@
-"""Files: imports of those that others wrote, and exports that others read."""
+"""Files: imports and exports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Named: TypeAlias = "Mapping[str, StrPath | Sequence[StrPath]] | None"
 
 
 class ImportOptions(TypedDict, total=False):
-    """What every import takes: see ``Database.import_files``."""
+    """Options of every import: see ``Database.import_files``."""
 
     mapping: StrPath | None
     on_bad_row: Literal["stop", "skip"]
@@ -37,7 +37,7 @@ class ImportOptions(TypedDict, total=False):
 
 
 class TextOptions(ImportOptions, total=False):
-    """What imports of CSV files and lists take besides: see ``Database.import_files``."""
+    """Additional options for CSV files and lists: see ``Database.import_files``."""
 
     delimiter: str | None
     quote: str | None
@@ -56,14 +56,14 @@ class TextOptions(ImportOptions, total=False):
 
 
 class AllOptions(TextOptions, total=False):
-    """Those of all formats."""
+    """Options of all formats."""
 
     vertex_id: str | None
     edge_id: str | None
 
 
 class Files:
-    """Imports, each one commit of any size, and exports, each of one moment."""
+    """Imports, each one commit of any size, and exports, each of one snapshot."""
 
     __slots__ = ()
     _native: NativeDatabase
@@ -76,60 +76,62 @@ class Files:
         formats: str | Iterable[str] | None = None,
         **options: Unpack[AllOptions],
     ) -> dict[str, Any]:
-        """Import files of any format that is known, plain or packed by gzip or zstd, as one commit.
+        """Import files of any supported format, plain or compressed with gzip or zstd, as one commit.
 
-        All files together are one graph. What a file holds follows from its name, its header and its first rows:
-        see the guide to importing, which lists the formats. `import_csv` and its like import files of one.
+        All files together form one graph. The content of a file is recognised from its name, its header and its
+        first rows: see the guide to importing, which lists the formats. `import_csv` and similar methods import
+        files of one format.
 
         Parameters
         ----------
         *files : path
             Files, and folders of files.
         vertices, edges : dict of str to path or list of paths, optional
-            By label, or edge type, files of which that is known.
+            Files whose label or edge type is given, by that name.
         formats : str or iterable of str, optional
-            The formats that are read, as mapping files call them: ``"gexf"``, ``"gml"``. A file of another one is
-            refused, or left out if it lies in a folder; all by default.
+            The formats to read, named as in mapping files: ``"gexf"``, ``"gml"``; all by default. A file of
+            another format is refused, or left out if it is in a folder.
         mapping : path, optional
-            A file that says how each file is read, as `propose_mapping` writes it.
+            A file that says how each file is read, as written by `propose_mapping`.
         on_bad_row : {"stop", "skip"}
-            Whether a row that can't be loaded is an error, as by default, or left out and counted.
+            Whether a row that cannot be loaded is an error (the default), or is skipped and counted.
         bad_rows_max : int, optional
-            Stop all the same at more than so many.
+            The greatest number of skipped rows; more are an error.
         bad_rows_report : path, optional
-            A file to describe every bad row in.
+            A file to which every bad row is written.
         on_duplicate : {"fail", "first", "last"}
-            What to do about a vertex whose id was there before; an error by default.
+            What to do with a vertex whose id occurred before; by default an error.
         on_unknown : {"fail", "skip", "create"}
-            What to do about an edge to a vertex that isn't there; an error by default.
+            What to do with an edge to an unknown vertex; by default an error.
         memory : int, optional
-            Bytes to take beside ids and the finished graph: a quarter of this machine's by default.
+            Bytes to use in addition to ids and the finished graph: by default a quarter of the machine's memory.
         temporary : path, optional
-            The folder for rows beyond that: by default the database's own.
+            The folder for rows that do not fit into that memory: by default the database's own.
         threads : int, optional
-            Threads to work on; by default one a core.
+            Number of threads; by default one a core.
         progress
             See ``evergraph.progress``.
         delimiter, quote, escape, null, array_delimiter : str, optional
-            Of CSV files and lists: how fields are written; ``quote=""`` for none. By default what the first line
-            shows.
+            How fields of CSV files and lists are written; ``quote=""`` for none. By default guessed from the first
+            line.
         first_line : {"header", "data"}, optional
-            What the first line of CSV files is; by default what it looks like.
+            Whether the first line of CSV files is a header; guessed by default.
         header, replace_header : str, optional
-            The header of CSV files that have none; the one to read in place of their first line.
+            A header for CSV files without one; a header that replaces their first line.
         id_type : str, optional
-            Of which type ids are whose header doesn't say: "string" (the default) or "long".
+            The type of ids whose header does not state it: "string" (the default) or "long".
         vertex_label, edge_type : str, optional
             The label of vertices and the type of edges in lists: ``Vertex`` and ``EDGE`` by default.
         vertex_ids : range, optional
-            The ids that there are in lists of edges, with edges or without.
+            The ids of all vertices in edge lists, including those without edges.
         edge_columns, vertex_columns : str, optional
-            What follows source and target, or the id, in lists: ``"weight,time:datetime{epoch:seconds}"``.
+            The columns after source and target, or after the id, in lists:
+            ``"weight,time:datetime{epoch:seconds}"``.
         vertex_id : str, optional
-            The property that keeps the ids of vertices in files of vertices and edges, as GraphSON and GEXF
-            are: by default ``id``, or ``_id`` if vertices have a property ``id`` of their own.
+            The property that keeps the ids of vertices in graph files such as GraphSON and GEXF: by default
+            ``id``, or ``_id`` if vertices have a property ``id`` of their own.
         edge_id : str, optional
-            The property that keeps the ids of edges there; by default they are not kept.
+            The property that keeps the ids of edges in graph files; by default they are not kept.
 
         Returns
         -------
@@ -139,9 +141,9 @@ class Files:
         Raises
         ------
         InvalidError
-            What is wrong with the files, by file, line and column.
+            If a file is invalid; the message names file, line and column.
         NotFoundError
-            For a file that isn't there.
+            If a file does not exist.
         """
         return self._import(names(formats), listed(files, vertices, edges), options, AllOptions)
 
@@ -152,22 +154,22 @@ class Files:
         edges: Named = None,
         **options: Unpack[TextOptions],
     ) -> dict[str, Any]:
-        """Import CSV files, plain or packed by gzip or zstd, as one commit: those with a header, and lists.
+        """Import CSV files and lists, plain or compressed with gzip or zstd, as one commit.
 
         Parameters
         ----------
         *files, vertices, edges, **options
-            As of `import_files`. A folder's files of other formats are left out, and listed.
+            See `import_files`. Files of other formats in a folder are left out and listed.
 
         Returns
         -------
         dict
-            As of `import_files`.
+            See `import_files`.
 
         Raises
         ------
         InvalidError, NotFoundError
-            As `import_files`; for a file of another format.
+            See `import_files`. Also for a file of another format.
         """
         formats = ("csv", "edge-list", "vertex-list")
         return self._import(formats, listed(files, vertices, edges), options, TextOptions)
@@ -178,26 +180,26 @@ class Files:
         vertex_lists: StrPath | Sequence[StrPath] = (),
         **options: Unpack[TextOptions],
     ) -> dict[str, Any]:
-        r"""Import lists of edges as one commit: SNAP, Graphalytics, DIMACS, Matrix Market, and pairs of any name.
+        r"""Import edge lists as one commit: SNAP, Graphalytics, DIMACS, Matrix Market, and any other pairs.
 
         Parameters
         ----------
         *files : path
-            Lists of edges, and folders of lists.
+            Edge lists, and folders of lists.
         vertex_lists : path or list of paths, optional
-            Lists of their vertices, an id a line; files ``.v`` are known among `files`.
+            Lists of vertices, one id a line; files ``.v`` are also recognised among `files`.
         **options
-            As of `import_files`.
+            See `import_files`.
 
         Returns
         -------
         dict
-            As of `import_files`.
+            See `import_files`.
 
         Raises
         ------
         InvalidError, NotFoundError
-            As `import_files`; for a file of another format.
+            See `import_files`. Also for a file of another format.
 
         Examples
         --------
@@ -223,22 +225,22 @@ class Files:
         edges: Named = None,
         **options: Unpack[ImportOptions],
     ) -> dict[str, Any]:
-        """Import Parquet files, as one commit, by the names of their columns.
+        """Import Parquet files as one commit; the column names define their content.
 
         Parameters
         ----------
         *files, vertices, edges, **options
-            As of `import_files`.
+            See `import_files`.
 
         Returns
         -------
         dict
-            As of `import_files`.
+            See `import_files`.
 
         Raises
         ------
         InvalidError, NotFoundError
-            As `import_files`; for a file of another format.
+            See `import_files`. Also for a file of another format.
         """
         return self._import(("parquet",), listed(files, vertices, edges), options, ImportOptions)
 
@@ -249,26 +251,26 @@ class Files:
         edge_id: str | None = None,
         **options: Unpack[ImportOptions],
     ) -> dict[str, Any]:
-        """Import GraphSON 3, 2 or 1, whatever the files are called, as one commit.
+        """Import GraphSON 3, 2 or 1 as one commit, whatever the names of the files.
 
         Parameters
         ----------
         *files : path
             Files, and folders of files.
         vertex_id, edge_id : str, optional
-            The properties that keep the ids of vertices and of edges, as of `import_files`.
+            The properties that keep the ids of vertices and of edges: see `import_files`.
         **options
-            As of `import_files`.
+            See `import_files`.
 
         Returns
         -------
         dict
-            As of `import_files`.
+            See `import_files`.
 
         Raises
         ------
         InvalidError, NotFoundError
-            As `import_files`; for a file of another format.
+            See `import_files`. Also for a file of another format.
         """
         ids = {"vertex_id": vertex_id, "edge_id": edge_id}
         return self._import(("graphson",), of_role(files, "graphson"), options, ImportOptions, ids)
@@ -280,22 +282,22 @@ class Files:
         edge_id: str | None = None,
         **options: Unpack[ImportOptions],
     ) -> dict[str, Any]:
-        """Import GraphML, whatever the files are called, as one commit.
+        """Import GraphML as one commit, whatever the names of the files.
 
         Parameters
         ----------
         *files, vertex_id, edge_id, **options
-            As of `import_graphson`.
+            See `import_graphson`.
 
         Returns
         -------
         dict
-            As of `import_files`.
+            See `import_files`.
 
         Raises
         ------
         InvalidError, NotFoundError
-            As `import_files`; for a file of another format.
+            See `import_files`. Also for a file of another format.
         """
         ids = {"vertex_id": vertex_id, "edge_id": edge_id}
         return self._import(("graphml",), of_role(files, "graphml"), options, ImportOptions, ids)
@@ -307,12 +309,12 @@ class Files:
         edges: Named = None,
         **options: Unpack[AllOptions],
     ) -> str:
-        """The mapping file that says how `import_files` would read files, to be changed; nothing is imported.
+        """A mapping file that says how `import_files` would read files, for editing; nothing is imported.
 
         Parameters
         ----------
         *files, vertices, edges, **options
-            As of `import_files`.
+            See `import_files`.
 
         Returns
         -------
@@ -349,41 +351,41 @@ class Files:
         overwrite: bool = False,
         progress: Progress = None,
     ) -> dict[str, Any]:
-        """Write what is committed now as files that others read, and that `import_files` reads back.
+        """Write the current graph to files that other tools can read, and that `import_files` reads back.
 
-        Others go on reading and writing. Files appear in whole or not at all.
+        Others may read and write meanwhile. Files appear as a whole or not at all.
 
         Parameters
         ----------
         path : path
             A folder for CSV and Parquet, a file for GraphSON and GraphML, either for edge lists.
         format : {"csv", "parquet", "graphson", "graphml", "edgelist"}, optional
-            By default what the path's ending says; CSV for one without an ending.
+            By default the format of the path's ending; CSV for a path without one.
         labels : str or iterable of str, optional
-            Vertices of these labels, and edges between them; all by default.
+            Only vertices of these labels, and edges between them; by default all.
         types : str or iterable of str, optional
-            Edges of these types; all by default.
+            Only edges of these types; by default all.
         edge_columns, vertex_columns : str or iterable of str, optional
-            Properties in edge lists, and in the lists of vertices beside them: numbers, dates and the like.
+            Properties to write in edge lists and in their lists of vertices: numbers, dates and similar types.
         packing : {"none", "gzip", "zstd"}, optional
-            How each file is packed; by default what the path's ending says.
+            The compression of each file; by default that of the path's ending.
         overwrite : bool
-            Whether what is there is replaced: a file, or a folder that holds nothing but files of an export.
+            Whether to replace existing files: a file, or a folder that holds only files of an export.
         progress
             See ``evergraph.progress``.
 
         Returns
         -------
         dict
-            ``vertices`` and ``edges`` written, ``files`` with name, rows and bytes of each, and ``losses``: what
-            the files don't carry, a sentence each.
+            ``vertices`` and ``edges`` written, ``files`` with name, rows and bytes of each, and ``losses``: the
+            data that the format cannot hold, one sentence each.
 
         Raises
         ------
         InvalidError
-            For options that don't fit, a place that is taken, or what the format can't hold.
+            If options contradict each other, if `path` exists, or if the format cannot hold the data.
         NotFoundError
-            For names that aren't in the graph.
+            If a name is not in the graph.
 
         Examples
         --------
@@ -416,7 +418,7 @@ def paths(given: StrPath | Sequence[StrPath]) -> Sequence[StrPath]:
 def listed(
     files: Iterable[StrPath], vertices: Named, edges: Named
 ) -> list[tuple[str, str | None, str | None, str | None]]:
-    """Give files with what is known of them: path, what it holds, label, edge type."""
+    """Give files with their known attributes: path, content, label, edge type."""
     found: list[tuple[str, str | None, str | None, str | None]] = [
         (os.fspath(file), None, None, None) for file in files
     ]
@@ -428,12 +430,12 @@ def listed(
 
 
 def of_role(files: Iterable[StrPath], role: str) -> list[tuple[str, str | None, str | None, str | None]]:
-    """Give files that hold `role` whatever they are called; what is in folders must have a name that tells it."""
+    """Give files that hold `role` whatever their names; files in folders are recognised by their names."""
     return [(os.fspath(file), None if os.path.isdir(file) else role, None, None) for file in files]
 
 
 def known(path: str) -> bool:
-    """Whether a file is known for what it is, among lists: a folder, or a list of vertices."""
+    """Whether the name alone says what a list is: a folder, or a list of vertices."""
     return os.path.isdir(path) or path.removesuffix(".gz").removesuffix(".zst").endswith(".v")
 
 
@@ -443,7 +445,7 @@ def native_options(options: AllOptions | TextOptions | ImportOptions, allowed: t
     Raises
     ------
     TypeError
-        For one that isn't among those allowed.
+        If an option is not allowed.
     """
     unknown = options.keys() - allowed.__annotations__.keys()
     if unknown:

@@ -1,4 +1,4 @@
-"""Handle: what is open until it is closed, and blocks that end something."""
+"""Handle: objects that are open until they are closed, and context managers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Block", "Handle", "state_of"]
 
 
 class Openable(Protocol):
-    """What can be open."""
+    """An object that can be open."""
 
     @property
     def is_open(self) -> bool:
@@ -23,7 +23,7 @@ class Openable(Protocol):
 
 
 def state_of(thing: Openable) -> str:
-    """Say whether something can be used, for ``repr``, which raises nothing; an empty text if it can."""
+    """Describe why an object cannot be used, for ``repr``, without raising; an empty text if it can be used."""
     try:
         return "" if thing.is_open else ", closed"
     except BusyError:
@@ -33,16 +33,16 @@ def state_of(thing: Openable) -> str:
 
 
 class Block:
-    """A context manager that needs to know only whether its block went well."""
+    """A context manager that needs to know only whether its block succeeded."""
 
     __slots__ = ()
 
     @abstractmethod
     def _end(self, well: bool) -> None:
-        """End it; `well` unless an exception ended the block."""
+        """End the block; `well` unless an exception ended it."""
 
     def __enter__(self) -> Self:
-        """Begin a block at whose end it ends."""
+        """Begin the block."""
         return self
 
     def __exit__(
@@ -51,18 +51,18 @@ class Block:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End it."""
+        """End the block."""
         self._end(kind is None)
 
 
 class Handle(Block):
-    """As a context manager it closes at the end."""
+    """An object that, as a context manager, closes at the end."""
 
     __slots__ = ()
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
 
     def _end(self, well: bool) -> None:
         self.close()

@@ -1,4 +1,4 @@
-"""Lists: all lists of neighbours of a snapshot, as arrays."""
+"""Lists: the adjacency lists of a snapshot, as arrays."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["CompactCsr", "CsrPiece", "Lists"]
 
 
 class CompactCsr(NamedTuple):
-    """Lists of neighbours whose rows are the vertices of a scope, numbered from 0.
+    """Adjacency lists whose rows are the vertices of a scope, numbered from 0.
 
     Attributes
     ----------
     vertices : numpy.ndarray of shape (n,) and uint64
         The vertex of each row, ascending.
     offsets : numpy.ndarray of shape (n + 1,) and int64
-        ``neighbors[offsets[row]:offsets[row + 1]]`` are those of a row.
+        ``neighbors[offsets[row]:offsets[row + 1]]`` are the neighbours of a row.
     neighbors : numpy.ndarray of shape (m,) and uint32
         Rows, ascending within each row.
     weights : numpy.ndarray of shape (m,) and float64, or None
-        One for each neighbour, if a weight was asked for.
+        One for each neighbour, if a weight was requested.
     """
 
     vertices: npt.NDArray[np.uint64]
@@ -42,18 +42,18 @@ class CompactCsr(NamedTuple):
 
 
 class CsrPiece(NamedTuple):
-    """The lists of some vertices over one edge type.
+    """The adjacency lists of some vertices for one edge type.
 
     Attributes
     ----------
     vertices : numpy.ndarray of shape (n,) and uint64
         Vertices with edges, ascending.
     offsets : numpy.ndarray of shape (n + 1,) and int64
-        ``neighbors[offsets[row]:offsets[row + 1]]`` are those of ``vertices[row]``.
+        ``neighbors[offsets[row]:offsets[row + 1]]`` are the neighbours of ``vertices[row]``.
     neighbors : numpy.ndarray of shape (m,) and uint32, read-only
-        Numbers of vertices, ascending within each list.
+        Vertex ids, ascending within each list.
     shared : bool
-        Whether they are the database's own array: nothing was copied.
+        Whether `neighbors` is the database's own array, without a copy.
     """
 
     vertices: npt.NDArray[np.uint64]
@@ -63,7 +63,7 @@ class CsrPiece(NamedTuple):
 
 
 class Lists:
-    """All lists at once: those of all vertices, of a scope, or in the pieces that they lie in."""
+    """All adjacency lists at once: of all vertices, of a scope, or in the pieces in which they are stored."""
 
     __slots__ = ()
     _native: NativeSnapshot
@@ -77,14 +77,14 @@ class Lists:
         where_edges: Iterable[Condition] | None = None,
         progress: Progress = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-        """All lists of neighbours in two arrays, copied as fast as memory is.
+        """All adjacency lists in two arrays, copied at the speed of memory.
 
         Parameters
         ----------
         *types : str
-            Edges of these types; of all if none is given.
+            Only edges of these types; by default all.
         direction : {"out", "in", "both"}
-            Lists of those that leave a vertex, that reach it, or both.
+            Whether lists have the edges that leave a vertex, that reach it, or both.
         labels, where, where_edges
             Which vertices and edges: see ``Algorithms``.
         progress
@@ -93,10 +93,10 @@ class Lists:
         Returns
         -------
         offsets : numpy.ndarray of shape (bound + 1,) and int64
-            ``neighbors[offsets[v]:offsets[v + 1]]`` are those of vertex ``v``. The bound is one more than the
-            highest number that a vertex could have; numbers that no vertex has, have empty lists.
+            ``neighbors[offsets[v]:offsets[v + 1]]`` are the neighbours of vertex ``v``. The bound is one more than
+            the highest id that a vertex could have; unused ids have empty lists.
         neighbors : numpy.ndarray of shape (edges,) and uint32
-            Numbers of vertices, ascending in each list; parallel edges repeat one.
+            Vertex ids, ascending in each list; a parallel edge repeats its id.
 
         See Also
         --------
@@ -115,17 +115,18 @@ class Lists:
         return offsets, neighbors
 
     def csr_pieces(self, edge_type: str, *, direction: Direction = "out") -> list[CsrPiece]:
-        """All lists of one edge type in the pieces that they lie in, without a copy.
+        """All adjacency lists of one edge type in the pieces in which they are stored, without a copy.
 
-        A piece is a segment: up to 4,096 vertices, or one with very many edges. Its neighbours are the database's
-        own array, unless edges were added or deleted since its last merge. Pieces live as long as they are held.
+        A piece is a segment: up to 4,096 vertices, or one vertex with very many edges. Its neighbours are the
+        database's own array, unless edges were added or deleted since its last merge. A piece stays valid as
+        long as it is referenced.
 
         Parameters
         ----------
         edge_type : str
             The type.
         direction : {"out", "in"}
-            Lists of those that leave a vertex, or that reach it.
+            Whether lists have the edges that leave a vertex, or those that reach it.
 
         Returns
         -------
@@ -160,16 +161,16 @@ class Lists:
         where_edges: Iterable[Condition] | None = None,
         progress: Progress = None,
     ) -> CompactCsr:
-        """All lists of neighbours, with vertices numbered from 0 without gaps.
+        """All adjacency lists, with vertices numbered from 0 without gaps.
 
         Parameters
         ----------
         *types, direction, labels, where_edges, progress
-            As of `csr`.
+            See `csr`.
         weight : str, optional
             The edge property that is the weight.
         missing_weight : float, optional
-            That of edges without the property; without it such an edge is an error.
+            The weight of edges without the property; by default such an edge is an error.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Loading: many vertices and edges at once, from tables."""
+"""Loading: bulk loads of vertices and edges from tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Loading"]
 
 
 class Loading:
-    """Loads of tables: each is one commit, of any size."""
+    """Bulk loads of tables: each is one commit, of any size."""
 
     __slots__ = ()
     _native: NativeDatabase
@@ -33,32 +33,32 @@ class Loading:
     ) -> npt.NDArray[np.uint64]:
         """Load vertices of one label: one commit, of any size, made durable by a checkpoint.
 
-        Other commits are refused as busy until it is done; reads go on.
+        During the load, other commits are refused with ``BusyError``; reads continue.
 
         Parameters
         ----------
         label : str
             Their label.
         data
-            A column a property, a row a vertex: anything with Arrow's C interface (pyarrow, Polars, DuckDB), a
-            pandas data frame, a structured NumPy array, a mapping of columns, or an iterable of mappings. Nulls
-            are properties that a vertex lacks.
+            A table with one column a property and one row a vertex: anything with Arrow's C interface (pyarrow,
+            Polars, DuckDB), a pandas data frame, a structured NumPy array, a mapping of columns, or an iterable of
+            mappings. A null means that the vertex lacks the property.
         unique_key : str, optional
-            A property to be unique among the label's vertices, with an index, if it isn't yet.
+            A property that gets a unique index for the label, if it has none yet.
         progress
             See ``evergraph.progress``.
 
         Returns
         -------
         numpy.ndarray of shape (rows,) and uint64
-            Their numbers.
+            Their ids.
 
         Raises
         ------
         InvalidError
-            For a column that no property can be, or that this one isn't; for a unique key that is there twice.
+            If a column has an unsupported type or not the type of its property, or if a unique key occurs twice.
         BusyError
-            If another load runs.
+            If another load is running.
 
         Examples
         --------
@@ -82,32 +82,32 @@ class Loading:
         target_key: KeyOf | None = None,
         progress: Progress = None,
     ) -> int:
-        """Load edges of one type between vertices that are there: as `add_vertices`.
+        """Load edges of one type between existing vertices: a bulk load like `add_vertices`.
 
         Parameters
         ----------
         edge_type : str
             Their type.
         data
-            As of `add_vertices`; also a NumPy array of shape (rows, 2).
+            See `add_vertices`; also a NumPy array of shape (rows, 2).
         source, target : str
-            The columns that name their ends. All others are properties.
+            The columns with their ends. All other columns are properties.
         source_key, target_key : (label, key), optional
-            The columns hold values of this unique key, instead of numbers of vertices.
+            The unique key whose values these columns hold; by default they hold vertex ids.
         progress
             See ``evergraph.progress``.
 
         Returns
         -------
         int
-            How many.
+            Number of edges.
 
         Raises
         ------
         NotFoundError
-            For an end that isn't there; the text names the row.
+            If an end does not exist; the message names the row.
         InvalidError
-            As of `add_vertices`.
+            See `add_vertices`.
 
         Examples
         --------

@@ -1,11 +1,11 @@
 """Picture: a small graph drawn by Matplotlib, laid out by NetworkX.
 
-How much is read depends on what is drawn, not on the graph: neighbours come from queries with a limit, and the
-edges between chosen vertices from their short lists.
+The amount of data read depends on the picture, not on the graph: neighbours come from queries with a limit, and
+the edges between chosen vertices from their short lists.
 
 ============  ============================================================
-chosen        all vertices, if there is room; else a search in breadth
-edges         the lists of chosen vertices; of a hub those at the other end
+chosen        all vertices, if they fit; else a breadth-first search
+edges         the lists of chosen vertices; for a hub, those at the other ends
 ============  ============================================================
 """
 
@@ -50,11 +50,11 @@ class Picture:
     Attributes
     ----------
     figure : matplotlib.figure.Figure
-        Matplotlib's own, to be changed.
+        Matplotlib's figure, which may be changed.
     vertices, edges : int
         How many were drawn; edges of one type between the same vertices are one arrow.
     title : str
-        What it is a picture of, also if that is a part only.
+        What the picture shows, and of how many vertices if it is only a part.
     """
 
     __slots__ = ("edges", "figure", "title", "vertices")
@@ -67,7 +67,7 @@ class Picture:
         self.edges = edges
 
     def save(self, path: StrPath) -> None:
-        """Write it to a file: ``.svg``, ``.png``, ``.pdf``, as its name says."""
+        """Write it to a file: ``.svg``, ``.png`` or ``.pdf``, by the ending of its name."""
         with quiet():
             self.figure.savefig(os.fspath(path), bbox_inches="tight")
 
@@ -78,12 +78,12 @@ class Picture:
         return content.getvalue()
 
     def __repr__(self) -> str:
-        """Say what it is a picture of."""
+        """Say what the picture shows."""
         return f"<evergraph.Picture of {self.title}>"
 
 
 class quiet(warnings.catch_warnings):  # noqa: N801 - as what it derives from
-    """Say nothing of letters that the font doesn't have: they are drawn as boxes."""
+    """Suppress warnings about characters that the font does not have: they are drawn as boxes."""
 
     def __enter__(self) -> Any:
         """Begin."""
@@ -131,7 +131,7 @@ def chosen(
     limit: int,
     total: int,
 ) -> list[int]:
-    """Vertices to draw: those given, or all, or the first ones; then their neighbours, in breadth."""
+    """Vertices to draw: those given, or all, or the first ones; then their neighbours, breadth-first."""
     of_labels, label_names = called("hasLabel", "l", labels)
     both, type_names = called("both", "t", types)
     if of is None:
@@ -261,7 +261,7 @@ def titled(vertices: int, total: int, edges: int) -> str:
 
 
 def captions(snapshot: Snapshot, vertices: list[int], key: str | None) -> dict[int, str]:
-    """What vertices are called: a property, else their unique key, else their number."""
+    """Captions of vertices: a property, else their unique key, else their id."""
     found = {}
     for vertex in vertices:
         value = snapshot.get(vertex, key) if key is not None else None
@@ -273,7 +273,7 @@ def captions(snapshot: Snapshot, vertices: list[int], key: str | None) -> dict[i
 
 
 def plain(text: str) -> str:
-    """A text in few letters, of which Matplotlib takes none for a formula."""
+    """A shortened text, without anything that Matplotlib would take for a formula."""
     text = text.replace("\n", " ")
     short = text if len(text) <= CAPTION_LENGTH else f"{text[: CAPTION_LENGTH - 1]}…"
     return short.replace("$", r"\$")

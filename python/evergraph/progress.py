@@ -1,17 +1,18 @@
-"""Progress: how long work tells how far it is.
+"""Progress: how to watch and stop long calls.
 
 Every long call takes ``progress``:
 
-- ``None`` (the default): a bar if somebody watches (standard error is a terminal, or a notebook runs) and
-  ``tqdm`` is installed, after half a second;
+- ``None`` (the default): a bar after half a second, if ``tqdm`` is installed and standard error is a terminal or a
+  notebook is running;
 - ``True``: a bar at once; ``False``: none;
-- a callable: ``progress(phase, fraction, text)``, some 20 times a second on the calling thread. ``fraction``
-  is from 0 to 1, or ``None`` where the end can't be known. Answering ``False`` stops the work with
-  ``CancelledError``; what it raises stops the work and is raised.
+- a callable: ``progress(phase, fraction, text)``, called about 20 times a second on the calling thread.
+  ``fraction`` is from 0 to 1, or ``None`` if the end is unknown. If it returns ``False``, the call stops with
+  ``CancelledError``; an exception in it stops the call and is raised.
 
-Ctrl-C stops the work, too, by ``KeyboardInterrupt``. A load, an import or an index that is stopped has changed
-nothing. Whoever asks when it is past stopping is too late. After ``False`` it ends as usual; an exception, be it
-Ctrl-C's or the callback's, has a note (``__notes__``) that what was written is there.
+Ctrl-C also stops the call, with ``KeyboardInterrupt``. A load, an import or an index build that is stopped has
+changed nothing. A request that comes after the last point at which the call can stop has no effect on the data:
+after ``False`` the call ends as usual; an exception, from Ctrl-C or from the callback, has a note (``__notes__``)
+that the changes were written.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _STEPS = 1000
 
 
 def _somebody_watches() -> bool:
-    """Whether a bar would be seen."""
+    """Whether a bar would be visible."""
     shell = sys.modules.get("IPython")
     if shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None:
         return True
@@ -70,7 +71,7 @@ class _Bar:
 
 @contextmanager
 def shown(progress: Progress) -> Iterator[ProgressCallback | None]:
-    """Give what the native module calls, and clear the bar away in the end."""
+    """Give the callback for the native module, and remove the bar at the end."""
     if callable(progress):
         yield progress
         return

@@ -24,17 +24,17 @@ ROWS = 1024
 
 
 class Results(Handle):
-    """The results of a query, in its order, to be fetched once.
+    """The results of a query, in its order; they can be fetched once.
 
-    ``query`` gives them: that of a ``Database``, a ``Transaction`` or a ``Snapshot``. They are an iterator. Those
-    that are read from a snapshot are made while they are fetched, some at a time.
+    ``query`` of a ``Database``, a ``Transaction`` or a ``Snapshot`` returns them. They are an iterator. Results
+    that are read from a snapshot are computed while they are fetched, some at a time.
 
     ========================  ==============================================================================
     result                    Python
     ========================  ==============================================================================
     null                      ``None``
-    value                     as of a property: see ``evergraph.values``
-    vertex, edge              its number, an ``int``; an ``EdgeId``: what all methods take
+    value                     as for properties: see ``evergraph.values``
+    vertex, edge              its id, an ``int``; an ``EdgeId``: all methods accept both
     property                  ``Property``, with item, key and value
     list, path                ``list``
     set                       ``set``; a list in it is a ``tuple``, a set a ``frozenset``
@@ -44,8 +44,8 @@ class Results(Handle):
     ``T.id``, ``T.label``     ``"id"``, ``"label"``; ``"T.id"`` where the same map has a key ``"id"``
     ========================  ==============================================================================
 
-    Python takes ``1``, ``1.0`` and ``True`` for one key, where Gremlin has three: a map with two of them is an
-    error, that no entry be lost; ``unfold()`` gives them all.
+    In Python ``1``, ``1.0`` and ``True`` are the same key, but in Gremlin they are three: a map with two of them
+    is an error, so that no entry is lost; ``unfold()`` returns all entries.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Results(Handle):
         self._fetched: Iterator[Any] = iter(())
 
     def _fetch(self) -> bool:
-        """Fetch a few, then a batch at a time; whether there were any."""
+        """Fetch a few results, then a batch at a time; whether there were any."""
         rows = self._native.fetch(ROWS if self._begun else FIRST_ROWS)
         self._begun = True
         self._fetched = iter(rows or ())
@@ -79,7 +79,7 @@ class Results(Handle):
         return rows + (self._native.fetch(most - len(rows)) or []) if len(rows) < most else rows
 
     def __iter__(self) -> Iterator[Any]:
-        """Go on with the next result."""
+        """Continue with the next result."""
         while True:
             yield from self._fetched
             if not self._fetch():
@@ -91,16 +91,16 @@ class Results(Handle):
 
     @property
     def is_open(self) -> bool:
-        """Whether they weren't closed yet."""
+        """Whether they are not closed."""
         return self._native.is_open
 
     def close(self) -> None:
-        """Let go of the rest, and of the snapshot that it is read from. Does nothing if they are closed."""
+        """Discard the rest, and release the snapshot that it is read from. Does nothing if they are closed."""
         self._native.close()
         self._fetched = iter(())
 
     def to_list(self) -> list[Any]:
-        """All results, or those that weren't fetched yet.
+        """All results that have not been fetched yet.
 
         Examples
         --------
@@ -110,7 +110,7 @@ class Results(Handle):
         return list(self)
 
     def one(self) -> Any:
-        """The only result. It closes them.
+        """The only result. Closes the results.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Results(Handle):
         return rows[0]
 
     def first(self, default: Any = None) -> Any:
-        """The next result, or `default` if there is none. It closes them: the rest isn't made.
+        """The next result, or `default` if there is none. Closes the results: the rest is not computed.
 
         Examples
         --------
@@ -152,15 +152,15 @@ class Results(Handle):
         Returns
         -------
         pyarrow.Table
-            Of maps with names as keys a column a key, null where a map lacks it. Of anything else one column,
-            ``result``: values as in ``Snapshot.vertices``, vertices as uint64, edges as a struct of source,
-            target, type and discriminator, paths and lists as lists. In a list an edge is its id in Gremlin, a
-            text.
+            Maps whose keys are strings have a column for each key, null where a map lacks it. Other results are in
+            one column, ``result``: values as in ``Snapshot.vertices``, vertices as uint64, edges as a struct of
+            source, target, type and discriminator, paths and lists as lists. In a list an edge is its Gremlin id,
+            a string.
 
         Raises
         ------
         InvalidError
-            If some were fetched already, and for what no table can hold: trees, entries of maps, nulls in lists.
+            If some were fetched already, or a table cannot hold them: trees, entries of maps, nulls in lists.
 
         Examples
         --------
@@ -181,13 +181,13 @@ class Results(Handle):
         Returns
         -------
         pandas.DataFrame
-            As of `to_arrow`. Whole numbers and truths among which one is missing are of pandas' nullable types
-            (``Int64``, ``boolean``), for a float would round them.
+            See `to_arrow`. Integer and boolean columns with missing values have pandas' nullable types (``Int64``,
+            ``boolean``), because floats would round them.
 
         Raises
         ------
         InvalidError
-            As of `to_arrow`.
+            See `to_arrow`.
 
         Examples
         --------
@@ -204,12 +204,12 @@ class Results(Handle):
         Returns
         -------
         polars.DataFrame
-            As of `to_arrow`.
+            See `to_arrow`.
 
         Raises
         ------
         InvalidError
-            As of `to_arrow`; for durations with months or days, which Polars has no type for.
+            See `to_arrow`. Also for durations with months or days, for which Polars has no type.
 
         Examples
         --------
@@ -224,7 +224,7 @@ class Results(Handle):
         return f"<evergraph.Results{state_of(self)}>"
 
     def _repr_html_(self) -> str:
-        """Show what is there already; nothing is run or fetched for it."""
+        """Show results that are already computed; nothing is run or fetched for it."""
         rows = self._at_hand()
         if rows is None:
             text = f"{self!r}: to_list(), to_pandas(), to_polars(), to_arrow() or a loop fetches them"
@@ -232,7 +232,7 @@ class Results(Handle):
         return results_table(rows) + paragraph("The next results; to_list() or a loop fetches them.")
 
     def _at_hand(self) -> list[Any] | None:
-        """The next results, a few, which stay the next ones; ``None`` if a query would have to run for them."""
+        """The next few results, without consuming them; ``None`` if the query would have to run for them."""
         rows = list(self._fetched)
         self._fetched = iter(rows)
         if rows:
@@ -253,7 +253,7 @@ def query_settings(
     making: tuple[Any, bool] | None = None,
     strict: bool = False,
 ) -> _native._QuerySettings:
-    """Give what a call says beside its query as the native module wants it."""
+    """Give the options of a query in the form that the native module expects."""
     return {
         "timeout": timeout,
         "memory_limit": memory_limit,
@@ -266,7 +266,7 @@ def query_settings(
 
 
 def variables_of(bindings: Mapping[str, Any] | None, variables: dict[str, Any]) -> dict[str, Any]:
-    """Put both together."""
+    """Merge both kinds of variables."""
     if bindings is None:
         return variables
     twice = sorted(bindings.keys() & variables)
@@ -276,7 +276,7 @@ def variables_of(bindings: Mapping[str, Any] | None, variables: dict[str, Any]) 
 
 
 def results_of(native: _native.Results) -> Results:
-    """Warn whoever asked, two calls above, of what stands beside the results, and give these."""
+    """Show the notes on a query as warnings at its caller, two calls above, and return its results."""
     for note in native.notes():
         warnings.warn(note, UnknownNameWarning, stacklevel=3)
     return Results(native)

@@ -1,4 +1,4 @@
-"""Reader: what snapshots, transactions and views of services answer about one vertex or edge."""
+"""Reader: reads of one vertex or edge, shared by snapshots, transactions and views of services."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Reader"]
 
 
 def single(properties: dict[str, Any]) -> tuple[str, Any]:
-    """Give the one pair of `properties`."""
+    """Give the only pair of `properties`."""
     if len(properties) != 1:
         raise InvalidError(f"one property is wanted, as in name='Ada', not {len(properties)}")
     return next(iter(properties.items()))
@@ -31,14 +31,14 @@ def names(given: str | Iterable[str] | None) -> list[str]:
 
 
 def of_edges(of: str) -> bool:
-    """Tell edges from vertices."""
+    """Whether `of` means edges, not vertices."""
     if of not in ("vertices", "edges"):
         raise InvalidError(f'of={of!r}: "vertices" or "edges" is wanted')
     return of == "edges"
 
 
 class Reader:
-    """Reads of one item at a time. For many use the tables of a ``Snapshot``."""
+    """Reads of one item at a time. For many items use the tables of a ``Snapshot``."""
 
     __slots__ = ("_native",)
     _native: NativeSnapshot | NativeTransaction | NativeGraph
@@ -58,7 +58,7 @@ class Reader:
         key : str
             The property.
         default
-            The answer where there is no such property, or no such item.
+            Returned if the property or the item does not exist.
 
         Examples
         --------
@@ -69,7 +69,7 @@ class Reader:
         return default if found is None else found
 
     def properties(self, item: Item) -> dict[str, Any]:
-        """All properties of a vertex or an edge; none if it isn't there.
+        """All properties of a vertex or an edge; empty if it does not exist.
 
         Examples
         --------
@@ -79,7 +79,7 @@ class Reader:
         return self._native.properties(item)
 
     def has(self, item: Item) -> bool:
-        """Whether the vertex or the edge is there.
+        """Whether the vertex or the edge exists.
 
         Examples
         --------
@@ -89,7 +89,7 @@ class Reader:
         return self._native.has(item)
 
     def label(self, vertex: int) -> str | None:
-        """The label of a vertex; ``None`` if it isn't there.
+        """The label of a vertex; ``None`` if it does not exist.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class Reader:
         return self._native.label(vertex)
 
     def key_of(self, vertex: int) -> tuple[str, Any] | None:
-        """The unique key of a vertex and its value: what `find` finds it by. ``None`` if it has none.
+        """The unique key of a vertex and its value, by which `find` finds it. ``None`` if it has none.
 
         Examples
         --------
@@ -109,7 +109,7 @@ class Reader:
         return self._native.key_of(vertex)
 
     def find(self, label: str, /, **key: Value) -> int | None:
-        """The vertex whose unique key has a value.
+        """The vertex whose unique key has the given value.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Reader:
         return self._native.find(label, name, value)
 
     def find_all(self, label: str, /, **key: Value) -> list[int]:
-        """The vertices of which an indexed property has a value, ascending.
+        """The vertices whose indexed property has the given value, ascending.
 
         Raises
         ------
@@ -157,18 +157,18 @@ class Reader:
         limit: int = 1000,
         descending: bool = False,
     ) -> list[tuple[Any, int]]:
-        """Vertices by the order of a property: values from `start` on, below `stop`.
+        """Vertices in the order of a property: values from `start` (inclusive) to `stop` (exclusive).
 
         Parameters
         ----------
         label, key : str
             A label with an ordered index on the key.
         start, stop
-            Where it begins and ends; ``None`` for no bound.
+            Bounds of the values; ``None`` for no bound.
         limit : int
-            The most to give.
+            Maximum number of results.
         descending : bool
-            From the greatest value down.
+            Whether to begin with the greatest value.
 
         Returns
         -------
@@ -187,16 +187,16 @@ class Reader:
         return self._native.range(label, key, start, stop, limit, descending)
 
     def prefix(self, label: str, key: str, prefix: str, *, limit: int = 1000) -> list[tuple[str, int]]:
-        """Vertices whose text begins with a prefix, in the order of their texts.
+        """Vertices whose value begins with a prefix, in the order of their values.
 
         Parameters
         ----------
         label, key : str
             A label with an ordered index on the key.
         prefix : str
-            How the text begins.
+            Beginning of the value.
         limit : int
-            The most to give.
+            Maximum number of results.
 
         Returns
         -------
@@ -217,7 +217,7 @@ class Reader:
         return self._native.prefix(label, key, prefix, limit)
 
     def edges_with(self, edge_type: str, /, **key: Value) -> list[EdgeId]:
-        """The edges of a type of which an indexed property has a value, ascending.
+        """The edges of a type whose indexed property has the given value, ascending.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class Reader:
         limit: int = 1000,
         descending: bool = False,
     ) -> list[tuple[Any, EdgeId]]:
-        """Edges by the order of a property: as `range` gives vertices.
+        """Edges in the order of a property: see `range`.
 
         Returns
         -------
@@ -277,7 +277,8 @@ class Reader:
     ) -> list[tuple[Any, EdgeId]]:
         """The out-edges of a vertex with the greatest values of a property, the greatest first.
 
-        Quick where the type is declared so (``Transaction.declare_newest_first``); else the list is sorted.
+        Fast if the type is declared newest-first (``Transaction.declare_newest_first``); otherwise the list is
+        sorted.
 
         Returns
         -------
@@ -299,14 +300,14 @@ class Reader:
         vertex : int
             The vertex.
         *types : str
-            Edges of these types; of all if none is given.
+            Only edges of these types; by default all.
         direction : {"out", "in", "both"}
-            Those that leave it, those that reach it, or both.
+            Edges that leave it, edges that reach it, or both.
 
         Raises
         ------
         NotFoundError
-            For a type that isn't in the graph.
+            If a type is not in the graph.
 
         Examples
         --------
@@ -317,7 +318,7 @@ class Reader:
         return [(EdgeId(*edge), other) for edge, other in found]
 
     def degree(self, vertex: int, *types: str, direction: Direction = "out") -> int:
-        """The number of edges of a vertex. No list is read for it.
+        """The number of edges of a vertex, without reading a list.
 
         Examples
         --------

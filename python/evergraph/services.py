@@ -28,15 +28,15 @@ Kind: TypeAlias = Literal["start", "streaming"]
 
 
 class GraphView(Reader):
-    """The graph as a query sees it that calls a service: at its moment, with the writes of its transaction.
+    """The graph as seen by a query that calls a service: its snapshot, with the writes of its transaction.
 
-    It is closed when the service returns.
+    The view is closed when the service returns.
     """
 
     __slots__ = ()
 
     def __init__(self, native: NativeGraph) -> None:
-        """Queries make it."""
+        """Queries create it."""
         self._native = native
 
     def __repr__(self) -> str:
@@ -45,15 +45,15 @@ class GraphView(Reader):
 
 
 class Request(NamedTuple):
-    """What a service is asked by one row.
+    """The request of one row to a service.
 
     Attributes
     ----------
     input
-        What the row is at, as ``Results`` gives it, a vertex as a ``VertexId``; ``None`` at the beginning of a
-        query.
+        The current value of the row, as in ``Results``, except that a vertex is a ``VertexId``; ``None`` at the
+        beginning of a query.
     parameters : dict
-        What ``call()`` and the ``with()`` behind it say.
+        The parameters of ``call()`` and of the ``with()`` after it.
     """
 
     input: Any
@@ -61,31 +61,32 @@ class Request(NamedTuple):
 
 
 class Service:
-    """A function that queries call, and what ``g.call()`` tells of it.
+    """A function that queries call, with the description that ``g.call()`` shows.
 
-    Where a query takes services, a function alone will do: it is ``Service(function)`` then.
+    Where a query takes services, a plain function is also accepted: it becomes ``Service(function)``.
 
     Parameters
     ----------
     function : callable
-        ``function(graph, input, **parameters)`` gives the results for one row, an iterable: a generator, say.
-        ``graph`` is a ``GraphView``, ``input`` what the row is at, ``None`` at the beginning of a query.
-        A result is whatever a variable may be; a vertex is a ``VertexId``, an edge an ``EdgeId``.
+        ``function(graph, input, **parameters)`` returns an iterable with the results for one row, for example a
+        generator. ``graph`` is a ``GraphView``; ``input`` is the current value of the row, ``None`` at the
+        beginning of a query. A result may have any type that a variable may have; a vertex is a ``VertexId``, an
+        edge an ``EdgeId``.
     summary : str, optional
-        What it does, in one line; by default the first one of the function's documentation.
+        A one-line description; by default the first line of the function's docstring.
     kinds : sequence of {"start", "streaming"}
-        Where it can be called: at the beginning of a query, behind a step, or both, as by default.
+        Where it can be called: at the beginning of a query, after a step, or both (the default).
     parameters : mapping of str to str, optional
-        What it can be told, by name, a line each.
+        Its parameters by name, with a one-line description each.
     batches : bool
-        Whether the function takes many rows at once, as what asks a model or another database should:
-        ``function(graph, requests)`` gives an iterable of results for each of a list of ``Request``.
+        Whether the function takes many rows at once, as a function that queries a model or another database
+        should: ``function(graph, requests)`` returns an iterable of results for each ``Request`` in a list.
 
     Notes
     -----
-    Several queries may call it at once. It runs on a thread of its own; what it raises ends the query, and is
-    raised where results are fetched. Ctrl-C and the query's time end the query when the function returns, not
-    before.
+    Several queries may call a service at once. It runs on a thread of its own. An exception in it ends the query,
+    and is raised where results are fetched. Ctrl-C and the query's timeout take effect only when the function
+    returns.
 
     Examples
     --------
@@ -128,7 +129,7 @@ class Service:
         return answers
 
     def __repr__(self) -> str:
-        """Show what it calls."""
+        """Show the function."""
         return f"<evergraph.Service {self._function!r}>"
 
 
@@ -144,7 +145,7 @@ def listed(results: Iterable[Any]) -> list[Any]:
 
 
 def described(services: Services | None) -> list[tuple[str, Any, str, list[str], list[tuple[str, str]]]]:
-    """Give services as the native module wants them."""
+    """Give services in the form that the native module expects."""
     found = []
     for name, given in (services or {}).items():
         service = given if isinstance(given, Service) else Service(given)

@@ -1,4 +1,4 @@
-"""Snapshot: the whole graph as it was at one moment."""
+"""Snapshot: the whole graph as of one commit."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ __all__ = ["Snapshot"]
 
 
 class Snapshot(Algorithms, Lists, Handle):
-    """A read-only view of one moment: fixed, whatever is written meanwhile, and never in a writer's way.
+    """A read-only view of the graph as of one commit. It never changes, and never blocks a writer.
 
-    ``Database.snapshot`` takes one, in an instant. Any number of threads may read it. It keeps old versions of
-    what others change until it is closed: by ``close``, at the end of a ``with`` block, or when it is collected.
+    ``Database.snapshot`` takes one, in an instant. Any number of threads may read it. While it is open, the
+    database keeps the old versions of changed data. It is closed by ``close``, at the end of a ``with`` block, or
+    when Python collects it.
 
     Tables are ``pyarrow.Table``, which pandas, Polars and NumPy read without a copy.
 
@@ -54,16 +55,16 @@ class Snapshot(Algorithms, Lists, Handle):
         self._native = native
 
     def close(self) -> None:
-        """Let go of it; calls that run go on. Does nothing if it is closed."""
+        """Close it; running calls continue. Does nothing if it is closed."""
         self._native.close()
 
     @property
     def timestamp(self) -> int:
-        """The place in the order of commits that it shows: a count, not a time."""
+        """The number of the commit that it shows: a count, not a time."""
         return self._native.timestamp
 
     def labels(self) -> dict[str, int]:
-        """How many vertices each label has.
+        """The number of vertices of each label.
 
         Examples
         --------
@@ -73,7 +74,7 @@ class Snapshot(Algorithms, Lists, Handle):
         return dict(self._native.counts()[0])
 
     def edge_types(self) -> dict[str, int]:
-        """How many edges each type has.
+        """The number of edges of each type.
 
         Examples
         --------
@@ -83,12 +84,12 @@ class Snapshot(Algorithms, Lists, Handle):
         return dict(self._native.counts()[1])
 
     def schema(self, name: str, *, of: str = "vertices") -> dict[str, str]:
-        """The properties of a label, or with ``of="edges"`` of an edge type, with their types.
+        """The properties of a label, or with ``of="edges"`` of an edge type, and their types.
 
         Raises
         ------
         NotFoundError
-            For a name that isn't in the graph.
+            If the name is not in the graph.
 
         Examples
         --------
@@ -108,25 +109,25 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *labels : str
-            Of these labels; of all if none is given.
+            Only these labels; by default all.
         properties : iterable of str, optional
-            Which properties; all by default.
+            The properties to read; by default all.
         progress
             See ``evergraph.progress``.
 
         Returns
         -------
         pyarrow.Table with columns vertex (uint64) and label (dictionary of string), and one a property
-            One row a vertex, ascending. A property that a vertex lacks is null. Strings are large_string,
-            datetimes timestamps in UTC, in nanoseconds or the next unit that holds them; durations are duration,
-            or month_day_nano_interval with months or days; bigints uint64 or decimal128, decimals decimal128; maps
-            structs, or maps if their keys aren't texts. Numbers of several types are of one that holds them; other
-            values of several types are text.
+            One row a vertex, ascending. A missing property is null. Strings are large_string; datetimes are
+            timestamps in UTC, in nanoseconds or the next unit that holds them; durations are duration, or
+            month_day_nano_interval with months or days; bigints are uint64 or decimal128, decimals decimal128;
+            maps are structs, or maps if their keys are not strings. Numbers of several types have one type that
+            holds them all; other values of several types are text.
 
         Raises
         ------
         NotFoundError
-            For names that aren't in the graph.
+            If a name is not in the graph.
 
         Examples
         --------
@@ -143,16 +144,16 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         vertices : array of int
-            Their numbers: a NumPy array, a column of a table, or a list.
+            Their ids: a NumPy array, a column of a table, or a list.
         *properties : str
-            Which properties; all if none is given.
+            The properties to read; by default all.
         progress
             See ``evergraph.progress``.
 
         Returns
         -------
         pyarrow.Table
-            As of `vertices`, in the order asked for; nulls for a vertex that isn't there.
+            As `vertices` returns, in the order of the argument; nulls for vertices that do not exist.
 
         Examples
         --------
@@ -174,19 +175,19 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *types : str
-            Of these types; of all if none is given.
+            Only these edge types; by default all.
         properties, progress
-            As of `vertices`.
+            See `vertices`.
 
         Returns
         -------
         pyarrow.Table with columns source, target (uint64), type (dictionary of string), discriminator (uint16)
-            One row an edge, by source, type, target, discriminator; and one column a property.
+            One row an edge, sorted by source, type, target, discriminator; and one column a property.
 
         Raises
         ------
         NotFoundError
-            For names that aren't in the graph.
+            If a name is not in the graph.
 
         Examples
         --------
@@ -210,20 +211,20 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         vertices : array of int
-            Their numbers.
+            Their ids.
         *types : str
-            Over edges of these types; of all if none is given.
+            Only edges of these types; by default all.
         direction : {"out", "in", "both"}
-            Along which edges.
+            Which edges to follow.
         properties : iterable of str, optional
-            Which properties of the edges; none by default, all for ``None``.
+            Properties of the edges to read; by default none, all for ``None``.
         progress
             See ``evergraph.progress``.
 
         Returns
         -------
         pyarrow.Table with columns vertex, neighbor (uint64), and those of `edges`
-            One row a neighbour, in the order asked for.
+            One row a neighbour, in the order of `vertices`.
 
         Examples
         --------
@@ -260,8 +261,8 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *types, labels, weight, missing_weight
-            As of `compact_csr`. Without a weight entries are 1; parallel edges are entries of their own,
-            which ``sum_duplicates`` adds up.
+            See `compact_csr`. Without a weight entries are 1. Parallel edges are separate entries, which
+            ``sum_duplicates`` adds up.
 
         Returns
         -------
@@ -291,16 +292,18 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *types : str
-            Edges of these types; of all if none is given.
+            Only edges of these types; by default all.
         labels : str or iterable of str, optional
-            Vertices of these labels only, and edges between them.
+            Only vertices of these labels, and edges between them.
         key : str, optional
-            The property that names nodes; their numbers by default. Every vertex must have one of its own.
+            The property whose values name the nodes; by default nodes are vertex ids. Every vertex must have a
+            value of its own.
         properties : bool
             Whether properties become attributes. The label and the type always do, as ``label`` and ``type``,
-            where no property is called so.
+            unless a property has that name.
         multigraph : bool
-            ``networkx.MultiDiGraph``; else a ``DiGraph``, where the last of parallel edges counts.
+            Whether to return a ``networkx.MultiDiGraph``; otherwise a ``DiGraph``, with the last of parallel
+            edges.
 
         Returns
         -------
@@ -325,12 +328,12 @@ class Snapshot(Algorithms, Lists, Handle):
         Parameters
         ----------
         *types, labels, properties
-            As of `to_networkx`.
+            See `to_networkx`.
 
         Returns
         -------
         igraph.Graph
-            Vertices have the attributes ``vertex`` (their number) and ``label``, edges ``type``.
+            Vertices have the attributes ``vertex`` (their id) and ``label``, edges ``type``.
 
         Examples
         --------
@@ -348,23 +351,23 @@ class Snapshot(Algorithms, Lists, Handle):
         edge_features: Mapping[str, Any] | Sequence[str] | None = None,
         homogeneous: bool = False,
     ) -> Any:
-        """A copy for PyTorch Geometric: a store a label, and one for each edge type and pair of labels.
+        """A copy for PyTorch Geometric: a store for each label, and for each edge type and pair of labels.
 
         Parameters
         ----------
         *types, labels, features, edge_features, homogeneous
-            As of `torch_geometric_stores`.
+            See `torch_geometric_stores`.
 
         Returns
         -------
         torch_geometric.data.HeteroData, or Data if homogeneous
-            Each label's store has ``num_nodes``, its features, and ``vertex``, the number of each of its vertices.
+            Each label's store has ``num_nodes``, its features, and ``vertex``, the id of each of its vertices.
             Edges are sorted by target.
 
         Raises
         ------
         InvalidError, NotFoundError
-            As `torch_geometric_stores`.
+            See `torch_geometric_stores`.
         """
         made = convert.stores_module()
         graph = read_graph(
@@ -382,33 +385,35 @@ class Snapshot(Algorithms, Lists, Handle):
         homogeneous: bool = False,
         preload: bool = True,
     ) -> Stores:
-        """A ``(FeatureStore, GraphStore)`` pair, from which loaders of PyTorch Geometric draw batches.
+        """A ``(FeatureStore, GraphStore)`` pair, from which loaders of PyTorch Geometric sample batches.
 
-        PyG counts the vertices of each label from 0. ``stores.rows(vertices, label)`` and
-        ``stores.vertices(rows, label)`` go from one count to the other, and each batch has ``vertex``.
-        ``evergraph.pyg.NeighborSampler`` draws without a compiled package beside PyG. See the guide to PyG.
+        PyG numbers the vertices of each label from 0. ``stores.rows(vertices, label)`` and
+        ``stores.vertices(rows, label)`` convert between ids and these numbers, and each batch has ``vertex``.
+        ``evergraph.pyg.NeighborSampler`` samples without compiled packages in addition to PyG. See the guide to
+        PyG.
 
         Parameters
         ----------
         *types : str
-            Edges of these types; of all if none is given.
+            Only edges of these types; by default all.
         labels : str or iterable of str, optional
-            Vertices of these labels, and edges between them; of all by default.
+            Only vertices of these labels, and edges between them; by default all.
         features : dict of str to dict of str to str or list of str, optional
-            By label, features by name: a list of numeric properties becomes a matrix of float32, a property alone
-            a vector of its own kind (int64, bool or float32; dates and datetimes int64), a property of lists that
-            have one length a matrix. A list or a property without a name is ``"x"``.
+            For each label, features by name. A list of numeric properties becomes a matrix of float32; a single
+            property becomes a vector of the matching type (int64, bool or float32; dates and datetimes int64); a
+            property of lists of one length becomes a matrix. A list or a property without a name is ``"x"``.
         edge_features : dict of str to dict of str to str or list of str, optional
-            By edge type; without a name ``"edge_attr"``. ``stores.add_edge_features`` puts them into batches.
+            The same for each edge type; without a name ``"edge_attr"``. ``stores.add_edge_features`` adds them to
+            batches.
         edge_times : dict of str to str, optional
-            By edge type, the property by which edges are ordered, so that a sampler draws no edge later than its
-            seed. It is the feature ``"time"``.
+            For each edge type, the property by which edges are ordered, so that a sampler returns no edge later
+            than its seed. It is the feature ``"time"``.
         homogeneous : bool
-            One node type and one edge type for all that is chosen: `features` and `edge_features` have no level of
-            labels and types then, and `edge_times` is the property.
+            Whether to combine everything chosen into one node type and one edge type: `features` and
+            `edge_features` are then not grouped by label and type, and `edge_times` is the property.
         preload : bool
-            Whether features of vertices are read now: batches are made faster, the snapshot is no longer needed,
-            and worker processes can have the stores. Otherwise each batch is read from the snapshot.
+            Whether to read features of vertices now: batches are then faster, the snapshot is no longer needed,
+            and worker processes can use the stores. Otherwise each batch is read from the snapshot.
 
         Returns
         -------
@@ -418,9 +423,9 @@ class Snapshot(Algorithms, Lists, Handle):
         Raises
         ------
         NotFoundError
-            For names that aren't in the graph.
+            If a name is not in the graph.
         InvalidError
-            If a feature is missing somewhere, or isn't made of numbers.
+            If a vertex or an edge lacks a feature, or a feature is not numeric.
         """
         made = convert.stores_module()
         graph = read_graph(self, types, labels, features, edge_features, edge_times, homogeneous, preload)
@@ -440,20 +445,20 @@ class Snapshot(Algorithms, Lists, Handle):
     ) -> Picture:
         """A picture of a small graph, or of a part of a large one, for notebooks.
 
-        Vertices have the colours of their labels, and edges are arrows. At most `limit` vertices are drawn, and
-        the title says how many there are. It needs Matplotlib and NetworkX: ``pip install evergraph[show]``.
+        Vertices are coloured by label, and edges are arrows. At most `limit` vertices are drawn, and the title
+        gives their total number. Needs Matplotlib and NetworkX: ``pip install evergraph[show]``.
 
         Parameters
         ----------
         of : Subgraph, or array of int, optional
-            What to draw: a result of ``subgraph('x')``, or vertices, from which neighbours are added as long as
-            there is room. By default all vertices, or those around the first ones.
+            What to draw: a result of ``subgraph('x')``, or vertices, to which neighbours are added up to the
+            limit. By default all vertices, or those around the first ones.
         types, labels : str or iterable of str, optional
-            Edges of these types, vertices of these labels; all by default.
+            Only edges of these types and vertices of these labels; by default all.
         caption : str, optional
-            The property that vertices are called by; by default their unique key, or their number.
+            The property to use as caption of vertices; by default their unique key, or their id.
         limit : int
-            How many vertices to draw at most, up to 500.
+            Maximum number of vertices to draw, up to 500.
         size : tuple of float
             Width and height in inches.
 
@@ -466,7 +471,7 @@ class Snapshot(Algorithms, Lists, Handle):
         Raises
         ------
         NotFoundError
-            For names and vertices that aren't in the graph.
+            If a name or a vertex is not in the graph.
 
         Examples
         --------
@@ -478,12 +483,12 @@ class Snapshot(Algorithms, Lists, Handle):
         return draw(self, of, names(types), names(labels), caption, limit, size)
 
     def __repr__(self) -> str:
-        """Say what it is of."""
+        """Say which commit it shows."""
         state = state_of(self)
         return f"<evergraph.Snapshot{state or f' at commit {self.timestamp}'}>"
 
     def _repr_html_(self) -> str:
-        """Show its labels and edge types. Cost: a look at each segment."""
+        """Show its labels and edge types. Cost: reads the counts of each segment."""
         return paragraph(repr(self)) + ("" if state_of(self) else self._counts_html())
 
     def _counts_html(self) -> str:

@@ -1,4 +1,4 @@
-"""Transaction: writes that happen together or not at all."""
+"""Transaction: writes that are applied together or not at all."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ KeyOf = tuple[str, str]
 def ends_of(
     data: Any, source: str, target: str, source_key: KeyOf | None, target_key: KeyOf | None
 ) -> tuple[Any, tuple[str, KeyOf | None], tuple[str, KeyOf | None]]:
-    """Give edges as the native module wants them."""
+    """Give edges in the form that the native module expects."""
     return table_of(data, (source, target)), (source, source_key), (target, target_key)
 
 
 class Transaction(Asking, Block):
-    """A read-write transaction: sees its own writes; nobody else does before it commits.
+    """A read-write transaction. It sees its own writes; others see them only after its commit.
 
-    ``Database.begin`` makes one. As a context manager it commits at the end, or rolls back on an exception.
-    Labels, edge types and properties that don't exist yet come with it; a property's type is that of its first
-    value. It belongs to one thread at a time: a second one that uses it at once gets ``BusyError``.
+    ``Database.begin`` returns one. As a context manager it commits at the end, or rolls back on an exception.
+    New labels, edge types and properties are created on first use; a property has the type of its first value. A
+    transaction belongs to one thread at a time: a second thread that uses it at the same time gets ``BusyError``.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Transaction(Asking, Block):
         self._native = native
 
     def _end(self, well: bool) -> None:
-        """Commit, or roll back if there was an exception. Nothing happens if either was done."""
+        """Commit, or roll back if there was an exception. Does nothing if either was done already."""
         if not self._native.is_open:
             return
         # Nobody asked which ids changed: no lists are made of them.
@@ -74,17 +74,17 @@ class Transaction(Asking, Block):
         label : str
             Its label.
         **properties
-            Its properties; one that is ``None`` is left out.
+            Its properties; ``None`` means no property.
 
         Returns
         -------
         int
-            Its number.
+            Its id.
 
         Raises
         ------
         InvalidError
-            For a value of another type than the property's, or a unique key that exists.
+            If a value does not have the property's type, or a unique key exists already.
 
         Examples
         --------
@@ -94,26 +94,26 @@ class Transaction(Asking, Block):
         return self._native.add_vertex(label, properties)
 
     def put_vertex(self, label: str, key: str, /, **properties: Value | None) -> int:
-        """Make the vertex with a unique key be there with exactly these properties: the upsert.
+        """Create the vertex with a unique key, or update it to have exactly these properties (upsert).
 
         Parameters
         ----------
         label : str
             Its label.
         key : str
-            The unique key that it is found by.
+            The unique key by which it is found.
         **properties
-            All properties that it has then, the key among them.
+            All properties that it has afterwards, including the key.
 
         Returns
         -------
         int
-            Its number, new or known.
+            Its id, new or existing.
 
         Raises
         ------
         InvalidError
-            If the label has no unique index on the key, or `properties` doesn't have the key.
+            If the label has no unique index on the key, or `properties` does not have the key.
 
         Examples
         --------
@@ -128,17 +128,17 @@ class Transaction(Asking, Block):
         return self._native.put_vertex(label, key, value, rest)
 
     def add_edge(self, source: int, edge_type: str, target: int, /, **properties: Value | None) -> EdgeId:
-        """Add an edge, beside parallel ones if there are any.
+        """Add an edge, also if there are parallel ones.
 
-        The discriminator of the id may change at commit if somebody else adds a parallel edge meanwhile:
-        ``commit`` says so.
+        The discriminator of the id may change at commit if another transaction adds a parallel edge meanwhile:
+        ``commit`` returns such changes.
 
         Raises
         ------
         NotFoundError
-            If an end isn't there.
+            If an end does not exist.
         InvalidError
-            For a value that doesn't fit, or a second edge of a simple type.
+            If a value does not fit its property, or for a second edge of a simple type.
 
         Examples
         --------
@@ -149,14 +149,14 @@ class Transaction(Asking, Block):
         return EdgeId(*self._native.add_edge(source, edge_type, target, properties, False))
 
     def put_edge(self, source: int, edge_type: str, target: int, /, **properties: Value | None) -> EdgeId:
-        """Make the edge be there with exactly these properties: the upsert.
+        """Create the edge, or update it to have exactly these properties (upsert).
 
         Raises
         ------
         NotFoundError
-            If an end isn't there.
+            If an end does not exist.
         InvalidError
-            For a value that doesn't fit.
+            If a value does not fit its property.
 
         Examples
         --------
@@ -171,9 +171,9 @@ class Transaction(Asking, Block):
         Raises
         ------
         NotFoundError
-            If the item isn't there.
+            If the item does not exist.
         InvalidError
-            For a value that doesn't fit, or a unique key that another has.
+            If a value does not fit its property, or another vertex has the unique key.
 
         Examples
         --------
@@ -200,9 +200,9 @@ class Transaction(Asking, Block):
         Raises
         ------
         NotFoundError
-            If it isn't there.
+            If it does not exist.
         LimitError
-            If it has more than a million edges: see `Database.delete_vertex_in_parts`.
+            If the vertex has more than a million edges: see `Database.delete_vertex_in_parts`.
         """
         self._native.delete(int(vertex))
 
@@ -212,14 +212,14 @@ class Transaction(Asking, Block):
         Returns
         -------
         int
-            How many; fewer than `limit` were all.
+            Number of deleted edges; fewer than `limit` if no edges are left.
 
         Raises
         ------
         NotFoundError
-            If the vertex isn't there.
+            If the vertex does not exist.
         LimitError
-            If so many don't fit into one transaction; none of them is deleted then.
+            If so many deletions do not fit into one transaction; then none of them is done.
 
         Examples
         --------
@@ -235,7 +235,7 @@ class Transaction(Asking, Block):
         Raises
         ------
         NotFoundError
-            If it isn't there.
+            If it does not exist.
         """
         self._native.delete(EdgeId(*edge))
 
@@ -247,12 +247,12 @@ class Transaction(Asking, Block):
         label : str
             Their label.
         data
-            As of ``Database.add_vertices``.
+            See ``Database.add_vertices``.
 
         Returns
         -------
         numpy.ndarray of shape (rows,) and uint64
-            Their numbers.
+            Their ids.
 
         Examples
         --------
@@ -271,24 +271,24 @@ class Transaction(Asking, Block):
         source_key: KeyOf | None = None,
         target_key: KeyOf | None = None,
     ) -> int:
-        """Add many edges within this transaction, beside parallel ones: up to a million.
+        """Add many edges within this transaction, up to a million, also if there are parallel ones.
 
         Parameters
         ----------
         edge_type : str
             Their type.
         data, source, target, source_key, target_key
-            As of ``Database.add_edges``.
+            See ``Database.add_edges``.
 
         Returns
         -------
         int
-            How many.
+            Number of edges.
 
         Raises
         ------
         NotFoundError
-            For an end that isn't there; the text names the row.
+            If an end does not exist; the message names the row.
 
         Examples
         --------
@@ -315,7 +315,7 @@ class Transaction(Asking, Block):
         source_key: KeyOf | None = None,
         target_key: KeyOf | None = None,
     ) -> int:
-        """As `add_edges`, as `put_edge` does: each edge is there once then, with exactly its row's properties."""
+        """Do `put_edge` for many edges: each then exists once, with exactly its row's properties."""
         edges = ends_of(data, source, target, source_key, target_key)
         return self._native.write_edges(edge_type, edges, True)
 
@@ -338,7 +338,7 @@ class Transaction(Asking, Block):
         Raises
         ------
         InvalidError
-            If it has another type already.
+            If the property has another type already.
 
         Examples
         --------
@@ -348,7 +348,7 @@ class Transaction(Asking, Block):
         self._native.declare_property(name, of_edges(of), key, value_type)
 
     def declare_meta_properties(self, label: str, key: str) -> None:
-        """Declare that values of a vertex property have properties of their own, which Gremlin reads and writes.
+        """Declare that values of a vertex property may have properties of their own, for Gremlin.
 
         Examples
         --------
@@ -358,26 +358,27 @@ class Transaction(Asking, Block):
         self._native.declare_meta_properties(label, key)
 
     def declare_simple(self, edge_type: str) -> None:
-        """Declare a new edge type simple: at most one edge from a vertex to another."""
+        """Declare a new edge type as simple: at most one edge from a vertex to another."""
         self._native.declare_simple(edge_type)
 
     def declare_newest_first(self, edge_type: str, key: str, value_type: str) -> None:
-        """Declare that edges of a type are read newest first by a property: see ``newest_edges``."""
+        """Declare an edge type as newest-first by a property: see ``newest_edges``."""
         self._native.declare_newest_first(edge_type, key, value_type)
 
     def commit(self) -> list[tuple[EdgeId, EdgeId]]:
-        """Make the writes visible to others and, as the database's durability asks, permanent.
+        """Make the writes visible to others and, depending on the database's durability, durable.
 
         Returns
         -------
         list of (EdgeId, EdgeId)
-            Added edges whose id changed, since a parallel edge was committed first: the id that ``add_edge``
-            gave, and the one that it has.
+            Added edges whose id changed because a parallel edge was committed first: the id that ``add_edge``
+            returned, and the actual id.
 
         Raises
         ------
         ConflictError
-            If another transaction was first: nothing was written, and running it again is safe.
+            If a conflicting transaction committed first: nothing was written, and it is safe to run this one
+            again.
         IoError
             If the log failed: the outcome is unknown until the database is opened again.
         """
@@ -385,7 +386,7 @@ class Transaction(Asking, Block):
         return [(EdgeId(*old), EdgeId(*new)) for old, new in renamed]
 
     def rollback(self) -> None:
-        """Forget the writes. Does nothing if it was committed or rolled back."""
+        """Discard the writes. Does nothing if it was committed or rolled back."""
         self._native.rollback()
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Values: what a property can hold, and which Python types stand for it.
+"""Values: the types of properties, and the Python types that represent them.
 
 ========================  ====================================================================
 property                  Python
@@ -11,14 +11,14 @@ decimal                   ``decimal.Decimal``
 char, string              ``str``
 bytes                     ``bytes``
 date                      ``datetime.date``
-datetime                  ``datetime.datetime``: aware when read; a naive one is taken for UTC
+datetime                  ``datetime.datetime``: aware when read; a naive one counts as UTC
 duration                  ``datetime.timedelta``, which is seconds; ``Duration`` with days, months or nanoseconds
 uuid                      ``uuid.UUID``
 list, set, map            ``list`` or ``tuple``, ``set`` or ``frozenset``, ``dict``
 ========================  ====================================================================
 
-A property has the type of its first value, or the one that was declared
-(``Transaction.declare_property``). A whole number is stored in the width of its property.
+A property has its declared type (``Transaction.declare_property``), or else the type of its first value. A whole
+number is stored in the width of its property.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = ["Direction", "Duration", "EdgeId", "Item", "Property", "Subgraph", "V
 
 
 class VertexId(int):
-    """The number of a vertex, where it must be told from other numbers.
+    """The id of a vertex, where it must be distinguished from other numbers.
 
-    All methods take plain numbers for vertices, and give them. A service that a query calls is given a vertex as a
-    ``VertexId``, and gives one so: see ``evergraph.services``.
+    All methods take and return plain numbers for vertices. A service that a query calls receives a vertex as a
+    ``VertexId``, and returns it as one: see ``evergraph.services``.
     """
 
     __slots__ = ()
@@ -53,13 +53,13 @@ class EdgeId(NamedTuple):
     Attributes
     ----------
     source : int
-        The vertex where it starts.
+        The vertex at which it begins.
     type : str
         Its type.
     target : int
-        The vertex where it ends.
+        The vertex at which it ends.
     discriminator : int
-        Zero unless edges of this type run parallel from source to target.
+        Zero unless there are parallel edges of this type from source to target.
     """
 
     source: int
@@ -71,7 +71,7 @@ class EdgeId(NamedTuple):
 class Duration(NamedTuple):
     """An amount of time with parts that ``datetime.timedelta`` lacks.
 
-    A day of a calendar isn't always 24 hours, nor a month 30 days: ``Duration(days=1)`` is another value than
+    A calendar day is not always 24 hours, nor a month 30 days: ``Duration(days=1)`` differs from
     ``timedelta(days=1)``, which is 86,400 seconds.
 
     Attributes
@@ -107,23 +107,23 @@ Value: TypeAlias = (
     | dict[Any, Any]
     | np.generic
 )
-"""What a property can hold, as it is given; NumPy's scalars are never what is read."""
+"""Types that can be written to a property; reads never return NumPy scalars."""
 
 Item: TypeAlias = int | EdgeId
-"""A vertex by its number, or an edge."""
+"""A vertex by its id, or an edge."""
 
 
 class Property(NamedTuple):
-    """A property as a query gives it: ``g.V().properties()``.
+    """A property as a query returns it: ``g.V().properties()``.
 
     Attributes
     ----------
     item : int, EdgeId or Property
-        The vertex, the edge or the vertex' property that has it.
+        The vertex, the edge or the vertex property that has it.
     key : str
-        What it is called.
+        Its key.
     value
-        What it holds.
+        Its value.
     """
 
     item: Item | Property
@@ -132,7 +132,7 @@ class Property(NamedTuple):
 
 
 class Subgraph(NamedTuple):
-    """A part of the graph as a query gives it: ``g.E().subgraph('x').cap('x')``.
+    """A part of the graph as a query returns it: ``g.E().subgraph('x').cap('x')``.
 
     Attributes
     ----------
@@ -147,4 +147,4 @@ class Subgraph(NamedTuple):
 
 
 Direction: TypeAlias = Literal["out", "in", "both"]
-"""From source to target, against it, or both ways."""
+"""From source to target, from target to source, or both."""

@@ -1,4 +1,4 @@
-//! An array tally: sums by key for the entries of one list, with a place for every key there is.
+//! An array tally: sums by key over the entries of one list, with a slot for every possible key.
 //!
 //! ```text
 //! sums   [ 0 0 2.5 0 0 1 0 ]     a place a key

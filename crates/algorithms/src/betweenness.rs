@@ -1,4 +1,4 @@
-//! Betweenness centrality: how many of the shortest paths between others lead through a vertex.
+//! Betweenness centrality: how many shortest paths between other vertices pass through a vertex.
 //!
 //! ```text
 //! betweenness(v) = sum over s, t of  shortest paths from s to t through v / shortest paths from s to t

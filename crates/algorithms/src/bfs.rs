@@ -1,4 +1,4 @@
-//! Breadth-first search: how many edges away from a source each vertex is, direction-optimising.
+//! Breadth-first search: the distance in edges of each vertex from a source, direction-optimising.
 //!
 //! ```text
 //! few vertices in the frontier     top-down    each looks at its edges, claims who is new

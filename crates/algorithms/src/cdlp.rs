@@ -1,4 +1,4 @@
-//! Community detection by label propagation: everybody takes the label most neighbours have.
+//! Community detection by label propagation: each vertex takes the most frequent label of its neighbours.
 //!
 //! ```text
 //! label(v) = v, or what the caller gives

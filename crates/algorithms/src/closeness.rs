@@ -1,4 +1,4 @@
-//! Closeness centrality: how short the ways between a vertex and all others are.
+//! Closeness centrality: how short the paths between a vertex and all others are.
 //!
 //! ```text
 //! r = others that have a way, s = sum of their distances, n = vertices

@@ -1,4 +1,4 @@
-//! A coarse graph: communities as vertices, with the weights between them summed.
+//! A coarse graph: communities as vertices, with the summed weights between them.
 //!
 //! ```text
 //!   a - b   c          (a b) ---3--- (c d)          each edge is in the lists of both ends;

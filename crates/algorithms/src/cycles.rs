@@ -1,4 +1,4 @@
-//! Cycles: the simple cycles of at most so many edges, in the whole graph or through one vertex.
+//! Cycles: the simple cycles up to a number of edges, in the whole graph or through one vertex.
 //!
 //! ```text
 //! root ──> a ──> b ──> c ──> root      each step only to vertices from which the root can still be

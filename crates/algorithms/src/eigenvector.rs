@@ -1,4 +1,4 @@
-//! Eigenvector centrality: a vertex is as important as those that point to it, together.
+//! Eigenvector centrality: a vertex is as important as the vertices that point to it, together.
 //!
 //! ```text
 //! x = 1/n each

@@ -1,4 +1,4 @@
-//! Flow rings: cycles along which about the same amount passes on within a short time.
+//! Flow rings: cycles along which about the same amount is passed on within a short time.
 //!
 //! ```text
 //! a ──100.00, 9:00──> b ──98.50, 9:40──> c ──97.10, 11:05──> a       kept 0.985, 0.986

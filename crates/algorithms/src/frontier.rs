@@ -1,4 +1,4 @@
-//! A frontier: the vertices that a search visits next, ascending and each once.
+//! A frontier: the vertices that a search visits next, ascending and without duplicates.
 //!
 //! Threads find its vertices in any order. Engines read lists fastest in one sweep, so a frontier
 //! is put into order before it is visited: a small one is sorted, a large one goes through a bitmap

@@ -1,4 +1,4 @@
-//! Gather: sums of what the neighbours of a vertex have, the inner loop of kernels that pull.
+//! Gather: sums over the values of a vertex's neighbours, the inner loop of kernels that pull.
 //!
 //! A sum is made by one thread in the order of the list, so that it is the same for any number of
 //! threads.

@@ -1,4 +1,4 @@
-//! Given: numbers that a caller gives, one for each vertex id.
+//! Given: numbers supplied by the caller, one for each vertex id.
 
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::topology::Topology;

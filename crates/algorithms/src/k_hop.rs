@@ -1,4 +1,4 @@
-//! K-hop neighbourhood: the vertices within k edges of some sources, on a view as it stands.
+//! K-hop neighbourhood: the vertices within k edges of some sources, on a view without freezing.
 //!
 //! ```text
 //! sources 0 ── level 1 ── level 2 ── ... ── level k        the nearest first, until there are enough

@@ -1,4 +1,4 @@
-//! Labels: which part each vertex belongs to, where a part is named by its smallest vertex.
+//! Labels: the part that each vertex belongs to, named by the part's smallest vertex.
 //!
 //! So the same parts always have the same names, whatever order they were found in.
 

@@ -1,4 +1,4 @@
-//! Local clustering coefficient: how much of what could connect the neighbours of a vertex is there.
+//! Local clustering coefficient: the share of possible edges between the neighbours of a vertex that exist.
 //!
 //! ```text
 //! N(v) = all neighbours of v, out or in, without v itself;  d = |N(v)|

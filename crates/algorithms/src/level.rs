@@ -220,7 +220,7 @@ pub(crate) fn for_each_weight(piece: &Piece<'_>, mut see: impl FnMut(u32, f64)) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graphs::{Graph, any_graph};
+    use crate::graphs::any_graph;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 

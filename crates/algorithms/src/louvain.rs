@@ -15,11 +15,11 @@
 //! It has no seed, and the answer is the same for any number of threads. A level that made
 //! modularity smaller, which moving many at once can do, is dropped.
 //!
-//! A community may be disconnected, which is rare: `leiden` keeps communities connected, and finds
-//! better ones in about twice the time.
+//! A community may be disconnected, which is rare: `leiden` keeps communities connected and finds better
+//! ones, in more time.
 //!
 //! Cost: the first level reads all lists a few times, and those of vertices whose neighbours moved a
-//! few more; later levels are small. Memory: 44 bytes a vertex, 8 more for each thread, and 24 for
+//! few more; later levels are small. Memory: 40 bytes a vertex, 8 more for each thread, and 24 for
 //! each pair of neighbouring communities of the first level.
 //!
 //! Source: Blondel, Guillaume, Lambiotte, Lefebvre: Fast unfolding of communities in large networks

@@ -1,4 +1,4 @@
-//! Parts: slices of the vertices that threads share out, about even in edges.
+//! Parts: slices of the vertices for threads to share, about even in edges.
 //!
 //! ```text
 //! 0 ......... 512 .. 640 ................. bound

@@ -1,4 +1,4 @@
-//! A topology for tests that hands out lists the hard way: unsorted, in pieces, decoded into the buffer.
+//! A topology for tests that returns lists in the hardest form: unsorted, in pieces, decoded into the buffer.
 //!
 //! What a disk engine may do, this does always: a list comes backwards in pieces of three, with an
 //! empty piece before it for every other vertex; the buffer is overwritten from piece to piece.

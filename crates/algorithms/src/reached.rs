@@ -1,4 +1,4 @@
-//! Reached: what a local search knows of the vertices that it met, in memory proportional to them.
+//! Reached: the state of the vertices that a local search has visited, in memory proportional to them.
 //!
 //! A search for one path in a large graph must not take an array of all vertices for it. The memory
 //! of the map is reserved before it grows, in steps that double.

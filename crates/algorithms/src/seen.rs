@@ -1,4 +1,4 @@
-//! Seen: which vertices a local search has met, a bit each, in memory that follows where they lie.
+//! Seen: the vertices that a local search has visited, one bit each, in memory that follows their positions.
 //!
 //! ```text
 //! pages   [ . | page | . | . | page | ... ]      a page: 4,096 vertices, 512 bytes, made when the first is met

@@ -1,4 +1,4 @@
-//! Shortest path between two vertices, searched from both at once, on a view as it stands.
+//! Shortest path between two vertices, searched from both ends at once, on a view without freezing.
 //!
 //! ```text
 //! source  )))  )))       (((  (((  target      two small balls instead of one large

@@ -1,4 +1,4 @@
-//! Sources: from which vertices a centrality is measured: all, a seeded sample, or those named.
+//! Sources: the vertices from which a centrality is measured: all, a seeded sample, or named ones.
 //!
 //! A sample is the vertices with the smallest hash of seed and id: drawn without replacement, the
 //! same on every machine, and a larger sample with the same seed holds the smaller one.

@@ -1,4 +1,4 @@
-//! A tally: sums by key for the entries of one list, in a small open table that is used again.
+//! A tally: sums by key over the entries of one list, in a small reusable open-addressing table.
 //!
 //! An array of all keys would be faster for a graph that fits into a cache, but costs every thread
 //! one for each vertex; this one is as large as the list at hand, and so stays in the first cache

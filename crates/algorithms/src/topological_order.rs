@@ -1,4 +1,4 @@
-//! Topological order: every vertex after those that it depends on, or a cycle that forbids it.
+//! Topological order: every vertex after those that it depends on, or a cycle that makes this impossible.
 //!
 //! ```text
 //! 3 ──> 1 ──> 0        order 3 1 0 2

@@ -1,4 +1,4 @@
-//! Triangles: how many each vertex is in, and how many there are.
+//! Triangles: their number at each vertex, and in total.
 //!
 //! A triangle is three vertices with an edge, in any direction, between each two. The reading is
 //! simple and undirected: parallel edges and edges both ways count once, loops never.

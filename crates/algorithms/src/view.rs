@@ -1,4 +1,4 @@
-//! A view for tests that can only be frozen; it remembers which projection was asked for.
+//! A view for tests that can only be frozen; it remembers which projection was requested.
 
 use crate::csr::StaticCsr;
 use crate::graphs::Graph;

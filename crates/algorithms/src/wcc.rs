@@ -1,4 +1,4 @@
-//! Weakly connected components: which vertices hang together when edges are walked both ways. Afforest.
+//! Weakly connected components: vertices connected when edges are followed in both directions. Afforest.
 //!
 //! ```text
 //! label[v] = v

@@ -4,6 +4,7 @@ use crate::engine::{AnyDisplaced, AnyEngine, with_engine};
 use crate::view::AnyView;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::checkpoint::manifest::Manifest;
@@ -12,7 +13,6 @@ use evergraph_storage::durable_engine::{
     DurableEngine, EngineStep, LoadPlan, Opened, Opening, PinnedFiles, TellLoad,
 };
 use evergraph_storage::io::directory::Directory;
-use evergraph_storage::memory::engine::MemoryEngine;
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::salvage::source::SalvageSource;

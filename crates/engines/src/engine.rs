@@ -9,8 +9,8 @@ use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
+use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::engine::{Engine, EngineStatistics, Key, Newer};
-use evergraph_storage::memory::engine::MemoryEngine;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -10,8 +10,8 @@
 //! Each is an enum with a variant an engine. A call matches once and goes on in the engine's own method, whose
 //! loops are compiled for that engine alone: a match a call, never one a row.
 //!
-//! A new engine is a variant in each enum and an arm in each file's macro; the compiler names what is missing,
-//! but for methods of [`View`](evergraph_storage::engine::View) that have a default: all are forwarded here.
+//! A new engine is a variant in each enum and an arm in each file's macro; the compiler names what is missing.
+//! Methods that have a default are forwarded too: tidy names one that isn't.
 
 mod durable;
 pub mod engine;

@@ -4,8 +4,8 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Visit};
 use evergraph_graph::vertex_set::VertexSet;
-use evergraph_storage::memory::frozen::FrozenTopology;
-use evergraph_storage::memory::shared_list::SharedList;
+use evergraph_memory_engine::frozen::FrozenTopology;
+use evergraph_memory_engine::shared_list::SharedList;
 use std::ops::Range;
 
 /// Adjacency lists of one snapshot. A visit matches once, whatever it visits.

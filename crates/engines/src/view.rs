@@ -7,8 +7,8 @@ use evergraph_graph::look_up::Ranked;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use evergraph_memory_engine::view::MemoryView;
 use evergraph_storage::engine::{GroupBits, View};
-use evergraph_storage::memory::view::MemoryView;
 
 /// An engine as a snapshot sees it. What has a default in [`View`] is forwarded too: engines do better.
 #[derive(Debug)]

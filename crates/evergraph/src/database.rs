@@ -1,10 +1,5 @@
 //! `Database`: a path to open, transactions, snapshots, and what keeps it in order.
 
-use crate::export::options::{ExportOptions, ExportProgress, Exported};
-use crate::export::run::export;
-use crate::import::known::Known;
-use crate::import::options::{ImportOptions, Imported};
-use crate::import::read::read_beside;
 use crate::index::{IndexInfo, IndexOptions};
 use crate::options::Options;
 use crate::transaction::Transaction;
@@ -13,7 +8,7 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::index::IndexKind;
-use evergraph_graph::load::Load;
+use evergraph_graph::load::{Load, ReadProgress};
 use evergraph_graph::transaction::{Committed, TransactionOptions};
 use evergraph_graph::view::GraphView;
 use evergraph_storage::backup::{BackedUp, BackupProgress};
@@ -67,6 +62,7 @@ impl Statistics {
 }
 
 /// What an import did.
+#[cfg(feature = "files")]
 #[derive(Debug)]
 pub struct ImportReport {
     /// The place of the import in the order of commits.
@@ -76,7 +72,7 @@ pub struct ImportReport {
     /// Edges added.
     pub edges_count: u64,
     /// What the files held that was left out, and files that were not read. Its `load` is empty.
-    pub files: Imported,
+    pub files: evergraph_files::import::options::Imported,
 }
 
 /// What an import tells while it works.
@@ -84,7 +80,7 @@ pub struct ImportReport {
 #[non_exhaustive]
 pub enum ImportProgress<'a> {
     /// Files are being read.
-    Reading(crate::import::options::Progress<'a>),
+    Reading(ReadProgress<'a>),
     /// Edges are sorted into lists.
     Building(LoadProgress),
     /// Bodies are written.
@@ -401,41 +397,6 @@ impl Database {
             if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         self.open.load_within(memory_bytes, load, &mut building, &mut writing)
-    }
-
-    /// Imports files into this database. Edges may name vertices that are in it by the unique key of
-    /// their label; a row of such a vertex is a bad row.
-    ///
-    /// # Errors
-    /// What is wrong with the files, by file, line and column, unless the options say to skip bad rows;
-    /// as [`Database::load`].
-    pub fn import(
-        &self,
-        options: &ImportOptions,
-        progress: &dyn Fn(&ImportProgress<'_>),
-    ) -> Result<ImportReport> {
-        let known = Known::of(self.snapshot());
-        let temporary = options.temporary.clone().or_else(|| self.path.clone());
-        let options = &ImportOptions { temporary, ..options.clone() };
-        let mut files = read_beside(options, known, &|now| progress(&ImportProgress::Reading(now)))?;
-        let load = std::mem::take(&mut files.load);
-        let loaded = self.load_within(options.memory_bytes() / 2, &load, progress, &options.cancel)?;
-        let (vertices_count, edges_count) = (load.vertices_count(), load.edges_count());
-        Ok(ImportReport { loaded, vertices_count, edges_count, files })
-    }
-
-    /// Writes the newest readable state as files that others read, and that [`Database::import`] reads
-    /// back; others go on writing meanwhile. Memory for a page of rows.
-    ///
-    /// # Errors
-    /// `invalid` for options that don't fit, a place that is taken, or what the format can't hold;
-    /// `not_found` for names that there aren't; `io`, `limit`, `cancelled`. No error leaves files behind.
-    pub fn export(
-        &self,
-        options: &ExportOptions,
-        progress: &dyn Fn(&ExportProgress<'_>),
-    ) -> Result<Exported> {
-        export(&self.snapshot(), options, progress)
     }
 
     /// Counts and sizes. Cost: a look at each segment.

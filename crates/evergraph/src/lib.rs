@@ -3,6 +3,9 @@
 //! Open a [`Database`], change it in transactions, and run algorithms on a [`Snapshot`] while others
 //! go on writing. `ARCHITECTURE.md` in the repository says how it works.
 //!
+//! The feature `files`, on by default, brings the modules `import` and `export`. Without it
+//! (`default-features = false`) a program builds neither Arrow nor Parquet.
+//!
 //! ```
 //! use evergraph::algorithms::{control::Control, pagerank, scope::Scope};
 //! use evergraph::{Database, Freeze};
@@ -24,10 +27,10 @@
 //! ```
 
 pub mod database;
-pub mod export;
+#[cfg(feature = "files")]
+pub mod files;
 pub mod generate;
 pub mod gremlin;
-pub mod import;
 pub mod index;
 pub mod options;
 pub mod read;
@@ -38,6 +41,8 @@ pub use database::{Database, Statistics};
 pub use evergraph_algorithms as algorithms;
 pub use evergraph_analysis as analysis;
 pub use evergraph_engines as engines;
+#[cfg(feature = "files")]
+pub use evergraph_files::{export, import};
 pub use evergraph_graph as graph;
 pub use evergraph_graph::error::{Error, ErrorKind, Result};
 pub use evergraph_graph::id::{Direction, EdgeId, VertexId};
@@ -46,6 +51,7 @@ pub use evergraph_graph::look_up::ValueRange;
 pub use evergraph_graph::transaction::{Committed, Isolation, TransactionOptions};
 pub use evergraph_graph::value::Value;
 pub use evergraph_graph::view::{Freeze, GraphView};
+pub use evergraph_memory_engine as memory_engine;
 pub use evergraph_query as query;
 pub use evergraph_query::value::item::Item;
 pub use evergraph_storage as storage;

@@ -1,4 +1,4 @@
-//! Byte stream: a text file byte by byte, with the place of the next one.
+//! Byte stream: a text file byte by byte, with the position of the next byte.
 //!
 //! A byte order mark of UTF-8 is passed over. Memory: none beside the buffer of whoever gives the bytes.
 

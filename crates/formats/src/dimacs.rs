@@ -1,4 +1,4 @@
-//! DIMACS: weighted directed graphs as the 9th DIMACS challenge on shortest paths has them (`.gr`).
+//! DIMACS: weighted directed graphs in the format of the 9th DIMACS challenge on shortest paths (`.gr`).
 //!
 //! ```text
 //! c  a comment

@@ -1,4 +1,4 @@
-//! Element: a vertex or an edge as a file states it, before any database gives it a number.
+//! Element: a vertex or an edge as written in a file, before a database assigns it a number.
 //!
 //! ```text
 //! Vertex  id 1   labels [person]   properties  name      [ marko ]

@@ -1,4 +1,4 @@
-//! Element source: what a reader of one file of elements gives, whatever the format.
+//! Element source: the interface of every reader of a file of elements, whatever the format.
 //!
 //! ```text
 //! next      an element, or the error that ends the file

@@ -1,4 +1,4 @@
-//! Errors of reading and writing files: where, and what is wrong with what stands there.
+//! Errors of reading and writing files: the position, and what is wrong there.
 //!
 //! The name of the file is not among it, since readers are given bytes: the caller puts it in front.
 

@@ -1,4 +1,4 @@
-//! Words: what stands between the blanks of a line, with the columns where it begins.
+//! Words: the words of a line between blanks, with their columns.
 
 use std::str::FromStr;
 

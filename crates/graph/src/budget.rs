@@ -1,4 +1,4 @@
-//! Memory budgets: a named reservation before the memory is taken, a refusal that says how much.
+//! Memory budgets: a named reservation before memory is taken; a refusal says how much was needed.
 
 use crate::byte_size::ByteSize;
 use crate::error::{Error, ErrorKind, Result};

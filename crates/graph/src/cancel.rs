@@ -1,4 +1,4 @@
-//! Cancellation: one flag that asks long work to stop, whoever does it.
+//! Cancellation: one flag that asks a long operation to stop, on any thread.
 
 use crate::error::{Error, ErrorKind, Result};
 use std::sync::Arc;

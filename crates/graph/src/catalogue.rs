@@ -1,4 +1,4 @@
-//! The catalogue: names and numbers of labels, edge types and property keys, and what they promise.
+//! The catalogue: names, numbers and declared rules of labels, edge types and property keys.
 //!
 //! Names, types, orders and joins are only added in format version 1: an older snapshot may read a newer
 //! catalogue, in which some names have no vertices yet. Indexes come and go. Changes travel as [`SchemaChange`] inside ordinary

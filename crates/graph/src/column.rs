@@ -1,4 +1,4 @@
-//! Columns: batches of optional values of one type, as views hand them out.
+//! Columns: batches of optional values of one type, as returned by views.
 
 use crate::packed_column::{PackedColumn, PackedData};
 use crate::value::Value;

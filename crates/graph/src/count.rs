@@ -1,4 +1,4 @@
-//! Count: a number of things as people read it, its thousands apart.
+//! Count: a number of things as people read it, with grouped thousands.
 //!
 //! ```text
 //! 999   1,234,567

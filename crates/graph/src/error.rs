@@ -1,4 +1,4 @@
-//! What can go wrong, in the kinds that users act on.
+//! Errors, in the kinds that users act on.
 //!
 //! One table for every face: a Rust `match`, a Python exception, an HTTP status and a process exit
 //! code all come from [`ErrorKind`].

@@ -1,4 +1,4 @@
-//! Filter: a condition on one property, for choosing the vertices and edges that take part.
+//! Filter: a condition on one property, for choosing vertices and edges.
 //!
 //! | condition | holds for a value that |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Indexes: what one is on, what it promises, and how big it is.
+//! Indexes: the subject, guarantee and size of an index.
 //!
 //! ```text
 //! hash      equality on many values at once

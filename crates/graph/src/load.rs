@@ -1,4 +1,4 @@
-//! Load: a graph in tables of blocks, as importers and generators hand it to a bulk loader.
+//! Load: a graph in tables of blocks, the form in which importers and generators pass it to a bulk loader.
 //!
 //! ```text
 //! vertices[0]  label Person    properties id, name      edges[0]  type KNOWS   source 0  target 0
@@ -36,6 +36,19 @@ pub struct Load {
     pub vertices: Vec<VertexTable>,
     /// The edges, a table for each edge type and pair of labels that it joins.
     pub edges: Vec<EdgeTable>,
+}
+
+/// How far the files are read that become a load.
+#[derive(Clone, Debug)]
+pub struct ReadProgress<'a> {
+    /// The file that is being read.
+    pub file: &'a str,
+    /// Bytes read of all files, packed ones where a file is packed.
+    pub bytes_read: u64,
+    /// Bytes of all files; `None` if one of them doesn't tell its size, as standard input.
+    pub bytes_total: Option<u64>,
+    /// Rows taken from all files.
+    pub rows: u64,
 }
 
 /// The vertices of one label.

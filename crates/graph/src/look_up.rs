@@ -1,4 +1,4 @@
-//! Looking up by value: what is asked of an index, where it goes on, and what comes back.
+//! Look-ups by value: the request to an index, its continuation, and its answer.
 //!
 //! ```text
 //! equality   many values -> rows and items     a value after the other, its items ascending

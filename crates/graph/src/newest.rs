@@ -1,4 +1,4 @@
-//! Newest: the out-edges of a vertex by descending value of a property, and how they are found.
+//! Newest: the out-edges of a vertex by descending value of a property.
 //!
 //! ```text
 //! since    9   7   4   2        range  ..=7, limit 2  ->  7  4      cursor behind 4  ->  2

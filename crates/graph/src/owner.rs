@@ -1,4 +1,4 @@
-//! Owner: what has properties, and indexes on them.
+//! Owner: a label or an edge type, which has properties and indexes on them.
 
 use crate::id::{LabelId, TypeId};
 

@@ -15,6 +15,9 @@
 //! Source: GART (ATC 2023) 5.3, one column store a property, aligned to the segment. Differs:
 //! column families are a seam ([`PackedColumnBuilder`] is the only writer of the form).
 
+#[cfg(any(test, feature = "strategy"))]
+pub mod strategy;
+
 use crate::bytes::{Decoded, Reader, put_bytes};
 use crate::value::date::Date;
 use crate::value::{Value, ValueType};

@@ -1,4 +1,4 @@
-//! Property changes of one vertex or edge: what a write carries and a record keeps.
+//! Property changes of one vertex or edge: the content of a write and of a record.
 
 use crate::id::KeyId;
 use crate::value::Value;

@@ -1,4 +1,4 @@
-//! A sorted map whose versions share what they have in common.
+//! A sorted map whose versions share their common parts.
 //!
 //! ```text
 //! chunks   [ first key | entries ]  [ first key | entries ] ...       at most 256 entries each, ascending

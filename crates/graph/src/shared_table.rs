@@ -1,4 +1,4 @@
-//! A table by small numbers whose versions share what they have in common.
+//! A table by small numbers whose versions share their common parts.
 //!
 //! ```text
 //! pages   [ 256 slots ] [ 256 slots ] ...       number -> page number / 256, slot number % 256

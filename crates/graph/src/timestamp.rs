@@ -1,4 +1,4 @@
-//! Commit timestamps, and the one rule of what a snapshot sees.
+//! Commit timestamps, and the rule that decides what a snapshot sees.
 
 use std::fmt;
 

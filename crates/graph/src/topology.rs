@@ -1,4 +1,4 @@
-//! Topology: the frozen lists of neighbours that algorithms read.
+//! Topology: the frozen adjacency lists that algorithms read.
 //!
 //! A view freezes what an algorithm asks for (a [`Projection`]) into a `Topology`: every segment
 //! resolved once, then read without locks, stamps or copies. A list comes in *pieces*:

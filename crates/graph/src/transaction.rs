@@ -1,4 +1,4 @@
-//! `Transaction`: what anybody may write, beside everything a [`GraphView`] reads.
+//! `Transaction`: the writes that any caller may make, in addition to the reads of a [`GraphView`].
 //!
 //! Writes are buffered and seen by the transaction's own reads; nobody else sees them before
 //! [`Transaction::commit`]. Dropping a transaction rolls it back.

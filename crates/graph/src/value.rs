@@ -1,4 +1,4 @@
-//! Value: what a property holds, one of nineteen types, in 24 bytes.
+//! Value: the value of a property, one of nineteen types, in 24 bytes.
 //!
 //! ```text
 //! truth and numbers   bool · i8 i16 i32 i64 · f32 f64 · big integer · decimal

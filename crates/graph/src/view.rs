@@ -1,4 +1,4 @@
-//! `GraphView`: what any reader may ask of a graph at one moment, in batches.
+//! `GraphView`: the interface through which any reader accesses a graph as of one commit, in batches.
 //!
 //! One virtual call takes a slice of vertices or a cursor and fills columns, so that a reader pays
 //! dispatch once a batch and a remote graph pays one message. Every scan resumes from its cursor,
@@ -112,6 +112,10 @@ fn no_index(catalogue: &Catalogue, owner: Owner, key: KeyId) -> Error {
 /// Unless said otherwise: a vertex that isn't there yields nothing, never an error; answers come in
 /// the order of the questions; out-vectors are appended to, not cleared. A view without indexes, of a file
 /// or a selection, leaves look-ups as they are here.
+///
+/// # Errors
+/// Every read may fail where an engine or a view reads files: `corrupt`, naming file and offset, or `io`. Methods
+/// name what may happen besides.
 pub trait GraphView: Send + Sync {
     /// The moment that is seen.
     fn timestamp(&self) -> Timestamp;
@@ -120,9 +124,6 @@ pub trait GraphView: Send + Sync {
     fn catalogue(&self) -> Arc<Catalogue>;
 
     /// Appends up to `limit` live vertices of `labels` (`None`: all), ascending, and moves `cursor`.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn scan_vertices(
         &self,
         labels: Option<&[LabelId]>,
@@ -134,9 +135,6 @@ pub trait GraphView: Send + Sync {
     /// Appends up to `limit` edges of `types` (`None`: all) in the order of their ids: by source, type,
     /// target, discriminator; moves `cursor`. Own writes between two calls neither hide an edge nor give one twice.
     /// Cost, unless a view knows better: a look at each vertex.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn scan_edges(
         &self,
         types: Option<&[TypeId]>,
@@ -169,16 +167,10 @@ pub trait GraphView: Send + Sync {
     }
 
     /// The label of each vertex, `None` where it isn't alive.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn labels(&self, vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()>;
 
     /// Appends up to `limit` neighbours of the rows in `vertices` over `types` (`None`: all), a row
     /// after the other, by type, then neighbour, then discriminator; moves `cursor`.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn neighbors(
         &self,
         vertices: &[VertexId],
@@ -190,9 +182,6 @@ pub trait GraphView: Send + Sync {
     ) -> Result<()>;
 
     /// The number of edges of each vertex. Cost: a look at each segment, no list is read.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn degrees(
         &self,
         vertices: &[VertexId],
@@ -208,9 +197,6 @@ pub trait GraphView: Send + Sync {
     /// ([`declare_newest_first`](crate::transaction::Transaction::declare_newest_first)): what is appended, and the
     /// changes to this list since the last merge; a list that is read so for the first time since the
     /// database was opened is sorted once. Otherwise the list is read and sorted in every call.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn newest(
         &self,
         asked: &NewestEdges,
@@ -222,9 +208,6 @@ pub trait GraphView: Send + Sync {
     }
 
     /// For each pair, how many edges of `edge_type` go from the first vertex to the second.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn count_edges_between(
         &self,
         pairs: &[(VertexId, VertexId)],
@@ -233,34 +216,19 @@ pub trait GraphView: Send + Sync {
     ) -> Result<()>;
 
     /// Whether each edge is there.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()>;
 
     /// The values of `key` for each vertex.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()>;
 
     /// All properties of one vertex, by key, without meta-properties
     /// ([`Catalogue::meta_key`]). Empty if it isn't there.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>>;
 
     /// The values of `key` for each edge.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn edge_properties(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()>;
 
     /// All properties of one edge, by key. Empty if it isn't there.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;
 
     /// The vertex of `label` whose unique `key` has each value.
@@ -354,15 +322,9 @@ pub trait GraphView: Send + Sync {
     }
 
     /// Exact counts at this timestamp. Cost: a look at each segment.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn statistics(&self) -> Result<Statistics>;
 
     /// Where each vertex lives.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn partitions(&self, vertices: &[VertexId], partitions: &mut Vec<PartitionId>) -> Result<()>;
 }
 

@@ -18,7 +18,7 @@ use arrow_buffer::{Buffer, ScalarBuffer, ToByteSlice};
 use bytes::Bytes;
 use evergraph::engines::topology::AnyTopology;
 use evergraph::graph::topology::{PieceBuffer, Topology, Visit};
-use evergraph::storage::memory::shared_list::SharedList;
+use evergraph::memory_engine::shared_list::SharedList;
 use evergraph::{Direction, Result};
 use rayon::prelude::*;
 use std::ops::Range;

@@ -70,25 +70,25 @@ impl Wanted {
         options.formats = formats.iter().map(|name| format(py, name)).collect::<PyResult<_>>()?;
         given.columns_of_text(&mut options)?;
         given.lists(&mut options)?;
-        options.vertex_id_key = given.text("vertex_id")?;
-        options.edge_id_key = given.text("edge_id")?;
-        options.on_bad_row =
+        options.ids.vertex_key = given.text("vertex_id")?;
+        options.ids.edge_key = given.text("edge_id")?;
+        options.bad_rows.on_bad_row =
             match (given.choice("on_bad_row", &["stop", "skip"])?, given.value("bad_rows_max")?) {
                 (_, Some(most)) => OnBadRow::Skip { at_most: Some(most) },
                 (1, None) => OnBadRow::Skip { at_most: None },
                 _ => OnBadRow::Stop,
             };
-        options.on_duplicate = match given.choice("on_duplicate", &["fail", "first", "last"])? {
+        options.ids.on_duplicate = match given.choice("on_duplicate", &["fail", "first", "last"])? {
             1 => OnDuplicate::First,
             2 => OnDuplicate::Last,
             _ => OnDuplicate::Fail,
         };
-        options.on_unknown = match given.choice("on_unknown", &["fail", "skip", "create"])? {
+        options.ids.on_unknown = match given.choice("on_unknown", &["fail", "skip", "create"])? {
             1 => OnUnknown::Skip,
             2 => OnUnknown::Create,
             _ => OnUnknown::Fail,
         };
-        options.bad_rows_report = given.value("bad_rows_report")?;
+        options.bad_rows.report = given.value("bad_rows_report")?;
         options.memory = given.value("memory")?;
         options.temporary = given.value("temporary")?;
         options.threads = given.value("threads")?.unwrap_or(0);
@@ -149,24 +149,25 @@ impl<'py> Settings<'_, 'py> {
 
     /// Takes what is said of text files.
     fn columns_of_text(&self, options: &mut ImportOptions) -> PyResult<()> {
-        options.first_line = match (self.text("first_line")?, self.choice("first_line", &["header", "data"])?)
-        {
-            (None, _) => None,
-            (Some(_), 0) => Some(FirstLine::Header),
-            (Some(_), _) => Some(FirstLine::Data),
-        };
-        options.delimiter = self.byte("delimiter")?;
-        options.escape = self.byte("escape")?;
-        options.null = self.text("null")?;
+        options.csv.first_line =
+            match (self.text("first_line")?, self.choice("first_line", &["header", "data"])?) {
+                (None, _) => None,
+                (Some(_), 0) => Some(FirstLine::Header),
+                (Some(_), _) => Some(FirstLine::Data),
+            };
+        options.csv.delimiter = self.byte("delimiter")?;
+        options.csv.escape = self.byte("escape")?;
+        options.csv.null = self.text("null")?;
         if let Some(quote) = self.text("quote")? {
-            options.quote = if quote.is_empty() { None } else { self.byte("quote")? };
+            options.csv.quote = if quote.is_empty() { None } else { self.byte("quote")? };
         }
         if let Some(delimiter) = self.byte("array_delimiter")? {
-            options.array_delimiter = delimiter;
+            options.csv.array_delimiter = delimiter;
         }
         if let Some(name) = self.text("id_type")? {
             let parsed = IdType::parse(&name);
-            options.id_type = parsed.map_err(|error| invalid(self.0.py(), format!("id_type: {error}")))?;
+            options.ids.id_type =
+                parsed.map_err(|error| invalid(self.0.py(), format!("id_type: {error}")))?;
         }
         Ok(())
     }
@@ -174,14 +175,14 @@ impl<'py> Settings<'_, 'py> {
     /// Takes what is said of lists.
     fn lists(&self, options: &mut ImportOptions) -> PyResult<()> {
         if let Some(label) = self.text("vertex_label")? {
-            options.vertex_label = label;
+            options.lists.vertex_label = label;
         }
         if let Some(edge_type) = self.text("edge_type")? {
-            options.edge_type = edge_type;
+            options.lists.edge_type = edge_type;
         }
-        options.vertices = self.value::<(i64, i64)>("vertex_ids")?.map(|(from, to)| from..to);
-        options.edge_columns = self.text("edge_columns")?;
-        options.vertex_columns = self.text("vertex_columns")?;
+        options.lists.vertices = self.value::<(i64, i64)>("vertex_ids")?.map(|(from, to)| from..to);
+        options.lists.edge_columns = self.text("edge_columns")?;
+        options.lists.vertex_columns = self.text("vertex_columns")?;
         Ok(())
     }
 }

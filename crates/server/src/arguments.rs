@@ -52,32 +52,32 @@ Exit codes:
   9  incomplete  a salvage wrote what it could, and something is missing
   130 cancelled  Ctrl-C or SIGTERM; the database is as it was before";
 
-/// What a log that is synced in the background is synced at, if nothing else is said.
+/// Default interval between syncs of a log that is synced in the background.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// A transactional property graph that is analysed where it lives.
+/// A transactional property graph database with analysis of live data.
 #[derive(Parser, Debug)]
 #[command(name = "evergraph", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub struct Arguments {
-    /// What all commands understand.
+    /// Options for all commands.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What all commands understand.
+/// Options for all commands.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "For all commands")]
 pub struct Global {
     /// Print one JSON document instead of text; errors too, on standard error.
     #[arg(long, global = true)]
     pub json: bool,
-    /// No progress, no summary of what was done: only results and errors.
+    /// Print only results and errors: no progress, no summary.
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Threads to work on [default: one a core].
+    /// Number of threads [default: one a core].
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Colour: auto (on a terminal, unless NO_COLOR is set), always, or never.
@@ -103,62 +103,62 @@ pub struct Global {
     )]
     pub progress: When,
     /// When a commit returns: sync (it is on disk), interval or interval:50ms (it is visible; synced in
-    /// the background), none (it is visible). Demo and bench choose themselves.
+    /// the background), none (it is visible). Demo and bench choose their own mode.
     #[arg(long, global = true, value_name = "MODE", value_parser = durability, default_value = "sync", hide_short_help = true)]
     pub durability: Durability,
-    /// Memory that algorithms may take on top of the graph, say 4GiB [default: unlimited].
+    /// Memory that algorithms may take in addition to the graph, such as 4GiB [default: unlimited].
     #[arg(long, global = true, value_name = "SIZE", value_parser = amount::memory, hide_short_help = true)]
     pub memory_limit: Option<u64>,
-    /// Read settings from this file, and from no other [default: EVERGRAPH_CONFIG; else evergraph.toml
-    /// here, then in ~/.config/evergraph].
+    /// Read settings only from this file [default: EVERGRAPH_CONFIG; else evergraph.toml here, then in
+    /// ~/.config/evergraph].
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub config: Option<PathBuf>,
-    /// Read no file of settings.
+    /// Read no settings file.
     #[arg(long, global = true, conflicts_with = "config", hide_short_help = true)]
     pub no_config: bool,
-    /// Print every setting and where it comes from, as a file of settings, and do nothing.
+    /// Print every setting and its origin, as a settings file, and do nothing else.
     #[arg(long, global = true, hide_short_help = true)]
     pub print_config: bool,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Read CSV, Parquet, edge lists or graph files (GraphSON, GraphML, GEXF, GML ...) into a database, new or not.
+    /// Import CSV, Parquet, edge lists or graph files (GraphSON, GraphML, GEXF, GML ...) into a new or existing database.
     Import(Box<ImportArguments>),
-    /// Write what is in a database now as CSV, Parquet, GraphSON, GraphML or edge lists.
+    /// Export a database as CSV, Parquet, GraphSON, GraphML or edge lists.
     Export(ExportArguments),
-    /// Ask or change a database in Gremlin.
+    /// Query or change a database with Gremlin.
     Query(QueryArguments),
-    /// Ask and change a database in Gremlin, line by line.
+    /// Query and change a database with Gremlin, interactively or by script.
     Shell(ShellArguments),
-    /// Run an algorithm on what is in a database now.
+    /// Run an algorithm on a database.
     Run(RunArguments),
-    /// Show what is in a database, and what it takes.
+    /// Show the contents of a database, and its size in memory and on disk.
     Stats(StatsArguments),
-    /// Read a database's files and graph back and verify them.
+    /// Read a database's files and graph and verify them.
     Check(CheckArguments),
-    /// Copy a database into a new folder, verified and checked.
+    /// Copy a database to a new folder, verified and checked.
     Backup(BackupArguments),
-    /// Write what verifies of a damaged database to a new one, and list what is missing.
+    /// Write the verified data of a damaged database to a new one, and list what is missing.
     Salvage(SalvageArguments),
-    /// Write what is in the log to the database's files, so that it opens fast.
+    /// Move the log's content into the database's files, so that it opens fast.
     Checkpoint(CheckpointArguments),
-    /// Create, drop and list indexes and uniqueness.
+    /// Create, drop and list indexes.
     Index(IndexArguments),
-    /// Make a graph: R-MAT, or a network of payments with rings of fraud.
+    /// Generate a graph: R-MAT, or a network of payments with rings of fraud.
     Generate(GenerateArguments),
     /// Watch Evergraph at work: writes, live analysis, a kill, and the proof that nothing is lost.
     Demo(DemoArguments),
     /// Measure this machine: commits, analysis of live data, memory, import, restart.
     Bench(BenchArguments),
-    /// Print what a shell needs to complete commands and options.
+    /// Print a script with which a shell completes commands and options.
     Completions(CompletionsArguments),
-    /// Print manual pages, or write them all into a folder.
+    /// Print a manual page, or write all of them to a folder.
     Man(ManArguments),
 }
 
-/// The command line as it is parsed: `-h` ends with examples alone, `--help` explains.
+/// The command line to parse: `-h` ends with examples only, `--help` explains.
 #[must_use]
 pub fn command_line() -> clap::Command {
     with_negative_numbers(with_short_help(Arguments::command()))

@@ -182,7 +182,7 @@ bugs! {
 /// Whether this process has `bug`.
 #[cfg(not(feature = "planted"))]
 #[inline(always)]
-pub(crate) const fn planted(_bug: Bug) -> bool {
+pub const fn planted(_bug: Bug) -> bool {
     false
 }
 
@@ -190,7 +190,7 @@ pub(crate) const fn planted(_bug: Bug) -> bool {
 ///
 /// Ends the process with status 2 if the variable names no bug: a test must not pass, or fail, by that.
 #[cfg(feature = "planted")]
-pub(crate) fn planted(bug: Bug) -> bool {
+pub fn planted(bug: Bug) -> bool {
     use std::io::Write;
     static NAMED: std::sync::OnceLock<Option<Bug>> = std::sync::OnceLock::new();
     let read = || {

@@ -6,9 +6,9 @@ use crate::target::{Memory, Target};
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::id::KeyId;
 use evergraph_graph::packed_column::PackedColumn;
-use evergraph_storage::memory::checkpoint::body_form::StableForm;
-use evergraph_storage::segment::edge_body::EdgeBody;
-use evergraph_storage::segment::vertex_body::VertexBody;
+use evergraph_memory_engine::checkpoint::body_form::StableForm;
+use evergraph_memory_engine::segment::edge_body::EdgeBody;
+use evergraph_memory_engine::segment::vertex_body::VertexBody;
 use std::sync::Arc;
 
 /// The target.

@@ -5,10 +5,10 @@
 
 use crate::target::{Memory, Target};
 use crc32c::{crc32c, crc32c_append};
+use evergraph_memory_engine::checkpoint::body_file::{BodyFile, FIRST_BODY_OFFSET, file_name};
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
-use evergraph_storage::memory::checkpoint::body_file::{BodyFile, FIRST_BODY_OFFSET, file_name};
 
 /// The target.
 pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 1 << 20, per_byte: 64 } };

@@ -7,8 +7,8 @@ use crate::samples;
 use crate::target::{Memory, Target};
 use evergraph::export::cell_form::CellForm;
 use evergraph::export::facts::Facts;
-use evergraph::import::cell::{CellType, Cells};
-use evergraph::import::header::parse_type;
+use evergraph::import::csv::header::parse_type;
+use evergraph::import::field::cell::{CellType, Cells};
 use evergraph_graph::value::Value;
 
 /// The target.

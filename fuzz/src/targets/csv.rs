@@ -7,12 +7,12 @@ use crate::place::lines_count;
 use crate::samples;
 use crate::target::{Memory, Target};
 use evergraph::export::options::ExportFormat;
-use evergraph::import::csv_records::{CsvFormat, CsvRecords};
-use evergraph::import::csv_rows::RowFormat;
+use evergraph::import::bytes::source::Source;
+use evergraph::import::csv::header::{Header, Meaning};
+use evergraph::import::csv::records::{CsvFormat, CsvRecords};
+use evergraph::import::csv::rows::RowFormat;
 use evergraph::import::faults::{FaultCollector, OnBadRow};
-use evergraph::import::header::{Header, Meaning};
 use evergraph::import::id_type::IdType;
-use evergraph::import::source::Source;
 use std::io::Cursor;
 
 // Two buffers of 256 KiB, and a unit of work of 64 KiB.

@@ -5,10 +5,10 @@
 //! them; the columns' words with commas between, a line break; the block.
 
 use crate::target::{Memory, Target};
-use evergraph::import::cell::CellType;
-use evergraph::import::edge_list::{LineFormat, LineRows, Separator, first_data_line};
+use evergraph::import::csv::header::parse_list_columns;
 use evergraph::import::faults::{FaultCollector, OnBadRow};
-use evergraph::import::header::parse_list_columns;
+use evergraph::import::field::cell::CellType;
+use evergraph::import::list::line::{LineFormat, LineRows, Separator, first_data_line};
 
 /// The target.
 pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 1 << 20, per_byte: 512 } };

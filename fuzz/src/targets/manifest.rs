@@ -11,15 +11,15 @@ use evergraph_graph::id::{Direction, GroupId, KeyId, LabelId, TypeId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::ValueType;
+use evergraph_memory_engine::checkpoint::segment_list::{SegmentId, SegmentList};
+use evergraph_memory_engine::engine::MemoryEngine;
+use evergraph_memory_engine::group::EdgeSubject;
+use evergraph_memory_engine::segment::version::Stored;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{FILE_NAME, Manifest, StoredGroup};
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
-use evergraph_storage::memory::checkpoint::segment_list::{SegmentId, SegmentList};
-use evergraph_storage::memory::engine::MemoryEngine;
-use evergraph_storage::memory::group::EdgeSubject;
-use evergraph_storage::segment::version::Stored;
 
 // A catalogue's tables reach to the greatest id: 65,536 labels, types and keys at most.
 /// The target.

@@ -1,4 +1,4 @@
-"""A connection of gremlinpython's that doesn't leave the process."""
+"""A gremlinpython connection that stays within the process."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ __all__ = ["Connection", "traversal"]
 
 
 class Connection(RemoteConnection):
-    """What ``traversal().with_(...)`` takes to run on an embedded database instead of a server.
+    """The argument of ``traversal().with_(...)`` that runs on an embedded database instead of a server.
 
-    On a ``Database`` a traversal that reads has a snapshot of its own, and one that writes a transaction of its
-    own, committed when it returns. ``g.tx().begin()`` gives a source whose traversals share one transaction. On a
-    ``Snapshot`` or in a ``Transaction``, traversals run there.
+    On a ``Database`` a traversal that reads has a snapshot of its own, and one that writes has a transaction of
+    its own, committed when it returns. ``g.tx().begin()`` returns a source whose traversals share one transaction.
+    On a ``Snapshot`` or in a ``Transaction``, traversals run there.
 
-    Traversals are written as bytes, as for a server, and read as texts are: all of ``query``'s limits hold, and an
-    error names the step. Elements come back as gremlinpython's ``Vertex`` and ``Edge``, with their properties; an
-    edge's id is an ``EdgeId``. Where results are read from a snapshot they are made while they are fetched.
+    Traversals are sent as bytecode, as to a server, and treated like query texts: all limits of ``query`` apply,
+    and an error names the step. Elements are returned as gremlinpython's ``Vertex`` and ``Edge``, with their
+    properties; an edge's id is an ``EdgeId``. Results that are read from a snapshot are computed while they are
+    fetched.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ class Connection(RemoteConnection):
 
 
 def traversers(results: Results) -> Iterator[Traverser]:
-    """The results as gremlinpython has them, one a traverser."""
+    """The results as gremlinpython's objects, one a traverser."""
     for result in results:
         yield Traverser(result, 1)
 
@@ -181,7 +182,7 @@ def traversal(
     Parameters
     ----------
     graph, timeout, memory_limit, properties, services, files
-        As of ``Connection``.
+        See ``Connection``.
 
     Returns
     -------

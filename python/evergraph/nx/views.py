@@ -1,4 +1,4 @@
-"""Graphs: a snapshot as NetworkX sees one, without a copy."""
+"""Graphs: snapshots as NetworkX graphs, without a copy."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class View:
     Parameters
     ----------
     snapshot : Snapshot
-        What is shown, and stays as it is. The graph needs it open.
+        The snapshot to show. It must stay open as long as the graph is used.
     types : str or iterable of str, optional
-        Edges of these types; of all by default.
+        Only edges of these types; by default all.
     labels : str or iterable of str, optional
-        Vertices of these labels only, and edges between them.
+        Only vertices of these labels, and edges between them.
     key : str, optional
         The property whose values are the nodes; numbers of vertices by default. Every vertex must have one of
         its own. One label with a unique index on it is quickest.
@@ -111,8 +111,8 @@ class View:
 class Graph(View, networkx.Graph):  # type: ignore[misc]
     """A snapshot as a ``networkx.Graph``: undirected, at most one edge between two nodes.
 
-    Edges both ways and parallel ones are one edge; an attribute that several have is the last one's, in the order
-    of ``Snapshot.edges``. See ``View`` for the parameters.
+    Parallel edges and edges in opposite directions are one edge. If several have the same attribute, the last
+    one's value is used, in the order of ``Snapshot.edges``. See ``View`` for the parameters.
 
     Examples
     --------

@@ -96,7 +96,7 @@ class NeighborSampler(BaseSampler):
         return node_sample(index, self._sample)
 
     def sample_from_edges(self, index: Any, neg_sampling: Any = None) -> Any:
-        """Draw around both ends of edges, and of edges that aren't there: called by loaders.
+        """Draw around both ends of edges, and around pairs without an edge; called by loaders.
 
         Returns
         -------

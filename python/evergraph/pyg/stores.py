@@ -167,7 +167,7 @@ class Stores(NamedTuple):
         return self.node_types, self.edge_types
 
     def vertices(self, rows: Any = None, node_type: NodeType = None) -> npt.NDArray[np.uint64]:
-        """The numbers in the database of rows, such as a batch's ``n_id``.
+        """The vertex ids of rows, such as a batch's ``n_id``.
 
         Parameters
         ----------
@@ -184,12 +184,12 @@ class Stores(NamedTuple):
         return numbers if rows is None else numbers[np.asarray(rows)]
 
     def rows(self, vertices: Any, node_type: NodeType = None) -> Any:
-        """The rows of vertices: what ``input_nodes`` of a loader takes.
+        """The rows of vertices, in the form that ``input_nodes`` of a loader takes.
 
         Parameters
         ----------
         vertices : array of int
-            Their numbers in the database.
+            Their ids in the database.
         node_type : str, optional
             Their label; not in a homogeneous graph.
 
@@ -200,7 +200,7 @@ class Stores(NamedTuple):
         Raises
         ------
         NotFoundError
-            If one isn't of that type.
+            If a vertex is not of that type.
         """
         return _tensor(self.content.topology.rows(node_type, vertices))
 

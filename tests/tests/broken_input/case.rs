@@ -129,7 +129,7 @@ impl Bench {
         fs::write(folder.path().join("kept.e"), "1 2\n2 3\n").unwrap();
         let mut options =
             ImportOptions::new(["kept.v", "kept.e"].map(|name| InputFile::new(folder.path().join(name))));
-        (options.vertex_label, options.edge_type) = ("Kept".to_owned(), "KEPT".to_owned());
+        (options.lists.vertex_label, options.lists.edge_type) = ("Kept".to_owned(), "KEPT".to_owned());
         let database = Database::open(folder.path().join("kept.eg")).unwrap();
         database.import(&options, &|_| ()).unwrap();
         let before = counts(&database);
@@ -221,8 +221,8 @@ impl Bench {
     fn run_skipping(&self, case: &Case) -> Result<(), String> {
         let (report, database) = (self.path("report.csv"), Database::in_memory().unwrap());
         let loaded = self.options(case).and_then(|mut options| {
-            options.on_bad_row = OnBadRow::Skip { at_most: None };
-            options.bad_rows_report = Some(report.clone());
+            options.bad_rows.on_bad_row = OnBadRow::Skip { at_most: None };
+            options.bad_rows.report = Some(report.clone());
             database.import(&options, &|_| ())
         });
         match (loaded, &case.refused) {

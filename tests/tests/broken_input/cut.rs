@@ -15,7 +15,7 @@ fn lengths(bytes: usize) -> impl Iterator<Item = usize> {
 }
 
 fn skip(options: &mut ImportOptions) {
-    options.on_bad_row = OnBadRow::Skip { at_most: None };
+    options.bad_rows.on_bad_row = OnBadRow::Skip { at_most: None };
 }
 
 /// Rows whose lines end before `length`.

@@ -31,7 +31,7 @@ fn a_file_with_changed_bytes_is_read_or_refused_by_its_name() {
         for seed in 0..ROUNDS {
             let bytes = flipped(&sample.bytes, seed);
             let read = sample.read(folder.path(), sample.name, &bytes, |options| {
-                options.on_bad_row =
+                options.bad_rows.on_bad_row =
                     if seed % 2 == 0 { OnBadRow::Stop } else { OnBadRow::Skip { at_most: None } };
             });
             let place = format!("{}, seed {seed}", sample.name);

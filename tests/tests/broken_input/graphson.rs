@@ -127,7 +127,7 @@ fn lines_that_are_no_vertices_are_bad_rows() {
             "a property called as the key that was named for ids",
             between("{\"id\":3,\"label\":\"P\",\"properties\":{\"key\":[{\"value\":7}]}}"),
         )
-        .options(|options| options.vertex_id_key = Some("key".to_owned()))
+        .options(|options| options.ids.vertex_key = Some("key".to_owned()))
         .loads(2, 0).bad_row("g.json:2: the vertex has a property key beside its id, which is to be kept by that name: choose another one for ids (--vertex-id)", "vertex 3"),
     ]);
 }

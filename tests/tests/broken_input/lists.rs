@@ -125,18 +125,18 @@ fn lines_that_do_not_fit_are_named() {
         vertices("columns of vertices without names", "1 2 3\n")
             .refused("g.v: 2 columns behind the id have no names: give them, as in --vertex-columns age:int,name:string (`columns` in a mapping); a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"),
         edges("a range and a vertex outside", "1 2\n2 9\n")
-            .options(|options| options.vertices = Some(0..5))
+            .options(|options| options.lists.vertices = Some(0..5))
             .loads(5, 1)
             .bad_row("g.e:2: column 2 (target): there is no vertex 9 in the vertex lists or the range of vertices", "2 9"),
         edges("a range that is none", "1 2\n")
-            .options(|options| options.vertices = Some(5..5))
+            .options(|options| options.lists.vertices = Some(5..5))
             .refused("vertices 5..5: the first id must be below the second one, which is excluded"),
         edges("a range that is everything", "1 2\n")
-            .options(|options| options.vertices = Some(i64::MIN..i64::MAX))
+            .options(|options| options.lists.vertices = Some(i64::MIN..i64::MAX))
             .refused_as(ErrorKind::Limit, "the range of vertices: more than 4,294,967,295 vertices of one label"),
         edges("a range and a list of vertices", "1 2\n")
             .file("g.v", "1\n2\n")
-            .options(|options| options.vertices = Some(0..5))
+            .options(|options| options.lists.vertices = Some(0..5))
             .refused("a range of vertices declares those of edge lists: give it with edge lists and without vertex lists"),
     ]);
 }

@@ -16,8 +16,8 @@ from canonical import answer
 
 DAMPING = 0.85
 
-ids = numpy.loadtxt(sys.argv[1], dtype=numpy.int64, ndmin=1)
-ends = numpy.searchsorted(ids, numpy.loadtxt(sys.argv[2], dtype=numpy.int64)[:, :2])
+ids = numpy.loadtxt(sys.argv[1], dtype=numpy.int64, usecols=0)
+ends = numpy.searchsorted(ids, numpy.loadtxt(sys.argv[2], dtype=numpy.int64, usecols=(0, 1)))
 labels = numpy.unique(numpy.loadtxt(sys.argv[3], dtype=numpy.int64), return_inverse=True)[1]
 sources = [int(numpy.searchsorted(ids, int(source))) for source in sys.argv[4:]]
 directed = igraph.Graph(ids.size, ends, directed=True)

@@ -125,10 +125,8 @@ fn the_snb_sample_loads_as_one_folder() {
 #[test]
 fn a_multigraph_keeps_every_edge() {
     let Some(folder) = data_set("temporal") else { return };
-    let options = ImportOptions {
-        edge_columns: Some("time".to_owned()),
-        ..options(&[folder.join("sx-mathoverflow.txt.gz")])
-    };
+    let options = options(&[folder.join("sx-mathoverflow.txt.gz")])
+        .with(|options| options.lists.edge_columns = Some("time".to_owned()));
     let load = load(&options);
     assert_is_whole(&load);
     let edges = &load.edges[0];
@@ -141,10 +139,8 @@ fn a_multigraph_keeps_every_edge() {
 #[test]
 fn an_edge_list_with_commas_and_fractions_is_told_from_csv_with_a_header() {
     let Some(folder) = data_set("temporal") else { return };
-    let options = ImportOptions {
-        edge_columns: Some("rating,time".to_owned()),
-        ..options(&[folder.join("soc-sign-bitcoinotc.csv.gz")])
-    };
+    let options = options(&[folder.join("soc-sign-bitcoinotc.csv.gz")])
+        .with(|options| options.lists.edge_columns = Some("rating,time".to_owned()));
     let load = load(&options);
     assert_is_whole(&load);
     assert_eq!((load.vertices_count(), load.edges_count()), (5881, 35_592));
@@ -156,7 +152,8 @@ fn an_edge_list_with_commas_and_fractions_is_told_from_csv_with_a_header() {
 #[test]
 fn isolated_vertices_come_from_a_range() {
     let Some(folder) = data_set("rmat17") else { return };
-    let options = ImportOptions { vertices: Some(0..131_072), ..options(&[folder.join("rmat17.e.gz")]) };
+    let options =
+        options(&[folder.join("rmat17.e.gz")]).with(|options| options.lists.vertices = Some(0..131_072));
     let load = load(&options);
     assert_is_whole(&load);
     assert_eq!((load.vertices_count(), load.edges_count()), (131_072, 2_097_152));

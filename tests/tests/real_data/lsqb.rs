@@ -3,7 +3,6 @@
 
 use crate::imported::{Imported, options_for};
 use crate::snb_updates::operations;
-use evergraph::import::options::ImportOptions;
 use evergraph::import::policy::OnUnknown;
 use evergraph_tests::data::{data_set, json_counts, read_text};
 use evergraph_tests::lsqb::queries::count_all;
@@ -47,7 +46,7 @@ fn the_answers_follow_the_update_stream() {
 #[test]
 fn a_network_of_a_million_edges_has_the_computed_answers() {
     let Some(folder) = data_set("snb-sf0.1-topology") else { return };
-    let options = ImportOptions { on_unknown: OnUnknown::Create, ..options_for([folder.clone()]) };
+    let options = options_for([folder.clone()]).with(|options| options.ids.on_unknown = OnUnknown::Create);
     let imported = Imported::without_ids(&options);
     let statistics = imported.db.statistics().unwrap();
     assert_eq!((statistics.vertices_count(), statistics.edges_count()), (327_588, 1_354_697));

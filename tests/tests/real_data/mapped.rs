@@ -44,7 +44,8 @@ fn shown(value: &Option<Value>) -> String {
 #[test]
 fn snb_without_messages_creates_them_from_its_edges() {
     let Some(folder) = data_set("snb-sf0.1-topology") else { return };
-    let options = ImportOptions { on_unknown: OnUnknown::Create, ..options(std::slice::from_ref(&folder)) };
+    let options =
+        options(std::slice::from_ref(&folder)).with(|options| options.ids.on_unknown = OnUnknown::Create);
     let Imported { load, bad_rows, settled, .. } = read(&options, &|_| ()).unwrap();
     assert_is_whole(&load);
     assert_eq!((bad_rows.count, settled.repeated_pairs), (0, 0));

@@ -7,7 +7,6 @@ use evergraph::graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable};
 use evergraph::graph::packed_column::PackedColumnBuilder;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
-use evergraph::import::options::ImportOptions;
 use evergraph::import::read::read;
 use evergraph::{Database, Direction, EdgeId, Value, VertexId};
 use evergraph_tests::data::data_set;
@@ -68,7 +67,8 @@ fn twitter_has_the_computed_answers_while_others_write() {
 fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted() {
     const FRESH: usize = 20_971;
     let Some(folder) = data_set("rmat17") else { return };
-    let options = ImportOptions { vertices: Some(0..131_072), ..options_for([folder.join("rmat17.e.gz")]) };
+    let options =
+        options_for([folder.join("rmat17.e.gz")]).with(|options| options.lists.vertices = Some(0..131_072));
     let mut load = read(&options, &|_| ()).unwrap().load;
     let mut ends = load.edges[0].ends().unwrap();
     assert_eq!(ends.len(), 2_097_152);

@@ -16,7 +16,6 @@ use evergraph::algorithms::wcc::{self, WccParameters};
 use evergraph::graph::column::Column;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
-use evergraph::import::options::ImportOptions;
 use evergraph::{Direction, Freeze, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::contents::for_each_edge;
 use evergraph_tests::data::{data_set, json_atoms, json_section, read_text};
@@ -222,7 +221,8 @@ fn check_import(stream: &Stream) {
     let Some(folder) = data_set("temporal") else { return };
     let path = folder.join(stream.file());
     let names: Vec<&str> = stream.columns.iter().map(|(name, _)| *name).collect();
-    let options = ImportOptions { edge_columns: Some(names.join(",")), ..options_for([path.clone()]) };
+    let options =
+        options_for([path.clone()]).with(|options| options.lists.edge_columns = Some(names.join(",")));
     let imported = Imported::new(&options);
     let snapshot = imported.db.snapshot();
     assert_eq!(facts(&snapshot), stream.moments(&folder)[4].1);

@@ -37,7 +37,11 @@ pub const KNOTS: &[Knot] = &[
         ],
         imports: 13,
     },
-    Knot { source: "crates/storage/src", modules: &["segment::edge_body", "segment::newest"], imports: 2 },
+    Knot {
+        source: "crates/memory_engine/src",
+        modules: &["segment::edge_body", "segment::newest"],
+        imports: 2,
+    },
 ];
 
 /// A crate's files and what each imports from which other one.

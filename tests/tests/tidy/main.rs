@@ -3,12 +3,13 @@
 //! Each rule is a function from text to findings, in the file that is named after its subject, with
 //! bad samples below it; here each rule meets the tree. A finding says file, line and what to do.
 //!
-//! What to edit when the project grows: the tables `CRATES` and `MODULES` (`floors.rs`) and
+//! What to edit when the project grows: the tables `CRATES` and `MODULES` (`floors.rs`), `FORWARDINGS` (`forwarding.rs`) and
 //! `UNSAFE_FILES` (`words.rs`); when a circle of imports is cut, `KNOTS` (`cycles.rs`);
 //! when a goal gets a claim of a paper, the page that `claims.rs` names.
 
 mod claims;
 mod cycles;
+mod features;
 mod floors;
 mod forwarding;
 mod links;
@@ -62,6 +63,22 @@ fn no_files_import_each_other_in_a_circle_but_those_listed() {
     let tree = Tree::read();
     let files = tree.rust().map(|file| (file.path.as_str(), file.text.as_str()));
     assert_none(cycles::circles(files, cycles::KNOTS));
+}
+
+#[test]
+fn a_program_without_files_builds_no_arrow() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let tree = std::process::Command::new(cargo)
+        .args(["tree", "--locked", "--offline", "--prefix", "none", "--no-default-features"])
+        .args(["--manifest-path", features::MANIFEST])
+        .current_dir(tree::root())
+        .output()
+        .expect("cargo runs this test");
+    let said = String::from_utf8_lossy(&tree.stderr);
+    assert!(tree.status.success(), "{said}");
+    let tree = String::from_utf8_lossy(&tree.stdout);
+    assert!(tree.contains("evergraph-query"), "{tree}{said}");
+    assert_none(features::behind_files(&tree));
 }
 
 #[test]

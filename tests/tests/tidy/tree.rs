@@ -38,6 +38,11 @@ pub fn assert_none(findings: impl IntoIterator<Item = Finding>) {
     assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
 }
 
+/// The folder of the project that this test was built from.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ stands in the root")
+}
+
 /// A file of text.
 pub struct TextFile {
     /// From the project's root, with `/`.
@@ -56,7 +61,7 @@ pub struct Tree {
 impl Tree {
     /// Reads the project that this test was built from. Cost: one read of every file.
     pub fn read() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ stands in the root");
+        let root = root();
         // `.git` is a folder in a clone and a file in a worktree.
         let paths = if root.join(".git").exists() { listed_by_git(root) } else { walked(root) };
         let (mut files, mut sizes) = (Vec::new(), Vec::new());

@@ -84,95 +84,101 @@ fn without_place(why: &str) -> &str {
 
 /// What a page says before its figures.
 const PREFACE: &str = "\
-# Gremlin: how much of it is there
+# Gremlin: what is supported
 
 <!-- `make tinkerpop` writes this page: change tests/tinkerpop/src/report.rs instead. -->
 
-Programs in Rust (`db.gremlin(text)`: see the module `evergraph::gremlin`) and Python (`db.query(text)`: see the guide) and the
-command `evergraph query DB TEXT` ask in Gremlin. This page says how much of it is there.
+Gremlin queries run from Rust (`db.gremlin(text)`: see the module `evergraph::gremlin`), from Python (`db.query(text)`: see
+the guide) and with the command `evergraph query DB TEXT`. This page says how much of Gremlin is supported, and where
+Evergraph differs from TinkerPop.
 
-Apache TinkerPop tests its own graphs with 2,061 scenarios in Gherkin, of which it can't run 11 itself. `make tinkerpop` runs
-them on Evergraph, from the jar gremlin-test RELEASE: each in an embedded database in memory, with batches of 1, 3 and 1,024
-rows, which must make no difference. A scenario that passed once may never fail again (`tests/tinkerpop/passed.txt`); CI
-sees to it.
+Apache TinkerPop tests its own graphs with 2,061 scenarios in Gherkin; its own runner cannot run 11 of them. `make tinkerpop`
+runs them on Evergraph, from the jar gremlin-test RELEASE. Each runs in an embedded in-memory database, with batches of 1, 3
+and 1,024 rows, which must make no difference. CI checks that a scenario that passed once never fails again
+(`tests/tinkerpop/passed.txt`).
 
-What differs from TinkerPop's runner: ids are Evergraph's own, so that scenarios which choose ids fail; an element as a
-parameter is its id; several values of one key of a vertex become one list when a graph is loaded. Where a scenario takes it that
-vertices may have several names (`@MultiProperties`) or properties may have properties (`@MetaProperties`), a schema says so
-for the labels that such scenarios add.
+The runner differs from TinkerPop's in four ways. Ids are Evergraph's own, so scenarios that choose ids fail. An element as a
+parameter is its id. Several values of one key of a vertex become one list when a graph is loaded. If a scenario expects
+vertices with several names (`@MultiProperties`) or properties with properties (`@MetaProperties`), the labels that it adds
+are declared accordingly.
 
 ## Several values of a key
 
-The type of a property says how many values of its key a vertex has. Of type `list` or `set`, each element is a property of its
-own: `values('k')` gives all, `has('k', v)` asks for any, `property(list, 'k', v)` adds one, and `property('k', v)` joins
-them as the type says; with a collection and no cardinality it replaces them all. Of any other type there is one value, and a
-list within a property of type `any` is that one value. A property without a type gets one by its first write: `list` or `set`
-from that cardinality, `any` from a collection that is one value. Properties of edges have one value.
+The type of a property decides how many values of its key a vertex has. If the type is `list` or `set`, each element is a
+property of its own: `values('k')` returns all of them, `has('k', v)` matches any of them, `property(list, 'k', v)` adds one,
+and `property('k', v)` adds one as the type prescribes; with a collection and no cardinality it replaces them all. A property
+of any other type has one value, and a list in a property of type `any` is that one value. A property without a type gets one
+from its first write: `list` or `set` from that cardinality, `any` from a collection that is one value. Properties of edges
+have one value.
 
 ## Properties of properties
 
-Each value of a key of a vertex can have properties of its own (meta-properties), where the schema asks for them:
-`declare_meta_properties(\"Person\", \"name\")` in a transaction, once, for new and old vertices. Then
-`property('name', 'Ada', 'since', 1815)` writes them with the value, and a property is an element among others:
+Each value of a vertex property can have properties of its own (meta-properties), if the schema declares them: call
+`declare_meta_properties(\"Person\", \"name\")` once in a transaction; it applies to new and existing vertices. Then
+`property('name', 'Ada', 'since', 1815)` writes them with the value, and a property is an element like any other:
 `properties('name').has('since', 1815)`, `.values('since')`, `.valueMap()`, `.property('since', 1816)`,
-`.properties('since').drop()`. Without that declaration writing one is an error that says so. They live and go with their value:
-whoever sets or removes it leaves nothing known of it, by other means than Gremlin too; and of two transactions that
-change a value or what is known of it at once, one meets a conflict. Edges' properties have none, and they have none themselves.
-Indexes don't know them, and exports leave them out. A null is no value here either: it takes one away.
+`.properties('since').drop()`. Writing a meta-property without that declaration is an error that says so. Meta-properties
+belong to their value: setting or removing the value removes them, also outside Gremlin. Two transactions that change a value
+or its meta-properties at the same time conflict. Edge properties and meta-properties have no meta-properties. Indexes do not
+cover them, and exports leave them out. Here too, a null means no value: writing a null removes the meta-property.
 
 ## Order, and numbers of equal value
 
-An order that `order()`, `unfold()` or the items of `inject()` promise lasts: `union`, `choose`, `branch`, `coalesce`, `optional`, `local`,
-`flatMap`, `map` and `match` give what becomes of one row before what becomes of the next. Where an option of the first three has a
-barrier, such as `count()`, `order()` or `dedup()`, each option runs to its end before the next one, as in TinkerPop. `repeat()`
-gives loop after loop, each in order; equal rows of a loop are one row that stands where the first of them stood.
+An order established by `order()`, `unfold()` or the items of `inject()` is kept: `union`, `choose`, `branch`, `coalesce`,
+`optional`, `local`, `flatMap`, `map` and `match` return all results of one row before those of the next. If an option of the
+first three has a barrier, such as `count()`, `order()` or `dedup()`, each option runs to its end before the next one, as in
+TinkerPop. `repeat()` returns loop after loop, each in order; equal rows of a loop become one row at the position of the
+first.
 
-Numbers of equal value are one in `dedup()`, `group()`, `groupCount()`, `intersect()`, `difference()`, `disjunct()`, `merge()` and sets,
-whatever their types: the `int` 27, the `long` 27 and 27.0. A number that is written to a property is stored in the type of the
-property if that holds it exactly, and refused otherwise.
+`dedup()`, `group()`, `groupCount()`, `intersect()`, `difference()`, `disjunct()`, `merge()` and sets treat numbers of equal
+value as the same, whatever their types: the `int` 27, the `long` 27 and 27.0. A number that is written to a property is
+stored in the property's type if that type holds it exactly, and refused otherwise.
 
 ## Deleting, writing and limits
 
-`drop()` deletes once all that it deletes has been found: `g.V(hub).both().drop()` takes all neighbours with it, also where the hub
-is one of them. Where a traversal within another deletes, as in `sideEffect(out().drop())`, it runs for one row after the
-other, once all these rows have come, and sees what was deleted for those before. Behind a write, `limit()` and `timeLimit()` end it:
-`addV().limit(1)` adds one vertex. So how many rows a batch has makes no difference.
+`drop()` deletes only after all elements to delete have been found: `g.V(hub).both().drop()` deletes all neighbours, even if
+the hub is one of them. If a nested traversal deletes, as in `sideEffect(out().drop())`, it runs for one row after the other,
+after all these rows have arrived, and sees the deletions of the rows before. After a write, `limit()` and `timeLimit()` end
+it: `addV().limit(1)` adds one vertex. The number of rows in a batch therefore makes no difference.
 
-## What a query says of itself
+## Profile, explain and options
 
-`profile()` at the end gives a map of what each step did, with the keys of TinkerPop's metrics in GraphSON; `profile('x')` does where
-`cap('x')` follows. The steps are those of Evergraph's plan. `explain()` at the end gives that plan as a text, and nothing runs.
-`timeLimit(n)` begins with the first traverser that comes, for each traverser of the step around anew. Options that mean nothing
-here are ignored, whether `with(key, value)` or `OptionsStrategy` sets them; `evaluationTimeout` and `strict` mean something:
-`g.with('strict')` refuses a label, an edge type or a property that the graph doesn't have, which only gets a note otherwise.
+`profile()` at the end returns a map with the figures of each step, under the keys of TinkerPop's metrics in GraphSON;
+`profile('x')` does so if `cap('x')` follows. The steps are those of Evergraph's plan. `explain()` at the end returns that
+plan as text, and does not run the query. `timeLimit(n)` starts with the first traverser that arrives, and anew for each
+traverser of the enclosing step. Options without a meaning in Evergraph are ignored, whether set by `with(key, value)` or by
+`OptionsStrategy`. Two options have a meaning: `evaluationTimeout`, and `strict`. `g.with('strict')` refuses a label, an edge
+type or a property that the graph does not have; otherwise these only get a note.
 
-## Merging at the same time
+## Concurrent merges
 
-Two transactions that `mergeV` the same vertex at once: at the level *serializable* one of them fails with a conflict, and run
-again it finds what the other added. At the level *snapshot*, which is the default, neither sees the other's vertex, and both
-add one, unless a unique index is on one of the properties: then the second fails. `mergeE` is alike. A null in a map stands
-for a property that isn't there.
+If two transactions `mergeV` the same vertex at the same time at the level *serializable*, one of them fails with a conflict;
+when it is retried, it finds the vertex that the other added. At the level *snapshot*, the default, neither sees the other's
+vertex and both add one, unless one of the properties has a unique index: then the second transaction fails. `mergeE` behaves
+in the same way. A null in a map stands for a missing property.
 
 ## Algorithms
 
-`pageRank()`, `peerPressure()`, `connectedComponent()` and `shortestPath()` need no graph computer: they run on what the
-query sees, own writes and `SubgraphStrategy` included, with the kernels that `evergraph run` has. The first three compute
-something of every vertex, which later steps read by its key: `g.V().pageRank().order().by('gremlin.pageRankVertexProgram.pageRank', desc)`.
-Nothing is written to the graph, unless a step does: `.property('rank', __.values('r'))`. Their options are TinkerPop's: `with(PageRank.edges, __.outE('knows'))`, `PageRank.times`,
-`PageRank.propertyName`, `ShortestPath.target`, `ShortestPath.distance` ... What differs: they stand in the query itself, not in a
-traversal within; a component is named by its least id, over edges whichever way they point; of equal votes the least id
-counts; a computed value is read by `values`, `has`, `by` and in maps, while `properties()` gives what the graph has; distances
-aren't negative. For one number of a large graph, such as a single shortest path, `evergraph::algorithms::shortest_path` reads less: a
-query gathers all edges first.
+`pageRank()`, `peerPressure()`, `connectedComponent()` and `shortestPath()` need no graph computer: they run on the graph as
+the query sees it, including its own writes and `SubgraphStrategy`, with the kernels of `evergraph run`. The first three
+compute a value for every vertex, which later steps read by its key:
+`g.V().pageRank().order().by('gremlin.pageRankVertexProgram.pageRank', desc)`. Nothing is written to the graph, unless a step
+does so: `.property('rank', __.values('r'))`. Their options are TinkerPop's: `with(PageRank.edges, __.outE('knows'))`,
+`PageRank.times`, `PageRank.propertyName`, `ShortestPath.target`, `ShortestPath.distance` ... They differ from TinkerPop as
+follows. They are allowed only in the query itself, not in a nested traversal. A component is named by its least id, and
+ignores the direction of edges. Among equal votes the least id wins. A computed value is read by `values`, `has`, `by` and in
+maps, while `properties()` returns only stored properties. Distances must not be negative. A query gathers all edges first;
+for a single answer on a large graph, such as one shortest path, `evergraph::algorithms::shortest_path` reads less.
 
 ## Services and files
 
-`call('name')` calls a service of the application: in Rust, what implements `evergraph::query::service::Service` and is given to the
-query with `.services(...)`. `g.call()` lists them. There are none but those.
+`call('name')` calls a service of the application: in Rust, an implementation of `evergraph::query::service::Service` that is
+passed to the query with `.services(...)`; in Python, [a function](guide/queries.md#services-your-own-functions) that is
+passed as `query(..., services=...)`. `g.call()` lists them. There are no built-in services.
 
-`g.io('graph.json').read()` imports a file of GraphSON or GraphML, `.write()` exports one, as `evergraph import` and `evergraph export`
-do; it is all that the query does. In a program only where `.files(true)` says so: a text from outside should not name
-files of the machine. Gryo, which is Java's own, isn't read.
+`g.io('graph.json').read()` imports a GraphSON or GraphML file, and `.write()` exports one, as `evergraph import` and
+`evergraph export` do; the query can do nothing else. A program must allow it, by `.files(true)` in Rust and `files=True` in
+Python, because a query from outside should not access files of the machine. Gryo, a format of Java's own, is not supported.
 ";
 
 /// The page `docs/gremlin.md`: sums, a table by step, and all that fail, with the reason.

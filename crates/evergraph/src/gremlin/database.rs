@@ -1,15 +1,15 @@
 //! Database: queries on the whole of it, which read a snapshot or write in a transaction of their own.
 
 use crate::database::Database;
-use crate::export::options::ExportOptions;
 use crate::gremlin::graph::Deciding;
 use crate::gremlin::host::QueryHost;
 use crate::gremlin::query::{Query, Said};
-use crate::import::options::ImportOptions;
+use crate::gremlin::task::Task;
 use crate::snapshot::Snapshot;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::transaction::{Committed, TransactionOptions};
+use evergraph_query::plan::io::Io;
 use evergraph_query::write::Writer;
 
 impl Database {
@@ -45,11 +45,18 @@ impl QueryHost for Database {
         })
     }
 
-    fn import(&self, options: &ImportOptions) -> Result<()> {
-        Database::import(self, options, &|_| ()).map(drop)
+    #[cfg(feature = "files")]
+    fn transfer(&self, io: &Io, task: &Task) -> Result<()> {
+        crate::gremlin::io::transfer(self, io, task)
     }
 
-    fn export(&self, options: &ExportOptions) -> Result<()> {
-        Database::export(self, options, &|_| ()).map(drop)
+    #[cfg(not(feature = "files"))]
+    fn transfer(&self, io: &Io, _: &Task) -> Result<()> {
+        Err(evergraph_graph::error::Error::invalid(format!(
+            "this query {} the file {}, and this program was built without the feature `files` of the crate evergraph: \
+             it needs default features, or `features = [\"files\"]`, at evergraph in Cargo.toml",
+            io.verb(),
+            io.path
+        )))
     }
 }

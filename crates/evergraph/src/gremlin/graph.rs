@@ -1,7 +1,6 @@
 //! What a query runs on: a moment, a transaction, or the database, which decides by the query.
 
 use crate::gremlin::host::QueryHost;
-use crate::gremlin::io;
 use crate::gremlin::results::Results;
 use crate::gremlin::task::Task;
 use evergraph_graph::budget::Budget;
@@ -150,7 +149,7 @@ impl<'g> Deciding<'g> {
 impl RunsOn for Deciding<'_> {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
         if let Some(io) = task.plan.io() {
-            return io::run(io, task, self.database).map(|()| Vec::new());
+            return self.database.transfer(io, task).map(|()| Vec::new());
         }
         if !task.plan.writes {
             let snapshot = self.database.snapshot();

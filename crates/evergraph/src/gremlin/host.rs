@@ -1,11 +1,11 @@
 //! Host: what a query on a whole database needs of it, so that queries know databases by this trait alone.
 
-use crate::export::options::ExportOptions;
-use crate::import::options::ImportOptions;
+use crate::gremlin::task::Task;
 use crate::snapshot::Snapshot;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::transaction::{Committed, TransactionOptions};
+use evergraph_query::plan::io::Io;
 use evergraph_query::write::Writer;
 
 /// What a query needs of the database that it runs on.
@@ -27,15 +27,11 @@ pub trait QueryHost: Sync {
         attempt: &mut dyn FnMut(&mut dyn Writer) -> Result<()>,
     ) -> Result<Committed>;
 
-    /// Imports files: all of them, or nothing.
+    /// Reads the file that `io` names into the database, or writes the newest readable moment to it, within the limits
+    /// of `task`: all of it, or nothing.
     ///
     /// # Errors
-    /// What is wrong with the files; what loading them meets.
-    fn import(&self, options: &ImportOptions) -> Result<()>;
-
-    /// Exports the newest readable moment: all of it, or nothing.
-    ///
-    /// # Errors
-    /// What the format can't hold; what writing meets.
-    fn export(&self, options: &ExportOptions) -> Result<()>;
+    /// `invalid` where `task` may not do that, where the program was built without the feature `files`, or for what is
+    /// wrong with the file or doesn't fit its format; what loading or writing meets.
+    fn transfer(&self, io: &Io, task: &Task) -> Result<()>;
 }

@@ -1,21 +1,21 @@
 //! `g.io('people.json').read()`: a query that imports or exports.
 
-use crate::export::options::{ExportFormat, ExportOptions};
-use crate::gremlin::host::QueryHost;
+use crate::database::Database;
 use crate::gremlin::task::Task;
-use crate::import::options::{ImportOptions, InputFile};
-use crate::import::role::Role;
+use evergraph_files::export::options::{ExportFormat, ExportOptions};
+use evergraph_files::import::options::{ImportOptions, InputFile};
+use evergraph_files::import::role::Role;
 use evergraph_graph::error::{Error, Result};
 use evergraph_query::plan::io::{Format, Io};
 use std::path::Path;
 
 /// Reads the file into `database`, or writes that to the file: all at once, or nothing.
-pub(super) fn run(io: &Io, task: &Task, database: &dyn QueryHost) -> Result<()> {
+pub(super) fn transfer(database: &Database, io: &Io, task: &Task) -> Result<()> {
     if !task.files {
-        let does = if io.to_file { "writes" } else { "reads" };
         return Err(Error::invalid(format!(
-            "this query {does} the file {}, and queries may only where the program that runs them allows it: \
+            "this query {} the file {}, and queries may only where the program that runs them allows it: \
              see Query::files, or import and export without a query",
+            io.verb(),
             io.path
         )));
     }
@@ -32,13 +32,13 @@ pub(super) fn run(io: &Io, task: &Task, database: &dyn QueryHost) -> Result<()> 
     if io.to_file {
         let mut options = ExportOptions::new(format, path);
         options.cancel = task.until();
-        return database.export(&options);
+        return database.export(&options, &|_| ()).map(drop);
     }
     let role = if format == ExportFormat::GraphMl { Role::GraphMl } else { Role::GraphSon };
     let mut options = ImportOptions::new([InputFile::new(path).role(role)]);
     options.cancel = task.until();
     options.memory = Some(task.limits.memory_bytes);
-    database.import(&options)
+    database.import(&options, &|_| ()).map(drop)
 }
 
 fn format_of(format: Format) -> ExportFormat {

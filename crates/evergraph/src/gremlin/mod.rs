@@ -99,6 +99,7 @@ pub mod explain;
 pub mod graph;
 pub mod graphson;
 pub mod host;
+#[cfg(feature = "files")]
 mod io;
 pub mod note;
 pub mod query;

@@ -185,7 +185,7 @@ impl<'q, G> Query<'q, G> {
 
     /// Whether it may read and write files: `g.io('people.json').read()` imports, `.write()` exports. It may not, unless
     /// this says so: a text from outside should not name files of this machine. Only on the database, and all of what
-    /// the query does.
+    /// the query does. A program that was built without the feature `files` may not at all.
     pub fn files(self, files: bool) -> Self {
         Self { files, ..self }
     }

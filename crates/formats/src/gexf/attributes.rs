@@ -1,4 +1,4 @@
-//! Attributes: the properties that a GEXF file declares, and how their values stand in text.
+//! Attributes: the properties that a GEXF file declares, and the text form of their values.
 //!
 //! ```text
 //! <attributes class="node"><attribute id="0" title="url" type="string"><default>x</default></attribute>

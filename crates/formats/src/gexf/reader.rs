@@ -1,4 +1,4 @@
-//! Reader: a GEXF file as vertices and edges, in the order in which they stand there.
+//! Reader: a GEXF file as vertices and edges, in file order.
 //!
 //! ```text
 //! <gexf version="1.3"><graph defaultedgetype="directed">

@@ -1,4 +1,4 @@
-//! Lexer: a GML file as keys, values and brackets, each with its place.
+//! Lexer: a GML file as keys, values and brackets, each with its position.
 //!
 //! ```text
 //! node [ id 7 label "a &amp; b" weight -3.7e+2 d -Inf ]     # a comment, up to the end of its line

@@ -1,4 +1,4 @@
-//! Reader: a GML file as vertices and edges, in the order in which they stand there.
+//! Reader: a GML file as vertices and edges, in file order.
 //!
 //! ```text
 //! Creator "Mark Newman on ..."

@@ -1,4 +1,4 @@
-//! Data: what stands inside of one node or edge of a GraphML file.
+//! Data: the content of one node or edge of a GraphML file.
 //!
 //! ```text
 //! <data key="labelV">person</data>              the label, by the options' key

@@ -1,4 +1,4 @@
-//! GraphML: graphs in XML, as TinkerPop, Gephi, yEd and networkx write them, and as they read them.
+//! GraphML: graphs in XML, as TinkerPop, Gephi, yEd and networkx write and read them.
 //!
 //! ```text
 //! keys       declared properties: name, type, default      types    values as text

@@ -1,4 +1,4 @@
-//! Options: by which keys labels and edge types stand in a GraphML file, and how long its texts may be.
+//! Options: the keys of labels and edge types in a GraphML file, and the length limit of its texts.
 
 use crate::graphml::keys::Scope;
 

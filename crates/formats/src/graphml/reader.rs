@@ -1,4 +1,4 @@
-//! Reader: a GraphML file as vertices and edges, in the order in which they stand there.
+//! Reader: a GraphML file as vertices and edges, in file order.
 //!
 //! ```text
 //! <graphml>

@@ -1,4 +1,4 @@
-//! Types: what GraphML calls the types of properties, and how their values stand in text.
+//! Types: GraphML's names for the types of properties, and the text form of their values.
 //!
 //! ```text
 //! attr.type  boolean int long float double string     are bool int long float double string

@@ -1,4 +1,4 @@
-//! Documents: cuts a GraphSON file into the texts of its vertices, with the places where they begin.
+//! Documents: splits a GraphSON file into the texts of its vertices, with their positions.
 //!
 //! ```text
 //! lines      {"id":1,...}          wrapped    {"vertices":[{"id":1,...},

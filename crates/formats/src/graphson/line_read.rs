@@ -1,4 +1,4 @@
-//! Line: one vertex with the edges at it, as an adjacency file has it on each of its lines.
+//! Line: one vertex with its edges, the content of one line of an adjacency file.
 //!
 //! ```text
 //! {"id": ID, "label": "person",

@@ -1,4 +1,4 @@
-//! Sides: whether the out-lists and the in-lists of a file speak of the same edges.
+//! Sides: whether the out-lists and the in-lists of a file have the same edges.
 //!
 //! An adjacency file states each edge twice: at its source and at its target. A reader takes one of
 //! the two; an edge that only the other has would be lost without a word. So every edge of both lists

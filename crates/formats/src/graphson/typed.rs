@@ -1,4 +1,4 @@
-//! Typed: how GraphSON puts a type around a JSON value: `{"@type": "g:Int32", "@value": 29}`.
+//! Typed: GraphSON's type wrapper around a JSON value: `{"@type": "g:Int32", "@value": 29}`.
 //!
 //! The two keys may stand in either order, and nothing may stand beside them. With the value first it
 //! is stepped over, the type is read, and the reader goes back: at most one more pass over the text

@@ -1,4 +1,4 @@
-//! Reads values from GraphSON, exactly: no number goes through a wider or narrower one.
+//! Reads values from GraphSON exactly: no number is converted through another type.
 //!
 //! ```text
 //! JSON                            VALUE       JSON                              VALUE

@@ -1,4 +1,4 @@
-//! Writes values as GraphSON 3; [`crate::graphson::value_read`] reads each back as it was.
+//! Writes values as GraphSON 3; [`crate::graphson::value_read`] reads each back unchanged.
 //!
 //! ```text
 //! bool, string           plain JSON                 date       gx:LocalDate

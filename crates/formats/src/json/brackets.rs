@@ -1,4 +1,4 @@
-//! Brackets: where a JSON value ends, found without understanding what is in it.
+//! Brackets: the end of a JSON value, found without parsing its content.
 
 /// How far a value has been followed to its end.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,4 @@
-//! JSON: a strict reader that keeps numbers as text, one that takes a file apart as it comes, and a writer.
+//! JSON: a strict reader that keeps numbers as text, a streaming reader, and a writer.
 
 pub(crate) mod brackets;
 pub mod read;

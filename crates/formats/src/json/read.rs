@@ -1,4 +1,4 @@
-//! JSON reader: pulls values out of bytes one by one, and builds no tree.
+//! JSON reader: pulls values out of bytes one by one, without building a tree.
 //!
 //! ```text
 //! {"a": [1, "x"]}     begin_object · next_key "a" · begin_array · next_element · read_number "1"

@@ -1,4 +1,4 @@
-//! Stream: a JSON file taken apart as it comes: objects and arrays are stepped into, or their texts taken.
+//! Stream: reads a JSON file incrementally: objects and arrays are entered, or returned as text.
 //!
 //! ```text
 //! {"nodes": [{"id": 1}, ...], ...}    begin_object · next_key "nodes" · begin_array · next_element

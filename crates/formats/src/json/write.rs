@@ -1,4 +1,4 @@
-//! JSON writer: strings with their escapes. Everything else of JSON is written where it is known.
+//! JSON writer: strings with their escapes. All other JSON is written by the callers.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Node-link: graphs in JSON as lists of nodes and links, in the forms that programs have.
+//! Node-link: graphs in JSON as lists of nodes and links, in the forms that common programs write.
 //!
 //! | program | form |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Reader: a JSON file of nodes and links as vertices and edges, in the order in which they stand there.
+//! Reader: a JSON file of nodes and links as vertices and edges, in file order.
 //!
 //! | in the file | here |
 //! |---|---|

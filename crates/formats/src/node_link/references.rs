@@ -1,4 +1,4 @@
-//! References: what the ends of a link mean, which is said by nobody and shown by the nodes before it.
+//! References: the meaning of the ends of a link, which is not declared and is inferred from the nodes before it.
 //!
 //! | nodes have | an end is | it means |
 //! |---|---|---|

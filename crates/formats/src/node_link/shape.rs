@@ -1,4 +1,4 @@
-//! Shape: whether a JSON file is one of nodes and links, by its beginning.
+//! Shape: recognises a JSON file of nodes and links from its beginning.
 //!
 //! ```text
 //! {"directed": ..., "nodes": [          yes, by a list's key in the outermost object

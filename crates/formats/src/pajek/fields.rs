@@ -1,4 +1,4 @@
-//! Fields: one line of a Pajek file as words and quoted texts, with the columns where they begin.
+//! Fields: one line of a Pajek file as words and quoted texts, with their columns.
 //!
 //! ```text
 //! 1 "Vert 1" 0.5 [1-7]      1, Vert 1, 0.5, [1-7]

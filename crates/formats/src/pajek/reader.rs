@@ -1,4 +1,4 @@
-//! Reader: a Pajek file as vertices and edges, in the order in which they stand there.
+//! Reader: a Pajek file as vertices and edges, in file order.
 //!
 //! ```text
 //! *Vertices 3

@@ -1,4 +1,4 @@
-//! Section: what a line of a Pajek file that begins with `*` announces.
+//! Section: the kind of section that a line beginning with `*` starts in a Pajek file.
 //!
 //! ```text
 //! *Network name             *Arcs :1 "knows"       edges with a direction, of the relation 1

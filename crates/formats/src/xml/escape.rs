@@ -1,4 +1,4 @@
-//! Escape: text as XML 1.0 can hold it, and the characters that it can't.
+//! Escape: text in the form that XML 1.0 can hold, and the characters that it cannot.
 //!
 //! ```text
 //! & < > "      &amp; &lt; &gt; &quot;

@@ -1,4 +1,4 @@
-//! XML: the tags and the text of a file, as GraphML and GEXF are made of.
+//! XML: the tags and the text of a file, for GraphML and GEXF.
 //!
 //! ```text
 //! source     bytes to UTF-8, with places in the file

@@ -1,4 +1,4 @@
-//! Source: the bytes of an XML file as UTF-8, with the place in the file, and with limits.
+//! Source: the bytes of an XML file as UTF-8, with the position in the file, and with limits.
 //!
 //! ```text
 //! EF BB BF      UTF-8, and without a mark as well        00 00 FE FF, FF FE 00 00   UTF-32: refused

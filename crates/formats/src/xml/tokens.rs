@@ -1,4 +1,4 @@
-//! Tokens: an XML file as tags and text, each with its place.
+//! Tokens: an XML file as tags and text, each with its position.
 //!
 //! What XML has besides is done away with here. Comments and processing instructions are passed over.
 //! A `DOCTYPE` is passed over too and nothing that it names is fetched; one with declarations inside

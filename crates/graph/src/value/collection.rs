@@ -1,4 +1,4 @@
-//! List, set and map: values that hold values, at most 128 deep.
+//! List, set and map: values that contain values, at most 128 deep.
 //!
 //! ```text
 //! depth 0   1                      scalars

@@ -1,4 +1,4 @@
-//! Datetime: a moment to the nanosecond, with the offset from UTC that it was written in.
+//! Datetime: a point in time to the nanosecond, with the offset from UTC that it was written in.
 //!
 //! ```text
 //! OFFSET  SIZE   FIELD (encoded form)

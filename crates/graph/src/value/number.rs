@@ -1,4 +1,4 @@
-//! Big integers and decimals, held to sizes at which comparing and printing stay cheap.
+//! Big integers and decimals, limited to sizes at which comparing and printing stay cheap.
 //!
 //! A decimal is `digits * 10^-scale`. Unbounded, nine characters of text (`1e9999999`) would cost
 //! megabytes to compare or print. The bounds here hold every number of PostgreSQL's `numeric`

@@ -1,4 +1,4 @@
-//! Reads scalars from text, as CSV files hold them.
+//! Parses scalars from text, as in CSV files.
 //!
 //! ```text
 //! bool       true or false, in any case

@@ -1,4 +1,4 @@
-//! Shortened: the beginning of a text a user gave, for error messages.
+//! Shortened: the beginning of a user's text, for error messages.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Random values for property tests, drawn so that equal and nearly equal ones are frequent.
+//! Random values for property tests, chosen so that equal and nearly equal ones are frequent.
 //!
 //! For the tests of this crate, and of others by the feature `strategy`; nothing else compiles it.
 

@@ -1,4 +1,4 @@
-//! Reads the fields of dates and times in ISO 8601 text, and says where one goes wrong.
+//! Parses the fields of dates and times in ISO 8601 text, and locates errors in them.
 
 use thiserror::Error;
 

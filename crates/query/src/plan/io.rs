@@ -11,6 +11,14 @@ pub struct Io {
     pub to_file: bool,
 }
 
+impl Io {
+    /// What the query does with the file, for a sentence about it.
+    #[must_use]
+    pub fn verb(&self) -> &'static str {
+        if self.to_file { "writes" } else { "reads" }
+    }
+}
+
 /// What is in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {

@@ -30,7 +30,7 @@ pub fn measure(work: &Work<'_>) -> Result<(Section, PathBuf)> {
         }
         let input = InputFile::new(&file).role(Role::EdgeList);
         let mut options = ImportOptions::new([input]);
-        options.vertices = Some(0..i64::from(work.plan.vertices()));
+        options.lists.vertices = Some(0..i64::from(work.plan.vertices()));
         options.cancel = work.context.cancel.clone();
         let began = Instant::now();
         let opened = Database::open(&database)?;

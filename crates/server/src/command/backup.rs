@@ -24,15 +24,15 @@ appears in whole or not at all: what Ctrl-C or an error interrupts is removed, a
 leaves behind is refused by name and replaced by the next backup to the same folder.
 A program that has the database open makes one without closing it: Database::backup.";
 
-/// What `evergraph backup` is told.
+/// Arguments of `evergraph backup`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct BackupArguments {
     /// The database.
     pub database: PathBuf,
-    /// The folder of the copy: a new one, or an empty one.
+    /// The folder of the copy: new or empty.
     pub output: PathBuf,
-    /// Don't read the copy back to check it.
+    /// Skip the check of the copy.
     #[arg(long)]
     pub no_check: bool,
 }

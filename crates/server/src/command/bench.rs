@@ -39,25 +39,25 @@ What is measured:
   recovery by the length of the log. Tables are Markdown. Two runs that are
   compared follow each other. Close other programs first.";
 
-/// What `evergraph bench` is told.
+/// Arguments of `evergraph bench`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub struct BenchArguments {
-    /// Some ten seconds instead of three minutes; figures vary more.
+    /// Run for about ten seconds instead of three minutes; figures vary more.
     #[arg(long)]
     pub quick: bool,
-    /// The graph has 2^N vertices and 16 edges each.
+    /// Use a graph of 2^N vertices with 16 edges each.
     #[arg(long, value_name = "N", default_value_t = 17, value_parser = clap::value_parser!(u32).range(10..=26))]
     pub scale: u32,
-    /// Folder to work in [default: target if it is there, else the system's temporary folder].
+    /// Working folder [default: target if it exists, else the system's temporary folder].
     #[arg(long, value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
-    /// A benchmark of its own.
+    /// A separate benchmark.
     #[command(subcommand)]
     pub subject: Option<Subject>,
 }
 
-/// Benchmarks of their own.
+/// Separate benchmarks.
 #[derive(Subcommand, Debug)]
 pub enum Subject {
     /// Measure transactions: isolation, contention, hubs, old snapshots, recovery.
@@ -65,28 +65,28 @@ pub enum Subject {
     Transactions(TransactionsArguments),
 }
 
-/// What `evergraph bench transactions` is told.
+/// Arguments of `evergraph bench transactions`.
 #[derive(Args, Debug)]
 pub struct TransactionsArguments {
-    /// Some seconds instead of four minutes; figures vary much.
+    /// Run for some seconds instead of four minutes; figures vary a lot.
     #[arg(long)]
     pub quick: bool,
-    /// Measure these parts only.
+    /// Measure only these parts.
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     pub only: Vec<Part>,
-    /// Vertices of the graph at low contention.
+    /// Number of vertices of the graph at low contention.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..=10_000_000))]
     pub vertices: Option<u32>,
-    /// Runs of everything.
+    /// Number of runs of each measurement.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: Option<u32>,
-    /// How long updates go on beside a held snapshot, and as long without [default: 20 s].
+    /// How long updates run with a held snapshot, and again without one [default: 20 s].
     #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u64).range(1..=600))]
     pub minutes: Option<u64>,
-    /// Folder of LinkBench's Distribution.dat.gz [default: a power law stands in].
+    /// Folder of LinkBench's Distribution.dat.gz [default: a power law instead].
     #[arg(long, value_name = "FOLDER")]
     pub linkbench: Option<PathBuf>,
-    /// Folder to work in [default: target if it is there, else the system's temporary folder].
+    /// Working folder [default: target if it exists, else the system's temporary folder].
     #[arg(long, value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
 }

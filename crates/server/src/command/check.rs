@@ -29,7 +29,7 @@ What is verified:
   finds. With findings the exit code is 5. Nothing is repaired: restore a
   backup, or let `evergraph salvage` write what verifies to a new database.";
 
-/// What `evergraph check` is told.
+/// Arguments of `evergraph check`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct CheckArguments {

@@ -20,7 +20,7 @@ Examples:
 An open database does this by itself when its log has grown. By hand it makes
 the next opening as fast as can be, and the folder as small.";
 
-/// What `evergraph checkpoint` is told.
+/// Arguments of `evergraph checkpoint`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct CheckpointArguments {

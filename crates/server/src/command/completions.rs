@@ -18,7 +18,7 @@ The last one is for this shell only. `make install` puts the first three where
 shells look for them. Zsh has to be told of the folder first, in ~/.zshrc:
   fpath+=~/.zfunc; autoload -Uz compinit; compinit";
 
-/// What `evergraph completions` is told.
+/// Arguments of `evergraph completions`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct CompletionsArguments {

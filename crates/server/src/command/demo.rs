@@ -30,7 +30,7 @@ What happens:
   and no transaction by half. If not, the exit code is 5 and the database stays
   to be looked at.";
 
-/// What `evergraph demo` is told.
+/// Arguments of `evergraph demo`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub struct DemoArguments {
@@ -40,19 +40,19 @@ pub struct DemoArguments {
     /// How long to write and analyse before the kill.
     #[arg(long, default_value_t = 30, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,
-    /// Threads that write.
+    /// Number of writing threads.
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub writers: u32,
-    /// Folder to work in [default: target if it is there, else the system's temporary folder].
+    /// Working folder [default: target if it exists, else the system's temporary folder].
     #[arg(long, value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
-    /// Leave the database there.
+    /// Keep the database.
     #[arg(long)]
     pub keep: bool,
     /// Damage the database before it is verified: the demo must fail.
     #[arg(long, hide = true)]
     pub sabotage: bool,
-    /// One of the demo's steps alone.
+    /// A single step of the demo.
     #[command(subcommand)]
     pub step: Option<Step>,
 }
@@ -60,28 +60,28 @@ pub struct DemoArguments {
 /// One of the demo's steps, for tests and for the demo itself.
 #[derive(Subcommand, Debug)]
 pub enum Step {
-    /// Make a network of payments and load it into a new database.
+    /// Generate a network of payments and load it into a new database.
     #[command(hide = true)]
     Load(LoadArguments),
-    /// Add transfers and analyse until killed; tell of each commit on standard output.
+    /// Add transfers and analyse until killed; report each commit on standard output.
     #[command(hide = true)]
     Stream(StreamArguments),
-    /// Verify that what was acknowledged is there, and nothing by half.
+    /// Verify that every acknowledged commit is there, and none in part.
     #[command(hide = true)]
     Verify(VerifyArguments),
 }
 
-/// What `evergraph demo load` is told.
+/// Arguments of `evergraph demo load`.
 #[derive(Args, Debug)]
 pub struct LoadArguments {
-    /// The database to make.
+    /// The database to create.
     pub database: PathBuf,
     /// The network's size.
     #[command(flatten)]
     pub size: NetworkSize,
 }
 
-/// What `evergraph demo stream` is told.
+/// Arguments of `evergraph demo stream`.
 #[derive(Args, Debug)]
 pub struct StreamArguments {
     /// A database made by `demo load` with the same size.
@@ -89,18 +89,18 @@ pub struct StreamArguments {
     /// The network's size.
     #[command(flatten)]
     pub size: NetworkSize,
-    /// How many transfers each writer's lane has already; there are as many writers as numbers.
+    /// Number of transfers that each writer's lane has already; one writer for each number.
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,N")]
     pub booked: Vec<u64>,
     /// Only write.
     #[arg(long)]
     pub no_analysis: bool,
-    /// Make a checkpoint whenever the log has grown by this much.
+    /// Make a checkpoint whenever the log has grown by so many bytes.
     #[arg(long, value_name = "BYTES")]
     pub checkpoint_after_bytes: Option<u64>,
 }
 
-/// What `evergraph demo verify` is told.
+/// Arguments of `evergraph demo verify`.
 #[derive(Args, Debug)]
 pub struct VerifyArguments {
     /// A database made by `demo load` with the same size.
@@ -108,7 +108,7 @@ pub struct VerifyArguments {
     /// The network's size.
     #[command(flatten)]
     pub size: NetworkSize,
-    /// How many transfers of each writer's lane were acknowledged, or found before.
+    /// Number of transfers of each writer's lane that were acknowledged, or found before.
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,N")]
     pub acknowledged: Vec<u64>,
 }

@@ -38,7 +38,7 @@ Without --format the ending of the output decides, and a name without one is a f
 The files show one moment: others may go on writing. They appear in whole or not at all.
 What they don't carry is said in the end, and in docs/guide/export.md.";
 
-/// What `evergraph export` is told.
+/// Arguments of `evergraph export`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct ExportArguments {
@@ -47,26 +47,26 @@ pub struct ExportArguments {
     /// The folder or file to write; `-` is standard output, for formats of one file.
     #[arg(long, short, value_name = "PATH")]
     pub output: PathBuf,
-    /// The form of the files [default: what the output's ending says].
+    /// The format of the files [default: by the output's ending].
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<FormatArgument>,
-    /// Vertices of these labels only, and edges between them [default: all]; repeat it, or put commas
-    /// between.
+    /// Only vertices of these labels, and edges between them [default: all]; repeat the option, or separate
+    /// labels by commas.
     #[arg(long = "label", value_name = "LABEL", value_delimiter = ',')]
     pub labels: Vec<String>,
-    /// Edges of these types only [default: all]; repeat it, or put commas between.
+    /// Only edges of these types [default: all]; repeat the option, or separate types by commas.
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
     pub types: Vec<String>,
-    /// Properties of edges in edge lists: numbers, dates and the like.
+    /// Properties of edges in edge lists: numbers, dates and similar types.
     #[arg(long, value_name = "PROPERTY", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Properties of vertices in the list of vertices beside edge lists.
+    /// Properties of vertices in the vertex list of a folder of edge lists.
     #[arg(long, value_name = "PROPERTY", value_delimiter = ',')]
     pub vertex_columns: Vec<String>,
-    /// How files are packed [default: what the output's ending says, or not at all].
+    /// Compression of the files [default: by the output's ending, or none].
     #[arg(long, value_enum, value_name = "PACKING")]
     pub pack: Option<PackingArgument>,
-    /// Replace what is there: a file, or a folder that holds files of an export and nothing else.
+    /// Replace an existing file, or a folder that holds only files of an export.
     #[arg(long)]
     pub overwrite: bool,
 }

@@ -40,7 +40,7 @@ Examples:
   evergraph generate payments bank.eg --accounts 1000 --transfers 20000 --rings 5
   evergraph generate payments --out payments/ --transfers 5000";
 
-/// What `evergraph generate` is told.
+/// Arguments of `evergraph generate`.
 #[derive(Args, Debug)]
 #[command(
     after_help = AFTER_HELP,
@@ -57,9 +57,9 @@ pub struct GenerateArguments {
 /// A kind of graph.
 #[derive(Subcommand, Debug)]
 pub enum Network {
-    /// A skewed graph as social networks and the web are (R-MAT).
+    /// A skewed graph, like social networks and the web (R-MAT).
     Rmat(RmatArguments),
-    /// Accounts and transfers in time, with rings of fraud planted among them.
+    /// Accounts and transfers over time, with planted rings of fraud.
     Payments(PaymentsArguments),
 }
 
@@ -67,9 +67,9 @@ pub enum Network {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub struct Place {
-    /// The database to create: a folder that isn't there yet, or an empty database.
+    /// The database to create: a new folder, or an empty database.
     pub database: Option<PathBuf>,
-    /// Write files into this folder instead.
+    /// Write files to this folder instead.
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }
@@ -80,49 +80,49 @@ pub struct Placing {
     /// Where it goes.
     #[command(flatten)]
     pub place: Place,
-    /// Replace files of the same names in the folder of --out.
+    /// Replace files with the same names in the folder of --out.
     #[arg(long, requires = "out")]
     pub overwrite: bool,
 }
 
-/// What R-MAT is told.
+/// Arguments of `evergraph generate rmat`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_RMAT)]
 pub struct RmatArguments {
     /// Where the graph goes.
     #[command(flatten)]
     pub placing: Placing,
-    /// There are 2^N vertices.
+    /// Generate 2^N vertices.
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub scale: u32,
-    /// Edges a vertex.
+    /// Number of edges a vertex.
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub edge_factor: u32,
-    /// What everything random follows from.
+    /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }
 
-/// What the network of payments is told.
+/// Arguments of `evergraph generate payments`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_PAYMENTS)]
 pub struct PaymentsArguments {
     /// Where the graph goes.
     #[command(flatten)]
     pub placing: Placing,
-    /// Accounts.
+    /// Number of accounts.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub accounts: u32,
-    /// Transfers, those of rings among them.
+    /// Number of transfers, including those of rings.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub transfers: u64,
-    /// Rings of fraud.
+    /// Number of rings of fraud.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub rings: u32,
-    /// Days over which transfers are spread.
+    /// Number of days over which transfers are spread.
     #[arg(long, value_name = "N", default_value_t = 90)]
     pub days: u32,
-    /// What everything random follows from.
+    /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }

@@ -62,16 +62,16 @@ Examples:
   evergraph index list social.eg
   evergraph index list social.eg --json | jq '.indexes[].bytes'";
 
-/// What `evergraph index` is told.
+/// Arguments of `evergraph index`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct IndexArguments {
-    /// What to do with indexes.
+    /// The action.
     #[command(subcommand)]
     pub action: Action,
 }
 
-/// What to do with indexes.
+/// Actions on indexes.
 #[derive(Subcommand, Debug)]
 pub enum Action {
     /// Build an index; Ctrl-C leaves none.
@@ -79,32 +79,32 @@ pub enum Action {
     Create {
         /// The database.
         database: PathBuf,
-        /// Whose property, and which.
+        /// The label or edge type, and the property key.
         #[command(flatten)]
         on: On,
-        /// At most one vertex or edge may have each value.
+        /// Allow at most one vertex or edge for each value.
         #[arg(long)]
         unique: bool,
-        /// In the order of values: finds ranges and prefixes, too.
+        /// Order the index by value, so that it also finds ranges and prefixes.
         #[arg(long)]
         ordered: bool,
-        /// Declare a label, type or property key that isn't there yet, too; a name stays for good.
+        /// Also declare a new label, type or property key; a name cannot be removed later.
         #[arg(long)]
         new: bool,
     },
-    /// Drop an index; what it promised isn't promised any more.
+    /// Drop an index; uniqueness is then no longer enforced.
     #[command(after_help = DROP_HELP)]
     Drop {
         /// The database.
         database: PathBuf,
-        /// Whose property, and which.
+        /// The label or edge type, and the property key.
         #[command(flatten)]
         on: On,
-        /// Which one, if there are two: hash or ordered.
+        /// Which index to drop, if there are two: hash or ordered.
         #[arg(long)]
         kind: Option<IndexKind>,
     },
-    /// Declare that edges of a type are read newest first.
+    /// Declare an edge type as newest-first.
     #[command(after_help = NEWEST_FIRST_HELP)]
     NewestFirst {
         /// The database.
@@ -122,7 +122,7 @@ pub enum Action {
     },
 }
 
-/// Whose property, and which.
+/// The label or edge type, and the property key.
 #[derive(Args, Debug)]
 pub struct On {
     /// The label, unless --edge names a type, and the property key.

@@ -21,14 +21,14 @@ Examples:
 
 `make install` puts all pages where `man evergraph-import` finds them.";
 
-/// What `evergraph man` is told.
+/// Arguments of `evergraph man`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct ManArguments {
-    /// The command whose page is printed [default: that of all of them].
+    /// The command whose page to print [default: the page of the whole program].
     #[arg(conflicts_with = "output")]
     pub command: Vec<String>,
-    /// Write the pages of all commands into this folder, in place of older ones.
+    /// Write the pages of all commands to this folder, replacing older ones.
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 }

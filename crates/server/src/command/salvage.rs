@@ -39,21 +39,21 @@ and indexes stay what they were. Commits of the log are taken up to the first on
 With anything missing the exit code is 9. Each line of --report is a JSON object: where it lay, what
 it was, and how much of it is missing.";
 
-/// What `evergraph salvage` is told.
+/// Arguments of `evergraph salvage`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct SalvageArguments {
-    /// The damaged database; it is only read.
+    /// The damaged database, which is only read.
     pub database: PathBuf,
-    /// The folder of the new database: a new one, or an empty one.
+    /// The folder of the new database: new or empty.
     pub output: PathBuf,
-    /// Write all that is damaged or missing to this file, a JSON object a line; `-` is standard output.
+    /// Write everything damaged or missing to this file, one JSON object a line; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Replace the report's file if it is there.
+    /// Replace the report's file if it exists.
     #[arg(long)]
     pub overwrite: bool,
-    /// Don't read the new database back to check it.
+    /// Skip the check of the new database.
     #[arg(long)]
     pub no_check: bool,
 }

@@ -49,11 +49,11 @@ const BATCH: usize = 4096;
 /// The size of the network, and what everything random follows from.
 #[derive(Args, Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NetworkSize {
-    /// Transfers to begin with; there is an account for every ten, and a ring of fraud for every 2,000.
+    /// Number of initial transfers, with an account for every ten and a ring of fraud for every 2,000.
     #[arg(long, default_value_t = 1_000_000, value_name = "N",
           value_parser = clap::value_parser!(u64).range(2000..=100_000_000))]
     pub transfers: u64,
-    /// What everything random follows from.
+    /// Random seed.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
 }

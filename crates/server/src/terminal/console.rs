@@ -16,10 +16,10 @@ use std::env;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-/// When to show something that isn't for everybody.
+/// When to show optional output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum When {
-    /// Where a person is likely to see it.
+    /// If a person is likely to see it.
     #[default]
     Auto,
     /// Always.

@@ -1,6 +1,6 @@
 //! Shape: a load is refused before anything happens if its tables contradict each other.
 //!
-//! One pass over all blocks. What it accepts, [`crate::memory::load::bodies`] can take without looking twice.
+//! One pass over all blocks. What it accepts, an engine can take without looking twice.
 
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{GROUP_SIZE, GroupId};

@@ -33,7 +33,7 @@ large ones that with the lowest vertex is first. The table shows each with its l
     columns: &[VERTEX, COMMUNITY],
     order: Order::Groups,
     figures: &["communities", "modularity", "levels"],
-    cost: Cost { time: "a few *E*", memory: "44 B · *V* and more" },
+    cost: Cost { time: "a few *E*", memory: "40 B · *V* and more" },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -33,7 +33,7 @@ pub(crate) static CYCLES: Algorithm = Algorithm {
     columns: &[ColumnDescription::new("cycle", ColumnKind::U64), POSITION, VERTEX],
     order: Order::Cycles,
     figures: &["cycles", "complete"],
-    cost: Cost { time: "as many as there are: see `limit`", memory: "its answer" },
+    cost: Cost { time: "proportional to the number of cycles: see `limit`", memory: "its answer" },
     stops: Stops::Soon,
     kernel: run,
 };

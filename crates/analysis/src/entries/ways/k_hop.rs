@@ -30,7 +30,7 @@ pub(crate) static K_HOP: Algorithm = Algorithm {
     columns: &[VERTEX, ColumnDescription::new("distance", ColumnKind::U32)],
     order: Order::InOrder,
     figures: &["reached", "farthest", "complete"],
-    cost: Cost { time: "what is near", memory: "30 B a vertex found" },
+    cost: Cost { time: "the neighbourhood", memory: "30 B a vertex found" },
     stops: Stops::Soon,
     kernel: run,
 };

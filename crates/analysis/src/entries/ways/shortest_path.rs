@@ -32,7 +32,7 @@ pub(crate) static SHORTEST_PATH: Algorithm = Algorithm {
     columns: &[VERTEX, ColumnDescription::new("length", ColumnKind::F64)],
     order: Order::Paths,
     figures: &["found", "length", "edges"],
-    cost: Cost { time: "what is near both ends", memory: "100 B a vertex visited" },
+    cost: Cost { time: "the neighbourhoods of both ends", memory: "100 B a vertex visited" },
     stops: Stops::Soon,
     kernel: run,
 };

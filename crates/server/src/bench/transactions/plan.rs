@@ -12,17 +12,17 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// LinkBench's mix, snapshot isolation beside serialisable.
+    /// LinkBench's mix, at snapshot isolation and serialisable.
     Social,
-    /// Half writes on a skewed graph, likewise.
+    /// Half writes on a skewed graph, at both levels.
     HalfWrites,
     /// Look-ups of single edges on a hub, with and without appends.
     HubLookUps,
-    /// Appends to one hub beside appends to many vertices.
+    /// Appends to one hub, compared with appends to many vertices.
     HubAppends,
     /// Updates with and without a snapshot that stays open.
     HeldSnapshot,
-    /// Opening by the length of the log, and the share of checksums.
+    /// Time to open by the length of the log, and the share of checksums.
     Recovery,
 }
 
@@ -45,7 +45,7 @@ pub struct Plan {
     pub log_edges: Vec<u64>,
     /// LinkBench's measured distributions, if they are at hand.
     pub distributions: Option<PathBuf>,
-    /// What everything random follows from.
+    /// Random seed.
     pub seed: u64,
     /// The parts that are measured.
     pub parts: Vec<Part>,

@@ -37,22 +37,22 @@ be meant, give it by --replace-header ':START_ID(Person),:END_ID(Person),since:i
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
-/// What `evergraph import` is told.
+/// Arguments of `evergraph import`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct ImportArguments {
-    /// The database to add to; created if there is none.
+    /// The database to add to; created if it does not exist.
     #[arg(required_unless_present = "propose")]
     pub database: Option<PathBuf>,
     /// Files and folders to read; `-` is standard input.
     #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "graphson", "graphml", "mapping", "propose"])]
     pub files: Vec<PathBuf>,
-    /// Print a mapping file that says how the files would be read, and import nothing. A database before
-    /// them is where they would go.
+    /// Print a mapping file that says how the files would be read, and import nothing. A database given
+    /// before them is the one that they would be imported into.
     #[arg(long, conflicts_with = "mapping", help_heading = "Files")]
     pub propose: bool,
-    /// Read the files as this TOML file says (`--propose` writes one to begin with). Without FILES: those
-    /// in its folder. Without this option a folder's own import.toml counts, if it has one.
+    /// Read the files as described by this TOML file (`--propose` writes one to start from). Without FILES,
+    /// read those in its folder. Without this option a folder's own import.toml is used, if there is one.
     #[arg(
         long,
         value_name = "FILE",
@@ -60,42 +60,42 @@ pub struct ImportArguments {
         help_heading = "Files"
     )]
     pub mapping: Option<PathBuf>,
-    /// A CSV or Parquet file of vertices, and their label if no column tells it. Further CSV files behind
-    /// commas have its header. LABEL=- is CSV from standard input.
+    /// A CSV or Parquet file of vertices, and their label if no column gives it. Further CSV files, after
+    /// commas, share its header. LABEL=- is CSV from standard input.
     #[arg(long, value_name = "[LABEL=]FILE", value_parser = named_files, help_heading = "Files")]
     pub nodes: Vec<NamedFiles>,
-    /// A file of edges, as CSV, Parquet or list, and their type if no column tells it; further ones behind
+    /// A file of edges, as CSV, Parquet or list, and their type if no column gives it; further files after
     /// commas.
     #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub edges: Vec<NamedFiles>,
     /// The same, but never a list; TYPE=- is CSV from standard input.
     #[arg(long, value_name = "[TYPE=]FILE", value_parser = named_files, help_heading = "Files")]
     pub relationships: Vec<NamedFiles>,
-    /// A list of vertices, an id a line.
+    /// A list of vertices, one id a line.
     #[arg(long = "vertex-list", value_name = "FILE", help_heading = "Files")]
     pub vertex_lists: Vec<PathBuf>,
-    /// A file of GraphSON, whatever it is called; `-` is standard input.
+    /// A GraphSON file with any name; `-` is standard input.
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     pub graphson: Vec<PathBuf>,
-    /// The same of GraphML.
+    /// A GraphML file with any name; `-` is standard input.
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     pub graphml: Vec<PathBuf>,
-    /// What stands between fields: a character or `tab` [default: what the first line shows].
+    /// The separator of fields: a character or `tab` [default: guessed from the first line].
     #[arg(long, value_name = "CHARACTER", value_parser = character, help_heading = "CSV files and lists")]
     pub delimiter: Option<u8>,
-    /// What encloses fields, or `none` [default: "].
+    /// The quote around fields, or `none` [default: "].
     #[arg(long, value_name = "CHARACTER", value_parser = quote, help_heading = "CSV files and lists")]
     pub quote: Option<Quote>,
-    /// What stands between the elements of an array.
+    /// The separator of the elements of an array.
     #[arg(long, value_name = "CHARACTER", value_parser = character, default_value = ";", help_heading = "CSV files and lists")]
     pub array_delimiter: u8,
-    /// What stands before a quote inside quotes, besides doubling it: usually a backslash.
+    /// The character that escapes a quote inside quotes, besides doubling it: usually a backslash.
     #[arg(long, value_name = "CHARACTER", value_parser = character, help_heading = "CSV files and lists")]
     pub escape: Option<u8>,
-    /// The text that stands for no value, besides an empty one.
+    /// A text that means no value, besides an empty one.
     #[arg(long, value_name = "TEXT", help_heading = "CSV files and lists")]
     pub null: Option<String>,
-    /// The header of CSV files that have none: its text, or a file whose first line it is.
+    /// The header of CSV files without one: its text, or a file whose first line it is.
     #[arg(
         long,
         value_name = "HEADER",
@@ -106,90 +106,90 @@ pub struct ImportArguments {
     /// The header to read instead of the first line of CSV files, or a file whose first line it is.
     #[arg(long, value_name = "HEADER", help_heading = "CSV files and lists")]
     pub replace_header: Option<String>,
-    /// What the first line of CSV files is [default: what it looks like; the summary says so if it is a guess].
+    /// What the first line of CSV files is [default: guessed; the summary says so].
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["header", "replace_header", "mapping"], help_heading = "CSV files and lists")]
     pub first_line: Option<FirstLineArgument>,
-    /// The type of ids in CSV files whose header doesn't say.
+    /// The type of ids in CSV files whose header does not state it.
     #[arg(long, value_enum, default_value_t, value_name = "TYPE", help_heading = "CSV files and lists")]
     pub id_type: IdTypeArgument,
-    /// The label of vertices in lists and of those made for edges [default: Vertex], and in the CSV files named.
+    /// The label of vertices in lists and of those created for edges [default: Vertex], and in the named CSV files.
     #[arg(long, value_name = "LABEL", help_heading = "CSV files and lists")]
     pub label: Option<String>,
-    /// The type of edges in lists [default: EDGE], and in the CSV files named.
+    /// The type of edges in lists [default: EDGE], and in the named CSV files.
     #[arg(long = "type", value_name = "TYPE", help_heading = "CSV files and lists")]
     pub edge_type: Option<String>,
-    /// The ids that there are, with or without edges in lists, say 0..1000 (without 1000).
+    /// The ids of all vertices in lists, including those without edges, such as 0..1000 (without 1000).
     #[arg(long, value_name = "FROM..TO", value_parser = id_range, help_heading = "CSV files and lists")]
     pub vertices: Option<Range<i64>>,
-    /// What follows source and target in lists of edges, say `weight,time` or `time:datetime{epoch:seconds}`
+    /// The columns after source and target in edge lists, such as `weight,time` or `time:datetime{epoch:seconds}`
     /// [default: weight, then time].
     #[arg(long, value_name = "COLUMNS", help_heading = "CSV files and lists")]
     pub columns: Option<String>,
-    /// What follows the id in lists of vertices [default: value].
+    /// The columns after the id in lists of vertices [default: value].
     #[arg(long, value_name = "COLUMNS", help_heading = "CSV files and lists")]
     pub vertex_columns: Option<String>,
-    /// What to do about a vertex whose id was there before.
+    /// What to do with a vertex whose id occurred before.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
     pub on_duplicate: OnDuplicateArgument,
-    /// What to do about an edge to or from a vertex that isn't there.
+    /// What to do with an edge to or from an unknown vertex.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
     pub on_unknown: OnUnknownArgument,
-    /// The property that keeps the ids of vertices in files of vertices and edges and in Neptune's CSV [default: id,
-    /// or _id if they have a property id of their own].
+    /// The property that keeps the ids of vertices in graph files and in Neptune's CSV [default: id, or _id if
+    /// vertices have a property id of their own].
     #[arg(long, value_name = "KEY", help_heading = "Files of vertices and edges")]
     pub vertex_id: Option<String>,
-    /// The property that keeps the ids of edges there [default: they are not kept].
+    /// The property that keeps the ids of edges in these files [default: they are not kept].
     #[arg(long, value_name = "KEY", help_heading = "Files of vertices and edges")]
     pub edge_id: Option<String>,
-    /// What to do about a row that can't be loaded.
+    /// What to do with a row that cannot be loaded.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Bad rows")]
     pub on_error: OnError,
-    /// Stop all the same at more than N bad rows (means --on-error skip).
+    /// Skip at most N bad rows, and stop at more (implies --on-error skip).
     #[arg(long, value_name = "N", help_heading = "Bad rows")]
     pub max_bad: Option<u64>,
     /// Write every bad row to FILE, as CSV: file, line, column, name, reason, row.
     #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
     pub report: Option<PathBuf>,
-    /// Memory beside ids and the finished graph, say 512M or 4G: half for rows, half to sort edges; rows
-    /// beyond it go through a temporary file [default: a quarter of this machine's].
+    /// Memory in addition to ids and the finished graph, such as 512M or 4G: half for rows, half to sort edges;
+    /// rows beyond it go through a temporary file [default: a quarter of this machine's].
     #[arg(long, value_name = "SIZE", value_parser = amount::memory)]
     pub memory: Option<u64>,
-    /// The folder for the temporary file [default: that of the database].
+    /// The folder for the temporary file [default: the database's].
     #[arg(long, value_name = "FOLDER")]
     pub temporary: Option<PathBuf>,
 }
 
-/// What to do about a vertex whose id was there before.
+/// What to do with a vertex whose id occurred before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum OnDuplicateArgument {
-    /// It is a bad row.
+    /// Treat it as a bad row.
     #[default]
     Fail,
-    /// The first one counts.
+    /// Keep the first row.
     First,
-    /// The last one counts.
+    /// Keep the last row.
     Last,
 }
 
-/// What to do about an edge to or from a vertex that isn't there.
+/// What to do with an edge to or from an unknown vertex.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum OnUnknownArgument {
-    /// It is a bad row.
+    /// Treat it as a bad row.
     #[default]
     Fail,
-    /// The edge is left out.
+    /// Leave the edge out.
     Skip,
-    /// The vertex is created, with its id only.
+    /// Create the vertex, with its id only.
     Create,
 }
 
-/// What to do about a row that can't be loaded.
+/// What to do with a row that cannot be loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum OnError {
-    /// Name it and load nothing.
+    /// Report it and load nothing.
     #[default]
     Stop,
-    /// Leave it out and count it.
+    /// Skip it and count it.
     Skip,
 }
 
@@ -208,6 +208,6 @@ pub enum IdTypeArgument {
     /// Text: 007 and 7 differ.
     #[default]
     String,
-    /// Whole numbers of 64 bits.
+    /// 64-bit integers.
     Integer,
 }

@@ -4,7 +4,7 @@ use crate::command::import::arguments::{
     FirstLineArgument, IdTypeArgument, ImportArguments, OnDuplicateArgument, OnError, OnUnknownArgument,
 };
 use crate::context::Context;
-use evergraph::import::csv_file::header_line;
+use evergraph::import::csv::file::header_line;
 use evergraph::import::faults::OnBadRow;
 use evergraph::import::id_type::IdType;
 use evergraph::import::mapping::document::Mapping;
@@ -59,45 +59,45 @@ impl ImportArguments {
         }
         let mut options = ImportOptions::new(files);
         options.mapping = mapping;
-        options.delimiter = self.delimiter;
-        options.escape = self.escape;
-        options.null.clone_from(&self.null);
-        options.quote = self.quote.map_or(options.quote, |quote| quote.0);
-        options.array_delimiter = self.array_delimiter;
-        options.first_line = self.first_line.map(|first_line| match first_line {
+        options.csv.delimiter = self.delimiter;
+        options.csv.escape = self.escape;
+        options.csv.null.clone_from(&self.null);
+        options.csv.quote = self.quote.map_or(options.csv.quote, |quote| quote.0);
+        options.csv.array_delimiter = self.array_delimiter;
+        options.csv.first_line = self.first_line.map(|first_line| match first_line {
             FirstLineArgument::Header => FirstLine::Header,
             FirstLineArgument::Data => FirstLine::Data,
         });
-        options.id_type = match self.id_type {
+        options.ids.id_type = match self.id_type {
             IdTypeArgument::String => IdType::STRING,
             IdTypeArgument::Integer => IdType::LONG,
         };
         if let Some(label) = &self.label {
-            options.vertex_label.clone_from(label);
+            options.lists.vertex_label.clone_from(label);
         }
         if let Some(edge_type) = &self.edge_type {
-            options.edge_type.clone_from(edge_type);
+            options.lists.edge_type.clone_from(edge_type);
         }
-        options.vertices = self.vertices.clone();
-        options.edge_columns.clone_from(&self.columns);
-        options.vertex_columns.clone_from(&self.vertex_columns);
-        options.vertex_id_key.clone_from(&self.vertex_id);
-        options.edge_id_key.clone_from(&self.edge_id);
-        options.on_duplicate = match self.on_duplicate {
+        options.lists.vertices = self.vertices.clone();
+        options.lists.edge_columns.clone_from(&self.columns);
+        options.lists.vertex_columns.clone_from(&self.vertex_columns);
+        options.ids.vertex_key.clone_from(&self.vertex_id);
+        options.ids.edge_key.clone_from(&self.edge_id);
+        options.ids.on_duplicate = match self.on_duplicate {
             OnDuplicateArgument::Fail => OnDuplicate::Fail,
             OnDuplicateArgument::First => OnDuplicate::First,
             OnDuplicateArgument::Last => OnDuplicate::Last,
         };
-        options.on_unknown = match self.on_unknown {
+        options.ids.on_unknown = match self.on_unknown {
             OnUnknownArgument::Fail => OnUnknown::Fail,
             OnUnknownArgument::Skip => OnUnknown::Skip,
             OnUnknownArgument::Create => OnUnknown::Create,
         };
-        options.on_bad_row = match (self.on_error, self.max_bad) {
+        options.bad_rows.on_bad_row = match (self.on_error, self.max_bad) {
             (OnError::Stop, None) => OnBadRow::Stop,
             (_, at_most) => OnBadRow::Skip { at_most },
         };
-        options.bad_rows_report.clone_from(&self.report);
+        options.bad_rows.report.clone_from(&self.report);
         options.memory = self.memory;
         options.threads = context.threads;
         options.cancel = context.cancel.clone();

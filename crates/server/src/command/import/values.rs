@@ -1,6 +1,6 @@
 //! Values: what stands behind the options of an import, read from text.
 
-use evergraph::import::csv_file::header_line;
+use evergraph::import::csv::file::header_line;
 use evergraph::import::options::{HeaderPlace, InputFile, Role};
 use evergraph_graph::error::Result;
 use std::ops::Range;

@@ -23,22 +23,22 @@ use evergraph_query::value::item::Item;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// How queries are to be asked.
+/// Options for running queries.
 #[derive(Args, Debug)]
 pub struct AskingArguments {
-    /// Give a variable of the query a value, written as in Gremlin: --bind age=30 --bind "name='Ada'".
+    /// Set a variable of the query; the value is a Gremlin literal: --bind age=30 --bind "name='Ada'".
     #[arg(long, value_name = "NAME=VALUE")]
     pub bind: Vec<String>,
-    /// How long a query may take, the printing of results included: 500ms, 30s, 5min [default: unlimited].
+    /// Time that a query may take, including the printing of results: 500ms, 30s, 5min [default: unlimited].
     #[arg(long, value_name = "TIME", value_parser = amount::time)]
     pub timeout: Option<Duration>,
-    /// Memory that a query may take on top of the graph.
+    /// Memory that a query may take in addition to the graph.
     #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "1GiB")]
     pub memory: u64,
-    /// Commit what is written only if nothing that was read was changed meanwhile.
+    /// Use the isolation level serializable: commit writes only if nothing that was read was changed meanwhile.
     #[arg(long)]
     pub serializable: bool,
-    /// Refuse a query that names a label, an edge type or a property that the graph doesn't have; a note says so otherwise.
+    /// Refuse a query that names a label, an edge type or a property that the graph does not have, instead of noting it.
     #[arg(long)]
     pub strict: bool,
 }

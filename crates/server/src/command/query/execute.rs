@@ -44,7 +44,7 @@ Output:
 
   The key of a vertex is the value of its label's unique key, or null.";
 
-/// What `evergraph query` is told.
+/// Arguments of `evergraph query`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct QueryArguments {
@@ -56,13 +56,13 @@ pub struct QueryArguments {
     /// Read the query from this file.
     #[arg(long, short, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Print the plan and the indexes that it would ask, and run nothing.
+    /// Print the plan and the indexes that it would use, without running it.
     #[arg(long, conflicts_with = "profile")]
     pub explain: bool,
-    /// Run the query and print what each step did, in place of results; what it writes is written.
+    /// Run the query, including its writes, and print figures for each step in place of results.
     #[arg(long)]
     pub profile: bool,
-    /// How it is asked.
+    /// Options for running it.
     #[command(flatten)]
     pub asking: AskingArguments,
 }

@@ -31,31 +31,31 @@ Transactions:
   Each query that writes is one of its own. :begin, :commit and :rollback make
   one of several; a query that fails while it writes leaves only :rollback.";
 
-/// What `evergraph shell` is told.
+/// Arguments of `evergraph shell`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct ShellArguments {
     /// The database.
     pub database: PathBuf,
-    /// Run these statements and end; may be said several times.
+    /// Run these statements and end; may be repeated.
     #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]
     pub command: Vec<String>,
     /// Run the statements in this file and end; `-` is standard input.
     #[arg(long, short, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// How many results of a query are shown: a number or all [default: 100 at a terminal, else all].
+    /// Number of results of a query to show, or all [default: 100 at a terminal, else all].
     #[arg(long, value_name = "N", value_parser = rows)]
     pub rows: Option<u64>,
-    /// How queries are asked.
+    /// Options for running queries.
     #[command(flatten)]
     pub asking: AskingArguments,
-    /// Go on after an error of a script; the first one is the exit code.
+    /// Continue a script after an error; the exit code is that of the first error.
     #[arg(long)]
     pub keep_going: bool,
-    /// Remember what is typed in this file.
+    /// Keep the history in this file.
     #[arg(long, value_name = "FILE", conflicts_with = "no_history")]
     pub history: Option<PathBuf>,
-    /// Remember what is typed only as long as the shell is there.
+    /// Keep the history only until the shell ends.
     #[arg(long)]
     pub no_history: bool,
 }

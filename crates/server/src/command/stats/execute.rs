@@ -29,7 +29,7 @@ Degrees:
   The chart has a column for the vertices of degree 0, 1, 2 to 3, 4 to 7, and so
   on; the highest stands for the most vertices, a dot for none.";
 
-/// What `evergraph stats` is told.
+/// Arguments of `evergraph stats`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct StatsArguments {

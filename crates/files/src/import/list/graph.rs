@@ -1,0 +1,548 @@
+//! List graph: lists of vertices and edges put together, ids turned into rows.
+//!
+//! Two worlds
+//! - *Closed*: vertex lists or a range of ids say which vertices there are, in which order. An edge
+//!   to another one is a bad row.
+//! - *Open*: there are the vertices that edges mention, in the order of their ids, whatever the
+//!   order of the lines.
+//!
+//! The external id is kept as property `id`: a `long`, or a `bigint` where ids above 2^63-1 occur
+//! (which then rules out negative ones: 64 bits hold either).
+
+use crate::import::assembly::vertices::in_database;
+use crate::import::bad_row::Fault;
+use crate::import::context::Context;
+use crate::import::declared::Declared;
+use crate::import::faults::{FaultRules, Faults};
+use crate::import::field::cell::{CellColumn, CellType, Cells};
+use crate::import::identity::{Inserted, IntegerIds};
+use crate::import::known::{Known, KnownLabel, OwnerOf};
+use crate::import::list::file::ListFile;
+use crate::import::list::line::{LineFormat, LineRows};
+use crate::import::list::reader::EdgeListFile;
+use crate::import::places::Places;
+use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::staging::memory::available_bytes;
+use crate::import::staging::spill::Staging;
+use crate::import::staging::stage::{StagedEdges, StagedVertices, Typing};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
+use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
+use evergraph_graph::value::{Value, ValueType};
+use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Memory that a declared vertex takes while it is imported, about: its id twice, its row, and what vectors
+/// have in reserve.
+const DECLARED_BYTES: u64 = 32;
+
+/// The key of the property that keeps a vertex's id.
+const ID_KEY: &str = "id";
+
+/// A graph made of lists.
+pub struct EdgeListGraph {
+    ids: IntegerIds,
+    /// The id of each row, by its bits.
+    ids_by_row: Vec<u64>,
+    is_closed: bool,
+    signs: Signs,
+    places: Places,
+    /// What vertex lists say, beside ids: these come last, when it is known of which type they are.
+    vertices: StagedVertices,
+    edges: Vec<StagedEdges>,
+    staging: Arc<Staging>,
+    declared: Declared,
+    /// By index in `edges`, for files without direction: the pairs of vertices that have an edge.
+    pairs: HashMap<usize, HashSet<(u32, u32)>>,
+    settled: Settled,
+}
+
+impl EdgeListGraph {
+    /// An empty graph of vertices of `label`, but for the vertices that the options declare by a range.
+    ///
+    /// # Errors
+    /// `invalid` or `limit` if the range is empty or has too many vertices.
+    pub fn new(label: &str, context: &Context<'_>) -> Result<Self> {
+        let (options, staging) = (context.options, &context.staging);
+        let mut vertices = StagedVertices::new(label, Some(ID_KEY), staging);
+        vertices.stage.set_property(ID_KEY, ValueType::I64);
+        let mut graph = Self {
+            ids: IntegerIds::new(),
+            ids_by_row: Vec::new(),
+            is_closed: false,
+            signs: Signs::default(),
+            places: Places::default(),
+            vertices,
+            edges: Vec::new(),
+            staging: Arc::clone(staging),
+            declared: Declared::new(Arc::clone(&context.known)),
+            pairs: HashMap::new(),
+            settled: Settled::default(),
+        };
+        let Some(range) = options.lists.vertices.clone() else { return Ok(graph) };
+        if range.is_empty() {
+            return Err(Error::invalid(format!(
+                "vertices {}..{}: the first id must be below the second one, which is excluded",
+                range.start, range.end
+            )));
+        }
+        if range.start < 0 {
+            graph.signs.negative = Some(RANGE.to_owned());
+        }
+        graph.declare_range(range, RANGE)?;
+        Ok(graph)
+    }
+
+    /// Adds the vertices of a vertex list. All lists of vertices come before those of edges.
+    ///
+    /// # Errors
+    /// As reading; a bad row, if it stops the import: an id given twice is one.
+    pub fn read_vertices(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
+        let list = EdgeListFile::open(list, context)?;
+        let file = list.name.clone();
+        self.is_closed = true;
+        self.places.enter(&file);
+        declare(&mut self.declared, OwnerOf::Label(&self.vertices.label), &list)?;
+        let (rules, on_duplicate) = (context.faults.rules(), context.options.ids.on_duplicate);
+        let all_known = Arc::clone(&context.known);
+        let known = self.vertices.known(&all_known);
+        list.read(context, |format, mut rows, first_line, collector| {
+            self.signs.note(&file, first_line, &rows)?;
+            let mut added = 0;
+            let mut keep = Vec::with_capacity(rows.sources.len());
+            let mut duplicates = Faults::new(rules);
+            let mut texts = rows.texts();
+            for (&id, line) in rows.sources.iter().zip(rows.row_lines()) {
+                if let Some(known) = &known
+                    && known.find(&self.signs.value(id))?.is_some()
+                {
+                    keep.push(false);
+                    if on_duplicate == OnDuplicate::First {
+                        self.settled.duplicates += 1;
+                    } else {
+                        duplicates.push(line, || {
+                            let why = in_database(&self.signs.show(id));
+                            Fault::of_column(0, "id", why, texts.get(line))
+                        });
+                    }
+                    continue;
+                }
+                let inserted = self.ids.insert(id);
+                keep.push(matches!(inserted, Inserted::New(_)));
+                match inserted {
+                    Inserted::New(row) => {
+                        self.ids_by_row.push(id);
+                        added += 1;
+                        self.places.push(row, first_line + line);
+                    }
+                    // Nothing but the id: whichever counts, it is the same.
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::Last && rows.columns.is_empty() => {
+                        self.settled.duplicates += 1;
+                    }
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::Last => {
+                        let id = self.signs.show(id);
+                        return Err(Error::invalid(format!(
+                            "{file}:{}: vertex {id} is there already: that the last one counts is for CSV files; \
+                             in lists of vertices with columns the first one can",
+                            first_line + line
+                        )));
+                    }
+                    Inserted::Known(_) if on_duplicate == OnDuplicate::First => self.settled.duplicates += 1,
+                    Inserted::Known(row) => duplicates.push(line, || {
+                        let other = self.places.find(row).unwrap_or_else(|| RANGE.to_owned());
+                        let id = self.signs.show(id);
+                        let why = format!("vertex {id} is there already, from {other}");
+                        Fault::of_column(0, "id", why, texts.get(line))
+                    }),
+                    Inserted::Full => return Err(too_many_vertices(&file)),
+                }
+            }
+            let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
+            rows.faults.join(duplicates);
+            collector.add(&file, first_line, rows.faults)?;
+            self.vertices.push(added, columns, Typing::Declared).map_err(|error| error.context(&file))?;
+            Ok(added as u64)
+        })
+    }
+
+    /// Adds the edges of an edge list.
+    ///
+    /// # Errors
+    /// As reading; a bad row, if it stops the import: in a closed world, an unknown end is one.
+    pub fn read_edges(&mut self, list: &ListFile, context: &mut Context<'_>) -> Result<()> {
+        let edge_type = list.rule.edge_type.as_deref().unwrap_or(&context.options.lists.edge_type);
+        let undirected = list.rule.undirected;
+        let list = EdgeListFile::open(list, context)?;
+        let file = list.name.clone();
+        if let Some(header) = &list.header {
+            let last = i64::try_from(header.vertices_count).unwrap_or(i64::MAX - 1);
+            self.declare_range(1..last + 1, &format!("{file}:{}", header.lines))?;
+        }
+        declare(&mut self.declared, OwnerOf::EdgeType(edge_type), &list)?;
+        let declared = match &list.header {
+            Some(header) => {
+                format!("among the {} that line {} announces", header.vertices_count, header.lines)
+            }
+            None => format!("in the vertex lists or {RANGE}"),
+        };
+        let table = self.edge_table(edge_type);
+        let (rules, on_unknown) = (context.faults.rules(), context.options.ids.on_unknown);
+        let all_known = Arc::clone(&context.known);
+        let known = self.vertices.known(&all_known);
+        list.read(context, |format, mut rows, first_line, collector| {
+            self.signs.note(&file, first_line, &rows)?;
+            let mut ends = if self.is_closed && on_unknown != OnUnknown::Create {
+                self.find_ends(&rows, &file, known.as_ref(), &declared, rules)?
+            } else {
+                self.insert_ends(&rows, &file, known.as_ref(), rules)?
+            };
+            if undirected {
+                let pairs = self.pairs.entry(table).or_default();
+                self.settled.repeated_pairs += ends.drop_repeated(pairs, rows.sources.len());
+            }
+            let columns = finish_columns(format, std::mem::take(&mut rows.columns), &ends.keep);
+            if on_unknown == OnUnknown::Skip {
+                self.settled.unknown += ends.unknown.count();
+            } else {
+                rows.faults.join(ends.unknown);
+            }
+            collector.add(&file, first_line, rows.faults)?;
+            let added = ends.sources.len() as u64;
+            self.edges[table]
+                .push(ends.sources, ends.targets, columns, Typing::Declared)
+                .map_err(|error| error.context(&file))?;
+            Ok(added)
+        })
+    }
+
+    /// Moves the graph into `load`, on the threads of the current pool, and tells what was settled.
+    ///
+    /// # Errors
+    /// `invalid` if `load` has the label already; what reading the database meets.
+    pub fn finish(mut self, known: &Known, load: &mut Load) -> Result<Settled> {
+        let label = &self.vertices.label;
+        if load.vertex_table(label).is_some() {
+            return Err(Error::invalid(format!(
+                "label {label} comes from CSV files and from edge lists: give the edge lists another label"
+            )));
+        }
+        self.number_rows(known)?;
+        self.add_ids()?;
+        let label = load.vertices.len();
+        load.vertices.push(self.vertices.finish());
+        for mut table in self.edges {
+            (table.source_label, table.target_label) = (label, label);
+            load.edges.push(table.finish());
+        }
+        Ok(self.settled)
+    }
+
+    fn edge_table(&mut self, edge_type: &str) -> usize {
+        if let Some(index) = self.edges.iter().position(|table| table.edge_type == edge_type) {
+            return index;
+        }
+        // `finish` knows which label it is.
+        self.edges.push(StagedEdges::new(edge_type, 0, 0, &self.staging));
+        self.edges.len() - 1
+    }
+
+    fn insert_ends(
+        &mut self,
+        rows: &LineRows,
+        file: &str,
+        known: Option<&KnownLabel<'_>>,
+        rules: FaultRules,
+    ) -> Result<Ends> {
+        let mut created = 0;
+        let mut insert = |id: u64| match self.ids.insert(id) {
+            Inserted::New(row) => {
+                self.ids_by_row.push(id);
+                let is_created = self.is_closed
+                    && match known {
+                        Some(known) => known.find(&self.signs.value(id))?.is_none(),
+                        None => true,
+                    };
+                created += u64::from(is_created);
+                Ok(row)
+            }
+            Inserted::Known(row) => Ok(row),
+            Inserted::Full => Err(too_many_vertices(file)),
+        };
+        let mut ends = Ends::with_capacity(rows.sources.len(), rules);
+        for (&source, &target) in rows.sources.iter().zip(&rows.targets) {
+            ends.sources.push(insert(source)?);
+            ends.targets.push(insert(target)?);
+        }
+        if self.is_closed {
+            self.settled.add_created(&self.vertices.label, created);
+        }
+        Ok(ends)
+    }
+
+    /// The ends of `rows`, all of which must be there; `declared` says where.
+    fn find_ends(
+        &mut self,
+        rows: &LineRows,
+        file: &str,
+        known: Option<&KnownLabel<'_>>,
+        declared: &str,
+        rules: FaultRules,
+    ) -> Result<Ends> {
+        let mut ends = Ends::with_capacity(rows.sources.len(), rules);
+        let mut texts = rows.texts();
+        for (row, (&source, &target)) in rows.sources.iter().zip(&rows.targets).enumerate() {
+            let (known_source, known_target) =
+                (self.find_end(source, file, known)?, self.find_end(target, file, known)?);
+            if let (Some(known_source), Some(known_target)) = (known_source, known_target) {
+                ends.sources.push(known_source);
+                ends.targets.push(known_target);
+                continue;
+            }
+            ends.keep.resize(rows.sources.len(), true);
+            ends.keep[row] = false;
+            let line = rows.line_of(row);
+            ends.unknown.push(line, || {
+                let (column, name, id) =
+                    if known_source.is_none() { (0, "source", source) } else { (1, "target", target) };
+                let id = self.signs.show(id);
+                let why = format!("there is no vertex {id} {declared}");
+                Fault::of_column(column, name, why, texts.get(line))
+            });
+        }
+        Ok(ends)
+    }
+
+    /// The row of a vertex that the lists or the database have. The latter get rows after all others.
+    fn find_end(&mut self, id: u64, file: &str, known: Option<&KnownLabel<'_>>) -> Result<Option<u32>> {
+        let row = self.ids.get(id);
+        let (None, Some(known)) = (row, known) else { return Ok(row) };
+        if known.find(&self.signs.value(id))?.is_none() {
+            return Ok(None);
+        }
+        let Inserted::New(row) = self.ids.insert(id) else { return Err(too_many_vertices(file)) };
+        self.ids_by_row.push(id);
+        Ok(Some(row))
+    }
+
+    /// Says that there are the vertices of `range`.
+    /// Declares the vertices of `range`, as `place` says.
+    ///
+    /// # Errors
+    /// `limit` for more than a label can have, or than this process has memory for: a line of a few bytes
+    /// may announce them.
+    fn declare_range(&mut self, range: Range<i64>, place: &str) -> Result<()> {
+        let count = range.end.abs_diff(range.start);
+        if count >= u64::from(u32::MAX) {
+            return Err(too_many_vertices(place));
+        }
+        let (needed, available) = (count * DECLARED_BYTES, available_bytes());
+        if needed > available {
+            let text = format!(
+                "{place}: {count} vertices are announced, whose ids take {} MiB; this process can have {} MiB",
+                needed >> 20,
+                available >> 20
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        self.is_closed = true;
+        self.ids_by_row.reserve(count as usize);
+        for id in range.map(i64::cast_unsigned) {
+            if let Inserted::New(_) = self.ids.insert(id) {
+                self.ids_by_row.push(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Renumbers rows: in an open world so that ids ascend, and without those that the database has.
+    fn number_rows(&mut self, known: &Known) -> Result<()> {
+        let is_signed = self.signs.beyond.is_none();
+        let rank = |id: u64| if is_signed { id ^ (1 << 63) } else { id };
+        let known = self.vertices.known(known);
+        let is_sorted = self.is_closed || self.ids_by_row.is_sorted_by_key(|id| rank(*id));
+        if is_sorted && known.is_none() {
+            return Ok(());
+        }
+        let mut order: Vec<u32> = (0..self.ids_by_row.len() as u32).collect();
+        if !is_sorted {
+            order.par_sort_unstable_by_key(|row| rank(self.ids_by_row[*row as usize]));
+        }
+        let mut ends = vec![0u32; order.len()];
+        let mut ids_by_row = Vec::with_capacity(order.len());
+        for old in order {
+            let id = self.ids_by_row[old as usize];
+            let existing = match &known {
+                Some(known) => known.find(&self.signs.value(id))?,
+                None => None,
+            };
+            ends[old as usize] = match existing {
+                Some(vertex) => self.vertices.add_existing(vertex)?,
+                None => {
+                    ids_by_row.push(id);
+                    ids_by_row.len() as u32 - 1
+                }
+            };
+        }
+        self.ids_by_row = ids_by_row;
+        for table in &mut self.edges {
+            table.stage.rewrite(|_, block| {
+                block.sources.iter_mut().chain(&mut block.targets).for_each(|row| *row = ends[*row as usize]);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gives every vertex its id for a property.
+    fn add_ids(&mut self) -> Result<()> {
+        let value_type = if self.signs.beyond.is_none() { ValueType::I64 } else { ValueType::BigInteger };
+        let stage = &mut self.vertices.stage;
+        let at = stage.set_property(ID_KEY, value_type);
+        // Vertex lists come first: of those behind, none has spoken.
+        for ids in self.ids_by_row[stage.rows() as usize..].chunks(BLOCK_ROWS) {
+            stage.add(VertexBlock::bare(ids.len()))?;
+        }
+        let ids_by_row = &self.ids_by_row;
+        stage.rewrite(|first, block| {
+            let rows = first as usize..first as usize + block.rows;
+            block.columns.resize(block.columns.len().max(at + 1), None);
+            block.columns[at] = id_column(&ids_by_row[rows], value_type);
+            Ok(())
+        })
+    }
+}
+
+/// `ids`, by their bits, as values of `value_type`.
+fn id_column(ids: &[u64], value_type: ValueType) -> Option<PackedColumn> {
+    let mut column = PackedColumnBuilder::default();
+    for id in ids {
+        if value_type == ValueType::I64 {
+            column.push_i64(id.cast_signed());
+        } else {
+            column.push(Some(&big(*id)));
+        }
+    }
+    column.finish()
+}
+
+fn big(id: u64) -> Value {
+    Value::parse(&id.to_string(), ValueType::BigInteger).expect("digits make a big integer")
+}
+
+/// How errors call vertices that `ListOptions::vertices` declares.
+const RANGE: &str = "the range of vertices";
+
+/// Rows of the ends of a block's edges.
+struct Ends {
+    sources: Vec<u32>,
+    targets: Vec<u32>,
+    /// Which of the block's rows are edges; empty if all are.
+    keep: Vec<bool>,
+    unknown: Faults,
+}
+
+impl Ends {
+    fn with_capacity(rows: usize, rules: FaultRules) -> Self {
+        Self {
+            sources: Vec::with_capacity(rows),
+            targets: Vec::with_capacity(rows),
+            keep: Vec::new(),
+            unknown: Faults::new(rules),
+        }
+    }
+}
+
+impl Ends {
+    /// Leaves out the edges whose pair of vertices is among `pairs`, of the `rows` of a block that are
+    /// edges; how many these were.
+    fn drop_repeated(&mut self, pairs: &mut HashSet<(u32, u32)>, rows: usize) -> u64 {
+        self.keep.resize(rows, true);
+        let mut dropped = 0;
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        let mut ends = self.sources.iter().zip(&self.targets);
+        for keep in self.keep.iter_mut().filter(|keep| **keep) {
+            let (source, target) = ends.next().expect("an edge for each row that is kept");
+            if pairs.insert((*source.min(target), *source.max(target))) {
+                sources.push(*source);
+                targets.push(*target);
+            } else {
+                *keep = false;
+                dropped += 1;
+            }
+        }
+        (self.sources, self.targets) = (sources, targets);
+        dropped
+    }
+}
+
+/// Where ids were first seen that need one or the other reading of 64 bits.
+#[derive(Default)]
+struct Signs {
+    negative: Option<String>,
+    beyond: Option<String>,
+}
+
+impl Signs {
+    fn note(&mut self, file: &str, first_line: u64, rows: &LineRows) -> Result<()> {
+        let place = |row: usize| format!("{file}:{}", first_line + rows.line_of(row));
+        for (seen, row) in [(&mut self.negative, rows.negative), (&mut self.beyond, rows.beyond)] {
+            if let (None, Some(row)) = (&seen, row) {
+                *seen = Some(place(row));
+            }
+        }
+        match (&self.negative, &self.beyond) {
+            (Some(negative), Some(beyond)) => Err(Error::invalid(format!(
+                "{beyond}: an id above 2^63-1, and {negative} has a negative one: ids of 64 bits are \
+                 with sign or without"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// `id` as the database would have it.
+    fn value(&self, id: u64) -> Value {
+        match i64::try_from(id) {
+            Err(_) if self.beyond.is_some() => big(id),
+            _ => Value::I64(id.cast_signed()),
+        }
+    }
+
+    fn show(&self, id: u64) -> String {
+        if self.beyond.is_some() { id.to_string() } else { id.cast_signed().to_string() }
+    }
+}
+
+/// The columns of a block by key, without the rows that `keep` leaves out (if it leaves out any).
+fn finish_columns(format: &LineFormat, cells: Vec<Cells>, keep: &[bool]) -> Vec<(String, CellColumn)> {
+    let keys = format.columns.iter().flatten().map(|(key, _): &(String, CellType)| key.clone());
+    let all_kept = keep.iter().all(|keep| *keep);
+    keys.zip(cells)
+        .map(|(key, mut cells)| {
+            if !all_kept {
+                cells.retain(keep);
+            }
+            (key, cells.finish())
+        })
+        .collect()
+}
+
+/// Notes the types of the columns of `list`, which are properties of `owner`.
+fn declare(declared: &mut Declared, owner: OwnerOf<'_>, list: &EdgeListFile) -> Result<()> {
+    for (key, cell_type) in list.format.columns.iter().flatten() {
+        if key == ID_KEY && list.format.ids == 1 {
+            return Err(in_file(&list.name, "column id keeps the ids of vertices: give it another name"));
+        }
+        declared.declare(owner, key, *cell_type, &list.name)?;
+    }
+    Ok(())
+}
+
+fn too_many_vertices(what: &str) -> Error {
+    Error::new(ErrorKind::Limit, format!("{what}: more than 4,294,967,295 vertices of one label"))
+}
+
+fn in_file(file: &str, why: &str) -> Error {
+    Error::invalid(format!("{file}: {why}"))
+}

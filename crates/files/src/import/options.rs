@@ -1,0 +1,319 @@
+//! Options: what to import, how to read it, and what comes of it.
+
+use crate::import::faults::{BadRows, OnBadRow};
+use crate::import::id_type::IdType;
+use crate::import::mapping::document::Mapping;
+use crate::import::mapping::rule::FileFormat;
+use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::staging::memory::available_bytes;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::load::Load;
+use std::ops::Range;
+use std::path::PathBuf;
+
+// Users know it by this path.
+pub use evergraph_graph::load::ReadProgress as Progress;
+
+// Callers name it beside the files that have it.
+pub use crate::import::role::Role;
+
+/// What an import reads, and how. [`ImportOptions::new`] has the defaults.
+#[derive(Clone, Debug)]
+pub struct ImportOptions {
+    /// The files, and folders of files. All together are one graph.
+    pub files: Vec<InputFile>,
+    /// How each file is read; nothing else in the files' folders is. `None`: what the file `import.toml` of a
+    /// folder says of those in it, and what names and first rows show of all others.
+    pub mapping: Option<Mapping>,
+    /// The formats that are read: a file of another one is an error, or left out if only its folder was named. Empty: all.
+    pub formats: Vec<FileFormat>,
+    /// How text is split into fields, and what fields mean.
+    pub csv: CsvOptions,
+    /// What lists of edges and of vertices don't say themselves.
+    pub lists: ListOptions,
+    /// What ids are, and what to do about those that come twice or not at all.
+    pub ids: IdPolicy,
+    /// What to do about rows that can't be loaded.
+    pub bad_rows: BadRowOptions,
+    /// Memory that the import takes beside ids and the finished graph: half of it for rows that are read,
+    /// half to sort edges. Rows beyond it go into a temporary file. `None`: a quarter of what this process
+    /// can have.
+    pub memory: Option<u64>,
+    /// The folder for the temporary file. `None`: that of the database, if it has one, or the system's.
+    pub temporary: Option<PathBuf>,
+    /// Threads to work on; 0 for as many as there are cores.
+    pub threads: usize,
+    /// Ends the import when it is set. `None`: it can't be stopped.
+    pub cancel: CancelFlag,
+}
+
+impl ImportOptions {
+    /// Imports `files` with everything else as it is by default: CSV as RFC 4180 has it, ids that are
+    /// text unless a header says otherwise, label `Vertex` and type `EDGE` for edge lists; a bad row
+    /// is an error.
+    pub fn new(files: impl IntoIterator<Item = InputFile>) -> Self {
+        Self {
+            files: files.into_iter().collect(),
+            mapping: None,
+            formats: Vec::new(),
+            csv: CsvOptions::default(),
+            lists: ListOptions::default(),
+            ids: IdPolicy::default(),
+            bad_rows: BadRowOptions::default(),
+            memory: None,
+            temporary: None,
+            threads: 0,
+            cancel: CancelFlag::default(),
+        }
+    }
+
+    /// The same with `change`, for options in one expression:
+    ///
+    /// ```
+    /// use evergraph_files::import::options::{ImportOptions, InputFile};
+    ///
+    /// let options = ImportOptions::new([InputFile::new("roads.txt")]).with(|options| options.csv.delimiter = Some(b' '));
+    /// assert_eq!(options.lists.vertex_label, "Vertex");
+    /// ```
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    /// [`ImportOptions::memory`], or what it is without.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.unwrap_or_else(|| available_bytes() / 4)
+    }
+
+    pub(crate) fn temporary_folder(&self) -> PathBuf {
+        self.temporary.clone().unwrap_or_else(std::env::temp_dir)
+    }
+
+    /// Refuses options that can't be meant.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.files.is_empty() {
+            return Err(Error::invalid("no files to import: name some, or a folder"));
+        }
+        self.csv.check()
+    }
+}
+
+/// How text is split into fields, and what fields mean: of CSV files, and where it says so of lists too.
+#[derive(Clone, Debug)]
+pub struct CsvOptions {
+    /// What stands between two fields, in lists too. `None`: a tab in `.tsv` files; otherwise what the first line shows.
+    pub delimiter: Option<u8>,
+    /// What encloses fields with delimiters or line breaks, doubled inside; `None` makes it an ordinary character.
+    pub quote: Option<u8>,
+    /// What stands before a quote inside quotes, besides doubling it.
+    pub escape: Option<u8>,
+    /// The text that stands for no value, besides an empty one; in lists too.
+    pub null: Option<String>,
+    /// What stands between the elements of an array.
+    pub array_delimiter: u8,
+    /// What the first line is. `None`: what it looks like.
+    pub first_line: Option<FirstLine>,
+}
+
+impl Default for CsvOptions {
+    /// As RFC 4180 has it, and arrays with `;`.
+    fn default() -> Self {
+        Self {
+            delimiter: None,
+            quote: Some(b'"'),
+            escape: None,
+            null: None,
+            array_delimiter: b';',
+            first_line: None,
+        }
+    }
+}
+
+impl CsvOptions {
+    fn check(&self) -> Result<()> {
+        let separators = [("delimiter", self.delimiter), ("quote", self.quote), ("escape", self.escape)];
+        for (what, byte) in separators.into_iter().chain([("array delimiter", Some(self.array_delimiter))]) {
+            let allowed = |byte: u8| byte == b'\t' || byte == b' ' || byte.is_ascii_punctuation();
+            if let Some(byte) = byte.filter(|byte| !allowed(*byte)) {
+                return Err(Error::invalid(format!(
+                    "{what} {:?}: a tab, a blank or an ASCII punctuation character is wanted",
+                    char::from(byte)
+                )));
+            }
+        }
+        if self.quote.is_some() && self.quote == self.delimiter {
+            return Err(Error::invalid("delimiter and quote are the same character"));
+        }
+        Ok(())
+    }
+}
+
+/// What lists of edges and of vertices don't say themselves.
+#[derive(Clone, Debug)]
+pub struct ListOptions {
+    /// The label of the vertices; of those in other files, too, that have no label.
+    pub vertex_label: String,
+    /// The type of the edges of lists without a name of their own; of edges in other files, too, that have no type.
+    pub edge_type: String,
+    /// Ids of vertices that lists of edges refer to: these exist and no others, whether they have edges
+    /// or not. `None`: what vertex lists hold; or without these, whatever edges mention.
+    pub vertices: Option<Range<i64>>,
+    /// Names of the columns behind source and target, as in a CSV header (`weight,time` or
+    /// `weight:float,time:datetime{epoch:seconds}`). A name alone is a `double` if it is `weight`, otherwise a number.
+    /// `None`: `weight`, then `time`, as many as there are.
+    pub edge_columns: Option<String>,
+    /// Names of the columns behind the id in vertex lists. `None`: `value`, if there is one column.
+    pub vertex_columns: Option<String>,
+}
+
+impl Default for ListOptions {
+    /// Label `Vertex` and type `EDGE`.
+    fn default() -> Self {
+        Self {
+            vertex_label: "Vertex".to_owned(),
+            edge_type: "EDGE".to_owned(),
+            vertices: None,
+            edge_columns: None,
+            vertex_columns: None,
+        }
+    }
+}
+
+/// What ids are, and what to do about those that come twice or not at all.
+#[derive(Clone, Debug)]
+pub struct IdPolicy {
+    /// The type of ids in CSV files whose header doesn't say.
+    pub id_type: IdType,
+    /// What to do about vertices whose id was there before.
+    pub on_duplicate: OnDuplicate,
+    /// What to do about edges to vertices that aren't there.
+    pub on_unknown: OnUnknown,
+    /// The property that keeps the ids of vertices in files of vertices and edges (GraphSON, GraphML, GEXF and
+    /// so on). `None`: `id`, or `_id` if vertices have a property `id` of their own.
+    pub vertex_key: Option<String>,
+    /// The property that keeps the ids of edges there. `None`: they are not kept.
+    pub edge_key: Option<String>,
+}
+
+impl Default for IdPolicy {
+    /// Ids are text; one that comes twice or not at all is a bad row.
+    fn default() -> Self {
+        Self {
+            id_type: IdType::STRING,
+            on_duplicate: OnDuplicate::Fail,
+            on_unknown: OnUnknown::Fail,
+            vertex_key: None,
+            edge_key: None,
+        }
+    }
+}
+
+/// What to do about rows that can't be loaded.
+#[derive(Clone, Debug)]
+pub struct BadRowOptions {
+    /// Whether the import stops at one.
+    pub on_bad_row: OnBadRow,
+    /// The file that describes every bad row, also if the import stops; an older one is overwritten.
+    pub report: Option<PathBuf>,
+}
+
+impl Default for BadRowOptions {
+    /// The first one stops the import.
+    fn default() -> Self {
+        Self { on_bad_row: OnBadRow::Stop, report: None }
+    }
+}
+
+/// One file or folder to import.
+#[derive(Clone, Debug)]
+pub struct InputFile {
+    /// Where it is; `-` is standard input. A folder stands for all files below it whose names tell
+    /// what they hold.
+    pub path: PathBuf,
+    /// What it holds; `None` to go by its name, and by the header of a CSV file.
+    pub role: Option<Role>,
+    /// The label of its vertices, if no column tells it. `None`: the option's for edge lists, the file's
+    /// name without its endings for CSV.
+    pub label: Option<String>,
+    /// The type of its edges, if no column tells it; `None` as with the label.
+    pub edge_type: Option<String>,
+    /// Where the header of a CSV file is.
+    pub header: HeaderPlace,
+}
+
+impl InputFile {
+    /// The file at `path`, which tells all the rest.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), role: None, label: None, edge_type: None, header: HeaderPlace::FirstLine }
+    }
+
+    /// The same, holding `role`.
+    #[must_use]
+    pub fn role(mut self, role: Role) -> Self {
+        self.role = Some(role);
+        self
+    }
+
+    /// The same, its vertices being of `label`.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// The same, its edges being of `edge_type`.
+    #[must_use]
+    pub fn edge_type(mut self, edge_type: impl Into<String>) -> Self {
+        self.edge_type = Some(edge_type.into());
+        self
+    }
+
+    /// The same, with its header at `header`.
+    #[must_use]
+    pub fn header(mut self, header: HeaderPlace) -> Self {
+        self.header = header;
+        self
+    }
+}
+
+/// Where the header of a CSV file is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HeaderPlace {
+    /// It is the file's first line.
+    FirstLine,
+    /// It is this text, and the file's first line is left out.
+    Replaced(String),
+    /// It is this text, and the file begins with data.
+    Given(String),
+}
+
+/// What the first line of a CSV file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FirstLine {
+    /// The names of its columns.
+    Header,
+    /// A row.
+    Data,
+}
+
+/// What came of an import.
+#[derive(Debug)]
+pub struct Imported {
+    /// The graph.
+    pub load: Load,
+    /// Rows that were left out.
+    pub bad_rows: BadRows,
+    /// Rows of which the options said what is to be done.
+    pub settled: Settled,
+    /// Bytes of rows that memory did not hold and that went through a temporary file.
+    pub spilled_bytes: u64,
+    /// What of the files has no place in the graph, or another form there: a sentence each.
+    pub notes: Vec<String>,
+    /// Files in given folders that were left out, for nothing tells what they hold.
+    pub ignored_files: Vec<PathBuf>,
+    /// CSV files whose columns don't say what they hold: it was guessed.
+    pub guessed_files: Vec<PathBuf>,
+}

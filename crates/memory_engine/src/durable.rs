@@ -1,0 +1,115 @@
+//! The memory engine behind `DurableEngine`: its files are those of its checkpoints.
+
+use crate::checkpoint::body_file::file_number;
+use crate::checkpoint::check::check_files;
+use crate::checkpoint::copy::PinnedBodies;
+use crate::checkpoint::read;
+use crate::checkpoint::segment_list::SegmentList;
+use crate::checkpoint::write::Checkpointer;
+use crate::engine::{Displaced, MemoryEngine};
+use crate::load::build::BuiltLoad;
+use crate::salvage::run::salvage;
+use crate::segments::Segments;
+use crate::view::MemoryView;
+use evergraph_graph::error::Result;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::checkpoint::report::{CheckProgress, Report};
+use evergraph_storage::durable_engine::{
+    DurableEngine, EngineStep, LoadPlan, Opened, Opening, PinnedFiles, TellLoad,
+};
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::salvage::new_database::SalvageTarget;
+use evergraph_storage::salvage::salvaged::Salvaged;
+use evergraph_storage::salvage::source::SalvageSource;
+use std::sync::Arc;
+
+impl DurableEngine for MemoryEngine {
+    type Load = BuiltLoad;
+
+    const NEW: &'static str = Self::NAME;
+
+    fn opens(engine: &str) -> bool {
+        engine == Self::NAME
+    }
+
+    fn empty_section(_engine: &str) -> Vec<u8> {
+        SegmentList::empty_section()
+    }
+
+    fn is_file(name: &str) -> bool {
+        file_number(name).is_some()
+    }
+
+    fn open(opening: &Opening<'_>) -> CheckpointResult<Opened<Self>> {
+        let Opening { directory, manifest, timeline, background } = *opening;
+        let list = SegmentList::of(&**directory, manifest)?;
+        let checkpointer = Checkpointer::open(Arc::clone(directory), manifest, &list)?;
+        let segments = Segments::new(Arc::clone(timeline));
+        let attach = |group| segments.attach(Arc::new(group));
+        let loaded = read::load(&**directory, &manifest.groups, &list, background, attach)?;
+        let engine = Self::with_files(segments, checkpointer);
+        Ok(Opened { engine, bytes_count: loaded.bytes_count })
+    }
+
+    fn checkpoint(
+        &self,
+        sources: &CheckpointSources<'_>,
+        progress: &mut TellCheckpoint<'_>,
+    ) -> CheckpointResult<Checkpointed> {
+        self.checkpointer().checkpoint(Self::NAME, self.segments(), sources, progress)
+    }
+
+    fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.checkpointer().holding(work)
+    }
+
+    fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>> {
+        let directory = &**self.checkpointer().directory();
+        let list = SegmentList::of(directory, manifest)?;
+        Ok(Box::new(PinnedBodies::open(directory, &list)?))
+    }
+
+    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut TellLoad<'_>) -> Result<BuiltLoad> {
+        BuiltLoad::new(self.segments(), plan, progress)
+    }
+
+    fn view_load<'a>(&'a self, load: &'a BuiltLoad, timestamp: Timestamp) -> MemoryView<'a> {
+        load.view(timestamp)
+    }
+
+    fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad) -> Displaced {
+        Displaced::of_load(load.install(self.segments(), timestamp))
+    }
+
+    fn run_background(&self) {
+        self.segments().run_merges();
+    }
+
+    fn step(&self, step: EngineStep) {
+        self.step_merges(step == EngineStep::Idle);
+    }
+
+    fn close(&self) {
+        self.segments().merger().close();
+    }
+
+    fn check_files(
+        directory: &dyn Directory,
+        manifest: &Manifest,
+        report: &mut Report,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<()> {
+        check_files(directory, manifest, report, progress)
+    }
+
+    fn salvage(
+        source: SalvageSource<'_>,
+        target: &SalvageTarget<'_>,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<Salvaged> {
+        salvage(source, target, progress)
+    }
+}

@@ -1,0 +1,510 @@
+//! The memory engine: records and bodies in RAM behind the engine seam.
+
+use crate::checkpoint::write::Checkpointer;
+use crate::frozen::FrozenTopology;
+use crate::group::{EdgeSubject, Group, GroupTable};
+use crate::merger::{Job, Merger, Rounds};
+use crate::records::{Prepared, Target};
+use crate::segment::body::Body;
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::record::{Operation, Record, RecordKey, RecordRef};
+use crate::segment::tail::TAIL_CAPACITY;
+use crate::segment::version::{Segment, Version};
+use crate::segment::vertex_body::VertexBody;
+use crate::segments::Segments;
+use crate::view::MemoryView;
+use evergraph_graph::budget::Budget;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::mutation::Mutation;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::topology::Projection;
+use evergraph_storage::engine::{Engine, EngineStatistics, Key, Newer};
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::planted::{Bug, planted};
+use evergraph_storage::sync::Mutex;
+use evergraph_storage::sync::atomic::Ordering;
+use evergraph_storage::timeline::clock::Timeline;
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a writer sleeps before it looks for room again, if no merge wakes it.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Segments in RAM, and the files that checkpoints keep them in.
+#[derive(Debug)]
+pub struct MemoryEngine {
+    segments: Segments,
+    checkpointer: Checkpointer,
+    /// Where merging is, of an engine that is stepped.
+    rounds: Mutex<Option<Rounds>>,
+}
+
+/// What a commit or a load displaced; freed outside the latch.
+#[derive(Debug, Default)]
+pub struct Displaced {
+    prepared: Option<Prepared>,
+    edges: Vec<Arc<Version<EdgeBody>>>,
+    vertices: Vec<Arc<Version<VertexBody>>>,
+}
+
+impl Displaced {
+    /// By a load.
+    pub(super) fn of_load(edges: Vec<Arc<Version<EdgeBody>>>) -> Self {
+        Self { edges, ..Self::default() }
+    }
+}
+
+impl MemoryEngine {
+    /// Its name in manifests.
+    pub const NAME: &'static str = "memory";
+
+    /// An engine without groups, whose checkpoints go to memory too: for a store that is never opened again.
+    #[must_use]
+    pub fn new(timeline: Arc<Timeline>) -> Self {
+        let directory = Arc::new(MemoryDirectory::new("memory"));
+        Self::with_files(Segments::new(timeline), Checkpointer::new(directory))
+    }
+
+    /// The engine of `segments`, stored by `checkpointer`.
+    #[must_use]
+    pub fn with_files(segments: Segments, checkpointer: Checkpointer) -> Self {
+        Self { segments, checkpointer, rounds: Mutex::new(None) }
+    }
+
+    /// The segments.
+    #[must_use]
+    pub fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    /// Who makes its checkpoints.
+    #[must_use]
+    pub fn checkpointer(&self) -> &Checkpointer {
+        &self.checkpointer
+    }
+
+    /// Merges every segment up to what is readable now. For tests, benchmarks and quiet times.
+    pub fn merge_everything(&self) {
+        self.segments.merge_everything();
+    }
+
+    /// Merges as the merge thread does in one round, as [`Merger::step`].
+    pub(super) fn step_merges(&self, quiet: bool) {
+        let mut rounds = self.rounds.lock();
+        let rounds = rounds.get_or_insert_with(|| Rounds::new(self.timeline()));
+        self.segments.step_merges(rounds, quiet);
+    }
+
+    fn groups(&self) -> &GroupTable {
+        self.segments.groups()
+    }
+
+    fn merger(&self) -> &Merger {
+        self.segments.merger()
+    }
+
+    fn timeline(&self) -> &Timeline {
+        self.segments.timeline()
+    }
+
+    fn in_group(&self, group: GroupId, check: impl FnOnce(&Group) -> Newer) -> Newer {
+        self.groups().get(group).map_or(Newer::No, |group| check(group))
+    }
+
+    fn newer_edge(&self, edge: EdgeId, since: Timestamp, matches: impl Fn(RecordRef<'_>) -> bool) -> Newer {
+        let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
+        let keys = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator).only();
+        self.newer_edges(edge.source, subject, &keys, since, matches)
+    }
+
+    fn newer_edges(
+        &self,
+        vertex: VertexId,
+        subject: EdgeSubject,
+        keys: &RangeInclusive<RecordKey>,
+        since: Timestamp,
+        matches: impl Fn(RecordRef<'_>) -> bool,
+    ) -> Newer {
+        self.in_group(vertex.group(), |group| {
+            group.edge_segment(subject).map_or(Newer::No, |segment| segment.newer(keys, since, matches))
+        })
+    }
+
+    fn append_edges(
+        &self,
+        timestamp: Timestamp,
+        segment: &Arc<Segment<EdgeBody>>,
+        records: &[Record],
+        displaced: &mut Displaced,
+    ) {
+        let hubs = Arc::clone(&segment.load().layer.hubs);
+        if hubs.is_empty() {
+            displaced.edges.extend(segment.append(timestamp, records));
+            self.merger().appended(segment, records.len());
+            return;
+        }
+        segment.hub_changed(timestamp);
+        for part in records.chunk_by(|a, b| a.key.row() == b.key.row()) {
+            let hub = hubs.binary_search_by_key(&part[0].key.row(), |hub| hub.row);
+            let target = hub.map_or(segment, |at| &hubs[at].segment);
+            displaced.edges.extend(target.append(timestamp, part));
+            self.merger().appended(target, part.len());
+        }
+    }
+
+    /// Installs records of commits that are replayed, sorted by key and time, and merges what is overdue:
+    /// nobody else does yet. What this very call installed is not readable before it is published, and
+    /// waits for the next.
+    fn replay_records<B: Body>(&self, segment: &Arc<Segment<B>>, records: &[Record])
+    where
+        Job: for<'a> From<&'a Arc<Segment<B>>>,
+    {
+        let base = segment.load().layer.base;
+        let mut records = Cow::Borrowed(records);
+        if records.iter().any(|record| record.stamp.timestamp() <= base) && !planted(Bug::NoFilter) {
+            records.to_mut().retain(|record| record.stamp.timestamp() > base);
+        }
+        let Some(newest) = records.iter().map(|record| record.stamp.timestamp()).max() else { return };
+        if records.len() <= TAIL_CAPACITY {
+            // A tail is in commit order; more than fits there is sorted into the run anyway.
+            records.to_mut().sort_unstable_by_key(|record| (record.stamp, record.key));
+        }
+        drop(segment.append(newest, &records));
+        self.merger().appended(segment, records.len());
+        if self.merger().is_overdue(segment) {
+            self.merger().merge(self.timeline(), &Job::from(segment));
+        }
+    }
+
+    /// Does overdue merges of the segments that a commit is about to change, or has changed.
+    fn merge_overdue(&self, prepared: &Prepared) {
+        for (target, _) in prepared.parts() {
+            match target {
+                Target::Vertices(group, _) => self.help(&group.vertices),
+                Target::Edges(segment) => self.help(segment),
+            }
+        }
+    }
+
+    /// Merges a segment that is overdue before its writer goes on.
+    fn help<B: Body>(&self, segment: &Arc<Segment<B>>)
+    where
+        Job: for<'a> From<&'a Arc<Segment<B>>>,
+    {
+        if self.merger().is_overdue(segment) {
+            let began = self.timeline().clock().now();
+            self.merger().help(self.timeline(), segment);
+            self.merger().counters.stalled(self.timeline().clock().now().saturating_sub(began));
+        }
+    }
+
+    /// Does overdue merges of the segments that a commit is about to change, and waits while
+    /// records outgrow bodies, for about `patience`.
+    fn make_room(&self, prepared: &Prepared, patience: Duration) -> Result<()> {
+        self.merge_overdue(prepared);
+        let waiting = || self.merger().counters.records.load(Ordering::Relaxed);
+        if waiting() <= self.merger().records_allowed() {
+            return Ok(());
+        }
+        let clock = self.timeline().clock();
+        let began = clock.now();
+        let waited = || clock.now().saturating_sub(began);
+        let mut answer = Ok(());
+        while waiting() > self.merger().records_allowed() {
+            let left = patience.saturating_sub(waited());
+            if left.is_zero() {
+                answer = Err(self.no_room(waiting(), patience));
+                break;
+            }
+            self.merger().wait_for_progress(left.min(LOOK_AGAIN));
+        }
+        self.merger().counters.stalled(waited());
+        answer
+    }
+
+    #[cold]
+    fn no_room(&self, waiting: u64, patience: Duration) -> Error {
+        let text = format!(
+            "{waiting} records wait to be merged, more than the {} that fit, and a wait of {patience:.1?} did \
+             not help: merges cannot keep up with writes, or the log's sync takes too long; try again later",
+            self.merger().records_allowed()
+        );
+        Error::new(ErrorKind::Limit, text)
+    }
+}
+
+/// Whether there is one item more or less since this record.
+fn counts(record: RecordRef<'_>) -> bool {
+    record.stamp.difference() != 0
+}
+
+fn mentions(record: RecordRef<'_>, key: KeyId) -> bool {
+    record.stamp.operation() != Operation::Set || record.payload.get(key).is_some()
+}
+
+/// Whether the newest change, at `changed`, is newer than `since`.
+fn newer_than(changed: Timestamp, since: Timestamp) -> Newer {
+    if changed.visible_at(since) { Newer::No } else { Newer::Yes }
+}
+
+fn whole(vertex: VertexId) -> RangeInclusive<RecordKey> {
+    RecordKey::vertex(vertex.row()).only()
+}
+
+impl Engine for MemoryEngine {
+    type Pin = ();
+    type View<'a> = MemoryView<'a>;
+    type Topology = FrozenTopology;
+    type Prepared = Prepared;
+    type Displaced = Displaced;
+
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn pin(&self, _timestamp: Timestamp) {}
+
+    fn view<'a>(&'a self, _pin: &'a (), timestamp: Timestamp) -> MemoryView<'a> {
+        MemoryView::new(self.groups(), timestamp)
+    }
+
+    fn freeze(
+        &self,
+        _pin: &(),
+        timestamp: Timestamp,
+        catalogue: &Catalogue,
+        projection: &Projection,
+        budget: &Arc<dyn Budget>,
+    ) -> Result<FrozenTopology> {
+        FrozenTopology::new(self.groups(), timestamp, catalogue, projection, budget)
+    }
+
+    fn open_group(&self, group: GroupId, label: LabelId) {
+        self.groups().insert(Arc::new(Group::new(group, label, Timestamp::ZERO, VertexBody::empty())));
+    }
+
+    fn prepare(&self, mutations: &[Mutation], patience: Duration) -> Result<Prepared> {
+        let prepared = Prepared::new(self.groups(), mutations)?;
+        self.make_room(&prepared, patience)?;
+        Ok(prepared)
+    }
+
+    fn group_count(&self) -> u32 {
+        self.groups().end()
+    }
+
+    fn has_group(&self, group: GroupId) -> bool {
+        self.groups().get(group).is_some()
+    }
+
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        self.groups().edge_types(group, side)
+    }
+
+    fn newer(&self, key: &Key, since: Timestamp) -> Newer {
+        match *key {
+            Key::Vertex(vertex) => self.in_group(vertex.group(), |group| {
+                if group.members_changed().visible_at(since) {
+                    return Newer::No;
+                }
+                group.vertices.newer(&whole(vertex), since, counts)
+            }),
+            Key::VertexProperty(vertex, key) => self.in_group(vertex.group(), |group| {
+                group.vertices.newer(&whole(vertex), since, |record| mentions(record, key))
+            }),
+            Key::VertexRecord(vertex) => {
+                self.in_group(vertex.group(), |group| group.vertices.newer(&whole(vertex), since, |_| true))
+            }
+            Key::Adjacency(vertex) => self.in_group(vertex.group(), |group| {
+                let keys = RecordKey::whole_row(vertex.row());
+                let edges = group.edges();
+                let answers = edges.iter().map(|edge| edge.segment.newer(&keys, since, |_| true));
+                answers.fold(Newer::No, |all, one| match (all, one) {
+                    (Newer::Yes, _) | (_, Newer::Yes) => Newer::Yes,
+                    (Newer::Forgotten, _) | (_, Newer::Forgotten) => Newer::Forgotten,
+                    _ => Newer::No,
+                })
+            }),
+            Key::Edge(edge) => self.newer_edge(edge, since, |_| true),
+            Key::EdgeProperty(edge, key) => self.newer_edge(edge, since, |record| mentions(record, key)),
+            Key::EdgeMember(edge) => self.newer_edge(edge, since, counts),
+            Key::Members(group) => self.in_group(group, |group| newer_than(group.members_changed(), since)),
+            Key::Vertices(group) => self.in_group(group, |group| newer_than(group.vertices.changed(), since)),
+            Key::List(vertex, edge_type, side) => {
+                let keys = RecordKey::whole_row(vertex.row());
+                self.newer_edges(vertex, EdgeSubject::new(edge_type, side), &keys, since, counts)
+            }
+            Key::ListProperty(vertex, edge_type, key) => {
+                let keys = RecordKey::whole_row(vertex.row());
+                let subject = EdgeSubject::new(edge_type, Direction::Out);
+                self.newer_edges(vertex, subject, &keys, since, |record| mentions(record, key))
+            }
+            Key::Between(source, edge_type, target) => {
+                let keys = RecordKey::parallel(source.row(), target.0);
+                let subject = EdgeSubject::new(edge_type, Direction::Out);
+                self.newer_edges(source, subject, &keys, since, counts)
+            }
+            Key::Edges(group, edge_type, side) => self.in_group(group, |group| {
+                let segment = group.edge_segment(EdgeSubject::new(edge_type, side));
+                segment.map_or(Newer::No, |segment| newer_than(segment.changed(), since))
+            }),
+        }
+    }
+
+    fn append(&self, timestamp: Timestamp, mut prepared: Prepared) -> Displaced {
+        prepared.stamp(timestamp);
+        let mut displaced = Displaced::default();
+        for (target, records) in prepared.parts() {
+            match target {
+                Target::Vertices(group, members) => {
+                    displaced.vertices.extend(group.vertices.append(timestamp, records));
+                    if *members {
+                        group.members_changed.store(timestamp.0, Ordering::Release);
+                    }
+                    self.merger().appended(&group.vertices, records.len());
+                }
+                Target::Edges(segment) => self.append_edges(timestamp, segment, records, &mut displaced),
+            }
+        }
+        displaced.prepared = Some(prepared);
+        displaced
+    }
+
+    fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()> {
+        for (_, mutation) in mutations {
+            if let Mutation::InsertVertex { vertex, label, .. } = mutation {
+                let group = self.groups().get(vertex.group());
+                let found = group.map_or_else(
+                    || {
+                        self.open_group(vertex.group(), *label);
+                        *label
+                    },
+                    |group| group.label,
+                );
+                if found != *label {
+                    return Err(Error::new(
+                        ErrorKind::Corrupt,
+                        format!("vertex {vertex} has label {} in the log, its group {}", label.0, found.0),
+                    ));
+                }
+            }
+        }
+        let prepared = Prepared::replayed(self.groups(), mutations)?;
+        for (target, records) in prepared.parts() {
+            match target {
+                Target::Vertices(group, _) => {
+                    if let Some(newest) = records.iter().map(|record| record.stamp.timestamp()).max() {
+                        group.members_changed.fetch_max(newest.0, Ordering::AcqRel);
+                    }
+                    self.replay_records(&group.vertices, records);
+                }
+                // A hub has a base of its own: rows are compared with the segment that has them.
+                Target::Edges(segment) => {
+                    let hubs = Arc::clone(&segment.load().layer.hubs);
+                    if hubs.is_empty() {
+                        self.replay_records(segment, records);
+                        continue;
+                    }
+                    let mut plain = Vec::new();
+                    for row in records.chunk_by(|a, b| a.key.row() == b.key.row()) {
+                        match hubs.binary_search_by_key(&row[0].key.row(), |hub| hub.row) {
+                            Ok(at) => self.replay_records(&hubs[at].segment, row),
+                            Err(_) => plain.extend_from_slice(row),
+                        }
+                    }
+                    self.replay_records(segment, &plain);
+                }
+            }
+        }
+        if self.merger().counters.records.load(Ordering::Relaxed) > self.merger().records_allowed() {
+            self.merge_everything();
+        }
+        Ok(())
+    }
+
+    fn snapshot_ended(&self) {
+        self.merger().snapshot_ended();
+    }
+
+    fn statistics(&self) -> EngineStatistics {
+        self.segments.statistics()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::properties::Properties;
+    use evergraph_storage::engine::View;
+    use evergraph_storage::io::clock::ManualClock;
+    use evergraph_storage::timeline::clock::Readable;
+
+    #[test]
+    fn a_commit_waits_for_merges_as_long_as_it_may_and_is_refused_then() {
+        let clock = Arc::new(ManualClock::new(0));
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published).with_clock(clock);
+        let engine = MemoryEngine::new(Arc::new(timeline));
+        let counters = &engine.segments().merger().counters;
+        let allowed = engine.segments().merger().records_allowed();
+        counters.records.store(allowed, Ordering::Relaxed);
+        assert!(engine.prepare(&[], Duration::ZERO).is_ok());
+        counters.records.store(allowed + 1, Ordering::Relaxed);
+        let error = engine.prepare(&[], Duration::ZERO).map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.to_string().contains("16777217 records wait to be merged"), "{error}");
+        assert_eq!(engine.statistics().stalls, 1);
+    }
+
+    /// The lists of all vertices, and how many hubs there are, after commits of one mutation each were replayed
+    /// in batches of so many.
+    fn replayed(batch: usize) -> (Vec<Vec<(VertexId, u16)>>, u64) {
+        let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
+        let engine = MemoryEngine::new(Arc::clone(&timeline));
+        (0..5).for_each(|group| engine.open_group(GroupId(group), LabelId(0)));
+        let edge = |source, target, discriminator| EdgeId {
+            source: VertexId(source),
+            edge_type: TypeId(0),
+            target: VertexId(target),
+            discriminator,
+        };
+        let insert = |edge| Mutation::InsertEdge { edge, properties: Properties::EMPTY };
+        let mut mutations: Vec<Mutation> = Vec::new();
+        for target in 0..20_000 {
+            mutations.push(insert(edge(7, target, 0)));
+            match target % 5 {
+                0 => mutations.push(insert(edge(target % 10, target / 3, target as u16))),
+                1 => mutations.push(Mutation::DeleteEdge { edge: edge(7, target - 1, 0) }),
+                2 => mutations.push(insert(edge(7, target - 2, 1))),
+                _ => {}
+            }
+        }
+        let commits: Vec<_> = (1..).map(Timestamp).zip(mutations).collect();
+        for commits in commits.chunks(batch) {
+            engine.replay(commits).unwrap();
+            timeline.publish(commits[commits.len() - 1].0, &mut timeline.latch());
+        }
+        engine.merge_everything();
+        let view = engine.view(&(), timeline.published());
+        let list = |vertex, side| {
+            let mut list = Vec::new();
+            view.neighbors(VertexId(vertex), TypeId(0), side, &mut list).unwrap();
+            list
+        };
+        let out = (0..10).map(|vertex| list(vertex, Direction::Out));
+        let into = (0..20_000).map(|vertex| list(vertex, Direction::In));
+        (out.chain(into).collect(), engine.statistics().hubs)
+    }
+
+    #[test]
+    fn commits_are_replayed_in_batches_as_they_are_one_by_one_around_a_hub_too() {
+        let (lists, hubs) = replayed(1);
+        assert_eq!((lists[7].len(), hubs), (20_000, 1));
+        for batch in [7, 1000, 9000] {
+            assert_eq!(replayed(batch), (lists.clone(), 1), "{batch}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Fresh: the lists of rows that records on top of a body change.
+//!
+//! ```text
+//! only additions   the body's list stands, the new neighbours are a second piece
+//! any other        the whole list, merged anew, stands for the body's
+//! ```
+//!
+//! Without weights it is enough to know by how many edges each key's records change the list: no property
+//! is looked at, which would be a miss a record.
+
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::record::RecordKey;
+use evergraph_graph::topology::Piece;
+use evergraph_storage::engine::GroupBits;
+use std::ops::Range;
+
+/// Lists on top of a body.
+pub(super) struct Fresh {
+    /// Rows with a list here.
+    touched: GroupBits,
+    /// Rows whose list here stands for the body's too.
+    replaced: GroupBits,
+    /// How many touched rows come before each word of `touched`: a list is found by counting bits.
+    ranks: [u16; 64],
+    /// Where the list of each touched row ends, ascending by row.
+    ends: Vec<u32>,
+    /// Sorted in each list.
+    pub(super) neighbors: Vec<u32>,
+    pub(super) weights: Vec<f64>,
+    /// Edges of the body that lists here stand for.
+    covered: u64,
+}
+
+#[inline]
+fn has(bits: &GroupBits, row: u16) -> bool {
+    bits[usize::from(row) / 64] >> (row % 64) & 1 == 1
+}
+
+fn set(bits: &mut GroupBits, row: u16) {
+    bits[usize::from(row) / 64] |= 1 << (row % 64);
+}
+
+impl Fresh {
+    /// The lists that `differences`, as [`crate::segment::version::Layer::differences`], make of those of
+    /// `body`; none if they change nothing.
+    pub(super) fn of_differences(body: &EdgeBody, differences: &[(RecordKey, i64)]) -> Option<Box<Self>> {
+        let mut fresh = Self::new();
+        fresh.neighbors.reserve(differences.len());
+        for of_row in differences.chunk_by(|a, b| a.0.row() == b.0.row()) {
+            let row = of_row[0].0.row();
+            if of_row.iter().any(|(_, difference)| *difference < 0) {
+                let range = body.range(row);
+                fresh.merge(body, range.clone(), of_row);
+                fresh.replace_row(row, range.len());
+            } else {
+                fresh.neighbors.extend(of_row.iter().map(|(key, _)| key.neighbor()));
+                fresh.finish_row(row);
+            }
+        }
+        fresh.finish()
+    }
+
+    /// Appends the edges at `range` of `body` without those that went, and those that came.
+    fn merge(&mut self, body: &EdgeBody, range: Range<usize>, differences: &[(RecordKey, i64)]) {
+        let mut from = range.start;
+        for (key, difference) in differences {
+            let to = body.lower_bound(*key, &range, from);
+            self.neighbors.extend_from_slice(&body.neighbors()[from..to]);
+            from = to;
+            if *difference < 0 {
+                from += 1;
+            } else {
+                self.neighbors.push(key.neighbor());
+            }
+        }
+        self.neighbors.extend_from_slice(&body.neighbors()[from..range.end]);
+    }
+
+    pub(super) fn new() -> Self {
+        Self {
+            touched: [0; 64],
+            replaced: [0; 64],
+            ranks: [0; 64],
+            ends: Vec::new(),
+            neighbors: Vec::new(),
+            weights: Vec::new(),
+            covered: 0,
+        }
+    }
+
+    /// Whether a row has a list here.
+    #[inline]
+    pub(super) fn touches(&self, row: u16) -> bool {
+        has(&self.touched, row)
+    }
+
+    /// Whether a row's list here stands for the body's too.
+    #[inline]
+    pub(super) fn replaces(&self, row: u16) -> bool {
+        has(&self.replaced, row)
+    }
+
+    /// How many touched rows come before `row`.
+    #[inline]
+    fn rank(&self, row: u16) -> usize {
+        let word = usize::from(row) / 64;
+        let before = self.touched[word] & ((1 << (row % 64)) - 1);
+        usize::from(self.ranks[word]) + before.count_ones() as usize
+    }
+
+    #[inline]
+    fn end_before(&self, at: usize) -> usize {
+        at.checked_sub(1).map_or(0, |last| self.ends[last] as usize)
+    }
+
+    /// The pieces of a touched row whose list in the body is `body`: one or two.
+    #[inline]
+    pub(super) fn pieces<'a>(&'a self, row: u16, body: Piece<'a>) -> (Piece<'a>, Option<Piece<'a>>) {
+        let at = self.rank(row);
+        self.pieces_at(row, self.end_before(at)..self.ends[at] as usize, body)
+    }
+
+    /// As [`Fresh::pieces`], of a row whose list lies at `range`.
+    #[inline]
+    pub(super) fn pieces_at<'a>(
+        &'a self,
+        row: u16,
+        range: Range<usize>,
+        body: Piece<'a>,
+    ) -> (Piece<'a>, Option<Piece<'a>>) {
+        let weights = if self.weights.is_empty() { &[][..] } else { &self.weights[range.clone()] };
+        let own = Piece { neighbors: &self.neighbors[range], weights, sorted: true };
+        if self.replaces(row) { (own, None) } else { (body, Some(own)) }
+    }
+
+    /// The touched rows among `rows`, ascending, and where their lists lie.
+    #[inline]
+    pub(super) fn lists(&self, rows: Range<u16>) -> Lists<'_> {
+        let word = usize::from(rows.start) / 64;
+        let bits = self.touched[word] & (u64::MAX << (rows.start % 64));
+        let at = self.rank(rows.start);
+        Lists { fresh: self, word, bits, at, from: self.end_before(at), end: rows.end }
+    }
+
+    /// The edges of all rows before `row`, a multiple of 64, here and in a body that has `of_body` of them;
+    /// what lists here stand for counts twice. Cost: a look.
+    #[inline]
+    pub(super) fn edges_before(&self, row: u16, of_body: usize) -> usize {
+        let lists = self.ranks.get(usize::from(row) / 64).map_or(self.ends.len(), |rank| usize::from(*rank));
+        of_body + self.end_before(lists)
+    }
+
+    /// The edges of a body that has `of_body`, with what is fresh.
+    pub(super) fn edge_count(&self, of_body: usize) -> u64 {
+        of_body as u64 - self.covered + self.neighbors.len() as u64
+    }
+
+    /// Ends the list of `row`, which follows the rows before it and the body's list.
+    pub(super) fn finish_row(&mut self, row: u16) {
+        set(&mut self.touched, row);
+        self.ends.push(self.neighbors.len() as u32);
+    }
+
+    /// Ends the list of `row`, which follows the rows before it and stands for `covered` edges of the body.
+    pub(super) fn replace_row(&mut self, row: u16, covered: usize) {
+        self.finish_row(row);
+        set(&mut self.replaced, row);
+        self.covered += covered as u64;
+    }
+
+    /// Ready to be read, if it has any list.
+    pub(super) fn finish(mut self) -> Option<Box<Self>> {
+        let mut rank = 0;
+        for (at, word) in self.touched.iter().enumerate() {
+            self.ranks[at] = rank;
+            rank += word.count_ones() as u16;
+        }
+        (rank > 0).then(|| Box::new(self))
+    }
+}
+
+/// Touched rows, ascending, with the places of their lists.
+pub(super) struct Lists<'a> {
+    fresh: &'a Fresh,
+    word: usize,
+    /// Of the word, those not yet handed out.
+    bits: u64,
+    /// Which list comes next, and where it begins.
+    at: usize,
+    from: usize,
+    end: u16,
+}
+
+impl Iterator for Lists<'_> {
+    type Item = (u16, Range<usize>);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u16, Range<usize>)> {
+        while self.bits == 0 {
+            self.word += 1;
+            self.bits = *self.fresh.touched.get(self.word)?;
+        }
+        let row = (self.word * 64) as u16 + self.bits.trailing_zeros() as u16;
+        if row >= self.end {
+            return None;
+        }
+        self.bits &= self.bits - 1;
+        let range = self.from..self.fresh.ends[self.at] as usize;
+        (self.at, self.from) = (self.at + 1, range.end);
+        Some((row, range))
+    }
+}

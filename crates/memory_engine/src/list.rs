@@ -1,0 +1,153 @@
+//! One vertex' edges at one moment: body and records brought together.
+
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::net::{Effect, effect_of, nets, value_of, values};
+use crate::segment::record::{RecordKey, is_there};
+use crate::segment::version::Layer;
+use evergraph_graph::id::{EdgeId, KeyId, VertexId};
+use evergraph_graph::look_up::Ranked;
+use evergraph_graph::newest::{NewestEdges, Overlay, Stamped};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
+use evergraph_storage::engine::GroupBits;
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+/// Calls `edge` with (neighbour, discriminator) of each edge of `row`, sorted, of those behind `after`, until it
+/// breaks. `layer` is where the row's edges are: its group's, or its hub's.
+///
+/// Cost: what comes before `after` costs two binary searches, and a look at each record of the tail.
+pub fn for_each_edge(
+    layer: &Layer<EdgeBody>,
+    row: u16,
+    timestamp: Timestamp,
+    after: Option<RecordKey>,
+    mut edge: impl FnMut(u32, u16) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let body = &layer.body;
+    let (range, keys) = match after {
+        None => (body.range(row), RecordKey::whole_row(row)),
+        Some(after) => (body.range_after(after), after.rest_of_row()),
+    };
+    let records = layer.records(&keys, timestamp);
+    let mut at = range.start;
+    for net in nets(records.into_iter()) {
+        let key = (net.key.neighbor(), net.key.discriminator());
+        while at < range.end {
+            let here = (body.neighbors()[at], body.discriminator(at));
+            match here.cmp(&key) {
+                Ordering::Less => edge(here.0, here.1)?,
+                Ordering::Equal => {
+                    at += 1;
+                    break;
+                }
+                Ordering::Greater => break,
+            }
+            at += 1;
+        }
+        if net.effect != Effect::Absent {
+            edge(key.0, key.1)?;
+        }
+    }
+    (at..range.end).try_for_each(|at| edge(body.neighbors()[at], body.discriminator(at)))
+}
+
+/// Appends the first `limit` edges that are `asked` for behind `after`, the newest first; false, and nothing is
+/// appended, if the body's orders are by another property.
+///
+/// Cost: what is appended, and a look at each record on top of the row; see [`EdgeBody::newest`] for the first
+/// read.
+pub fn append_newest(
+    layer: &Layer<EdgeBody>,
+    asked: &NewestEdges,
+    after: Option<&Stamped>,
+    timestamp: Timestamp,
+    limit: usize,
+    ranked: &mut Ranked<EdgeId>,
+) -> bool {
+    let Some(stored) = layer.body.newest(asked, after) else { return false };
+    let mut overlay = Overlay::new(asked, after);
+    let records = layer.records(&RecordKey::whole_row(asked.source.row()), timestamp);
+    for (key, value) in values(records.into_iter(), asked.key) {
+        overlay.change(asked.edge(VertexId(key.neighbor()), key.discriminator()), value);
+    }
+    overlay.lay_over(stored, limit, ranked);
+    true
+}
+
+/// How many edges `row` has.
+#[must_use]
+pub fn degree(layer: &Layer<EdgeBody>, row: u16, timestamp: Timestamp) -> u64 {
+    let records = layer.records(&RecordKey::whole_row(row), timestamp);
+    let difference: i64 = records.iter().map(|record| record.stamp.difference()).sum();
+    let degree = layer.body.range(row).len() as i64 + difference;
+    u64::try_from(degree).expect("records are exact: never more deletes than edges")
+}
+
+/// How many edges all rows of the layer have, hubs not counted.
+#[must_use]
+pub fn edge_count(layer: &Layer<EdgeBody>, timestamp: Timestamp) -> u64 {
+    let visible = |stamp: crate::segment::record::Stamp| stamp.timestamp().visible_at(timestamp);
+    let records = layer.run.iter().chain(layer.tail.iter());
+    let difference: i64 =
+        records.filter(|record| visible(record.stamp)).map(|record| record.stamp.difference()).sum();
+    let count = layer.body.neighbors().len() as i64 + difference;
+    u64::try_from(count).expect("records are exact: never more deletes than edges")
+}
+
+/// Marks the rows that the body, a record or a hub tells of: no other row has edges.
+pub fn mark_rows(layer: &Layer<EdgeBody>, rows: &mut GroupBits) {
+    let mut mark = |row: u16| rows[usize::from(row) / 64] |= 1 << (row % 64);
+    layer.body.for_each_row(|row, _| mark(row));
+    layer.run.iter().chain(layer.tail.iter()).for_each(|record| mark(record.key.row()));
+    layer.hubs.iter().for_each(|hub| mark(hub.row));
+}
+
+/// Whether an edge is there.
+#[must_use]
+pub fn has_edge(layer: &Layer<EdgeBody>, key: RecordKey, timestamp: Timestamp) -> bool {
+    let mut last = [None];
+    layer.last_operations(&[key], timestamp, &mut last);
+    is_there(last[0], || layer.body.find(key).is_some())
+}
+
+/// Appends whether each of some edges is there; `keys` ascend.
+pub fn has_edges(layer: &Layer<EdgeBody>, keys: &[RecordKey], timestamp: Timestamp, found: &mut Vec<bool>) {
+    let mut last = vec![None; keys.len()];
+    layer.last_operations(keys, timestamp, &mut last);
+    let last = keys.iter().zip(last);
+    found.extend(last.map(|(key, last)| is_there(last, || layer.body.find(*key).is_some())));
+}
+
+/// One property of an edge.
+#[must_use]
+pub fn property(layer: &Layer<EdgeBody>, edge: RecordKey, key: KeyId, timestamp: Timestamp) -> Option<Value> {
+    match value_of(layer.newest_first(edge, timestamp), key) {
+        Some(value) => value.cloned(),
+        None => layer.body.column(key)?.get(layer.body.find(edge)?),
+    }
+}
+
+/// Properties after `changes`, by key.
+pub fn changed(mut stored: Vec<(KeyId, Value)>, changes: &[(KeyId, Option<Value>)]) -> Vec<(KeyId, Value)> {
+    stored.retain(|(key, _)| changes.binary_search_by_key(key, |change| change.0).is_err());
+    stored.extend(changes.iter().filter_map(|(key, value)| Some((*key, value.clone()?))));
+    stored.sort_by_key(|property| property.0);
+    stored
+}
+
+/// All properties of an edge, by key; `None` if the edge isn't there.
+#[must_use]
+pub fn properties(
+    layer: &Layer<EdgeBody>,
+    edge: RecordKey,
+    timestamp: Timestamp,
+) -> Option<Vec<(KeyId, Value)>> {
+    let stored = || Some(layer.body.properties(layer.body.find(edge)?).collect::<Vec<_>>());
+    match effect_of(layer.newest_first(edge, timestamp)) {
+        None => stored(),
+        Some(Effect::Absent) => None,
+        Some(Effect::Present(all)) => Some(changed(Vec::new(), all.as_slice())),
+        Some(Effect::Changed(changes)) => Some(changed(stored()?, changes.as_slice())),
+    }
+}

@@ -1,0 +1,55 @@
+//! Build: what a bulk load makes of the memory engine's segments, until it is installed.
+
+use crate::group::{Group, GroupTable};
+use crate::load::bodies::{Builder, Built};
+use crate::load::extend::{Extension, install};
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::version::Version;
+use crate::segments::Segments;
+use crate::view::MemoryView;
+use evergraph_graph::error::Result;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::durable_engine::{LoadPlan, TellLoad};
+use std::sync::Arc;
+
+/// A load that is built, and not installed yet.
+#[derive(Debug)]
+pub struct BuiltLoad {
+    /// New groups, ascending.
+    groups: Vec<Arc<Group>>,
+    /// What becomes of segments that are there.
+    extensions: Vec<Extension>,
+    /// Its new groups, and of groups that are there the new out edges of indexed types: for index checks.
+    staged: GroupTable,
+}
+
+impl BuiltLoad {
+    /// Builds a load into `segments`.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn new(segments: &Segments, plan: &LoadPlan<'_>, progress: &mut TellLoad<'_>) -> Result<Self> {
+        let Built { groups, extensions, added } = Builder { plan, segments }.build(progress)?;
+        let groups: Vec<Arc<Group>> = groups.into_iter().map(Arc::new).collect();
+        // Into the table alone: segments that attach them also list what they keep, once each.
+        let staged = GroupTable::default();
+        for group in groups.iter().cloned().chain(added.into_iter().map(Arc::new)) {
+            staged.insert(group);
+        }
+        Ok(Self { groups, extensions, staged })
+    }
+
+    /// What index checks read.
+    #[must_use]
+    pub fn view(&self, timestamp: Timestamp) -> MemoryView<'_> {
+        MemoryView::new(&self.staged, timestamp)
+    }
+
+    /// Makes it real. Under the latch, before its timestamp is published; what was displaced is to be dropped
+    /// after it.
+    #[must_use]
+    pub fn install(&self, segments: &Segments, timestamp: Timestamp) -> Vec<Arc<Version<EdgeBody>>> {
+        self.groups.iter().for_each(|group| segments.attach(Arc::clone(group)));
+        install(segments, timestamp, &self.extensions)
+    }
+}

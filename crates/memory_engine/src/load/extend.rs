@@ -1,0 +1,141 @@
+//! Extending: the edges of a load at vertices that are in the database already.
+//!
+//! ```text
+//! settle    each segment that gets edges is merged until its body is all there is, exact at W
+//! build     its body and the new edges in one, off the latch; rows that outgrow it become hubs
+//! install   under the latch, over the body that older snapshots go on reading
+//! ```
+//!
+//! Between settling and installing nothing changes: the gate keeps commits out, and a merge without
+//! records does nothing.
+
+use crate::group::{EdgeSubject, Group};
+use crate::segment::body::Body;
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::version::{Hub, Layer, Segment, Version};
+use crate::segments::Segments;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::VertexId;
+use evergraph_graph::timestamp::Timestamp;
+use std::sync::Arc;
+
+/// What becomes of one segment that is there.
+#[derive(Debug)]
+pub struct Extension {
+    segment: Arc<Segment<EdgeBody>>,
+    /// `None` if only hubs of the segment change.
+    layer: Option<Layer<EdgeBody>>,
+}
+
+/// Merges the segment of `subject` in `group`, and its hubs, until their bodies are exact at W. Every
+/// commit must be readable and none may come before the load is installed.
+pub fn settle(segments: &Segments, group: &Group, subject: EdgeSubject) {
+    let Some(segment) = group.edge_segment(subject) else { return };
+    segments.settle(&segment);
+    let hubs = Arc::clone(&segment.load().layer.hubs);
+    hubs.iter().for_each(|hub| segments.settle(&hub.segment));
+}
+
+/// The body that has the edges of `vertex`, settled before; `None` if there is none.
+#[must_use]
+pub fn present(segments: &Segments, subject: EdgeSubject, vertex: VertexId) -> Option<Arc<EdgeBody>> {
+    let segment = segments.groups().get(vertex.group())?.edge_segment(subject)?;
+    let version = segment.load();
+    Some(match version.layer.hub(vertex.row()) {
+        Some(hub) => Arc::clone(&hub.load().layer.body),
+        None => Arc::clone(&version.layer.body),
+    })
+}
+
+/// Adds to `extensions` what `added`, which is not empty, makes of the settled segment of `subject` in
+/// `group`, exact at `base`.
+///
+/// # Errors
+/// `limit` beyond 2^32 - 1 edges in one body.
+pub fn extend(
+    group: &Group,
+    subject: EdgeSubject,
+    added: &EdgeBody,
+    base: Timestamp,
+    extensions: &mut Vec<Extension>,
+) -> Result<()> {
+    let segment = group.edge_segment_or_new(subject);
+    let before = segment.load_full().layer.clone();
+    let mut of_hubs = Vec::new();
+    if !before.hubs.is_empty() {
+        added.for_each_row(|row, range| {
+            if before.hub(row).is_some() {
+                of_hubs.push((row, range));
+            }
+        });
+    }
+    let rest;
+    let (added, of_hubs) = if of_hubs.is_empty() {
+        (added, Vec::new())
+    } else {
+        let (own, of_hubs) = added.split(of_hubs);
+        rest = own;
+        (&rest, of_hubs)
+    };
+    for (row, added) in of_hubs {
+        let segment = Arc::clone(before.hub(row).expect("looked up above"));
+        let body = united(&segment.load().layer.body, &added)?;
+        extensions.push(Extension { segment, layer: Some(Layer::of_body(base, body, Arc::from([]))) });
+    }
+    let layer = if added.items() == 0 {
+        None
+    } else {
+        let (body, new_hubs) = united(&before.body, added)?.split_hubs();
+        let new_hubs = new_hubs
+            .into_iter()
+            .map(|(row, body)| Hub { row, segment: Arc::new(Segment::of_load(base, body)) });
+        let mut hubs: Vec<Hub<EdgeBody>> = before.hubs.iter().cloned().chain(new_hubs).collect();
+        hubs.sort_unstable_by_key(|hub| hub.row);
+        Some(Layer::of_body(base, body, hubs.into()))
+    };
+    extensions.push(Extension { segment, layer });
+    Ok(())
+}
+
+/// Both bodies in one; bodies count their edges in 32 bits.
+fn united(before: &EdgeBody, added: &EdgeBody) -> Result<EdgeBody> {
+    check_count(before.items() as u64 + added.items() as u64)?;
+    Ok(before.united(added))
+}
+
+fn check_count(edges: u64) -> Result<()> {
+    if u32::try_from(edges).is_ok() {
+        return Ok(());
+    }
+    let text = format!("{edges} edges of one type at one group of 4,096 vertices or one hub, 2^32 - 1 fit");
+    Err(Error::new(ErrorKind::Limit, text))
+}
+
+/// Makes extensions real. Under the latch, before their timestamp is published; what was displaced is
+/// to be dropped after it.
+#[must_use]
+pub fn install(
+    segments: &Segments,
+    timestamp: Timestamp,
+    extensions: &[Extension],
+) -> Vec<Arc<Version<EdgeBody>>> {
+    let mut displaced = Vec::with_capacity(extensions.len());
+    for Extension { segment, layer } in extensions {
+        match layer {
+            Some(layer) => displaced.push(segments.load_over(segment, layer.clone())),
+            None => segment.hub_changed(timestamp),
+        }
+    }
+    displaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_that_a_body_cannot_count_are_refused() {
+        assert!(check_count(u64::from(u32::MAX)).is_ok());
+        assert_eq!(check_count(1 << 32).unwrap_err().kind(), ErrorKind::Limit);
+    }
+}

@@ -1,0 +1,262 @@
+//! The edges of one type in the order of their lists, as bodies of whole groups: two counting sorts.
+//!
+//! ```text
+//! out   counting sort by source, each list sorted by (target, input order);
+//!       equal targets get discriminators in input order: 0, 1, 2 ..., or on from those that are there
+//! in    counting sort of the out lists by target: stable, so each list is sorted by
+//!       (source, discriminator) without comparing anything
+//! ```
+//!
+//! Both sides are made in parts of some groups each. The in side needs the out bodies, not the input.
+
+use crate::load::parts::Part;
+use crate::segment::edge_body::EdgeBody;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{GROUP_SIZE, GroupId, KeyId, VertexId};
+use evergraph_graph::packed_column::PackedColumn;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What sorting takes for each edge of a part, its properties not included: input, order and lists.
+pub const EDGE_BYTES: u64 = 8 + 8 + 2;
+
+const GROUP_ROWS: usize = GROUP_SIZE as usize;
+
+/// Bodies of one side, ascending by group.
+pub type Side = Vec<(GroupId, EdgeBody)>;
+
+/// The edges that begin in one part, in input order.
+#[derive(Debug, Default)]
+pub struct Input {
+    /// Where each begins, as a place of the part.
+    pub sources: Vec<u32>,
+    /// Where it ends.
+    pub targets: Vec<u32>,
+    /// Ascending by key; an entry an edge.
+    pub columns: Vec<(KeyId, PackedColumn)>,
+}
+
+/// Turns how many edges each place has into where its list begins, with one more for the end.
+fn starts(mut counts: Vec<u32>) -> Vec<u32> {
+    let mut sum = 0;
+    for count in &mut counts {
+        sum += std::mem::replace(count, sum);
+    }
+    counts.push(sum);
+    counts
+}
+
+/// The out side of the edges that begin in `part`. `present` has the edges that a vertex has before,
+/// `None` for new vertices.
+///
+/// # Errors
+/// `limit` beyond 65,536 parallel edges between two vertices; the text names them.
+pub fn out_bodies(
+    part: &Part,
+    input: Input,
+    present: impl Fn(VertexId) -> Option<Arc<EdgeBody>>,
+) -> Result<Side> {
+    let Input { sources, targets, columns } = input;
+    let mut counts = vec![0u32; part.places()];
+    sources.iter().for_each(|source| counts[*source as usize] += 1);
+    let mut next = starts(counts);
+    let mut order = vec![0u64; sources.len()];
+    for (at, (source, target)) in sources.iter().zip(&targets).enumerate() {
+        let place = &mut next[*source as usize];
+        order[*place as usize] = u64::from(*target) << 32 | at as u64;
+        *place += 1;
+    }
+    drop((sources, targets));
+    // Each start moved to where its list ends.
+    let mut bodies = Vec::with_capacity(part.groups().len());
+    let mut from = 0;
+    for (group, ends) in part.groups().iter().zip(next.chunks(GROUP_ROWS)) {
+        let first = from;
+        let mut discriminators = Vec::new();
+        let mut degrees = Vec::with_capacity(GROUP_ROWS);
+        for (row, end) in (0..).zip(ends) {
+            let list = &mut order[from..*end as usize];
+            list.sort_unstable();
+            if !list.is_empty() {
+                let source = VertexId::new(*group, row);
+                tell_apart(source, list, present(source).as_deref(), from - first, &mut discriminators)?;
+            }
+            degrees.push(*end - from as u32);
+            from = *end as usize;
+        }
+        let lists = &order[first..from];
+        if !discriminators.is_empty() {
+            discriminators.resize(lists.len(), 0);
+        }
+        let neighbors = lists.iter().map(|entry| (*entry >> 32) as u32).collect();
+        let of_group = columns.iter().filter_map(|(key, column)| {
+            let column = column.select(lists.iter().map(|entry| *entry as u32 as usize))?;
+            Some((*key, Arc::new(column)))
+        });
+        bodies.push((*group, EdgeBody::new(&degrees, neighbors, discriminators.into(), of_group.collect())));
+    }
+    Ok(bodies)
+}
+
+/// Gives the edges of one sorted list their discriminators, those that aren't zero: `list` begins at
+/// `at` in its group.
+fn tell_apart(
+    source: VertexId,
+    list: &[u64],
+    present: Option<&EdgeBody>,
+    at: usize,
+    discriminators: &mut Vec<u16>,
+) -> Result<()> {
+    let mut before: Option<(u32, u32)> = None;
+    for (at, entry) in (at..).zip(list) {
+        let target = (entry >> 32) as u32;
+        let discriminator = match before {
+            Some((known, last)) if known == target => last + 1,
+            _ => present.and_then(|body| following(body, source, target)).unwrap_or(0),
+        };
+        before = Some((target, discriminator));
+        if discriminator == 0 {
+            continue;
+        }
+        let named = u16::try_from(discriminator).map_err(|_| {
+            let target = VertexId(target);
+            Error::new(ErrorKind::Limit, format!("more than 65,536 parallel edges from {source} to {target}"))
+        })?;
+        discriminators.resize(at, 0);
+        discriminators.push(named);
+    }
+    Ok(())
+}
+
+/// The discriminator after those of the edges from `source` to `target` in `body`.
+fn following(body: &EdgeBody, source: VertexId, target: u32) -> Option<u32> {
+    let last = body.parallel(source.row(), target).next_back()?;
+    Some(u32::from(body.discriminator(last)) + 1)
+}
+
+/// The in side at the vertices of `part` of the edges in `out`, which ascends by group.
+#[must_use]
+pub fn in_bodies(part: &Part, out: &[(GroupId, EdgeBody)]) -> Side {
+    let mut counts = vec![0u32; part.places()];
+    let mut is_numbered = false;
+    for (_, body) in out {
+        is_numbered |= !body.discriminators.is_empty();
+        for place in body.neighbors().iter().filter_map(|target| part.place(VertexId(*target))) {
+            counts[place] += 1;
+        }
+    }
+    let mut next = starts(counts);
+    let mut neighbors = vec![0u32; part.edges()];
+    let mut discriminators = vec![0u16; if is_numbered { part.edges() } else { 0 }];
+    for (group, body) in out {
+        body.for_each_row(|row, range| {
+            let source = VertexId::new(*group, row).0;
+            for at in range {
+                let Some(place) = part.place(VertexId(body.neighbors()[at])) else { continue };
+                let to = next[place] as usize;
+                neighbors[to] = source;
+                if is_numbered {
+                    discriminators[to] = body.discriminator(at);
+                }
+                next[place] += 1;
+            }
+        });
+    }
+    let mut from = 0;
+    let groups = part.groups().iter().zip(next.chunks(GROUP_ROWS));
+    let body = |(group, ends): (&GroupId, &[u32])| {
+        let mut before = from as u32;
+        let degree = |end: &u32| *end - std::mem::replace(&mut before, *end);
+        let degrees: Vec<u32> = ends.iter().map(degree).collect();
+        let range: Range<usize> = from..before as usize;
+        from = range.end;
+        let numbers = discriminators.get(range.clone()).unwrap_or_default();
+        (*group, EdgeBody::new(&degrees, neighbors[range].into(), numbers.into(), Vec::new()))
+    };
+    groups.map(body).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::parts::cut;
+    use proptest::prelude::*;
+
+    /// Vertices of three groups.
+    fn vertex(number: u32) -> VertexId {
+        VertexId::new(GroupId(number % 3), (number / 3) as u16)
+    }
+
+    fn counts(ends: impl Iterator<Item = VertexId>) -> Vec<u64> {
+        let mut counts = vec![0; 3];
+        ends.for_each(|end| counts[end.group().0 as usize] += 1);
+        counts
+    }
+
+    fn input(part: &Part, edges: &[(VertexId, VertexId)]) -> Input {
+        let inside =
+            edges.iter().filter_map(|(source, target)| Some((part.place(*source)? as u32, target.0)));
+        let (sources, targets) = inside.unzip();
+        Input { sources, targets, columns: Vec::new() }
+    }
+
+    fn lists(bodies: &[(GroupId, EdgeBody)]) -> Vec<(u32, u32, u16)> {
+        let mut all = Vec::new();
+        for (group, body) in bodies {
+            body.for_each_row(|row, range| {
+                let vertex = VertexId::new(*group, row).0;
+                all.extend(range.map(|at| (vertex, body.neighbors()[at], body.discriminator(at))));
+            });
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn both_sides_are_sorted_and_agree_however_they_are_cut(
+            edges in proptest::collection::vec((5u32..15, 0u32..8), 0..80),
+            memory_bytes in prop_oneof![Just(0u64), Just(2 * 4096 * 4), Just(u64::MAX)],
+        ) {
+            let edges: Vec<_> = edges.iter().map(|(s, t)| (vertex(*s), vertex(*t))).collect();
+            let mut out = Vec::new();
+            for part in cut(&counts(edges.iter().map(|edge| edge.0)), 0, memory_bytes).unwrap() {
+                out.extend(out_bodies(&part, input(&part, &edges), |_| None).unwrap());
+            }
+            let mut into = Vec::new();
+            for part in cut(&counts(edges.iter().map(|edge| edge.1)), 0, memory_bytes).unwrap() {
+                into.extend(in_bodies(&part, &out));
+            }
+            let mut want: Vec<(u32, u32, u16)> = Vec::new();
+            for (source, target) in &edges {
+                let parallel = want.iter().filter(|edge| (edge.0, edge.1) == (source.0, target.0)).count();
+                want.push((source.0, target.0, parallel as u16));
+            }
+            want.sort_unstable();
+            prop_assert_eq!(lists(&out), want.clone());
+            let mut reverse: Vec<_> = want.into_iter().map(|(s, t, d)| (t, s, d)).collect();
+            reverse.sort_unstable();
+            prop_assert_eq!(lists(&into), reverse);
+        }
+    }
+
+    #[test]
+    fn parallel_edges_go_on_after_those_that_are_there() {
+        let part = &cut(&[3], 0, 0).unwrap()[0];
+        let edges = [(VertexId(1), VertexId(2)), (VertexId(1), VertexId(5)), (VertexId(1), VertexId(2))];
+        let present = Arc::new(EdgeBody::new(&[0, 2], Box::new([2, 2]), Box::new([0, 7]), Vec::new()));
+        let out = out_bodies(part, input(part, &edges), |_| Some(Arc::clone(&present))).unwrap();
+        assert_eq!(lists(&out), [(1, 2, 8), (1, 2, 9), (1, 5, 0)]);
+    }
+
+    #[test]
+    fn too_many_parallel_edges_are_refused_by_name() {
+        let sorted = |count: usize| {
+            let part = &cut(&[count as u64], 0, 0).unwrap()[0];
+            out_bodies(part, input(part, &vec![(VertexId(1), VertexId(2)); count]), |_| None)
+        };
+        assert!(sorted(65_536).is_ok());
+        let error = sorted(65_537).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.to_string().contains("v1 to v2"), "{error}");
+    }
+}

@@ -1,0 +1,340 @@
+//! Hand-overs: tail to run, records to body, a row to a hub, and dropping what nobody needs.
+//!
+//! ```text
+//! append          latch            tail (grown) or, when full, run + tail + new records -> run
+//! merge at B = R  off the latch    body' = body(v) + records(v) <= B
+//!                                  history' = history(v) + records(v) <= B newer than the oldest open writer
+//!                 latch, registry  n = present; if its base is not v's: give up
+//!                                  rest     = records(n) > B                never from v
+//!                                  older'   = those of n and n.older that an open snapshot needs
+//! load            latch, registry  a layer from outside, newer than W; floor: whoever is older conflicts
+//! trim            latch, registry  older' likewise
+//! ```
+//!
+//! What is displaced is returned, so that it is freed outside the latch.
+//!
+//! Source: core-protocol section 1; ten planted faults in the model of these steps were caught.
+
+use crate::segment::body::Body;
+use crate::segment::history::{Continued, History};
+use crate::segment::net::{Effect, Net, nets};
+use crate::segment::record::{Record, RecordRef};
+use crate::segment::run::Run;
+use crate::segment::tail::Tail;
+use crate::segment::version::{Hub, Layer, Past, Segment, Version};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::planted::{Bug, planted};
+use evergraph_storage::sync::atomic::Ordering;
+use evergraph_storage::timeline::clock::Timeline;
+use evergraph_storage::timeline::registry::Registry;
+use std::sync::Arc;
+
+/// What a merge did.
+#[derive(Debug)]
+pub enum Merged<B> {
+    /// Another merge was under way or came first, or there was nothing to merge.
+    Nothing,
+    /// A new body; the version that it displaced, to be dropped by the caller outside the latch.
+    Done {
+        /// What was displaced.
+        displaced: Arc<Version<B>>,
+        /// Whether layers were kept for open snapshots: trim when one ends.
+        retained: bool,
+        /// How many records became part of the body.
+        merged: usize,
+    },
+}
+
+fn refs(records: &[Record]) -> impl Iterator<Item = RecordRef<'_>> {
+    records.iter().map(|record| RecordRef { key: record.key, stamp: record.stamp, payload: &record.payload })
+}
+
+impl<B: Body> Segment<B> {
+    /// Appends records of one commit, all at `timestamp`, none about a hub's row. Under the latch. Replay
+    /// appends those of many commits, the newest at `timestamp`: in the order of time if they fit into a tail,
+    /// else in any, since they are sorted into the run.
+    /// Returns the versions that were displaced, for the caller to drop after the latch.
+    pub fn append(&self, timestamp: Timestamp, records: &[Record]) -> Vec<Arc<Version<B>>> {
+        let mut displaced = Vec::new();
+        let mut at = 0;
+        while at < records.len() {
+            let version = self.current.load_full();
+            let tail = &version.layer.tail;
+            let fits = tail.room().min(records.len() - at);
+            for record in &records[at..at + fits] {
+                tail.push(record.clone());
+            }
+            at += fits;
+            if at == records.len() {
+                break;
+            }
+            let layer = match tail.grown(records.len() - at) {
+                Some(larger) => Layer { tail: Arc::new(larger), ..version.layer.clone() },
+                None => {
+                    let all = tail.iter().chain(refs(&records[at..]));
+                    at = records.len();
+                    let run = Arc::new(version.layer.run.from_parts(all));
+                    Layer { run, tail: Arc::new(tail.successor()), ..version.layer.clone() }
+                }
+            };
+            let next = Version { layer, older: Arc::clone(&version.older), history: version.history.clone() };
+            drop(version);
+            displaced.push(self.current.swap(Arc::new(next)));
+        }
+        self.changed.store(timestamp.0, Ordering::Release);
+        displaced
+    }
+
+    /// Takes records up to what is readable into a new body. Off the latch but for the last step.
+    pub fn merge(&self, timeline: &Timeline) -> Merged<B> {
+        let one = self.merging.try_lock();
+        if one.is_none() && !planted(Bug::TwoMerges) {
+            return Merged::Nothing;
+        }
+        // Read before the registry: a snapshot that registers later begins at or after it.
+        let base = if planted(Bug::MergeAtW) { timeline.published() } else { timeline.readable() };
+        let start = self.current.load_full();
+        let records = start.layer.all_records(base);
+        if records.is_empty() || base <= start.layer.base {
+            return Merged::Nothing;
+        }
+        let Continued { history, forgotten } = self.history(timeline, &start.history, &records);
+        let mut nets: Vec<Net> = nets(records.into_iter()).collect();
+        if planted(Bug::LostDelete) {
+            nets.retain(|net| net.effect != Effect::Absent);
+        }
+        let (body, new_hubs) = start.layer.body.merged(&nets).split_hubs();
+        let body = Arc::new(body);
+
+        let _latch = timeline.latch();
+        let now = self.current.load_full();
+        if now.layer.base != start.layer.base && !planted(Bug::TwoMerges) {
+            return Merged::Nothing;
+        }
+        // Before the registry, as the base.
+        let readable = timeline.readable();
+        let registry = timeline.registry();
+        let mut rest = newer(&now.layer, base);
+        let count = now.layer.record_count() - rest.len();
+        if planted(Bug::StaleResidual) {
+            rest = newer(&start.layer, base);
+        }
+        if planted(Bug::ResidualDropped) {
+            rest = Run::default();
+        }
+        let older = needed(&registry, readable, Some((&now.layer, base)), &now.older);
+        if let Some(forgotten) = forgotten {
+            self.floor.fetch_max(forgotten.0, Ordering::AcqRel);
+        }
+        let retained = !older.is_empty();
+
+        let is_hub = |record: RecordRef<'_>| new_hubs.iter().any(|hub| hub.0 == record.key.row());
+        let (run, hubs) = if new_hubs.is_empty() {
+            (rest, Arc::clone(&now.layer.hubs))
+        } else {
+            let (mut hubs, run) = (now.layer.hubs.to_vec(), rest.filtered(|record| !is_hub(record)));
+            for (row, body) in new_hubs {
+                let of_row = |record: RecordRef<'_>| record.key.row() == row;
+                let layer = Layer {
+                    run: Arc::new(rest.filtered(of_row)),
+                    ..Layer::of_body(base, body, Arc::from([]))
+                };
+                let version = Version { layer, older: Arc::from([]), history: history.of_row(row) };
+                let floor = Timestamp(self.floor.load(Ordering::Acquire));
+                let segment = Arc::new(Self::of_version(version, self.changed(), floor));
+                hubs.push(Hub { row, segment });
+            }
+            hubs.sort_unstable_by_key(|hub| hub.row);
+            (run, Arc::from(hubs))
+        };
+        let layer = Layer { base, body, run: Arc::new(run), tail: Arc::new(Tail::none()), hubs };
+        let displaced = self.current.swap(Arc::new(Version { layer, older, history }));
+        Merged::Done { displaced, retained, merged: count }
+    }
+
+    /// Puts `layer` of a bulk load over the present, whose body it holds and which has no records: its
+    /// base is above W and not published yet. Writers older than it get a conflict here, since there
+    /// are no records to tell what it changed. Under the latch. Returns what was displaced, for the
+    /// caller to drop after the latch; layers are kept, so list the segment to be trimmed.
+    pub fn load_over(&self, timeline: &Timeline, layer: Layer<B>) -> Arc<Version<B>> {
+        let now = self.current.load_full();
+        debug_assert!(now.layer.record_count() == 0 && now.layer.base < layer.base);
+        let (base, readable) = (layer.base, timeline.readable());
+        let older = needed(&timeline.registry(), readable, Some((&now.layer, base)), &now.older);
+        let history = now.history.clone();
+        self.changed.store(base.0, Ordering::Release);
+        self.floor.fetch_max(base.0, Ordering::AcqRel);
+        self.current.swap(Arc::new(Version { layer, older, history }))
+    }
+
+    /// Drops layers that no open snapshot needs any more; what was displaced, if anything was, and
+    /// whether layers remain.
+    pub fn trim(&self, timeline: &Timeline) -> (Option<Arc<Version<B>>>, bool) {
+        if self.current.load().older.is_empty() {
+            return (None, false);
+        }
+        let _latch = timeline.latch();
+        let now = self.current.load_full();
+        let readable = timeline.readable();
+        let older = needed(&timeline.registry(), readable, None, &now.older);
+        let remain = !older.is_empty();
+        if older.len() == now.older.len() {
+            return (None, remain);
+        }
+        let next = Version { layer: now.layer.clone(), older, history: now.history.clone() };
+        drop(now);
+        (Some(self.current.swap(Arc::new(next))), remain)
+    }
+
+    /// The history after a merge that takes `merged`, all that is visible at its base. Off the latch: a writer that
+    /// registers later begins at the base or after it and asks about none of these, and nobody but a merge
+    /// changes the history.
+    fn history(&self, timeline: &Timeline, before: &History, merged: &[RecordRef<'_>]) -> Continued {
+        let oldest = timeline.registry().oldest_writer();
+        let Some(oldest) = oldest.filter(|_| !planted(Bug::NoHistory)) else {
+            return Continued { history: History::default(), forgotten: None };
+        };
+        let asked = merged.iter().filter(|record| !record.visible_at(oldest));
+        let asked = Run::from_sorted(asked.map(|record| record.to_record()).collect());
+        let forgetful = History::default();
+        let before = if planted(Bug::LastMergesHistory) { &forgetful } else { before };
+        before.followed_by(asked, oldest)
+    }
+}
+
+/// The records of a layer that are newer than `base`, as a run.
+fn newer<B>(layer: &Layer<B>, base: Timestamp) -> Run {
+    let rest = layer.run.filtered(|record| !record.visible_at(base));
+    rest.from_parts(layer.tail.iter().filter(|record| !record.visible_at(base)))
+}
+
+/// The layers that an open snapshot reads, or one that begins at `readable`, newest first; `displaced`
+/// was the present until its timestamp. `readable` was read before the registry was locked.
+///
+/// A merge's base is never newer than R, so snapshots to come need nothing older. A bulk load's is,
+/// until the load is durable.
+fn needed<B>(
+    registry: &Registry,
+    readable: Timestamp,
+    displaced: Option<(&Layer<B>, Timestamp)>,
+    older: &Arc<[Past<B>]>,
+) -> Arc<[Past<B>]> {
+    let forgets = planted(Bug::MergeAtW) || planted(Bug::LoadForgetsR);
+    let keep = |past: &Past<B>| {
+        let is_newer_than_r = !past.until.visible_at(readable) && !forgets;
+        (registry.needs(past.layer.base, past.until) || is_newer_than_r) && !planted(Bug::AlwaysPrune)
+    };
+    let displaced = displaced.map(|(layer, until)| Past { layer: layer.clone(), until });
+    if displaced.as_ref().is_none_or(|past| !keep(past)) && older.iter().all(keep) {
+        return Arc::clone(older);
+    }
+    displaced.into_iter().chain(older.iter().cloned()).filter(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::edge_body::{EdgeBody, HUB_DEGREE};
+    use crate::segment::record::{Operation, RecordKey, Stamp};
+    use evergraph_graph::properties::Properties;
+    use evergraph_storage::engine::Newer;
+    use evergraph_storage::timeline::clock::Readable;
+    use evergraph_storage::timeline::registry::Access;
+
+    fn insert(segment: &Segment<EdgeBody>, timeline: &Timeline, row: u16, neighbors: &[u32]) -> Timestamp {
+        let mut latch = timeline.latch();
+        let timestamp = timeline.published().next();
+        let stamp = Stamp::new(timestamp, Operation::Insert);
+        let make = |neighbor: &u32| {
+            let key = RecordKey::edge(row, *neighbor, 0);
+            Record { key, stamp, payload: Properties::EMPTY }
+        };
+        segment.append(timestamp, &neighbors.iter().map(make).collect::<Vec<_>>());
+        timeline.publish(timestamp, &mut latch);
+        timestamp
+    }
+
+    fn list(segment: &Segment<EdgeBody>, row: u16, timestamp: Timestamp) -> Vec<u32> {
+        let version = segment.load_full();
+        let layer = version.layer_at(timestamp);
+        if let Some(hub) = layer.hub(row) {
+            return list(hub, row, timestamp);
+        }
+        let nets: Vec<Net> = nets(layer.all_records(timestamp).into_iter()).collect();
+        let body = layer.body.merged(&nets);
+        body.neighbors()[body.range(row)].to_vec()
+    }
+
+    #[test]
+    fn an_older_snapshot_keeps_its_layer_and_its_end_frees_it() {
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published);
+        let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
+        insert(&segment, &timeline, 1, &[5, 3]);
+        let (old, ()) = timeline.begin(Access::Read, |_| ());
+        insert(&segment, &timeline, 1, &[4]);
+        assert!(matches!(segment.merge(&timeline), Merged::Done { retained: true, .. }));
+        let new = timeline.published();
+        assert_eq!(list(&segment, 1, old), [3, 5]);
+        assert_eq!(list(&segment, 1, new), [3, 4, 5]);
+        assert!(segment.trim(&timeline).0.is_none(), "still needed");
+        timeline.end(old, Access::Read);
+        assert!(segment.trim(&timeline).0.is_some());
+        assert!(segment.load().older.is_empty());
+        assert!(matches!(segment.merge(&timeline), Merged::Nothing), "nothing left to merge");
+    }
+
+    #[test]
+    fn conflicts_are_found_in_tail_run_and_history() {
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published);
+        let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
+        let (writer, ()) = timeline.begin(Access::Write, |_| ());
+        insert(&segment, &timeline, 1, &[5]);
+        let yes = |segment: &Segment<EdgeBody>, row, since| {
+            segment.newer(&RecordKey::whole_row(row), since, |_| true)
+        };
+        assert_eq!((yes(&segment, 1, writer), yes(&segment, 2, writer)), (Newer::Yes, Newer::No));
+        insert(&segment, &timeline, 2, &(0..100).collect::<Vec<_>>());
+        assert_eq!(yes(&segment, 1, writer), Newer::Yes, "in the run");
+        assert!(matches!(segment.merge(&timeline), Merged::Done { .. }));
+        assert_eq!(yes(&segment, 1, writer), Newer::Yes, "in the history");
+        assert_eq!(yes(&segment, 3, writer), Newer::No);
+        assert_eq!(yes(&segment, 1, timeline.published()), Newer::No);
+        timeline.end(writer, Access::Write);
+        insert(&segment, &timeline, 9, &[1]);
+        segment.merge(&timeline);
+        assert!(segment.load().history.is_empty(), "no writer could ask");
+    }
+
+    #[test]
+    fn a_hub_moves_out_and_inherits_what_writers_may_ask() {
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published);
+        let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
+        let (writer, ()) = timeline.begin(Access::Write, |_| ());
+        let (reader, ()) = timeline.begin(Access::Read, |_| ());
+        let many: Vec<u32> = (0..=HUB_DEGREE as u32).collect();
+        insert(&segment, &timeline, 7, &many);
+        insert(&segment, &timeline, 8, &[1]);
+        segment.merge(&timeline);
+        let version = segment.load_full();
+        let hub = version.layer.hub(7).expect("row 7 is a hub");
+        assert_eq!((hub.load().layer.body.items(), version.layer.body.items()), (many.len(), 1));
+        assert_eq!(list(&segment, 7, timeline.published()).len(), many.len());
+        assert_eq!(list(&segment, 7, reader), []);
+        assert_eq!(segment.newer(&RecordKey::edge(7, 3, 0).only(), writer, |_| true), Newer::Yes);
+        assert_eq!(segment.newer(&RecordKey::edge(7, 99_999, 0).only(), writer, |_| true), Newer::No);
+    }
+
+    #[test]
+    fn many_records_at_once_go_to_the_run_and_few_to_the_tail() {
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published);
+        let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
+        for round in 0..10u32 {
+            insert(&segment, &timeline, 1, &(round * 10..round * 10 + 10).collect::<Vec<_>>());
+        }
+        assert_eq!(segment.load().layer.record_count(), 100);
+        insert(&segment, &timeline, 2, &(0..1000).collect::<Vec<_>>());
+        assert_eq!(segment.load().layer.run.len(), 1100);
+        assert_eq!(list(&segment, 1, timeline.published()), (0..100).collect::<Vec<_>>());
+        assert_eq!(list(&segment, 1, Timestamp(3)), (0..30).collect::<Vec<_>>());
+    }
+}

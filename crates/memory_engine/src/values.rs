@@ -1,0 +1,128 @@
+//! Values of one property for many vertices or edges: columns read a stretch at a time.
+//!
+//! What is asked of one group is found once: segment, version, body and the property's column. Rows that records
+//! on top of the body speak of are marked first, and read one by one; the others are copied from the column.
+
+use crate::list;
+use crate::segment::edge_body::EdgeBody;
+use crate::segment::net::value_of;
+use crate::segment::record::RecordKey;
+use crate::segment::version::Layer;
+use crate::segment::vertex_body::VertexBody;
+use evergraph_graph::column::Column;
+use evergraph_graph::id::{EdgeId, KeyId, VertexId};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
+use evergraph_storage::engine::GroupBits;
+
+/// Of so many records for each item asked for, marking their rows costs more than looking among them each time.
+const RECORDS_AN_ITEM: usize = 8;
+
+/// The rows that records on top of a body speak of; every row, if too few items are asked for to look at all records.
+fn marked<B>(layer: &Layer<B>, items: usize) -> GroupBits {
+    if layer.record_count() > RECORDS_AN_ITEM * items {
+        return [u64::MAX; 64];
+    }
+    let mut rows = [0; 64];
+    for (key, _) in layer.run.stamps().chain(layer.tail.stamps()) {
+        rows[usize::from(key.row()) / 64] |= 1 << (key.row() % 64);
+    }
+    rows
+}
+
+fn has(rows: &GroupBits, row: u16) -> bool {
+    rows[usize::from(row) / 64] >> (row % 64) & 1 == 1
+}
+
+/// The value of one vertex.
+pub fn of_vertex(
+    layer: &Layer<VertexBody>,
+    vertex: VertexId,
+    key: KeyId,
+    timestamp: Timestamp,
+) -> Option<Value> {
+    let row = vertex.row();
+    match value_of(layer.newest_first(RecordKey::vertex(row), timestamp), key) {
+        Some(value) => value.cloned(),
+        None => layer.body.property(row, key),
+    }
+}
+
+/// Appends the values of `vertices`, which lie in one group.
+pub fn of_vertices(
+    layer: &Layer<VertexBody>,
+    vertices: &[VertexId],
+    key: KeyId,
+    timestamp: Timestamp,
+    column: &mut Column,
+) {
+    let marked = marked(layer, vertices.len());
+    let stored = layer.body.column(key).map(AsRef::as_ref);
+    let follows =
+        |a: &VertexId, b: &VertexId| a.0 + 1 == b.0 && !has(&marked, a.row()) && !has(&marked, b.row());
+    for stretch in vertices.chunk_by(follows) {
+        let first = stretch[0].row();
+        if has(&marked, first) {
+            column.push(of_vertex(layer, stretch[0], key, timestamp));
+        } else {
+            column.extend(stored, usize::from(first)..usize::from(first) + stretch.len());
+        }
+    }
+}
+
+/// Appends the values of `edges`, of one type and from vertices of one group.
+pub fn of_edges(
+    layer: &Layer<EdgeBody>,
+    edges: &[EdgeId],
+    key: KeyId,
+    timestamp: Timestamp,
+    column: &mut Column,
+) {
+    if layer.hubs.is_empty() {
+        return of_plain_edges(layer, edges, key, timestamp, column);
+    }
+    for of_row in edges.chunk_by(|a, b| a.source == b.source) {
+        match layer.hub(of_row[0].source.row()) {
+            Some(hub) => of_plain_edges(hub.load().layer_at(timestamp), of_row, key, timestamp, column),
+            None => of_plain_edges(layer, of_row, key, timestamp, column),
+        }
+    }
+}
+
+/// As [`of_edges`], of rows that have their lists in `layer` itself.
+fn of_plain_edges(
+    layer: &Layer<EdgeBody>,
+    edges: &[EdgeId],
+    key: KeyId,
+    timestamp: Timestamp,
+    column: &mut Column,
+) {
+    let body = &layer.body;
+    let marked = marked(layer, edges.len());
+    let stored = body.column(key).map(AsRef::as_ref);
+    // The stretch of the column that comes next, and where the row's list lies.
+    let (mut stretch, mut row, mut list) = (0..0, None, 0..0);
+    for edge in edges {
+        let record = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator);
+        if has(&marked, record.row()) {
+            column.extend(stored, std::mem::take(&mut stretch));
+            column.push(list::property(layer, record, key, timestamp));
+            continue;
+        }
+        if row != Some(record.row()) {
+            (row, list) = (Some(record.row()), body.range(record.row()));
+        }
+        // Who asks for a list asks in its order: no search then.
+        let next = stretch.end.max(list.start);
+        let at = if next < list.end && body.is_at(record, next) { Some(next) } else { body.find(record) };
+        match at {
+            Some(at) if at == stretch.end => stretch.end += 1,
+            Some(at) => column.extend(stored, std::mem::replace(&mut stretch, at..at + 1)),
+            None => {
+                column.extend(stored, std::mem::take(&mut stretch));
+                column.push(None);
+            }
+        }
+    }
+    column.extend(stored, stretch);
+}

@@ -1,0 +1,249 @@
+//! Opened, checkpointed, killed and reopened: what a database on any durable engine promises, on both engines.
+
+use crate::model::{Model, dump};
+use crate::naive_engine::NaiveEngine;
+use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::packed_column::PackedColumn;
+use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::value::{Value, ValueType};
+use evergraph_memory_engine::engine::MemoryEngine;
+use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::environment::Environment;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::open::{BackgroundStep, OpenOptions, OpenStore, check, salvage};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Runs a test on every durable engine.
+macro_rules! on_both_engines {
+    ($($(#[$attribute:meta])* fn $name:ident<$engine:ident: DurableEngine>() $body:block)*) => {$(
+        $(#[$attribute])*
+        #[test]
+        fn $name() {
+            fn body<$engine: DurableEngine>() $body
+            body::<NaiveEngine>();
+            body::<MemoryEngine>();
+        }
+    )*};
+}
+
+fn open<E: DurableEngine>(directory: &MemoryDirectory) -> Result<OpenStore<E>> {
+    OpenStore::open(Arc::new(directory.clone()), &OpenOptions::default())
+}
+
+fn state<E: DurableEngine>(open: &OpenStore<E>) -> Model {
+    dump(&open.store().snapshot(), 100)
+}
+
+fn state_of<E: DurableEngine>(directory: &MemoryDirectory) -> Model {
+    let open = open::<E>(directory).unwrap();
+    let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    assert!(report.is_healthy(), "{report:?}");
+    state(&open)
+}
+
+fn checkpoint<E: DurableEngine>(open: &OpenStore<E>) {
+    open.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
+}
+
+/// Names everything, with a unique index, and commits a little.
+fn begun<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
+    let open = open::<E>(directory).unwrap();
+    open.store().create_unique_index("Person", "name").unwrap();
+    (0..3).for_each(|round| commit(&open, round));
+    open
+}
+
+/// Three people, who know each other, one of them twice; one of the round before goes.
+fn commit<E: DurableEngine>(open: &OpenStore<E>, round: i64) {
+    let done = open.store().transact(|tx| {
+        let (label, edge_type) = (tx.label("Person")?, tx.edge_type("KNOWS")?);
+        let (name, weight) = (tx.key("name")?, tx.key("weight")?);
+        let person = |number| Value::I64(round * 10 + number);
+        let mut people = Vec::new();
+        for number in 0..3 {
+            people.push(tx.add_vertex(label, &[(name, person(number))])?);
+        }
+        for target in [1, 2, 2] {
+            tx.add_edge(people[0], edge_type, people[target], &[(weight, Value::F64(0.5))])?;
+        }
+        tx.set_vertex_property(people[1], weight, Some(Value::I64(round)))
+    });
+    done.unwrap();
+}
+
+fn load() -> Load {
+    let numbers: Vec<Value> = (1000..6000).map(Value::I64).collect();
+    let column = |values: &[Value]| PackedColumn::from_values(values.iter().map(Some));
+    let block = VertexBlock { rows: numbers.len(), columns: vec![column(&numbers)] };
+    let people = VertexTable::new("Person", vec![("name".into(), ValueType::I64)], vec![block]);
+    let ends = EdgeBlock::bare((0..4999).map(|row| (row, row + 1)).chain([(7, 8), (7, 8)]));
+    let knows = EdgeTable::new("KNOWS", 0, 0, Vec::new(), vec![ends]);
+    Load { vertices: vec![people.unique_key("name")], edges: vec![knows] }
+}
+
+on_both_engines! {
+    fn what_was_committed_is_there_again_whenever_the_power_is_cut<E: DurableEngine>() {
+        let directory = MemoryDirectory::new("db");
+        let first = begun::<E>(&directory);
+        assert!(first.recovery().created);
+        assert_eq!(state_of::<E>(&directory.power_cut()), state(&first));
+        checkpoint(&first);
+        assert_eq!(state_of::<E>(&directory.power_cut()), state(&first));
+        commit(&first, 3);
+        let image = directory.power_cut();
+        let again = open::<E>(&image).unwrap();
+        assert_eq!((state(&again), again.recovery().commits), (state(&first), 1));
+        assert!(again.recovery().body_bytes > 0, "the rest was in the engine's files");
+        commit(&again, 4);
+        checkpoint(&again);
+        commit(&again, 5);
+        let last = state(&again);
+        again.close().unwrap();
+        assert_eq!(state_of::<E>(&image), last);
+    }
+
+    fn a_checkpoint_that_ends_early_changes_nothing<E: DurableEngine>() {
+        let directory = MemoryDirectory::new("db");
+        let first = begun::<E>(&directory);
+        checkpoint(&first);
+        commit(&first, 3);
+        let before = state(&first);
+        let mut images = Vec::new();
+        first.checkpoint(&mut |_| {
+            images.push(directory.power_cut());
+            ControlFlow::Continue(())
+        }).unwrap();
+        assert!(images.len() > 1);
+        for image in images {
+            assert_eq!(state_of::<E>(&image), before);
+        }
+        commit(&first, 4);
+        let files = || directory.list().unwrap().into_iter().filter(|name| E::is_file(name)).collect::<Vec<_>>();
+        let present = files();
+        let stopped = first.checkpoint(&mut |_| ControlFlow::Break(())).unwrap_err();
+        assert_eq!(stopped.kind(), ErrorKind::Cancelled);
+        assert_eq!(files(), present);
+        let after = state(&first);
+        drop(first);
+        assert_eq!(state_of::<E>(&directory), after);
+    }
+
+    fn a_load_is_there_whole_or_not_at_all<E: DurableEngine>() {
+        let directory = MemoryDirectory::new("db");
+        let first = begun::<E>(&directory);
+        let before = state(&first);
+        let mut images = Vec::new();
+        first.load_within(u64::MAX, &load(), &mut |_| Ok(()), &mut |_| {
+            images.push(directory.power_cut());
+            ControlFlow::Continue(())
+        }).unwrap();
+        let after = state(&first);
+        assert_eq!((after.vertices.len(), after.edges.len()), (9 + 5000, 9 + 5001));
+        for image in images {
+            assert_eq!(state_of::<E>(&image), before);
+        }
+        assert_eq!(state_of::<E>(&directory.power_cut()), after);
+        let twice = first.store().load(&load(), &mut |_| Ok(()), &mut || panic!("refused before"));
+        assert!(twice.unwrap_err().to_string().contains("Person.name can't be unique"));
+        assert_eq!(state(&first), after);
+        commit(&first, 3);
+        let after = state(&first);
+        assert_eq!(state_of::<E>(&directory.power_cut()), after);
+    }
+
+    fn a_backup_is_a_database_of_its_own<E: DurableEngine>() {
+        let directory = MemoryDirectory::new("db");
+        let first = begun::<E>(&directory);
+        checkpoint(&first);
+        commit(&first, 3);
+        let target = MemoryDirectory::new("copy");
+        let (before, mut done) = (state(&first), 0);
+        let made = first.backup(&target, &mut |now| {
+            assert!(done <= now.bytes_done && now.bytes_done <= now.bytes_total);
+            done = now.bytes_done;
+            ControlFlow::Continue(())
+        }).unwrap();
+        assert_eq!((made.vertices_count, made.edges_count), (12, 12));
+        commit(&first, 4);
+        checkpoint(&first);
+        assert_eq!(state_of::<E>(&target), before);
+        let stopped = MemoryDirectory::new("stopped");
+        assert!(first.backup(&stopped, &mut |_| ControlFlow::Break(())).is_err());
+        assert!(stopped.list().unwrap().is_empty(), "{:?}", stopped.list().unwrap());
+    }
+
+    fn damage_is_found_and_the_rest_is_saved<E: DurableEngine>() {
+        let directory = MemoryDirectory::new("db");
+        let first = begun::<E>(&directory);
+        checkpoint(&first);
+        (3..6).for_each(|round| commit(&first, round));
+        let last = state(&first);
+        first.close().unwrap();
+        drop(first);
+        let go_on = &mut |_: &str, _, _| ControlFlow::Continue(());
+        let saved = |directory: &MemoryDirectory| {
+            let target = MemoryDirectory::new("saved");
+            let new: Arc<dyn Directory> = Arc::new(target.clone());
+            let made = salvage::<E>(directory, &new, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+            (made, state_of::<E>(&target))
+        };
+        assert!(check::<E>(Arc::new(directory.power_cut()), go_on).unwrap().is_healthy());
+        let (made, whole) = saved(&directory);
+        assert!(made.is_complete() && made.vertices_count == 18, "{made:?}");
+        assert_eq!(whole, last);
+        for name in directory.list().unwrap().iter().filter(|name| E::is_file(name)) {
+            let file = directory.open(name, OpenMode::ReadWrite).unwrap();
+            let middle = file.len().unwrap() / 2;
+            file.write_at(&[0xa5; 16], middle.min(file.len().unwrap() - 16)).unwrap();
+            file.write_at(&[0xa5; 16], middle.min(4100)).unwrap();
+        }
+        assert!(!check::<E>(Arc::new(directory.clone()), go_on).unwrap().is_healthy());
+        let (made, rest) = saved(&directory);
+        assert!(!made.is_complete());
+        assert!(rest.vertices.len() >= 9 && rest.vertices.iter().all(|(vertex, of)| last.vertices[vertex] == *of));
+    }
+
+    fn a_store_without_threads_is_stepped<E: DurableEngine>() {
+        let directory = MemoryDirectory::new("db");
+        let options = OpenOptions {
+            environment: Environment::simulated(7),
+            checkpoint_after_bytes: 1,
+            ..OpenOptions::default()
+        };
+        let open = OpenStore::<E>::open(Arc::new(directory.clone()), &options).unwrap();
+        (0..3).for_each(|round| commit(&open, round));
+        for step in [BackgroundStep::Merge, BackgroundStep::MergeIdle, BackgroundStep::LookAfter] {
+            open.step(step);
+        }
+        assert_eq!(open.checkpoint_state().checkpoints, 1);
+        assert_eq!(state_of::<E>(&directory.power_cut()), state(&open));
+    }
+}
+
+/// Opens, checks and saves a database of engine `A` as one of engine `B`; each refusal.
+fn refusals<A: DurableEngine, B: DurableEngine>() -> Vec<String> {
+    let directory = MemoryDirectory::new("db");
+    drop(begun::<A>(&directory));
+    let before = state_of::<A>(&directory);
+    let new: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("new"));
+    let refused = [
+        open::<B>(&directory).map(drop),
+        check::<B>(Arc::new(directory.clone()), &mut |_, _, _| ControlFlow::Continue(())).map(drop),
+        salvage::<B>(&directory, &new, &mut |_, _, _| ControlFlow::Continue(())).map(drop),
+    ];
+    assert_eq!(state_of::<A>(&directory), before);
+    refused.into_iter().map(|refused| refused.unwrap_err().to_string()).collect()
+}
+
+#[test]
+fn a_database_of_another_engine_is_refused_by_name() {
+    for text in refusals::<MemoryEngine, NaiveEngine>() {
+        assert!(text.contains("uses the engine `memory`"), "{text}");
+    }
+    for text in refusals::<NaiveEngine, MemoryEngine>() {
+        assert!(text.contains("uses the engine `naive`"), "{text}");
+    }
+}

@@ -1,0 +1,433 @@
+//! The newest edges of a vertex against a model that sorts: short and long lists, own writes, old
+//! snapshots, merges, declared from the start, later, or never.
+
+use crate::naive_engine::NaiveEngine;
+use crate::test_store::{TestEngine, empty};
+use evergraph_graph::error::ErrorKind;
+use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
+use evergraph_graph::look_up::{RangeCursor, Ranked, ValueRange};
+use evergraph_graph::newest::NewestEdges;
+use evergraph_graph::transaction::{Isolation, Transaction as _};
+use evergraph_graph::value::datetime::DateTime;
+use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::view::GraphView;
+use evergraph_memory_engine::engine::MemoryEngine;
+use evergraph_memory_engine::segment::edge_body::HUB_DEGREE;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::random::{Random, SplitMix64};
+use evergraph_storage::log::options::Durability;
+use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_storage::snapshot::handle::Snapshot;
+use evergraph_storage::store::Store;
+use evergraph_storage::transaction::handle::Transaction;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+/// Vertices that edges start at, and all that there are: enough for lists that are kept sorted by value.
+const SOURCES: u32 = 2;
+const VERTICES: u32 = 150;
+
+/// Every edge, and its value.
+type Model = BTreeMap<EdgeId, Option<Value>>;
+
+#[derive(Clone, Copy, Debug)]
+struct Names {
+    edge_type: TypeId,
+    /// What edges are ordered by, once that was declared.
+    at: KeyId,
+    other: KeyId,
+    value_type: ValueType,
+}
+
+impl Names {
+    fn value(&self, number: u32) -> Value {
+        let number = i64::from(number % 90);
+        match self.value_type {
+            ValueType::I64 => Value::I64(number - 40),
+            // Some share their moment and differ in their offset.
+            _ => DateTime::new(number / 3, 0, (number % 3) as i32).unwrap().into(),
+        }
+    }
+}
+
+fn prepare<E: TestEngine>(store: &Store<E>, value_type: ValueType) -> Names {
+    let mut setup = store.begin();
+    let node = setup.label("Node").unwrap();
+    let edge_type = setup.edge_type("SENT").unwrap();
+    let [at, other] = ["at", "other"].map(|name| setup.key(name).unwrap());
+    setup.declare_edge_property(edge_type, at, value_type).unwrap();
+    (0..VERTICES).for_each(|number| assert_eq!(setup.add_vertex(node, &[]).unwrap(), VertexId(number)));
+    setup.commit().unwrap();
+    Names { edge_type, at, other, value_type }
+}
+
+fn declare<E: TestEngine>(store: &Store<E>, names: &Names) {
+    store.transact(|transaction| transaction.declare_newest_first(names.edge_type, names.at)).unwrap();
+}
+
+fn wanted(model: &Model, asked: &NewestEdges) -> Vec<(Value, EdgeId)> {
+    let edges = model.iter().filter(|(edge, _)| edge.source == asked.source);
+    let with = edges.filter_map(|(edge, value)| Some((value.clone()?, *edge)));
+    let mut found: Vec<_> = with.filter(|(value, _)| asked.range.contains(value)).collect();
+    found.sort_by(|one, other| other.cmp(one));
+    found
+}
+
+/// At most `limit` edges, `page` of them at once.
+fn pages(view: &impl GraphView, asked: &NewestEdges, page: usize, limit: usize) -> Vec<(Value, EdgeId)> {
+    let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+    while !cursor.done && found.items.len() < limit {
+        let before = found.items.len();
+        let room = page.min(limit - before);
+        view.newest(asked, &mut cursor, room, &mut found).unwrap();
+        assert!(found.items.len() - before <= room);
+        assert_eq!(found.values.len(), found.items.len());
+    }
+    found.values.into_iter().zip(found.items).collect()
+}
+
+fn check(view: &impl GraphView, model: &Model, names: &Names, random: u32) {
+    for source in 0..=SOURCES {
+        let [from, to] = [random / 7, random / 11].map(|number| names.value(number));
+        let (from, to) = match random % 5 {
+            0 => (Bound::Unbounded, Bound::Unbounded),
+            1 => (Bound::Included(from), Bound::Unbounded),
+            2 => (Bound::Unbounded, Bound::Included(to)),
+            3 => (Bound::Excluded(from), Bound::Excluded(to)),
+            _ => (Bound::Included(from), Bound::Included(to)),
+        };
+        let asked = NewestEdges::new(VertexId(source), names.edge_type, names.at);
+        let asked = asked.within(ValueRange::new(from, to));
+        let wanted = wanted(model, &asked);
+        let limit = (random / 13) as usize % 30;
+        assert_eq!(pages(view, &asked, usize::MAX, limit), wanted[..limit.min(wanted.len())], "{asked:?}");
+        // Without an order each page sorts the list.
+        let page = 1 + random as usize % 40 + wanted.len() / 6;
+        assert_eq!(pages(view, &asked, page, usize::MAX), wanted, "{asked:?}");
+        let unset = NewestEdges { key: names.other, ..asked };
+        assert!(pages(view, &unset, 5, 5).is_empty());
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// So many edges at once.
+    Add(u8, u8, u32),
+    Put(u8, u8, u32),
+    Set(u8, u32),
+    Unset(u8),
+    Delete(u8),
+    DeleteVertex(u8),
+    Commit,
+    RollBack,
+    Snapshot,
+    Maintain,
+    Declare,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        5 => any::<(u8, u8, u32)>().prop_map(|(source, count, random)| Step::Add(source, count, random)),
+        4 => any::<(u8, u8, u32)>().prop_map(|(source, target, random)| Step::Put(source, target, random)),
+        4 => any::<(u8, u32)>().prop_map(|(at, random)| Step::Set(at, random)),
+        2 => any::<u8>().prop_map(Step::Unset),
+        3 => any::<u8>().prop_map(Step::Delete),
+        1 => any::<u8>().prop_map(Step::DeleteVertex),
+        4 => Just(Step::Commit),
+        1 => Just(Step::RollBack),
+        1 => Just(Step::Snapshot),
+        4 => Just(Step::Maintain),
+        1 => Just(Step::Declare),
+    ]
+}
+
+struct World<E: TestEngine> {
+    store: Store<E>,
+    names: Names,
+    head: Model,
+    open: Option<(Transaction<E>, Model)>,
+    snapshots: Vec<(Snapshot<E>, Model)>,
+}
+
+fn pick(model: &Model, at: u8) -> Option<EdgeId> {
+    model.keys().copied().nth(usize::from(at) * model.len() / 256)
+}
+
+impl<E: TestEngine> World<E> {
+    fn step(&mut self, step: Step, random: u32) {
+        match step {
+            Step::Commit => {
+                if let Some((transaction, model)) = self.open.take() {
+                    transaction.commit().unwrap();
+                    self.head = model;
+                }
+            }
+            Step::RollBack => self.open = None,
+            Step::Snapshot => self.snapshots.push((self.store.snapshot(), self.head.clone())),
+            Step::Maintain => self.store.engine().maintain(),
+            Step::Declare => declare(&self.store, &self.names),
+            _ => {
+                let open = self.open.get_or_insert_with(|| (self.store.begin(), self.head.clone()));
+                write(&mut open.0, &mut open.1, &self.names, step);
+            }
+        }
+        if let Some((transaction, model)) = &self.open {
+            check(transaction, model, &self.names, random);
+        }
+        check(&self.store.snapshot(), &self.head, &self.names, random.rotate_left(9));
+    }
+}
+
+fn write<E: TestEngine>(transaction: &mut Transaction<E>, model: &mut Model, names: &Names, step: Step) {
+    let source = |at: u8| VertexId(u32::from(at) % SOURCES);
+    match step {
+        Step::Add(at, count, random) => {
+            let mut random = SplitMix64::new(u64::from(random));
+            for _ in 0..=count {
+                let drawn = random.next_u64() as u32;
+                // A vertex that was deleted takes no edges.
+                let target = VertexId(drawn % VERTICES);
+                let value = (!drawn.is_multiple_of(17)).then(|| names.value(drawn / 256));
+                let properties: Vec<_> = value.clone().map(|value| (names.at, value)).into_iter().collect();
+                if let Ok(edge) = transaction.add_edge(source(at), names.edge_type, target, &properties) {
+                    model.insert(edge, value);
+                }
+            }
+        }
+        Step::Put(at, target, random) => {
+            let (value, target) = (names.value(random), VertexId(u32::from(target) % VERTICES));
+            let properties = [(names.at, value.clone())];
+            if let Ok(edge) = transaction.put_edge(source(at), names.edge_type, target, &properties) {
+                model.insert(edge, Some(value));
+            }
+        }
+        Step::Set(at, random) => {
+            let Some(edge) = pick(model, at) else { return };
+            let value = names.value(random);
+            transaction.set_edge_property(edge, names.at, Some(value.clone())).unwrap();
+            model.insert(edge, Some(value));
+        }
+        Step::Unset(at) => {
+            let Some(edge) = pick(model, at) else { return };
+            transaction.set_edge_property(edge, names.at, None).unwrap();
+            model.insert(edge, None);
+        }
+        Step::Delete(at) => {
+            let Some(edge) = pick(model, at) else { return };
+            transaction.delete_edge(edge).unwrap();
+            model.remove(&edge);
+        }
+        Step::DeleteVertex(at) => {
+            let vertex = VertexId(SOURCES + u32::from(at) % (VERTICES - SOURCES));
+            if transaction.delete_vertex(vertex).is_ok() {
+                model.retain(|edge, _| edge.target != vertex);
+            }
+        }
+        _ => unreachable!("{step:?} is no write"),
+    }
+}
+
+fn run<E: TestEngine>(program: &[(Step, u32)], declared: bool, value_type: ValueType) {
+    let store = empty::<E>();
+    let names = prepare(&store, value_type);
+    if declared {
+        declare(&store, &names);
+    }
+    let mut world = World { store, names, head: Model::new(), open: None, snapshots: Vec::new() };
+    for (step, random) in program {
+        world.step(*step, *random);
+    }
+    for (snapshot, model) in &world.snapshots {
+        check(snapshot, model, &world.names, 35);
+    }
+}
+
+fn any_program() -> impl Strategy<Value = Vec<(Step, u32)>> {
+    proptest::collection::vec((any_step(), any::<u32>()), 1..40)
+}
+
+fn any_type() -> impl Strategy<Value = ValueType> {
+    prop_oneof![Just(ValueType::I64), Just(ValueType::DateTime)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_newest_come_first(program in any_program(), declared in any::<bool>(), value_type in any_type()) {
+        run::<MemoryEngine>(&program, declared, value_type);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_newest_come_first_where_an_engine_keeps_no_order(program in any_program()) {
+        run::<NaiveEngine>(&program, true, ValueType::I64);
+    }
+}
+
+/// Edges from vertex 0 with values that come in no order.
+fn add_many<E: TestEngine>(store: &Store<E>, names: &Names, model: &mut Model, count: u32) {
+    let mut random = SplitMix64::new(u64::from(count));
+    store
+        .transact(|transaction| {
+            for number in 0..count {
+                let value = Value::I64(random.next_u64() as i64 >> 40);
+                let target = VertexId(1 + number % (VERTICES - 1));
+                let properties = [(names.at, value.clone())];
+                let edge = transaction.add_edge(VertexId(0), names.edge_type, target, &properties)?;
+                model.insert(edge, Some(value));
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+fn check_ends(view: &impl GraphView, model: &Model, names: &Names) {
+    let asked = NewestEdges::new(VertexId(0), names.edge_type, names.at);
+    let wanted = wanted(model, &asked);
+    assert_eq!(pages(view, &asked, 10, 30), wanted[..30]);
+    let (middle, end) = (&wanted[wanted.len() / 2].0, &wanted[wanted.len() / 2 + 50].0);
+    let range = ValueRange::new(Bound::Included(end.clone()), Bound::Excluded(middle.clone()));
+    let within: Vec<_> = wanted.iter().filter(|(value, _)| range.contains(value)).cloned().collect();
+    assert!(within.len() >= 40, "about fifty lie between them");
+    assert_eq!(pages(view, &asked.within(range), 7, usize::MAX), within);
+}
+
+#[test]
+fn hubs_are_read_newest_first_as_they_become_hubs_grow_and_shrink() {
+    let store = empty::<MemoryEngine>();
+    let names = prepare(&store, ValueType::I64);
+    declare(&store, &names);
+    // A list that has a body to itself isn't taken out of it.
+    store
+        .transact(|transaction| transaction.add_edge(VertexId(5), names.edge_type, VertexId(6), &[]))
+        .unwrap();
+    let (mut model, mut kept) = (Model::new(), Vec::new());
+    for count in [HUB_DEGREE as u32 / 2, HUB_DEGREE as u32, 50_000, 60] {
+        add_many(&store, &names, &mut model, count);
+        check_ends(&store.snapshot(), &model, &names);
+        store.engine().maintain();
+        check_ends(&store.snapshot(), &model, &names);
+        kept.push((store.snapshot(), model.clone()));
+    }
+    assert!(model.len() > 1 << 16 && store.statistics().engine.hubs > 0);
+    let gone: Vec<EdgeId> = model.keys().copied().step_by(3).collect();
+    store.transact(|transaction| gone.iter().try_for_each(|edge| transaction.delete_edge(*edge))).unwrap();
+    model.retain(|edge, _| gone.binary_search(edge).is_err());
+    check_ends(&store.snapshot(), &model, &names);
+    store.engine().maintain();
+    check_ends(&store.snapshot(), &model, &names);
+    for (snapshot, model) in &kept {
+        check_ends(snapshot, model, &names);
+    }
+}
+
+#[test]
+fn orders_are_made_by_the_first_read_and_counted() {
+    let store = empty::<MemoryEngine>();
+    let names = prepare(&store, ValueType::I64);
+    let mut model = Model::new();
+    add_many(&store, &names, &mut model, 1000);
+    store.engine().maintain();
+    let order_bytes = || store.statistics().engine.order_bytes;
+    check_ends(&store.snapshot(), &model, &names);
+    assert_eq!(order_bytes(), 0, "not declared, nothing is kept");
+    declare(&store, &names);
+    assert_eq!(order_bytes(), 0, "a declaration costs nothing");
+    check_ends(&store.snapshot(), &model, &names);
+    let bytes = order_bytes();
+    assert!((2000..3000).contains(&bytes), "{bytes}: two for each of 1,000 edges");
+    add_many(&store, &names, &mut model, 500);
+    store.engine().maintain();
+    assert!((3000..4000).contains(&order_bytes()), "a merge carries them along");
+}
+
+#[test]
+fn a_list_that_was_read_newest_first_conflicts_by_that_property_only() {
+    for (touched, commits) in [(0, false), (1, true)] {
+        let store = empty::<MemoryEngine>();
+        let names = prepare(&store, ValueType::I64);
+        declare(&store, &names);
+        let mut model = Model::new();
+        add_many(&store, &names, &mut model, 5);
+        let mut reader = store.begin_with(Isolation::Serializable);
+        let asked = NewestEdges::new(VertexId(0), names.edge_type, names.at);
+        assert_eq!(pages(&reader, &asked, 1, 1).len(), 1);
+        reader.add_edge(VertexId(9), names.edge_type, VertexId(8), &[]).unwrap();
+        let edge = *model.keys().next().unwrap();
+        let key = [names.at, names.other][touched];
+        store.transact(|rival| rival.set_edge_property(edge, key, Some(Value::I64(7)))).unwrap();
+        match reader.commit() {
+            Ok(_) => assert!(commits),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(!commits && text.contains("property SENT.at of the edges of Node"), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_order_is_declared_and_stays() {
+    let store = empty::<MemoryEngine>();
+    let names = prepare(&store, ValueType::I64);
+    let refused = |key| {
+        let error = store.begin().declare_newest_first(names.edge_type, key).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    };
+    refused(names.other);
+    // Of two that declare different orders at once, and of one that rolls back, one is heard.
+    let mut model = Model::new();
+    add_many(&store, &names, &mut model, 200);
+    store.engine().maintain();
+    let mut rivals = [names.other, names.at].map(|key| {
+        let mut transaction = store.begin();
+        if key == names.other {
+            transaction.declare_edge_property(names.edge_type, key, ValueType::DateTime).unwrap();
+        }
+        transaction.declare_newest_first(names.edge_type, key).unwrap();
+        let asked = NewestEdges::new(VertexId(0), names.edge_type, key);
+        let of_key = if key == names.at { model.len() } else { 0 };
+        assert_eq!(pages(&transaction, &asked, 9, usize::MAX).len(), of_key);
+        transaction
+    });
+    rivals.reverse();
+    let [winner, loser] = rivals;
+    winner.commit().unwrap();
+    let error = loser.commit().unwrap_err();
+    assert!(error.is_conflict() && error.to_string().contains("SENT newest-first by at"), "{error}");
+    declare(&store, &names);
+    refused(names.other);
+    check_ends(&store.snapshot(), &model, &names);
+}
+
+#[test]
+fn an_order_is_there_after_a_crash_and_after_a_checkpoint() {
+    let directory = MemoryDirectory::new("db");
+    let options = OpenOptions { durability: Durability::Sync, ..OpenOptions::default() };
+    let open = |directory: &MemoryDirectory| {
+        OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &options).unwrap()
+    };
+    let opened = open(&directory);
+    let names = prepare(opened.store(), ValueType::I64);
+    let mut model = Model::new();
+    add_many(opened.store(), &names, &mut model, 300);
+    declare(opened.store(), &names);
+    let crashed = open(&directory.power_cut());
+    assert_eq!(crashed.store().catalogue().newest_first(names.edge_type), Some(names.at));
+    check_ends(&crashed.store().snapshot(), &model, &names);
+    opened.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
+    let after = directory.power_cut();
+    drop(opened);
+    let opened = open(&after);
+    assert_eq!(opened.store().catalogue().newest_first(names.edge_type), Some(names.at));
+    check_ends(&opened.store().snapshot(), &model, &names);
+    add_many(opened.store(), &names, &mut model, 40);
+    check_ends(&opened.store().snapshot(), &model, &names);
+    assert!(opened.store().statistics().engine.order_bytes > 0, "it is read by its order");
+}

@@ -1,0 +1,105 @@
+//! Stores for tests: any engine over files in memory, opened again from their log.
+
+use crate::naive_engine::NaiveEngine;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::Result;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_memory_engine::engine::MemoryEngine;
+use evergraph_storage::engine::Engine;
+use evergraph_storage::io::clock::{Clock, SystemClock};
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::environment::Background;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::random::SplitMix64;
+use evergraph_storage::log::options::{Durability, LogOptions};
+use evergraph_storage::log::recovery;
+use evergraph_storage::log::writer::Log;
+use evergraph_storage::store::{Parts, Store, StoreOptions};
+use evergraph_storage::sync::RwLock;
+use evergraph_storage::timeline::clock::{Readable, Timeline};
+use evergraph_storage::transaction::replay::Replay;
+use evergraph_storage::vertex_ids::VertexIds;
+use std::sync::Arc;
+
+/// An engine that tests run on.
+pub trait TestEngine: Engine {
+    /// An empty one.
+    fn empty(timeline: &Arc<Timeline>) -> Self;
+
+    /// Does what would be done in the background.
+    fn maintain(&self) {}
+}
+
+impl TestEngine for NaiveEngine {
+    fn empty(_: &Arc<Timeline>) -> Self {
+        Self::default()
+    }
+}
+
+impl TestEngine for MemoryEngine {
+    fn empty(timeline: &Arc<Timeline>) -> Self {
+        Self::new(Arc::clone(timeline))
+    }
+
+    fn maintain(&self) {
+        self.merge_everything();
+    }
+}
+
+/// An empty store that syncs nothing.
+pub fn empty<E: TestEngine>() -> Store<E> {
+    open(&MemoryDirectory::new("db"), Durability::None).expect("an empty directory opens")
+}
+
+/// The store whose log lies in `directory`.
+pub fn open<E: TestEngine>(directory: &MemoryDirectory, durability: Durability) -> Result<Store<E>> {
+    let (directory, clock) = (Arc::new(directory.clone()), Arc::new(SystemClock::new()));
+    open_with(directory, durability, StoreOptions::default(), clock, Background::Threads)
+}
+
+/// An empty store that syncs nothing, with these options and a clock.
+pub fn empty_with<E: TestEngine>(options: StoreOptions, clock: Arc<dyn Clock>) -> Store<E> {
+    let directory = Arc::new(MemoryDirectory::new("db"));
+    open_with(directory, Durability::None, options, clock, Background::Threads)
+        .expect("an empty directory opens")
+}
+
+/// As [`open`], on any directory. Its log does nothing beside the caller: a planned failure meets what the
+/// test does next.
+pub fn open_on<E: TestEngine>(directory: Arc<dyn Directory>, durability: Durability) -> Result<Store<E>> {
+    let clock = Arc::new(SystemClock::new());
+    open_with(directory, durability, StoreOptions::default(), clock, Background::Stepped)
+}
+
+fn open_with<E: TestEngine>(
+    directory: Arc<dyn Directory>,
+    durability: Durability,
+    store_options: StoreOptions,
+    clock: Arc<dyn Clock>,
+    background: Background,
+) -> Result<Store<E>> {
+    // The engine wants the timeline, the timeline the log, the log what was recovered into the engine.
+    let log: Arc<RwLock<Option<Arc<Log>>>> = Arc::default();
+    let readable = match durability {
+        Durability::Sync => {
+            let log = Arc::clone(&log);
+            let durable = move || log.read().as_ref().map_or(Timestamp::ZERO, |log| Timestamp(log.durable()));
+            Readable::Durable(Arc::new(durable))
+        }
+        _ => Readable::Published,
+    };
+    let timeline = Arc::new(Timeline::new(Timestamp::ZERO, readable).with_clock(clock));
+    let engine = Arc::new(E::empty(&timeline));
+    let mut replay =
+        Replay::new(&*engine, &timeline, Catalogue::default(), VertexIds::default()).in_batches_of(3);
+    let recovered = recovery::recover(&*directory, recovery::Replay::default(), |timestamp, payload| {
+        replay.payload(Timestamp(timestamp), payload)
+    })?;
+    let (catalogue, ids) = replay.finish()?;
+    let options = LogOptions { durability, background, ..LogOptions::default() };
+    let opened = Log::open(directory, recovered, options, Box::new(SplitMix64::new(1)))?;
+    let opened = Arc::new(opened);
+    *log.write() = Some(Arc::clone(&opened));
+    let (random, options) = (Box::new(SplitMix64::new(2)), store_options);
+    Store::assemble(Parts { engine, timeline, log: opened, catalogue, ids, random, options })
+}

@@ -1,0 +1,222 @@
+//! Catchers: which test catches which bug, and what it says then.
+//!
+//! A bug that is new has no catcher, and this file doesn't compile. Of several tests that fail, the one
+//! stands here whose subject the bug is, or the fastest; and one history of the simulation, if it finds the
+//! bug as well: a bug that two independent harnesses catch proves something of both. Which history that is
+//! changes with the simulation: `EVERGRAPH_PLANTED=skip-sync EVERGRAPH_SIM_SHRINK_SECONDS=0 make crash
+//! IMAGES=20000 SEED=1 CARGO_FLAGS="--features planted"` looks for another one.
+
+use evergraph_storage::planted::Bug;
+
+/// A test, and the words of the assertion that is meant to fail.
+#[derive(Clone, Copy)]
+pub struct Catcher {
+    /// The file or folder of `crates/storage/tests` or `crates/memory_engine/tests`.
+    pub tests: &'static str,
+    /// The test's name in it.
+    pub name: &'static str,
+    /// The history that the simulation is to play, if it is the simulation.
+    pub seed: Option<u64>,
+    /// Any of these stands in the output.
+    pub says: &'static [&'static str],
+}
+
+impl Catcher {
+    /// The `cfg` that it is built with, which names a folder in the target directory as well.
+    pub fn cfg(&self) -> Option<&'static str> {
+        match self.tests {
+            "weak_orders" => Some("loom"),
+            schedules if schedules.starts_with("schedules_") => Some("shuttle"),
+            _ => None,
+        }
+    }
+
+    /// The test, for a line.
+    pub fn title(&self) -> String {
+        match self.seed {
+            Some(seed) => format!("{}, history {seed}", self.tests),
+            None => format!("{} {}", self.tests, self.name),
+        }
+    }
+
+    fn key(&self) -> (&'static str, &'static str, Option<u64>) {
+        (self.tests, self.name, self.seed)
+    }
+}
+
+// By test: two bugs may have the same.
+impl PartialEq for Catcher {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Catcher {}
+
+impl PartialOrd for Catcher {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Catcher {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// The tests that catch `bug`, one or two.
+pub fn catchers(bug: Bug) -> impl Iterator<Item = Catcher> {
+    [by_itself(bug), simulated(bug)].into_iter().flatten()
+}
+
+/// The history of the simulation that meets `bug`, of those that it finds.
+pub fn simulated(bug: Bug) -> Option<Catcher> {
+    use Bug::*;
+    let (seed, says): (_, &[&str]) = match bug {
+        SkipSync | AcknowledgeBeforeSync => (1, ACKNOWLEDGED_LOST),
+        DurableBeforeWrite => (6, ACKNOWLEDGED_LOST),
+        SyncTriedAgain => (84, &["was synced"]),
+        NotPoisoned => (15, &["a store whose log failed goes on"]),
+        FailedSyncForgotten => (19, &["a store whose log failed goes on"]),
+        // The log goes on at the next page, where an unpadded one does not look for it.
+        UnpaddedBatch => (1, &["is corrupt at byte 4562"]),
+        LinkBeforeSync => (4, &["expected a frame (0x6d467645), found 0x00000000"]),
+        UnchainedFile => (2, &["expected a frame that follows commit 0"]),
+        FileNameNotSynced => (1, &["is missing: log_end says that it was taken into use"]),
+        NoHeaderChecksum => (309, &["is the newest commit, which nobody made"]),
+        NoChecksum => (9, &["the state is not that of commit"]),
+        HalfFrame => (9, &["in the log cannot be read"]),
+        SyncedThroughIgnored => (1, ACKNOWLEDGED_LOST),
+        TornEndOverwritten => (27, &["the state is not that of commit"]),
+        RecoveredNotSynced => (12, ACKNOWLEDGED_LOST),
+
+        ManifestBeforeBodies | BodiesNotSynced => (1, BODIES_LOST),
+        RenameNotSynced | PruneBeforeManifest => (1, &["log file simulated.db/log-0000"]),
+        OpenedNotSynced => (20, &["the state is not that of commit"]),
+        NeedNotSynced => (4, &["was synced"]),
+        // Another number of edges than the model has.
+        SkipDirty => (1, &["front/model.rs"]),
+        NoFilter => (4, &["records are exact"]),
+        IdsForgotten => (1, &["is a new id"]),
+        _ => return None,
+    };
+    Some(Catcher { tests: "simulation", name: SIMULATION, seed: Some(seed), says })
+}
+
+const SIMULATION: &str = "no_power_cut_and_no_fault_breaks_a_promise";
+const ACKNOWLEDGED_LOST: &[&str] = &[" was acknowledged, and "];
+const BODIES_LOST: &[&str] = &["simulated.db/bodies-"];
+
+/// The test whose subject is what `bug` breaks; of what takes a long story there is none.
+fn by_itself(bug: Bug) -> Option<Catcher> {
+    use Bug::*;
+    let (tests, name, says): (_, _, &[&str]) = match bug {
+        SkipSync => ("log", POWER, COMMIT_LOST),
+        AcknowledgeBeforeSync => ("schedules_log", LEADERS, &["durable 0, seen 0"]),
+        DurableBeforeWrite => ("schedules_log", LEADERS, &["EndsBefore"]),
+        TwoLeaders => ("schedules_log", LEADERS, &[", own commit "]),
+        NobodyWoken => ("schedules_log", LEADERS, &["deadlock!"]),
+        SyncTriedAgain => ("log", FAILED_SYNC, &["`Result::unwrap_err()` on an `Ok` value"]),
+        FailedSyncForgotten => ("log", FAILED_SYNC, &["log.is_poisoned()"]),
+        NotPoisoned => ("log", FAILED_SYNC, &["log.is_poisoned()"]),
+        // The disk of the other tests harms nothing beside what is written.
+        UnpaddedBatch => return None,
+        LinkBeforeSync => ("log", POWER_WITHOUT_SYNCS, &["is corrupt at byte"]),
+        UnchainedFile => ("log", MANY_FILES, &["a frame that follows commit 0"]),
+        AnyPredecessor => ("log", OTHER_HISTORY, &["`Result::unwrap_err()` on an `Ok` value"]),
+        FileNameNotSynced => ("log", POWER, &["is missing: db/log-"]),
+        NoHeaderChecksum => ("log", FLIPPED_BITS, &["file.ends_with(name) && found as usize <= offset"]),
+        NoChecksum => ("log", FLIPPED_BITS, &["the payload of commit"]),
+        HalfFrame => ("log", POWER, &["the payload of commit"]),
+        SyncedThroughIgnored => ("log", LOST_PAGE, &["`Result::unwrap_err()` on an `Ok` value"]),
+        EndFileIgnored => ("log", NEWEST_LOST, &["removed"]),
+        EndBeforeSync => ("log", POWER_WITHOUT_SYNCS, &["is corrupt at byte", "was synced", "is missing"]),
+        TornEndOverwritten => ("log", BEHIND_END, &["left == right"]),
+        RecoveredNotSynced => ("log", FROM_CACHE, &["left == right"]),
+
+        ManifestBeforeBodies => ("checkpoint", CHECKPOINT_POWER, &["bodies-"]),
+        BodiesNotSynced => ("checkpoint", CHECKPOINT_POWER, &["bodies-"]),
+        RenameNotSynced => ("checkpoint", HISTORIES, &["is missing: db/log-"]),
+        // A kill, an opening and a power cut, each at its moment.
+        OpenedNotSynced => return None,
+        PruneBeforeManifest => ("checkpoint", CHECKPOINT_POWER, &["is missing: db/log-"]),
+        NeedNotSynced => ("checkpoint", HISTORIES, &["was synced"]),
+        SkipDirty => ("checkpoint", HISTORIES, &["seed ", "records are exact"]),
+        NoFilter => ("checkpoint", HISTORIES, &["left == right"]),
+        IdsForgotten => ("front", POWER_AT_FRONT, &["v0 is new"]),
+
+        ForgetInEdge => ("front", RANDOM, &["all sides hold the same edges"]),
+        LengthBeforeRecord => ("schedules_engine", TAIL, &["the view moved", "is not its prefix"]),
+        LengthRelaxed => ("weak_orders", "who_sees_a_tails_length_sees_its_records", &["half a record"]),
+        MergeAtW => ("schedules_engine", BEGIN, LAYER_LOST),
+        LoadForgetsR => ("front", "loads::a_load_into_data_is_the_data_and_every_row", LAYER_LOST),
+        LostDelete => ("schedules_engine", BEGIN, STATE_LOST),
+        ResidualDropped => ("schedules_engine", BEGIN, STATE_LOST),
+        StaleResidual => ("schedules_engine", TWO_MERGES, STATE_LOST),
+        NoHistory => ("schedules_engine", SLOW_WRITER, CONFLICT_LOST),
+        LastMergesHistory => ("schedules_engine", SLOW_WRITER, CONFLICT_LOST),
+        AlwaysPrune => ("schedules_engine", BEGIN, LAYER_LOST),
+        StaleOrder => ("front", NEWEST, &["assertion `left == right` failed", "index out of bounds"]),
+        TwoMerges => ("schedules_engine", TWO_MERGES, STATE_LOST),
+
+        BeginOutsideRegistry => ("schedules_engine", BEGIN, LAYER_LOST),
+        PublishBeforeInstall => ("schedules_commit", BESIDE_COMMIT, HALF_A_COMMIT),
+        PublishRelaxed => ("weak_orders", "who_begins_at_a_commit_sees_its_records", &["misses a commit"]),
+        FrameBeforeInstall => ("schedules_commit", BESIDE_DURABLE_COMMIT, HALF_A_COMMIT),
+        LostUpdate => ("schedules_commit", "no_step_of_a_counter_is_lost", &["a step is lost"]),
+        UniqueNotChecked => ("schedules_commit", "one_of_two_gets_a_unique_value", &["has 2 holders"]),
+        ReadsNotChecked => ("front", READS_CONFLICT, &["Property(0) beside Write(Set(0, 3))"]),
+        ReadsCheckedEarly => ("schedules_commit", SERIALISABLE, &["each read what the other overwrote"]),
+        Phantom => ("front", READS_CONFLICT, &["Vertices(false) beside Insert(false, 0)"]),
+        LookUpsNotChecked => ("front", READS_CONFLICT, &["Holder(3) beside Insert(true, 12)"]),
+        NewestNotNoted => ("front", READS_CONFLICT, &["Newest(0, 0) beside Write(Put(0, 1, 3))"]),
+
+        IndexAfterPublish => ("schedules_commit", INDEX_BESIDE_COMMIT, &["the index doesn't find"]),
+        RemovalNotCalledOff => ("schedules_indexes", INDEX, &["nothing stale is left", "row "]),
+        RemovalTooEarly => ("schedules_commit", INDEX_BESIDE_COMMIT, &["the index doesn't find"]),
+        BuildHoldsNothing => ("schedules_indexes", INDEX, &["nothing stale is left", "row "]),
+    };
+    Some(Catcher { tests, name, seed: None, says })
+}
+
+const POWER: &str = "crash::no_acknowledged_commit_is_lost_wherever_the_power_fails";
+const COMMIT_LOST: &[&str] = &["was durable", "was synced", "is corrupt at byte"];
+const MANY_FILES: &str = "files::a_log_goes_on_over_many_small_files_and_openings";
+const POWER_WITHOUT_SYNCS: &str = "crash::without_sync_a_power_cut_loses_an_end_and_never_the_middle";
+const FROM_CACHE: &str = "crash::what_recovery_read_from_the_cache_survives_the_next_power_cut";
+const NEWEST_LOST: &str = "corruption::a_newest_file_that_lost_its_head_its_end_or_its_name_is_reported";
+const BEHIND_END: &str = "files::a_log_with_something_behind_its_end_goes_on_in_a_new_file";
+const FAILED_SYNC: &str = "faults::a_failed_write_or_sync_poisons_and_is_never_tried_again";
+const FLIPPED_BITS: &str =
+    "corruption::every_flipped_bit_before_the_seal_is_reported_and_none_gives_false_data";
+const LOST_PAGE: &str = "corruption::a_lost_page_of_a_synced_batch_is_reported";
+const OTHER_HISTORY: &str = "corruption::a_file_of_another_history_does_not_fit_its_successor";
+const LEADERS: &str = "committers_that_hand_over_the_lead_are_durable_when_told_so";
+
+const CHECKPOINT_POWER: &str = "crash::a_crash_at_any_operation_loses_nothing_in_mode_sync";
+const HISTORIES: &str = "histories::every_history_recovers_to_one_of_its_states_without_syncs";
+const POWER_AT_FRONT: &str =
+    "rules::what_was_acknowledged_is_there_after_a_power_cut_with_its_index_names_and_ids";
+
+const RANDOM: &str = "random_transactions::random_transactions_on_the_memory_engine_do_what_the_model_does";
+const NEWEST: &str = "newest::the_newest_come_first";
+const READS_CONFLICT: &str =
+    "serializable::a_read_conflicts_with_what_its_answer_depends_on_and_with_nothing_else";
+
+const BEGIN: &str = "a_merge_beside_a_begin_leaves_the_reader_its_layer";
+const TAIL: &str = "a_tail_that_fills_and_becomes_a_run_shows_each_reader_its_prefix";
+const SLOW_WRITER: &str = "a_writer_slower_than_two_merges_meets_its_rival";
+const TWO_MERGES: &str = "two_merges_of_one_segment_lose_nothing";
+const LAYER_LOST: &[&str] = &["an open snapshot finds a layer with base <= S"];
+const STATE_LOST: &[&str] =
+    &["the present is not the whole history", "is not its prefix of the history", INEXACT];
+const CONFLICT_LOST: &[&str] = &["a lost update", INEXACT];
+const INEXACT: &str = "an insert of what is there, or a delete of what isn't";
+
+const BESIDE_COMMIT: &str = "who_begins_beside_a_commit_sees_all_of_it_or_nothing";
+const BESIDE_DURABLE_COMMIT: &str = "who_begins_beside_a_commit_sees_all_of_it_or_nothing_in_mode_sync";
+const HALF_A_COMMIT: &[&str] = &["half a commit is seen", "shows another commit than its newest"];
+const SERIALISABLE: &str = "of_two_serialisable_transactions_one_was_first";
+const INDEX_BESIDE_COMMIT: &str = "an_index_finds_what_a_snapshot_shows";
+const INDEX: &str = "who_reads_what_an_index_serves_finds_every_holder_in_priority_schedules";

@@ -1,0 +1,107 @@
+//! Planted bugs: runs the tests with one bug each, and demands that every bug makes its test fail.
+//!
+//! ```text
+//! catchers   which test catches which bug, and what it says then
+//! harness    builds the tests with the feature `planted`, runs one with a bug or without
+//! ```
+//!
+//! First every test runs without a bug, and must pass; then with each bug it is there to catch, and must
+//! fail with the words of the assertion that is meant. Seeds are fixed: a miss is never chance.
+//!
+//! `make planted-bugs` runs all. Arguments are parts of names of bugs, to run some; with `--quiet` only what
+//! isn't as it should be gets a line.
+
+#![allow(clippy::disallowed_methods, reason = "it runs other programs, and takes their time")]
+
+mod catchers;
+mod harness;
+
+use catchers::{Catcher, catchers, simulated};
+use evergraph_storage::planted::Bug;
+use harness::{Built, Outcome, Run};
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The page with the table of bugs.
+const TABLE: &str = include_str!("../../../../docs/testing.md");
+
+fn main() -> ExitCode {
+    let (options, names): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|it| it.starts_with('-'));
+    if let Some(unknown) = options.iter().find(|option| *option != "--quiet") {
+        eprintln!("there is no option {unknown}, only --quiet");
+        return ExitCode::FAILURE;
+    }
+    for bug in Bug::ALL {
+        let row = TABLE.lines().find(|line| line.starts_with(&format!("| `{}` |", bug.name())));
+        let row = row.unwrap_or_else(|| panic!("docs/testing.md has no row for {}", bug.name()));
+        let is_simulated = simulated(*bug).is_some();
+        assert_eq!(row.contains("simulation"), is_simulated, "docs/testing.md, {}", bug.name());
+    }
+    let bugs = chosen(&names);
+    if bugs.is_empty() {
+        eprintln!("no planted bug has one of these in its name: {}", names.join(", "));
+        return ExitCode::FAILURE;
+    }
+    let caught_by = |bug: &Bug| catchers(*bug).map(|catcher| (*bug, catcher)).collect::<Vec<_>>();
+    let pairs: Vec<(Bug, Catcher)> = bugs.iter().flat_map(caught_by).collect();
+    let tests: BTreeSet<Catcher> = pairs.iter().map(|(_, catcher)| *catcher).collect();
+    let tests: Vec<Catcher> = tests.into_iter().collect();
+    let built = match Built::new(&tests) {
+        Ok(built) => built,
+        Err(problem) => {
+            eprintln!("the tests with planted bugs were not built: {problem}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let tell = |is_well: bool, line: String, run: &Run| {
+        if !is_well || options.is_empty() {
+            println!("  {line}");
+        }
+        run.explain(is_well);
+        is_well
+    };
+    println!("== without a bug, {} tests pass", tests.len());
+    let sound_count = in_parallel(&tests, |catcher| {
+        let run = built.run(catcher, None);
+        let is_sound = run.outcome == Outcome::Passed;
+        let verdict = run.verdict("passed", is_sound);
+        tell(is_sound, format!("{verdict:<9} {:>6.1} s  {}", run.seconds, catcher.title()), &run)
+    });
+    println!("== with each of {} bugs, its tests fail", bugs.len());
+    let caught_count = in_parallel(&pairs, |(bug, catcher)| {
+        let run = built.run(catcher, Some(*bug));
+        let is_caught = run.says(catcher.says);
+        let (verdict, name, title) = (run.verdict("caught", is_caught), bug.name(), catcher.title());
+        tell(is_caught, format!("{verdict:<9} {:>6.1} s  {name:<24} {title}", run.seconds), &run)
+    });
+    println!("{} bugs were caught in {caught_count} of {} ways.", bugs.len(), pairs.len());
+    if (sound_count, caught_count) == (tests.len(), pairs.len()) {
+        return ExitCode::SUCCESS;
+    }
+    println!(
+        "A test that misses its bug is what to mend: see crates/memory_engine/tests/planted/catchers.rs."
+    );
+    ExitCode::FAILURE
+}
+
+/// The bugs whose names have one of `parts`; all of them without parts.
+fn chosen(parts: &[String]) -> Vec<Bug> {
+    let is_chosen = |bug: &Bug| parts.is_empty() || parts.iter().any(|part| bug.name().contains(part));
+    Bug::ALL.iter().copied().filter(is_chosen).collect()
+}
+
+/// Calls `body` with every item, as many at a time as there are cores; how often it said yes.
+fn in_parallel<T: Sync>(items: &[T], body: impl Fn(&T) -> bool + Sync) -> usize {
+    let (next, yes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    yes.fetch_add(usize::from(body(item)), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    yes.into_inner()
+}

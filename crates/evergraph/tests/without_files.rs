@@ -14,7 +14,7 @@ fn a_program_without_files_answers_queries() {
     db.gremlin("g.addV('person').property('name', 'ann').as('a').addV('person').addE('knows').from('a')")
         .run()
         .unwrap();
-    db.close().unwrap();
+    drop(db);
     let db = Database::open(folder.path().join("a.eg")).unwrap();
     let known: i64 = db.gremlin("g.V().has('name', 'ann').out('knows').count()").one().unwrap();
     assert_eq!(known, 1);

@@ -220,8 +220,7 @@ fn columns_that_nobody_declared_are_guessed_or_refused() {
         vertices("names only", "id,name\n1,a\n2,b\n").loads(2, 0),
         vertices("a value of another type behind the rows that were looked at", guessed())
             .loads(40_000, 0)
-            .loads(40000, 0)
-            .bad_row("a.csv:40002: column 2 (age:long): \"old\" is no long: expected digits with an optional sign", "40000,old"),
+            .bad_row("a.csv:40002: column 2 (age): \"old\" is no long: expected digits with an optional sign", "40000,old"),
         vertices("no ids and no ends", "town,name\na,Ada\na,Eve\n")
             .refused("a.csv: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are there :START_ID and :END_ID of edges: the first line is \"town name\"; if its rows are edges between the first two columns, say --edges TYPE=FILE; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"),
         vertices("one column of names", "name\n")

@@ -87,8 +87,8 @@ fn a_rule_that_does_not_fit_its_file_is_refused_by_its_line() {
             "a space that there isn't",
             rule("start = { column = \"pid\", space = \"X\" }\nend = \"name\""),
         )
-        .refused("a.csv: header column 1 (\":START_ID(X)\"): no file of vertices has the id space \"X\"; no file of vertices is imported with it; --on-unknown create makes its vertices")
-        .beside_data("a.csv: header column 1 (\":START_ID(X)\"): no file of vertices has the id space \"X\"; the database has \"Kept\"; --on-unknown create makes its vertices"),
+        .refused("a.csv: header column 1 (\"pid\"): no file of vertices has the id space \"X\"; no file of vertices is imported with it; --on-unknown create makes its vertices")
+        .beside_data("a.csv: header column 1 (\"pid\"): no file of vertices has the id space \"X\"; the database has \"Kept\"; --on-unknown create makes its vertices"),
         mapped("an id of a type that ids don't have", rule("id = { column = \"pid\", type = \"double\" }"))
             .refused("m.toml:1: a.csv: header column 1 (\"pid:ID(Person){id-type:double}\"): unknown id-type \"double\"; known are byte, short, int, long, bigint, char, string, bytes, date, datetime, duration, uuid"),
         mapped("a key of CSV for lists", rule("format = \"edge-list\"\nid = \"pid\""))

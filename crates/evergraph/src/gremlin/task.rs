@@ -22,11 +22,16 @@ pub struct Task {
     pub(crate) cancel: CancelFlag,
     pub(crate) services: Services,
     /// Whether it may read and write files.
+    #[cfg_attr(
+        not(feature = "files"),
+        allow(dead_code, reason = "it can't without the feature, whether it may or not")
+    )]
     pub(crate) files: bool,
 }
 
 impl Task {
     /// What asks it to stop: whoever runs it, or the end of its time.
+    #[cfg(feature = "files")]
     pub(crate) fn until(&self) -> CancelFlag {
         let deadline = self.started.checked_add(self.limits.timeout);
         deadline.map_or_else(|| self.cancel.clone(), |deadline| self.cancel.until(deadline))

@@ -73,6 +73,7 @@ impl Engine for AnyEngine {
     }
 
     #[inline]
+    #[expect(clippy::unit_arg, reason = "a pin of the memory engine is empty, which is that engine's affair")]
     fn pin(&self, timestamp: Timestamp) -> AnyPin {
         match self {
             Self::Memory(engine) => AnyPin::Memory(engine.pin(timestamp)),

@@ -75,7 +75,7 @@ pub fn simulated(bug: Bug) -> Option<Catcher> {
     use Bug::*;
     let (seed, says): (_, &[&str]) = match bug {
         SkipSync | AcknowledgeBeforeSync => (1, ACKNOWLEDGED_LOST),
-        DurableBeforeWrite => (6, ACKNOWLEDGED_LOST),
+        DurableBeforeWrite => (15, ACKNOWLEDGED_LOST),
         SyncTriedAgain => (84, &["was synced"]),
         NotPoisoned => (15, &["a store whose log failed goes on"]),
         FailedSyncForgotten => (19, &["a store whose log failed goes on"]),

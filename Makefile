@@ -19,7 +19,7 @@
 #   BUGS              of `make planted-bugs`: parts of names, to plant some (crates/storage/src/planted.rs)
 #   SANITIZER         of `make sanitizers`: thread or address, for one of them (tools/sanitizers)
 #   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
-#   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/server/tests/kills)
+#   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/cli/tests/kills)
 #   FLAGS             of `make tinkerpop`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
 #   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N
@@ -160,7 +160,7 @@ fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for 
 kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments
 	@echo "== $(or $(CYCLES),1000) kills of a process that writes, opens, imports or makes a checkpoint, and faults below it"
 	$(Q)EVERGRAPH_KILL_CYCLES="$(or $(CYCLES),1000)" $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") CARGO_TERM_COLOR=never \
-	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-server --test kills -- --nocapture
+	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-cli --test kills -- --nocapture
 	@echo "Everything that was acknowledged was there after each of them."
 
 bench: bench-engines compare ## Measure Evergraph beside others: engines, libraries, imports; tables, plots, goals (an hour)
@@ -241,7 +241,7 @@ compare-python: toolchain
 
 build: toolchain ## Build target/release/evergraph
 	@test -x "$(BUILT)/release/evergraph" || echo "Building Evergraph; the first time takes a few minutes."
-	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --release -p evergraph-server
+	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --release -p evergraph-cli
 
 wheel: toolchain python-package ## Build the Python package into target/wheels; `pip install .` does both at once
 	$(Q)$(PYTHON_PACKAGE) wheel "$(PACKAGE)"
@@ -263,7 +263,7 @@ docs: toolchain python-package ## Build the site of the documentation into targe
 	@echo "  python3 -m http.server --directory $(BUILT)/site"
 
 install: toolchain ## Install the program, its manual and completions; PREFIX=DIR puts all into DIR
-	$(Q)$(CARGO) install $(QUIET) --locked --profile dist --path crates/server $(if $(PREFIX),--root "$(PREFIX)")
+	$(Q)$(CARGO) install $(QUIET) --locked --profile dist --path crates/cli $(if $(PREFIX),--root "$(PREFIX)")
 	$(Q)set -e; \
 	program="$(or $(PREFIX),$(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)/bin/evergraph"; \
 	complete() { mkdir -p "$(SHARE)/$$2"; "$$program" completions "$$1" --no-config --no-json > "$(SHARE)/$$2/$$3"; }; \

@@ -21,7 +21,7 @@ pub const CRATES: Floors = &[
     &["evergraph-analysis"],
     &["evergraph"],
     &["evergraph-measure"],
-    &["evergraph-server", "evergraph-python"],
+    &["evergraph-cli", "evergraph-python"],
     &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-fuzz"],
     &["evergraph-libfuzzer"],
 ];

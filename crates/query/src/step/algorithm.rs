@@ -144,5 +144,5 @@ fn kernel<A>(cx: &mut Context<'_>, bound: u32, run: impl FnOnce(&Control<'_>) ->
 }
 
 fn not_a_vertex(step: &str, item: &Item) -> Error {
-    Error::invalid(format!("{step}() starts from vertices, and met {}", item.kind()))
+    Error::invalid(format!("{step}() starts from vertices, but found {}", item.kind()))
 }

@@ -8,8 +8,8 @@
 //!
 //! `--progress` changes the fourth column, but for `--quiet`.
 
-use crate::terminal::failure::{Failure, tell};
-use crate::terminal::meter::Meter;
+use crate::failure::{Failure, tell};
+use crate::meter::Meter;
 use clap::ValueEnum;
 use serde::Serialize;
 use std::env;

@@ -8,7 +8,7 @@
 //! {"error":{"kind":"busy","message":"...","caused_by":["..."],"hint":"...","exit_code":8}}
 //! ```
 
-use crate::terminal::table::visible;
+use crate::table::visible;
 use evergraph_graph::budget::OverBudget;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_query::error::TextError;

@@ -5,7 +5,7 @@
 //!
 //! SIGHUP is left alone: it ends the program as ever, and under `nohup` it doesn't.
 
-use crate::terminal::console::Console;
+use crate::console::Console;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use nix::sys::signal::{Signal, kill};

@@ -7,8 +7,8 @@
 //! All of it goes to standard error, so that results can be piped. Off a terminal nothing is shown, or,
 //! with `--progress always`, at most one line every few seconds.
 
-use crate::terminal::failure::tell;
-use crate::terminal::number;
+use crate::failure::tell;
+use crate::number;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@
 //! replaced is written directly: standard output, pipes, devices. Nothing is replaced unless that was asked
 //! for: who mistypes a name should not lose a file.
 
-use crate::terminal::failure::Failure;
+use crate::failure::Failure;
 use evergraph_graph::error::{Error, ErrorKind};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Stdout, Write};

@@ -60,7 +60,7 @@ pub fn measure(work: &Work<'_>) -> Result<Section> {
     }
     let mut disk = DiskSync::prepare(work.folder)?;
     let mut disk_rates = Vec::new();
-    let meter = work.context.console.meter();
+    let meter = work.console.meter();
     for round in 0..work.plan.rounds {
         for bench in &mut benches {
             work.round(&meter, "commits", round)?;

@@ -2,11 +2,11 @@
 
 use crate::bench::plan::Work;
 use crate::bench::section::Section;
-use crate::loading::disk_bytes;
 use evergraph::Database;
 use evergraph::generate::rmat;
 use evergraph::import::options::{ImportOptions, InputFile, Role};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_measure::disk_size::disk_bytes;
 use evergraph_measure::figure::{Figure, Unit};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -18,7 +18,7 @@ use std::time::Instant;
 /// # Errors
 /// `cancelled`; what reading and writing meets.
 pub fn measure(work: &Work<'_>) -> Result<(Section, PathBuf)> {
-    let meter = work.context.console.meter();
+    let meter = work.console.meter();
     let file = work.folder.join("rmat.e");
     let edges = write_edges(&file, &rmat::edges(&work.plan.graph())?)?;
     let database = work.folder.join("imported");
@@ -31,7 +31,7 @@ pub fn measure(work: &Work<'_>) -> Result<(Section, PathBuf)> {
         let input = InputFile::new(&file).role(Role::EdgeList);
         let mut options = ImportOptions::new([input]);
         options.lists.vertices = Some(0..i64::from(work.plan.vertices()));
-        options.cancel = work.context.cancel.clone();
+        options.cancel = work.cancel.clone();
         let began = Instant::now();
         let opened = Database::open(&database)?;
         let imported = opened.import(&options, &|_| ())?;

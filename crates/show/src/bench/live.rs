@@ -63,7 +63,7 @@ pub fn measure(work: &Work<'_>) -> Result<Vec<Section>> {
             ways.push(Way { kernel, pool, hot: Runs::default(), cold: Runs::default() });
         }
     }
-    let meter = work.context.console.meter();
+    let meter = work.console.meter();
     let mut memory = Memory::default();
     let mut difference: f64 = 0.0;
     for round in 0..work.plan.rounds {
@@ -195,7 +195,7 @@ impl Graph {
         load.edges[0] = EdgeTable::new("EDGE", 0, 0, Vec::new(), blocks.collect());
         let options = Options { durability: Durability::None, ..Options::default() };
         let database = Database::open_with(work.folder.join("live"), &options)?;
-        let loaded = database.load(&load, &|_| (), &work.context.cancel)?;
+        let loaded = database.load(&load, &|_| (), work.cancel)?;
         let first = loaded.first_vertices[0].0;
         Ok(Self {
             database,
@@ -239,7 +239,7 @@ impl Graph {
     fn wait_until_merged(&self, work: &Work<'_>) -> Result<()> {
         let began = Instant::now();
         while self.fresh_share() > 0.0 {
-            work.context.cancel.check()?;
+            work.cancel.check()?;
             if began.elapsed() > PATIENCE {
                 let text = format!(
                     "{:.2} % of the edges are not merged after {PATIENCE:?}",

@@ -50,7 +50,7 @@ pub fn measure(work: &Work<'_>) -> Result<Section> {
     let on_number = IndexOptions::on_label(LABEL, "number").unique();
     let on_text = IndexOptions::on_label(LABEL, "text").ordered();
     let mut random = Random::new(work.plan.seed, PURPOSE, 0);
-    let (mut runs, meter) = (Runs::default(), work.context.console.meter());
+    let (mut runs, meter) = (Runs::default(), work.console.meter());
     let mut bytes = (0.0, 0.0);
     for round in 0..work.plan.rounds {
         work.round(&meter, "look-ups", round)?;

@@ -1,9 +1,10 @@
 //! Plan: how much is measured, and what every measurement is given.
 
-use crate::context::Context;
-use crate::terminal::meter::Meter;
 use evergraph::generate::rmat::RmatOptions;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
+use evergraph_terminal::console::Console;
+use evergraph_terminal::meter::Meter;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -61,8 +62,10 @@ pub struct Work<'a> {
     pub plan: &'a Plan,
     /// Where databases and files go.
     pub folder: &'a Path,
-    /// Progress and Ctrl-C.
-    pub context: &'a Context,
+    /// Where progress is shown.
+    pub console: &'a Console,
+    /// What Ctrl-C sets.
+    pub cancel: &'a CancelFlag,
 }
 
 impl Work<'_> {
@@ -72,6 +75,6 @@ impl Work<'_> {
     /// `cancelled`.
     pub fn round(&self, meter: &Meter, phase: &str, round: usize) -> Result<()> {
         meter.tell(phase, Some(round as f64 / self.plan.rounds as f64), String::new);
-        self.context.cancel.check()
+        self.cancel.check()
     }
 }

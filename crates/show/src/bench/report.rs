@@ -1,9 +1,9 @@
 //! Report: all that a benchmark measured, told to people part by part and to programs at its end.
 
 use crate::bench::section::Section;
-use crate::context::Context;
-use crate::terminal::failure::Failure;
 use evergraph_measure::machine::Machine;
+use evergraph_terminal::console::Console;
+use evergraph_terminal::failure::Failure;
 use serde::Serialize;
 use std::fmt;
 
@@ -25,13 +25,13 @@ impl<P> BenchReport<P> {
     ///
     /// # Errors
     /// What the terminal refuses.
-    pub fn begin(plan: P, context: &Context) -> Result<Self, Failure> {
+    pub fn begin(plan: P, console: &Console) -> Result<Self, Failure> {
         let machine = Machine::now();
         let warnings = machine.warnings();
-        if !context.console.is_json() {
-            context.console.result(&machine)?;
+        if !console.is_json() {
+            console.result(&machine)?;
         }
-        warnings.iter().for_each(|warning| context.console.note(format_args!("warning: {warning}\n")));
+        warnings.iter().for_each(|warning| console.note(format_args!("warning: {warning}\n")));
         Ok(Self { machine, warnings, plan, sections: Vec::new() })
     }
 
@@ -43,10 +43,10 @@ impl<P> BenchReport<P> {
         &mut self,
         section: Section,
         told: &(impl Serialize + fmt::Display),
-        context: &Context,
+        console: &Console,
     ) -> Result<(), Failure> {
-        if !context.console.is_json() {
-            context.console.result(told)?;
+        if !console.is_json() {
+            console.result(told)?;
         }
         self.sections.push(section);
         Ok(())

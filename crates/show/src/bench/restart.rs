@@ -2,13 +2,13 @@
 
 use crate::bench::plan::Work;
 use crate::bench::section::Section;
-use crate::terminal::number::{count, size};
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_measure::figure::{Figure, Unit};
+use evergraph_terminal::number::{count, size};
 use std::path::Path;
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ const TRANSACTIONS_PER_LOOK: u32 = 1000;
 /// # Errors
 /// `cancelled`; what opening and writing meets.
 pub fn measure(work: &Work<'_>, path: &Path) -> Result<Section> {
-    let meter = work.context.console.meter();
+    let meter = work.console.meter();
     // The log stays as it is between the runs.
     let options = Options {
         create: false,
@@ -80,7 +80,7 @@ fn write_log(work: &Work<'_>, path: &Path, options: &Options) -> Result<(u64, u6
     let vertices = u64::from(work.plan.vertices());
     let mut commits = 0;
     while database.store().log().frame_bytes() < work.plan.log_bytes {
-        work.context.cancel.check()?;
+        work.cancel.check()?;
         for _ in 0..TRANSACTIONS_PER_LOOK {
             let [source, target] = [0; 2].map(|_| VertexId(random.below(vertices) as u32));
             database.transact(|transaction| {

@@ -4,9 +4,10 @@ use crate::bench::plan::{Plan, Work};
 use crate::bench::report::BenchReport;
 use crate::bench::section::Section;
 use crate::bench::{commits, importing, live, looking_up, restart};
-use crate::context::Context;
-use crate::demo::folder::Folder;
-use crate::terminal::failure::Failure;
+use crate::folder::Folder;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_terminal::console::Console;
+use evergraph_terminal::failure::Failure;
 use std::path::Path;
 
 /// Measures everything, telling each section when it is done.
@@ -16,12 +17,13 @@ use std::path::Path;
 pub fn run(
     plan: &Plan,
     parent: Option<&Path>,
-    context: &Context,
+    console: &Console,
+    cancel: &CancelFlag,
 ) -> std::result::Result<BenchReport<Plan>, Failure> {
-    let mut report = BenchReport::begin(*plan, context)?;
+    let mut report = BenchReport::begin(*plan, console)?;
     let folder = Folder::make("evergraph-bench-", parent)?;
-    let work = Work { plan, folder: folder.path(), context };
-    let mut done = |section: Section| report.add(section.clone(), &section, context);
+    let work = Work { plan, folder: folder.path(), console, cancel };
+    let mut done = |section: Section| report.add(section.clone(), &section, console);
     done(commits::measure(&work)?)?;
     live::measure(&work)?.into_iter().try_for_each(&mut done)?;
     done(looking_up::measure(&work)?)?;

@@ -1,7 +1,7 @@
 //! Section: figures that belong together, as a table for people.
 
-use crate::terminal::table::{Side, Table};
 use evergraph_measure::figure::Figure;
+use evergraph_terminal::table::{Side, Table};
 use serde::Serialize;
 use std::fmt;
 

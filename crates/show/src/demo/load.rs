@@ -1,10 +1,10 @@
 //! Load: the first step, a new database with the network in it.
 
 use crate::demo::network::Network;
-use crate::loading::disk_bytes;
 use evergraph::database::Database;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
+use evergraph_measure::disk_size::disk_bytes;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;

@@ -14,7 +14,6 @@
 
 pub mod analysis;
 pub mod booking;
-pub mod folder;
 pub mod load;
 pub mod message;
 pub mod network;

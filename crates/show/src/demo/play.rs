@@ -1,8 +1,6 @@
 //! Play: the demo from beginning to end, told step by step.
 
-use crate::context::Context;
 use crate::demo::analysis::find_rings;
-use crate::demo::folder::Folder;
 use crate::demo::load::{LoadFigures, load};
 use crate::demo::network::{ID, Network, NetworkSize};
 use crate::demo::report::{DemoReport, StreamFigures};
@@ -11,14 +9,17 @@ use crate::demo::tally::{Tally, advanced};
 use crate::demo::ticker::{Ticker, precise};
 use crate::demo::verify::{Verified, verify};
 use crate::demo::writers::Writers;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::{count, size, time};
+use crate::folder::Folder;
 use evergraph::generate::payments::account_id;
 use evergraph::{Database, Options};
 use evergraph_algorithms::control::Control;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::VertexId;
 use evergraph_measure::disk_sync::{DiskSync, Synced};
+use evergraph_terminal::console::Console;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::{count, size, time};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::env;
@@ -52,6 +53,8 @@ pub struct PlayOptions {
     pub parent: Option<PathBuf>,
     /// Leave the folder there.
     pub keep: bool,
+    /// How many threads the writing process works on; 0 for as many as there are cores.
+    pub threads: usize,
     /// Take a cent from an account before verifying, which must then fail.
     pub sabotage: bool,
 }
@@ -61,16 +64,16 @@ pub struct PlayOptions {
 /// # Errors
 /// `corrupt` if the database broke a promise, and then its folder stays; `cancelled`; what making,
 /// writing and reading databases may meet. The folder is gone then, and the writing process, too.
-pub fn play(options: &PlayOptions, context: &Context) -> Result<DemoReport, Failure> {
+pub fn play(options: &PlayOptions, console: &Console, cancel: &CancelFlag) -> Result<DemoReport, Failure> {
     let folder = Folder::make("evergraph-demo-", options.parent.as_deref())?;
     let path = folder.path().join(DATABASE);
-    let mut played = Play { options, context, path: &path }.run();
+    let mut played = Play { options, console, cancel, path: &path }.run();
     let broken = matches!(&played, Err(Failure::Error(error)) if error.kind() == ErrorKind::Corrupt);
     if options.keep || broken {
         let kept = folder.keep().join(DATABASE).display().to_string();
         match &mut played {
             Ok(report) => report.database = Some(kept),
-            Err(_) => context.console.note(format_args!("the database is left in {kept}")),
+            Err(_) => console.note(format_args!("the database is left in {kept}")),
         }
     }
     played
@@ -78,7 +81,8 @@ pub fn play(options: &PlayOptions, context: &Context) -> Result<DemoReport, Fail
 
 struct Play<'a> {
     options: &'a PlayOptions,
-    context: &'a Context,
+    console: &'a Console,
+    cancel: &'a CancelFlag,
     path: &'a Path,
 }
 
@@ -118,10 +122,10 @@ impl Play<'_> {
 
     /// Tells people; programs get the report alone.
     fn tell(&self, text: impl fmt::Display) -> Result<(), Failure> {
-        if self.context.console.is_json() {
+        if self.console.is_json() {
             return Ok(());
         }
-        self.context.console.summary(&Line(text.to_string()))
+        self.console.summary(&Line(text.to_string()))
     }
 
     fn load(&self) -> Result<(Network, LoadFigures), Failure> {
@@ -136,8 +140,8 @@ impl Play<'_> {
             count(u64::from(network.loaded_rings())),
             time(began.elapsed()),
         ))?;
-        self.context.cancel.check()?;
-        let loaded = load(&network, self.path, &self.context.cancel)?;
+        self.cancel.check()?;
+        let loaded = load(&network, self.path, self.cancel)?;
         self.tell(format_args!(
             "   loaded in {}: {} rows/s; {:.1} bytes an edge in memory, both directions; {} on disk",
             time(Duration::from_secs_f64(loaded.seconds)),
@@ -168,7 +172,7 @@ impl Play<'_> {
     fn sync_disk(&self) -> Result<Synced, Error> {
         let folder = self.path.parent().expect("the database lies in the demo's folder");
         let synced = DiskSync::prepare(folder)?.best(DISK_ROUNDS, DISK_ROUND)?;
-        self.context.cancel.check()?;
+        self.cancel.check()?;
         Ok(synced)
     }
 
@@ -223,8 +227,8 @@ impl Play<'_> {
         command.args(["demo", "stream"]).arg(self.path);
         command.args(["--transfers", &transfers.to_string(), "--seed", &seed.to_string()]);
         command.args(["--booked", &booked.join(",")]);
-        if self.context.threads > 0 {
-            command.args(["--threads", &self.context.threads.to_string()]);
+        if self.options.threads > 0 {
+            command.args(["--threads", &self.options.threads.to_string()]);
         }
         Ok(command)
     }
@@ -246,7 +250,7 @@ impl Play<'_> {
     fn look_after(&self, writers: &mut Writers) -> Result<(), Error> {
         thread::sleep(LOOK_EVERY);
         // First: Ctrl-C may have ended the writing process, too.
-        self.context.cancel.check()?;
+        self.cancel.check()?;
         writers.check()
     }
 
@@ -272,7 +276,7 @@ impl Play<'_> {
         accounts: &[VertexId],
         tally: &Tally,
     ) -> Result<Verified, Failure> {
-        self.context.cancel.check()?;
+        self.cancel.check()?;
         let verified = verify(&database.snapshot(), network, accounts, &tally.acknowledged)?.into_result()?;
         self.tell(format_args!(
             "   verified in {}:\n\
@@ -293,11 +297,10 @@ impl Play<'_> {
     /// Every byte of the closed database's files, then its graph.
     fn check(&self) -> Result<f64, Failure> {
         let began = Instant::now();
-        let found =
-            Database::check_files(self.path, &mut |_, _, _| match self.context.cancel.is_cancelled() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            })?;
+        let found = Database::check_files(self.path, &mut |_, _, _| match self.cancel.is_cancelled() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })?;
         if !found.is_healthy() {
             let findings = found.findings.iter();
             let findings: String =
@@ -327,7 +330,7 @@ impl Play<'_> {
             closed.extend(advanced(network.lane(lane), *found).closed_rings().map(RingKey::of_planted));
         }
         let rows: HashMap<u32, u32> = accounts.iter().map(|vertex| vertex.0).zip(0..).collect();
-        let control = Control::default().with_cancel(&self.context.cancel);
+        let control = Control::default().with_cancel(self.cancel);
         let found = find_rings(&database.snapshot(), None, &control)?;
         let found = found.iter().map(|ring| RingKey::of_found(ring, |vertex| rows[&vertex])).collect();
         Ok((RingScore::of(&closed, &tally.rings), RingScore::of(&closed, &found)))

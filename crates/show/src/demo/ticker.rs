@@ -9,7 +9,7 @@
 
 use crate::demo::analysis::Ranked;
 use crate::demo::tally::{Tally, latency, quantile};
-use crate::terminal::number::{count, time};
+use evergraph_terminal::number::{count, time};
 use std::time::{Duration, Instant};
 
 /// The columns and their widths.

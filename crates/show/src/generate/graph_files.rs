@@ -9,16 +9,16 @@
 //! They go into a new or an empty folder, unless older files may be replaced. What was written goes again if
 //! the rest can't be.
 
-use crate::result_file::ResultFile;
-use crate::terminal::failure::Failure;
-use crate::terminal::meter::Meter;
-use crate::terminal::number::count;
 use csv::Writer;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::load::{Blocks, Load, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::{Value, ValueType};
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::meter::Meter;
+use evergraph_terminal::number::count;
+use evergraph_terminal::result_file::ResultFile;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

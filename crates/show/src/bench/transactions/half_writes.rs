@@ -13,7 +13,6 @@ use crate::bench::section::Section;
 use crate::bench::transactions::contest::{Contest, THREADS};
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
-use crate::terminal::number::count;
 use evergraph::generate::random::Random;
 use evergraph::generate::rmat::{self, RmatOptions};
 use evergraph::generate::zipf::{Skew, Zipf};
@@ -26,6 +25,7 @@ use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor};
 use evergraph_measure::clients::{self, transact};
+use evergraph_terminal::number::count;
 use std::hint::black_box;
 
 const PURPOSE: u64 = 301;
@@ -63,7 +63,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
         Arena::open(work, "low", scale(work.plan.nodes), Skew::Mild)?,
         Arena::open(work, "high", scale(work.plan.hot_nodes), Skew::Strong)?,
     ];
-    let meter = work.context.console.meter();
+    let meter = work.console.meter();
     for round in 0..work.plan.rounds {
         for Arena { database, bank, clients, contests, .. } in &mut arenas {
             work.round(&meter, "half writes", round)?;
@@ -110,7 +110,7 @@ impl Arena {
         let database = Database::open_with(work.folder.join(&name), &options)?;
         let load = rmat::generate(&RmatOptions::new(scale, work.plan.seed))?;
         let (vertices, edges) = (1 << scale, load.edges_count());
-        let first = database.load(&load, &|_| (), &work.context.cancel)?.first_vertices;
+        let first = database.load(&load, &|_| (), work.cancel)?.first_vertices;
         let first = first.first().map_or(0, |vertex| vertex.0);
         let ids: Vec<u32> = (first..first + vertices).collect();
         for batch in ids.chunks(BATCH) {

@@ -12,7 +12,6 @@
 use crate::bench::section::Section;
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
-use crate::terminal::number::{count, size, time};
 use evergraph::generate::random::Random;
 use evergraph::transaction::TransactionById;
 use evergraph::{Database, Durability, Isolation, Options, Snapshot};
@@ -27,6 +26,7 @@ use evergraph_graph::view::{EdgeCursor, GraphView};
 use evergraph_measure::clients::{self, transact};
 use evergraph_measure::figure::{Figure, Unit};
 use evergraph_measure::machine::resident_bytes;
+use evergraph_terminal::number::{count, size, time};
 use std::time::Duration;
 
 const PURPOSE: u64 = 303;
@@ -62,7 +62,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
     let before = sides[0].sum(&snapshot)?;
     let mut resident = Vec::new();
     let slice = work.plan.held_time / SLICES;
-    let meter = work.context.console.meter();
+    let meter = work.console.meter();
     for turn in 0..SLICES {
         work.tell(&meter, "a held snapshot", f64::from(turn) / f64::from(SLICES))?;
         // Whoever goes second inherits the merges of the first.
@@ -179,7 +179,7 @@ impl Side {
             vertices: vec![VertexTable::new("Vertex", weight(), vec![block])],
             edges: vec![EdgeTable::new("EDGE", 0, 0, weight(), blocks.collect())],
         };
-        let loaded = database.load(&load, &|_| (), &work.context.cancel)?;
+        let loaded = database.load(&load, &|_| (), work.cancel)?;
         let (edge_type, weight) = database.transact(|tx| {
             let tx = tx.by_id();
             Ok((tx.edge_type("EDGE")?, tx.key("weight")?))

@@ -12,7 +12,6 @@ use crate::bench::section::Section;
 use crate::bench::transactions::contest::THREADS;
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
-use crate::terminal::number::count;
 use evergraph::transaction::TransactionById;
 use evergraph::{Database, Durability, Isolation, Options};
 use evergraph_graph::error::Result;
@@ -21,6 +20,7 @@ use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock,
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_measure::clients::{self, Run, transact};
 use evergraph_measure::figure::{Figure, Unit};
+use evergraph_terminal::number::count;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Vertices: enough that a hub meets no target twice before it has a million edges.
@@ -66,7 +66,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
         let add = |tx: &mut TransactionById| tx.add_edge(source.vertex, edge_type, target, &[]).map(drop);
         transact(&database, Isolation::Snapshot, add).map(|done| done.1)
     };
-    let meter = work.context.console.meter();
+    let meter = work.console.meter();
     for round in 0..work.plan.rounds {
         work.round(&meter, "appends to a hub", round)?;
         for Ways { threads, hub: on_hub, distinct: on_distinct } in &mut ways {
@@ -143,7 +143,7 @@ fn load(
     let blocks = pairs.chunks(BLOCK_ROWS).map(|pairs| EdgeBlock::bare(pairs.iter().copied()));
     let edge_table = EdgeTable::new("EDGE", 0, 0, Vec::new(), blocks.collect());
     let load = Load { vertices: vec![table], edges: vec![edge_table] };
-    let loaded = database.load(&load, &|_| (), &work.context.cancel)?;
+    let loaded = database.load(&load, &|_| (), work.cancel)?;
     let first = loaded.first_vertices.first().map_or(0, |vertex| vertex.0);
     let edge_type = database.transact(|tx| tx.by_id().edge_type("EDGE"))?;
     let source =

@@ -10,7 +10,6 @@
 use crate::bench::section::Section;
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
-use crate::terminal::number::count;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -19,6 +18,7 @@ use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock,
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::view::GraphView;
 use evergraph_measure::figure::{Figure, Unit};
+use evergraph_terminal::number::count;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,7 +52,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
     let mut hub = Hub::load(work)?;
     let mut random = Random::new(work.plan.seed, PURPOSE, 0);
     let (mut quiet, mut appends) = (Runs::default(), Runs::default());
-    let meter = work.context.console.meter();
+    let meter = work.console.meter();
     for round in 0..work.plan.rounds {
         work.round(&meter, "look-ups on a hub", round)?;
         hub.run(&mut random, work.plan.run_time, false, &mut quiet)?;
@@ -108,7 +108,7 @@ impl Hub {
         let blocks = pairs.chunks(BLOCK_ROWS).map(|pairs| EdgeBlock::bare(pairs.iter().copied()));
         let edge_table = EdgeTable::new("EDGE", 0, 0, Vec::new(), blocks.collect());
         let load = Load { vertices: vec![table], edges: vec![edge_table] };
-        let loaded = database.load(&load, &|_| (), &work.context.cancel)?;
+        let loaded = database.load(&load, &|_| (), work.cancel)?;
         let first = loaded.first_vertices.first().map_or(0, |vertex| vertex.0);
         let edge_type = database.transact(|tx| tx.by_id().edge_type("EDGE"))?;
         Ok(Self { database, first, edges, edge_type, next: 0 })

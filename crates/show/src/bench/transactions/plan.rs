@@ -1,9 +1,10 @@
 //! Plan: how much is measured of transactions, and what every measurement is given.
 
-use crate::context::Context;
-use crate::terminal::meter::Meter;
 use clap::ValueEnum;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
+use evergraph_terminal::console::Console;
+use evergraph_terminal::meter::Meter;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -90,8 +91,10 @@ pub struct Work<'a> {
     pub plan: &'a Plan,
     /// Where databases go.
     pub folder: &'a Path,
-    /// Progress and Ctrl-C.
-    pub context: &'a Context,
+    /// Where progress is shown.
+    pub console: &'a Console,
+    /// What Ctrl-C sets.
+    pub cancel: &'a CancelFlag,
 }
 
 impl Work<'_> {
@@ -101,7 +104,7 @@ impl Work<'_> {
     /// `cancelled`.
     pub fn tell(&self, meter: &Meter, phase: &str, done: f64) -> Result<()> {
         meter.tell(phase, Some(done), String::new);
-        self.context.cancel.check()
+        self.cancel.check()
     }
 
     /// As [`Work::tell`], after `round` rounds.

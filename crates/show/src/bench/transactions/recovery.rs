@@ -11,8 +11,6 @@
 use crate::bench::section::Section;
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
-use crate::terminal::meter::Meter;
-use crate::terminal::number::{count, size};
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -21,6 +19,8 @@ use evergraph_graph::load::{Load, VertexBlock, VertexTable};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_measure::figure::{Figure, Unit};
 use evergraph_storage::log::frame::{FRAME_HEADER_BYTES, payload_crc};
+use evergraph_terminal::meter::Meter;
+use evergraph_terminal::number::{count, size};
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -55,7 +55,7 @@ struct Length {
 /// # Errors
 /// `cancelled`; `corrupt` if opening doesn't find every commit; what opening and writing meet.
 pub fn measure(work: &Work<'_>) -> Result<[Told; 2]> {
-    let meter = work.context.console.meter();
+    let meter = work.console.meter();
     let mut ways = Vec::new();
     for (stream, edges_per_commit) in [(0, 1), (1, 1000)] {
         let path = work.folder.join(format!("recovery-{edges_per_commit}"));
@@ -173,7 +173,7 @@ impl Way {
         let database = Database::open_with(&self.path, &Self::options())?;
         let block = VertexBlock::bare(work.plan.nodes as usize);
         let table = VertexTable::new("Vertex", Vec::new(), vec![block]);
-        database.load(&Load { vertices: vec![table], edges: Vec::new() }, &|_| (), &work.context.cancel)?;
+        database.load(&Load { vertices: vec![table], edges: Vec::new() }, &|_| (), work.cancel)?;
         database.close()
     }
 

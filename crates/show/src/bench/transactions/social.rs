@@ -4,7 +4,6 @@ use crate::bench::section::Section;
 use crate::bench::transactions::contest::{Contest, THREADS};
 use crate::bench::transactions::plan::Work;
 use crate::bench::transactions::told::Told;
-use crate::terminal::number::count;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::Result;
@@ -15,6 +14,7 @@ use evergraph_measure::social::network::Network;
 use evergraph_measure::social::operation::{Mix, Shares};
 use evergraph_measure::social::perform::perform;
 use evergraph_measure::social::shape::Degrees;
+use evergraph_terminal::number::count;
 use std::time::Duration;
 
 const PURPOSE: u64 = 300;
@@ -50,7 +50,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
         }
     }
     let links: Vec<String> = arenas[..2].iter().map(Arena::links).collect::<Result<_>>()?;
-    let meter = work.context.console.meter();
+    let meter = work.console.meter();
     for round in 0..work.plan.rounds {
         for arena in &mut arenas {
             work.round(&meter, "LinkBench's mix", round)?;
@@ -94,7 +94,7 @@ impl Arena {
         let database = Database::open_with(work.folder.join(name), &options)?;
         let mut random = Random::new(work.plan.seed, PURPOSE, 0);
         let network = Network::new(degrees, nodes, &mut random);
-        let graph = SocialGraph::load(&database, network, &work.context.cancel)?;
+        let graph = SocialGraph::load(&database, network, work.cancel)?;
         let mix = Mix::new(Shares::DEFAULT, nodes, &mut random);
         let most = THREADS.into_iter().max().unwrap_or(1);
         let clients =

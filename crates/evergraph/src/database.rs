@@ -1,4 +1,4 @@
-//! `Database`: a path to open, transactions, snapshots, and what keeps it in order.
+//! `Database`: opens a path, begins transactions and snapshots, and maintains the files.
 
 use crate::index::{IndexInfo, IndexOptions};
 use crate::options::Options;

@@ -1,4 +1,4 @@
-//! Indexes by name: what is asked for, and what is there.
+//! Indexes by name: how they are requested, and which exist.
 
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::index::{IndexKind, IndexState, IndexStatistics};

@@ -1,4 +1,4 @@
-//! How a database is opened.
+//! Options: how a database is opened.
 
 use evergraph_graph::transaction::Isolation;
 use evergraph_storage::log::options::Durability;

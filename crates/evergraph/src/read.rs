@@ -1,4 +1,4 @@
-//! Reading by name: what people ask of a snapshot or a transaction, one item at a time.
+//! Reading by name: one item at a time, from a snapshot or a transaction.
 //!
 //! Programs that read much use the batch methods of [`GraphView`], with ids; these are the same
 //! questions in the words of the schema.

@@ -1,4 +1,4 @@
-//! Kernel: algorithms on any topology, with answers that can be held against each other.
+//! Kernel: algorithms on any topology, with answers that can be compared.
 //!
 //! ```text
 //! snapshot ── freeze ── run ──> answer        live: both are timed

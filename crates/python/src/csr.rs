@@ -1,4 +1,4 @@
-//! CSR: all lists of a frozen graph in two arrays, or in the pieces that they lie in.
+//! CSR: all lists of a frozen graph in two arrays, or in pieces without a copy.
 //!
 //! ```text
 //! offsets    int64, one more than the bound    neighbors[offsets[v]..offsets[v + 1]] are those of vertex v

@@ -1,4 +1,4 @@
-//! Reading by name, one item at a time: what snapshots and transactions have in common.
+//! Reading by name: one item at a time, for snapshots and transactions.
 
 use crate::error::OrRaise;
 use crate::names::{self, EdgeTuple, edge_tuple, vertex};

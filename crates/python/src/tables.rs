@@ -1,4 +1,4 @@
-//! Reading in bulk: vertices, edges, neighbours and properties of a view as Arrow tables.
+//! Tables: vertices, edges, neighbours and properties of a view as Arrow tables.
 //!
 //! A table is one batch: each property is one array, so that NumPy sees it without a copy.
 

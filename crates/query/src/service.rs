@@ -1,4 +1,4 @@
-//! Services: what `call('name')` calls, code of the application within its queries.
+//! Services: code of the application that `call('name')` runs within a query.
 //!
 //! ```
 //! use evergraph_graph::error::Result;

@@ -1,4 +1,4 @@
-//! Indexing: indexes are created and dropped while others read and write; built when a store opens, and
+//! Indexing: creates and drops indexes while others read and write; builds them when a store opens, and
 //! for the rows of a load.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Instrumented locks: the standard library's interface over locks that the thread sanitizer sees through.
+//! Instrumented locks: the standard library's interface over locks that the thread sanitizer understands.
 //!
 //! The library comes compiled, without the sanitizer's instructions. Where its locks wait, the sanitizer
 //! misses what orders two threads and reports races that are none. Those of `parking_lot` are compiled

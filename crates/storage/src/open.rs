@@ -1,4 +1,4 @@
-//! Opening a database: lock, manifest, bodies, log, and the threads that look after it.
+//! Opening a database: lock, manifest, bodies, log, and the threads that maintain it.
 //!
 //! ```text
 //! lock ──> manifest ──> engine's files ──> log after C ──> indexes ──> OpenStore

@@ -1,4 +1,4 @@
-//! Store: one graph, open. Begins transactions and snapshots over any engine.
+//! Store: one open graph over any engine; begins transactions and snapshots.
 //!
 //! ```text
 //! checkpoint + log --Replay--> engine, catalogue, ids --assemble--> Store

@@ -1,4 +1,4 @@
-//! Locks, atomics and threads: the one place they come from, so that shuttle can drive them.
+//! Locks, atomics and threads: the only place that imports them, so that shuttle can control them.
 //!
 //! ```text
 //! (nothing)       the standard library's

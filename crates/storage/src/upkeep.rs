@@ -1,4 +1,4 @@
-//! Upkeep: checkpoints when they are due, or asked for, and indexes tidied, while a database is open.
+//! Upkeep: starts checkpoints when due or requested, and tidies indexes, while a database is open.
 //!
 //! ```text
 //! due     commits in the log beyond a limit in bytes, or the log itself on disk, in bytes or files; or the

@@ -1,4 +1,4 @@
-//! Explaining: what a query would do, and what each of its steps did.
+//! Explain: what a query would do, and what each of its steps did.
 
 use crate::gremlin::graph::RunsOn;
 use crate::gremlin::note::Notes;

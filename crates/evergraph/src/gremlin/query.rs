@@ -1,4 +1,4 @@
-//! A query: its text or bytecode, its variables, its limits, and what may be asked of it.
+//! A query: its text or bytecode, variables and limits, and how its results are fetched.
 
 use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;

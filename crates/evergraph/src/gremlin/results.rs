@@ -1,4 +1,4 @@
-//! Results one by one.
+//! Results of a query, one by one.
 
 use evergraph_graph::error::Result;
 use evergraph_query::session;

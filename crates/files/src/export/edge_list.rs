@@ -1,4 +1,4 @@
-//! Edge list: pairs of ids, a line an edge, for tools that know nothing else.
+//! Edge list: pairs of ids, an edge a line, for tools that read nothing else.
 //!
 //! ```text
 //! a folder    vertices.v      1             an id a line, and the properties that were chosen

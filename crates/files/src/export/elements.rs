@@ -1,4 +1,4 @@
-//! Elements: vertices and edges of a snapshot as files of elements state them.
+//! Elements: vertices and edges of a snapshot, in the form that files of elements need.
 
 use crate::export::identity::Identity;
 use crate::export::pages;

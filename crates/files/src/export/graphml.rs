@@ -1,4 +1,4 @@
-//! GraphML: one file of vertices, then edges, with every property and its types stated ahead.
+//! GraphML: one file of vertices, then edges, with all properties and their types declared first.
 
 use crate::export::elements::ElementReader;
 use crate::export::meter::Meter;

@@ -1,4 +1,4 @@
-//! Identity: what vertices are called in files.
+//! Identity: the ids that vertices get in files.
 //!
 //! | file | a vertex is called by | unique in |
 //! |---|---|---|

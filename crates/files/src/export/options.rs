@@ -1,4 +1,4 @@
-//! Options: what to export, in which form, to which place; and what came of it.
+//! Options: what to export, in which format and where; and a summary of the result.
 
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};

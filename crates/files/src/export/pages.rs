@@ -1,4 +1,4 @@
-//! Pages: the vertices of a label and the edges of a type, some at a time, in an order that stays.
+//! Pages: the vertices of a label and the edges of a type, a page at a time, in a stable order.
 //!
 //! A page has as many rows as values of some kilobytes each leave in bounds. The edges of a hub come in
 //! several pages.

@@ -1,4 +1,4 @@
-//! Parquet: the files of a CSV export with typed columns, for tools that analyse tables.
+//! Parquet: the files of a CSV export with typed columns, for analysis tools.
 //!
 //! ```text
 //! Person.parquet           id:ID(Person)   int64      name  utf8       born  date32

@@ -1,4 +1,4 @@
-//! Target: the file or folder of an export, which is there in whole or not at all.
+//! Target: the file or folder of an export, which appears whole or not at all.
 //!
 //! ```text
 //! out/   ──> .evergraph-x7Gd2k/  written, synced  ──> renamed to out/

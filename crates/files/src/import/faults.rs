@@ -1,4 +1,4 @@
-//! Faults: rows that cannot be loaded, and what an import does about them.
+//! Faults: rows that cannot be loaded, and how an import handles them.
 //!
 //! ```text
 //! parse a block ──> Faults ──┐

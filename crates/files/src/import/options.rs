@@ -1,4 +1,4 @@
-//! Options: what to import, how to read it, and what comes of it.
+//! Options: what to import, how to read it, and a summary of the result.
 
 use crate::import::faults::{BadRows, OnBadRow};
 use crate::import::id_type::IdType;

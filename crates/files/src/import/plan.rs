@@ -1,4 +1,4 @@
-//! Plan: which files there are, how each is read, and in which order.
+//! Plan: the files of an import, how each is read, and in which order.
 //!
 //! ```text
 //! files, folders ──> candidates ──> a rule each: of the mapping file, or recognised ──> plan

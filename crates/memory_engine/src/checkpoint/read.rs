@@ -1,4 +1,4 @@
-//! Loading: from a manifest to groups with their segments, as a checkpoint left them.
+//! Loading: reads groups and their segments from the files that a manifest names.
 //!
 //! ```text
 //! manifest --> segments by file and offset --> windows of some MiB --> two threads: read, verify,

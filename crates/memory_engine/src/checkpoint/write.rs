@@ -1,4 +1,4 @@
-//! The fuzzy checkpoint: every commit through C in bodies on disk, while writes go on.
+//! The fuzzy checkpoint: stores bodies that hold every commit through C, while writes go on.
 //!
 //! ```text
 //! 1  C := W, once the log is synced through it

@@ -1,4 +1,4 @@
-//! Edge losses: what the comparison of both sides of one type found damaged, told part by part.
+//! Edge losses: damage found by comparing both sides of one type, part by part.
 //!
 //! ```text
 //! a part of the out side is lost    `edges`, if parts of the in side are lost too: between those; else nothing

@@ -1,4 +1,4 @@
-//! Sides: the lists of one type and side in one group, as far as bodies and log say.
+//! Sides: the lists of one type and side in one group, from bodies and log.
 //!
 //! ```text
 //! parts    group's own  known through 90     rows without a part of their own

@@ -1,4 +1,4 @@
-//! The edges of a group, one type and one side, at one moment: sorted lists without stamps.
+//! Edge body: the edges of a group, of one type and side: sorted lists without timestamps.
 //!
 //! ```text
 //! dense    ends[row]                      where the list of each row ends; as long as the last row needs

@@ -1,4 +1,4 @@
-//! Operators: what a plan is made of.
+//! Operators: the elements of a plan.
 
 use crate::plan::algorithm::{Analysis, ShortestPaths};
 use crate::plan::call::Call;

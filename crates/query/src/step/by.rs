@@ -1,4 +1,4 @@
-//! `by()`: what of a traverser counts.
+//! `by()`: the value that a modulator takes from a traverser.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;

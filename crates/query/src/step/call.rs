@@ -1,4 +1,4 @@
-//! `call('name')`: asks a service of the application for a batch of rows at once.
+//! `call('name')`: calls a service of the application for a batch of rows at once.
 
 use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};

@@ -1,4 +1,4 @@
-//! What elements are called and have: labels and properties, for a column at once.
+//! Elements: their labels and properties, for a column at once.
 
 use crate::batch::column::Column;
 use crate::execute::context::Context;

@@ -1,4 +1,4 @@
-//! Maps: from each row to at most one item.
+//! Maps: steps from each row to at most one item.
 
 use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};

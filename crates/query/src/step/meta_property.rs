@@ -1,4 +1,4 @@
-//! Meta-properties: the properties of a property, which are what is known of one value of a key.
+//! Meta-properties: the properties of one value of a vertex property.
 //!
 //! Properties have no ids. What a traverser met is found again by its value and its place among equal values, or where
 //! some of these have come or gone by what was known of it.

@@ -1,4 +1,4 @@
-//! Properties of vertices as Gremlin sees them: one value of a key, or several where the schema says so.
+//! Properties as Gremlin sees them: one value for a key, or several if the schema says so.
 //!
 //! | type of the property | cardinality | in Gremlin |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Stored properties: the values that a vertex has of a key, and what is known of each, as the graph holds them.
+//! Stored properties: the values and meta-properties that a vertex has for a key.
 //!
 //! ```text
 //! location       ["ny",                              "va"]

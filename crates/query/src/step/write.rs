@@ -1,4 +1,4 @@
-//! `addV()`, `addE()`, `property()`, `drop()`: what changes the graph, a row after the other.
+//! `addV()`, `addE()`, `property()`, `drop()`: change the graph, row by row.
 
 use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};

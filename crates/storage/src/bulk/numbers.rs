@@ -1,4 +1,4 @@
-//! Numbers: what a load's names and rows are called in the database.
+//! Numbers: the ids that a load's names and rows get in the database.
 
 use evergraph_graph::id::{GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;

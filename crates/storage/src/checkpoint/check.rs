@@ -1,4 +1,4 @@
-//! Check of files: is what is stored sound? Findings in a list; none means healthy.
+//! File check: verifies what is stored, and lists findings; none means healthy.
 //!
 //! ```text
 //! check_files   every checksum of the manifest and the log; the engine's files, by the engine

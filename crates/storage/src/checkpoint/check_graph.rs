@@ -1,4 +1,4 @@
-//! Check of a graph: one moment of an open store, as readers see it.
+//! Graph check: verifies one snapshot of an open store, as readers see it.
 //!
 //! ```text
 //! lists     sorted, none twice; only live vertices have edges; both ends live

@@ -1,4 +1,4 @@
-//! Contract of a checkpoint: what the front gives to the engine that makes one, and what it hears of it.
+//! Contract: what the front gives to an engine that makes a checkpoint, and what the engine reports.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Building an index from one moment: its items with their values, and every value that is there twice.
+//! Index build: fills an index from one snapshot, and reports values that occur twice.
 //!
 //! Used while a store opens, while an index is created beside writers, and by loads.
 

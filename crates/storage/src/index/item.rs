@@ -1,4 +1,4 @@
-//! Item: what an index finds, a vertex or an edge, and how its values are read.
+//! Item: a vertex or an edge as an index sees it, and how its values are read.
 //!
 //! Everything about indexes is written once, for both.
 

@@ -1,4 +1,4 @@
-//! Rebuild: all indexes of a catalogue from what an engine holds, while a store opens.
+//! Rebuild: builds all indexes of a catalogue from an engine's contents, while a store opens.
 
 use crate::engine::{Engine, View};
 use crate::index::build::{Duplicates, fill_group};

@@ -1,4 +1,4 @@
-//! What failed: the operation, the file, the byte offset, and what the system said.
+//! I/O error: the failed operation, the file, the byte offset, and the system's message.
 
 use std::fmt;
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! Random: chance that a seed replays, or that the operating system seeds.
+//! Random: random numbers that a seed replays, or that the operating system seeds.
 //!
 //! SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): one addition and a mix a number, every seed is
 //! good, and it passes the usual statistical tests. It is no cipher: whoever sees one number

@@ -1,4 +1,4 @@
-//! Buffer: frames that wait for a leader, and the space on disk promised to them.
+//! Buffer: frames that wait for a leader, and the disk space reserved for them.
 //!
 //! An append cannot fail, because its space was reserved before:
 //! ```text

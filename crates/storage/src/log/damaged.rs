@@ -1,4 +1,4 @@
-//! Damaged: what a log that can't be recovered still holds, without a gap, and what it doesn't.
+//! Damaged log: reads a log that cannot be recovered up to its first gap, and lists what is missing.
 //!
 //! ```text
 //! commits   5 6 7 x 9 10        x  bytes that aren't what was written

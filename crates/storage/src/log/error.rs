@@ -1,4 +1,4 @@
-//! What the log refuses or finds: full, poisoned, corrupt, with file, offset, expected and found.
+//! Errors of the log: full, poisoned, corrupt; with file, offset, expected and found.
 
 use std::path::PathBuf;
 use std::sync::Arc;

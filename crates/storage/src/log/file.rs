@@ -1,4 +1,4 @@
-//! Log file: preallocated zeros, a header page when it is taken into use, then batches.
+//! Log file: a preallocated file of zeros with a header page, then batches.
 //!
 //! ```text
 //! OFFSET  SIZE   FIELD             (little-endian)

@@ -1,4 +1,4 @@
-//! Frame: one commit in the log, and the batch of frames that one leader writes.
+//! Frame: one commit in the log; and the batch of frames that one leader writes.
 //!
 //! ```text
 //! OFFSET  SIZE   FIELD            (little-endian)

@@ -1,4 +1,4 @@
-//! Group commit: whoever waits for the disk and finds no leader becomes it, for one batch.
+//! Group commit: a committer that needs the disk and finds no leader becomes the leader of one batch.
 //!
 //! ```text
 //!   client A  --append--[write|sync: A      ]--returns

@@ -1,4 +1,4 @@
-//! Leader: writes one batch, going over to the next file when the batch says so.
+//! Leader: writes one batch, and continues in the next file when the batch says so.
 //!
 //! ```text
 //! finish headers (salt, synced_through) -> one write -> one sync -> the new durable timestamp

@@ -1,4 +1,4 @@
-//! Loss: one thing that is damaged, what it held, and what of that is missing.
+//! Loss: one piece of damaged data, and the part of it that is missing.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Adjacency of a reader: lists and degrees, stored edges and own writes merged, batch by batch.
+//! Adjacency of a reader: lists and degrees, from stored edges and own writes, batch by batch.
 //!
 //! Order of a row's neighbours: out before in, then by type, neighbour, discriminator. A cursor names the
 //! edge that it stands at, so that own writes between two batches move nothing: who deletes what it was handed

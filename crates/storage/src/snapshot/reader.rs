@@ -1,4 +1,4 @@
-//! Reader: an engine's view at S with own writes laid over it, as one `GraphView`.
+//! Reader: an engine's view at S combined with own writes, as one `GraphView`.
 //!
 //! ```text
 //! vertex   own insert  -> own label and properties       own delete -> nothing

@@ -1,4 +1,4 @@
-//! Commit: everything heavy outside, then one short latch: check, install, log, publish.
+//! Commit: heavy work first, then one short latch: check, install, log, publish.
 //!
 //! ```text
 //! outside   check:  reads                                        conflict

@@ -1,4 +1,4 @@
-//! Discriminators: what tells parallel edges apart, and their new names when others were faster.
+//! Discriminators: numbers that tell parallel edges apart, and new ones if another transaction was first.
 //!
 //! An added edge takes the lowest discriminator that no open snapshot sees and no record names. If
 //! another transaction commits an edge of that name first, nothing conflicts: the edge gets the next.

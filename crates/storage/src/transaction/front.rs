@@ -1,4 +1,4 @@
-//! Front: what all transactions of one store share, in front of its engine.
+//! Front: what all transactions of one store share, above its engine.
 
 use crate::engine::Engine;
 use crate::index::directory::IndexDirectory;

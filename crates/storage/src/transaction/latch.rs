@@ -1,4 +1,4 @@
-//! The latch, held so that a panic under it poisons the store.
+//! Latch: held so that a panic under it poisons the store.
 //!
 //! A panic between installing a commit and publishing it would leave memory and log in disagreement;
 //! nobody may build on that. Reads go on, commits are refused, reopening replays the log.

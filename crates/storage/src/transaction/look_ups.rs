@@ -1,4 +1,4 @@
-//! Look-ups: which values of which indexes a serialisable transaction asked for.
+//! Look-ups: the values and ranges that a serialisable transaction looked up, by index.
 //!
 //! An answer changes when a value gains a holder, which the index's list of changes tells, or when a
 //! holder loses it, which the transaction sees as the property that it read to check the candidate.

@@ -1,4 +1,4 @@
-//! Reads: what a serialisable transaction has read, looked at again when it commits.
+//! Reads: what a serialisable transaction has read, checked again when it commits.
 //!
 //! ```text
 //! the newest 256, in the order in which they were read; beyond that sorted in:

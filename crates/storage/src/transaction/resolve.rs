@@ -1,4 +1,4 @@
-//! Resolving: buffered writes become mutations, and the keys that nobody may have changed since S.
+//! Resolve: turns buffered writes into mutations, and lists the keys that must not have changed since S.
 //!
 //! ```text
 //! order     schema, vertex inserts and sets, edges by id, vertex deletes

@@ -1,4 +1,4 @@
-//! Stale read: what a serialisable transaction read that would have another answer at its commit.
+//! Stale read: a read of a serialisable transaction that would return something else at its commit.
 
 use crate::engine::{Key, Newer};
 use evergraph_graph::index::IndexId;

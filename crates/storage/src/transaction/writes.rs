@@ -1,4 +1,4 @@
-//! Writes: what a transaction will change, at most one coalesced write an item.
+//! Writes: the buffered writes of a transaction, at most one coalesced write an item.
 //!
 //! ```text
 //! FIRST      THEN add   put       set      delete

@@ -1,4 +1,4 @@
-//! Settle: what is there twice or not at all, where options say that it is no fault.
+//! Settle: handles duplicate and unknown ids where options allow them.
 //!
 //! Where a vertex came twice and the last one counts, the rows before are dead: they keep their numbers
 //! until all vertices are there, and go before the first edge.

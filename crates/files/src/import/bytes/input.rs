@@ -1,4 +1,4 @@
-//! Input: a file that is looked at and then read, also where it can be read once only.
+//! Input: a file that is inspected and then read, even if it can be read only once.
 //!
 //! ```text
 //! pipe ──> look: header, first rows ──> look: role of the columns ──> open: everything, from the start

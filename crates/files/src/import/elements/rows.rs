@@ -1,4 +1,4 @@
-//! Rows: elements of a file turned into batches: names, ids, and a column for each key of each name.
+//! Rows: turns elements into batches: names, ids, and a column for each key of each name.
 
 use crate::import::assembly::batch::{Batch, Columns, Ends, Names};
 use crate::import::assembly::id_column::IdColumn;

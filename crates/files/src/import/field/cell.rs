@@ -1,4 +1,4 @@
-//! Cell: the text of one field, read as what its column declares, gathered into columns.
+//! Cell: parses the text of one field as its column declares, and gathers values into columns.
 //!
 //! | declared | text |
 //! |---|---|

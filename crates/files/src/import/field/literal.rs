@@ -1,4 +1,4 @@
-//! Literal: lists and maps as DuckDB and Kuzu write them into one field.
+//! Literal: lists and maps in one field, as DuckDB and Kuzu write them.
 //!
 //! ```text
 //! [10,5]   ['a b', "c,d", e]   [[10,8],[6,7,8]]           lists, of lists too

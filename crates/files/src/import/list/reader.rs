@@ -1,5 +1,5 @@
-//! Reader: one list of edges or vertices, its format found in its first line, its blocks
-//! read in parallel.
+//! Reader: reads one list of edges or vertices, with the format found in its first line, in blocks that are
+//! parsed in parallel.
 
 use crate::import::bytes::lines::Lines;
 use crate::import::context::Context;

@@ -1,4 +1,4 @@
-//! Packing: which of Parquet's packers are read here, told before the first row.
+//! Packing: which of Parquet's compressions are supported, checked before the first row.
 //!
 //! | packer | read | by |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! CSV: what the first lines of a file with columns show: a header that says all, or names to be settled.
+//! CSV: what the first lines of a file with columns show: a complete header, or names to interpret.
 
 use crate::import::bytes::input::Input;
 use crate::import::csv::delimiter::{check_delimiter, detect_delimiter, detect_in};

@@ -1,4 +1,4 @@
-//! Ends: the columns of a plain file where edges begin and end, if it has such ones.
+//! Ends: the columns with the ends of edges in a plain file, if it has any.
 //!
 //! ```text
 //! source,target,weight       by their names (end_names)

@@ -1,4 +1,4 @@
-//! List: the first lines of a list of edges or vertices, whose columns nobody named.
+//! List: the first lines of a list of edges or vertices without column names.
 //!
 //! ```text
 //! 1 2 1082040961      the third column is the weight; here it is rather a time, and the summary says so

@@ -1,4 +1,4 @@
-//! Sample: the first rows of a file whose columns nobody declared, and what they look like.
+//! Sample: the first rows of a file without declared columns, and what they look like.
 //!
 //! ```text
 //! rows     7, 2024-02-29, true,  x        guess   long, date, bool, string

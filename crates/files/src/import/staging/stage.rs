@@ -1,4 +1,4 @@
-//! Stage: the tables of a load while their files are read, block by block.
+//! Stage: the tables of a load while its files are read, block by block.
 //!
 //! ```text
 //! a.csv  id name        properties  id  name  born

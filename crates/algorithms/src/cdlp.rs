@@ -114,7 +114,7 @@ pub fn run<V: Freeze>(
 /// # Errors
 /// `invalid` if there are initial labels but not one for each id below the bound, if one of them is
 /// the highest `u64`, and for a side that wasn't frozen; `limit` if the state doesn't fit into the
-/// budget; `cancelled`; what reading may meet.
+/// budget; `cancelled`; errors of reading.
 pub fn cdlp<T: Topology>(topology: &T, parameters: &CdlpParameters, control: &Control<'_>) -> Result<Cdlp> {
     control.check()?;
     let (bound, vertices) = (topology.bound(), topology.vertices());

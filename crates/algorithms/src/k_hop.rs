@@ -78,8 +78,8 @@ impl KHop {
 ///
 /// # Errors
 /// `not_found` if a source isn't in scope; `invalid` for a parameter out of range or no source;
-/// `limit` if what was found doesn't fit into the budget of `control`; `cancelled`; what reading may
-/// meet.
+/// `limit` if what was found doesn't fit into the budget of `control`; `cancelled`; errors
+/// of reading.
 pub fn k_hop<V: GraphView + ?Sized>(
     view: &V,
     scope: &Scope,

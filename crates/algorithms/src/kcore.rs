@@ -78,7 +78,7 @@ pub fn run<V: Freeze>(view: &V, scope: &Scope, control: &Control<'_>) -> Result<
 ///
 /// # Errors
 /// `invalid` for a side that wasn't frozen; `limit` if the sorted lists don't fit into the budget;
-/// `cancelled`; what reading may meet.
+/// `cancelled`; errors of reading.
 pub fn kcore<T: Topology>(topology: &T, control: &Control<'_>) -> Result<KCore> {
     control.check()?;
     control.report(PHASE, 0.0);

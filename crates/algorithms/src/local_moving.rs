@@ -71,7 +71,7 @@ impl<'a, T: Topology> LocalMoving<'a, T> {
     /// Moves vertices while it pays.
     ///
     /// # Errors
-    /// `cancelled`; what reading may meet.
+    /// `cancelled`; errors of reading.
     pub(crate) fn run(mut self) -> Result<Partition> {
         if self.level.total() > 0.0 {
             for _ in 0..ROUNDS_MAX {

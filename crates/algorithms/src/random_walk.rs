@@ -118,7 +118,7 @@ impl Walk {
     /// every round. Needs [`BYTES`] a vertex.
     ///
     /// # Errors
-    /// `invalid` for a side that wasn't frozen; `cancelled`; what reading may meet.
+    /// `invalid` for a side that wasn't frozen; `cancelled`; errors of reading.
     pub(crate) fn run<T: Topology>(
         &self,
         topology: &T,

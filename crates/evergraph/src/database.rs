@@ -402,7 +402,7 @@ impl Database {
     /// Counts and sizes. Cost: a look at each segment.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn statistics(&self) -> Result<Statistics> {
         let snapshot = self.snapshot();
         let (catalogue, counts) = (snapshot.catalogue(), snapshot.statistics()?);
@@ -447,7 +447,7 @@ impl Database {
     /// edge, its ends alive, indexes against a scan.
     ///
     /// # Errors
-    /// `cancelled` if `progress` says so; what reading may meet. Damage is a finding, not an error.
+    /// `cancelled` if `progress` says so; errors of reading. Damage is a finding, not an error.
     pub fn check(&self, progress: &mut CheckProgress<'_>) -> Result<Report> {
         self.open.check(progress)
     }

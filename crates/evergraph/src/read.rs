@@ -19,11 +19,11 @@ const BATCH: usize = 4096;
 
 /// Reads any graph by the names of its schema. Names that don't exist have nothing: `None`, an empty
 /// list.
+///
+/// # Errors
+/// Every method may fail as the methods of [`GraphView`] do; its own section names further errors.
 pub trait ReadByName: GraphView {
     /// The label of a vertex, if it is there.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn label_of(&self, vertex: VertexId) -> Result<Option<String>> {
         let mut labels = Vec::with_capacity(1);
         self.labels(&[vertex], &mut labels)?;
@@ -31,9 +31,6 @@ pub trait ReadByName: GraphView {
     }
 
     /// One property of a vertex.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn get(&self, vertex: VertexId, key: &str) -> Result<Option<Value>> {
         let Some(key) = self.catalogue().key(key) else { return Ok(None) };
         let mut column = Column::new(ValueType::Any);
@@ -42,9 +39,6 @@ pub trait ReadByName: GraphView {
     }
 
     /// One property of an edge.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn get_edge(&self, edge: EdgeId, key: &str) -> Result<Option<Value>> {
         let Some(key) = self.catalogue().key(key) else { return Ok(None) };
         let mut column = Column::new(ValueType::Any);
@@ -53,17 +47,11 @@ pub trait ReadByName: GraphView {
     }
 
     /// All properties of a vertex by name, in the order of their keys' numbers.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn properties(&self, vertex: VertexId) -> Result<Vec<(String, Value)>> {
         Ok(named(&self.catalogue(), self.vertex_property_map(vertex)?))
     }
 
     /// All properties of an edge by name, in the order of their keys' numbers.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn edge_property_list(&self, edge: EdgeId) -> Result<Vec<(String, Value)>> {
         Ok(named(&self.catalogue(), self.edge_property_map(edge)?))
     }
@@ -75,9 +63,6 @@ pub trait ReadByName: GraphView {
 
     /// The first unique key of a vertex' label that the vertex has a value of, and the value: what
     /// [`ReadByName::find`] finds it by.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn key_of(&self, vertex: VertexId) -> Result<Option<(String, Value)>> {
         let mut labels = Vec::with_capacity(1);
         self.labels(&[vertex], &mut labels)?;
@@ -112,7 +97,7 @@ pub trait ReadByName: GraphView {
     /// The vertex of `label` whose unique `key` is `value`.
     ///
     /// # Errors
-    /// `invalid` if the label has no unique index on the key; what reading may meet.
+    /// `invalid` if the label has no unique index on the key; errors of reading.
     fn find(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Option<VertexId>> {
         let catalogue = self.catalogue();
         let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else { return Ok(None) };
@@ -124,7 +109,7 @@ pub trait ReadByName: GraphView {
     /// The vertices of `label` whose `key` is `value`, ascending.
     ///
     /// # Errors
-    /// `invalid` if the label has no index on the key; what reading may meet.
+    /// `invalid` if the label has no index on the key; errors of reading.
     fn find_all(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Vec<VertexId>> {
         let catalogue = self.catalogue();
         let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else {
@@ -141,7 +126,7 @@ pub trait ReadByName: GraphView {
     /// The first `limit` vertices of `label` whose `key` lies in `range`, in its order, with their values.
     ///
     /// # Errors
-    /// `invalid` if the label has no ordered index on the key; what reading may meet.
+    /// `invalid` if the label has no ordered index on the key; errors of reading.
     fn range(
         &self,
         label: &str,
@@ -168,7 +153,7 @@ pub trait ReadByName: GraphView {
     /// The edges of a type whose `key` is `value`, ascending.
     ///
     /// # Errors
-    /// `invalid` if the type has no index on the key; what reading may meet.
+    /// `invalid` if the type has no index on the key; errors of reading.
     fn edges_with(&self, edge_type: &str, key: &str, value: impl Into<Value>) -> Result<Vec<EdgeId>> {
         let catalogue = self.catalogue();
         let (Some(edge_type), Some(key)) = (catalogue.edge_type(edge_type), catalogue.key(key)) else {
@@ -185,7 +170,7 @@ pub trait ReadByName: GraphView {
     /// The first `limit` edges of a type whose `key` lies in `range`, in its order, with their values.
     ///
     /// # Errors
-    /// `invalid` if the type has no ordered index on the key; what reading may meet.
+    /// `invalid` if the type has no ordered index on the key; errors of reading.
     fn edges_in_range(
         &self,
         edge_type: &str,
@@ -206,9 +191,6 @@ pub trait ReadByName: GraphView {
     /// Cost: what is given, if the type was declared so
     /// ([`Transaction::declare_newest_first`](crate::transaction::Transaction::declare_newest_first)); otherwise
     /// all edges of the type from the vertex are read and sorted. See [`GraphView::newest`].
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn newest_edges(
         &self,
         vertex: VertexId,
@@ -230,7 +212,7 @@ pub trait ReadByName: GraphView {
     /// The edges of a vertex over `types` (all if empty), with the vertex at the other end.
     ///
     /// # Errors
-    /// `not_found` for a type that doesn't exist; what reading may meet.
+    /// `not_found` for a type that doesn't exist; errors of reading.
     fn edges(
         &self,
         vertex: VertexId,
@@ -257,9 +239,6 @@ pub trait ReadByName: GraphView {
     }
 
     /// The vertices of `label`, ascending; of every label if `None`.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn vertices(&self, label: Option<&str>) -> Result<Vec<VertexId>> {
         let labels: Option<Vec<LabelId>> =
             label.map(|name| self.catalogue().label(name).into_iter().collect());

@@ -210,7 +210,7 @@ impl Transaction {
     /// One property of a vertex, own writes included.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn get(&self, vertex: VertexId, key: &str) -> Result<Option<Value>> {
         ReadByName::get(&self.0, vertex, key)
     }
@@ -218,7 +218,7 @@ impl Transaction {
     /// One property of an edge, own writes included.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn get_edge(&self, edge: EdgeId, key: &str) -> Result<Option<Value>> {
         ReadByName::get_edge(&self.0, edge, key)
     }

@@ -234,7 +234,7 @@ pub trait GraphView: Send + Sync {
     /// The vertex of `label` whose unique `key` has each value.
     ///
     /// # Errors
-    /// `invalid` if no unique index is on (label, key); what reading may meet.
+    /// `invalid` if no unique index is on (label, key); errors of reading.
     fn look_up(
         &self,
         label: LabelId,
@@ -250,7 +250,7 @@ pub trait GraphView: Send + Sync {
     /// label is scanned instead. Cost otherwise: about a microsecond a value, and a read an entry.
     ///
     /// # Errors
-    /// `invalid` if this view's catalogue names no index on (label, key); what reading may meet.
+    /// `invalid` if this view's catalogue names no index on (label, key); errors of reading.
     fn look_up_vertices(
         &self,
         label: LabelId,
@@ -286,7 +286,7 @@ pub trait GraphView: Send + Sync {
     /// once a call.
     ///
     /// # Errors
-    /// `invalid` if this view's catalogue names no ordered index on (label, key); what reading may meet.
+    /// `invalid` if this view's catalogue names no ordered index on (label, key); errors of reading.
     fn range_vertices(
         &self,
         label: LabelId,
@@ -349,7 +349,7 @@ pub trait Freeze: GraphView {
 /// Cost: the list and its values are read and sorted in every call.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn newest_by_sorting<V: GraphView + ?Sized>(
     view: &V,
     asked: &NewestEdges,

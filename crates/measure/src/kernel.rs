@@ -162,7 +162,7 @@ impl Answer {
 /// The sum of all out neighbours, each list read once, on rayon's current pool.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn scan(topology: &impl Topology) -> Result<u64> {
     let cuts = topology.cuts(rayon::current_num_threads() * PARTS_PER_THREAD);
     let parts: Vec<_> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
@@ -182,7 +182,7 @@ pub fn scan(topology: &impl Topology) -> Result<u64> {
 /// The same lists, weights and sides as plain arrays that nobody writes to.
 ///
 /// # Errors
-/// What reading may meet; `invalid` if the out lists were not frozen.
+/// Errors of reading; `invalid` if the out lists were not frozen.
 pub fn static_copy(topology: &impl Topology) -> Result<StaticCsr> {
     let count = usize::try_from(topology.edge_count()).unwrap_or(0);
     let (mut edges, mut weights) = (Vec::with_capacity(count), Vec::new());

@@ -221,7 +221,7 @@ impl<E: Engine> Store<E> {
     /// Nobody may commit meanwhile.
     ///
     /// # Errors
-    /// `invalid` if a value of a unique index is there twice, naming five; what reading may meet. No index
+    /// `invalid` if a value of a unique index is there twice, naming five; errors of reading. No index
     /// has changed then.
     pub(crate) fn index_load<V: View>(
         &self,
@@ -291,7 +291,7 @@ impl<E: Engine> Store<E> {
     /// a commit to come.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub(crate) fn enter_load<V: View>(&self, staged: &V, definitions: &[IndexDefinition]) -> Result<()> {
         for IndexDefinition { id, .. } in definitions {
             match id.owner {

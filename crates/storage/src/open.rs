@@ -370,7 +370,7 @@ impl<E: DurableEngine> OpenStore<E> {
     /// indexes against a scan. Others go on writing.
     ///
     /// # Errors
-    /// `cancelled`; `invalid` if the database is closed; what reading may meet.
+    /// `cancelled`; `invalid` if the database is closed; errors of reading.
     pub fn check(&self, progress: &mut CheckProgress<'_>) -> Result<Report> {
         let _operation = self.operations.begin()?;
         let front = self.store().front();

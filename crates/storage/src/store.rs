@@ -140,7 +140,7 @@ impl<E: Engine> Store<E> {
     /// Opens what `parts` hold. Cost: a scan of every label and edge type that has an index.
     ///
     /// # Errors
-    /// `corrupt` if a value of a unique index is there twice; what reading may meet.
+    /// `corrupt` if a value of a unique index is there twice; errors of reading.
     pub fn assemble(parts: Parts<E>) -> Result<Self> {
         let Parts { engine, timeline, log, catalogue, ids, random, options } = parts;
         let retry = Retry::new(random);

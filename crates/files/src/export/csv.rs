@@ -52,7 +52,7 @@ struct CsvFile {
 /// Writes everything that `survey` found in `view`.
 ///
 /// # Errors
-/// What reading may meet; `invalid`, `io` or `limit` from the target; `cancelled`.
+/// Errors of reading; `invalid`, `io` or `limit` from the target; `cancelled`.
 pub fn write(
     view: &dyn GraphView,
     survey: &Survey,

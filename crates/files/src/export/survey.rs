@@ -63,7 +63,7 @@ impl Survey {
     /// Reads everything in `scope`. Cost: every property value is looked at once; memory for one page.
     ///
     /// # Errors
-    /// What reading may meet; `cancelled`.
+    /// Errors of reading; `cancelled`.
     pub fn new(view: &dyn GraphView, scope: &ExportScope, meter: &Meter<'_>) -> Result<Self> {
         let catalogue = view.catalogue();
         let mut survey =

@@ -118,7 +118,7 @@ impl Known {
     /// How many edges there are of each type. Cost: a look at each segment.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn edges_by_type(&self) -> Result<HashMap<String, u64>> {
         let Some(view) = self.view() else { return Ok(HashMap::new()) };
         let catalogue = view.catalogue();
@@ -170,7 +170,7 @@ impl<'a> KnownLabel<'a> {
     /// The vertex with `id`. Cost: a look-up in the index.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn find(&self, id: &Value) -> Result<Option<VertexId>> {
         let id = match (self.value_type, id.as_i64()) {
             (Some(ValueType::I8), Some(number)) => i8::try_from(number).ok().map(Value::I8),

@@ -72,7 +72,7 @@ impl Projection {
 /// A part of each element.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn tokens(column: &Column, token: Token, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
     if token == Token::Label {
         return element::labels(column, cx);

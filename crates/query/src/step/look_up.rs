@@ -227,7 +227,7 @@ fn within<O: IndexOwner>(
 /// The items of `owners` (`None`: of all) of which the tests can hold, ascending; `None` where no index says so.
 ///
 /// # Errors
-/// What reading may meet; `limit`.
+/// Errors of reading; `limit`.
 pub fn named<O: IndexOwner>(
     tests: &[Test],
     owners: Option<&[O]>,

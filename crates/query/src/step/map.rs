@@ -249,7 +249,7 @@ impl Naming {
 /// Where each row has been, or that part of it, each step seen as `by` says, by turns; `None` where a step has no such thing.
 ///
 /// # Errors
-/// `invalid` if the path has no such part; what reading may meet.
+/// `invalid` if the path has no such part; errors of reading.
 pub fn paths(
     batch: &Batch,
     part: &PathPart,

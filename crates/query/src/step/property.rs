@@ -86,7 +86,7 @@ pub fn of_new_edge(written: Vec<Written>, cx: &Context<'_>) -> Result<Vec<(KeyId
 /// Sets a property of a vertex.
 ///
 /// # Errors
-/// `invalid` for what is no value, and where the schema says that there is one value; what writing may meet.
+/// `invalid` for what is no value, and where the schema says that there is one value; errors of writing.
 pub fn set_of_vertex(vertex: VertexId, written: Written, cx: &mut Context<'_>) -> Result<()> {
     let mut label = Vec::new();
     cx.view().labels(&[vertex], &mut label)?;
@@ -107,7 +107,7 @@ pub fn set_of_vertex(vertex: VertexId, written: Written, cx: &mut Context<'_>) -
 /// Sets a property of an edge.
 ///
 /// # Errors
-/// `invalid` for what is no value, and for a list or a set of values; what writing may meet.
+/// `invalid` for what is no value, and for a list or a set of values; errors of writing.
 pub fn set_of_edge(edge: EdgeId, written: Written, cx: &mut Context<'_>) -> Result<()> {
     only_one(&written, "an edge", cx)?;
     no_properties(&written)?;

@@ -48,7 +48,7 @@ impl Stored {
     /// What `vertex` has of `key`.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn read(vertex: VertexId, label: LabelId, key: KeyId, cx: &Context<'_>) -> Result<Self> {
         let meta = cx.catalogue().meta_key(label, key);
         let known = meta.map(|meta| value_of(vertex, meta, cx)).transpose()?.flatten();
@@ -101,7 +101,7 @@ impl Stored {
     /// Writes it.
     ///
     /// # Errors
-    /// What writing may meet.
+    /// Errors of writing.
     pub fn write(
         self,
         vertex: VertexId,

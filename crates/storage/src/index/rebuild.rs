@@ -24,7 +24,7 @@ const THREADS: usize = 2;
 /// Cost: a scan of every label and type that has an index.
 ///
 /// # Errors
-/// `corrupt` if a value of a unique index is there twice; what reading may meet, or starting a thread.
+/// `corrupt` if a value of a unique index is there twice; errors of reading, or starting a thread.
 pub fn build_all<E: Engine>(
     engine: &Arc<E>,
     at: Timestamp,

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// Cost: linear in the parallel edges.
 ///
 /// # Errors
-/// `limit` if all 65,536 are taken; what reading may meet.
+/// `limit` if all 65,536 are taken; errors of reading.
 pub fn lowest_free<V: View>(
     view: &V,
     writes: &Writes,

@@ -55,7 +55,7 @@ pub struct Resolved {
 /// Cost: linear in the writes; reads old values of indexed keys only.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn resolve<V: View>(
     view: &V,
     writes: &Writes,

@@ -25,6 +25,7 @@ pub mod cdlp;
 pub mod closeness;
 mod coarse;
 pub mod control;
+pub mod copied;
 pub mod csr;
 pub mod cycles;
 mod degree_order;

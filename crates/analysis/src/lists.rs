@@ -3,7 +3,7 @@
 //! A call costs one match; the loop within is that of the lists themselves.
 
 use crate::snapshot::FrozenLists;
-use evergraph_algorithms::csr::StaticCsr;
+use evergraph_algorithms::copied::CopiedLists;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Visit};
@@ -11,11 +11,11 @@ use evergraph_graph::vertex_set::VertexSet;
 use std::ops::Range;
 
 /// Lists of neighbours.
-pub enum Lists<'a> {
+pub enum Lists {
     /// Those of a snapshot.
     Frozen(FrozenLists),
-    /// Those that somebody gathered.
-    Gathered(&'a StaticCsr),
+    /// Those of a view that can't be frozen.
+    Copied(CopiedLists),
 }
 
 /// The same call on either.
@@ -23,12 +23,12 @@ macro_rules! either {
     ($lists:expr, $inner:ident => $call:expr) => {
         match $lists {
             Lists::Frozen($inner) => $call,
-            Lists::Gathered($inner) => $call,
+            Lists::Copied(CopiedLists { lists: $inner, .. }) => $call,
         }
     };
 }
 
-impl Topology for Lists<'_> {
+impl Topology for Lists {
     fn bound(&self) -> u32 {
         either!(self, lists => lists.bound())
     }

@@ -21,7 +21,8 @@ use std::ops::ControlFlow;
 pub struct CopiedLists {
     /// The lists.
     pub lists: StaticCsr,
-    _reserved: Vec<Reservation>,
+    /// Their memory.
+    pub reserved: Vec<Reservation>,
 }
 
 /// What an edge takes while it is gathered and both sides are made of it.
@@ -64,6 +65,6 @@ impl Scope {
         }
         let weights = weight.is_some().then_some(weights.as_slice());
         let lists = StaticCsr::new(chosen.vertices, &pairs, weights, direction)?;
-        Ok(CopiedLists { lists, _reserved: reserved })
+        Ok(CopiedLists { lists, reserved })
     }
 }

@@ -36,6 +36,7 @@ mod gather;
 mod given;
 pub mod k_hop;
 pub mod kcore;
+pub mod kernels;
 pub mod labels;
 pub mod lcc;
 pub mod leiden;

@@ -109,11 +109,11 @@ impl<'a> Input<'a> {
             Graph::Snapshot(snapshot) => {
                 let lists = self.scope.freeze(snapshot, direction, weight, control)?;
                 let fresh_share = lists.fresh_share();
-                Ok((Lists::Frozen(lists), fresh_share))
+                Ok((Lists::from(lists), fresh_share))
             }
             Graph::View(view) => {
                 let lists = self.scope.copy(view, direction, weight.as_ref(), control)?;
-                Ok::<_, Error>((Lists::Copied(lists), 0.0))
+                Ok::<_, Error>((Lists::from(lists), 0.0))
             }
         })?;
         let (vertices, edges) = (lists.vertices().len(), lists.edge_count());

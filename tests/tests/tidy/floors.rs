@@ -290,7 +290,7 @@ pub fn imports<'a>(code: &'a str, module: &[&'a str]) -> Vec<(usize, Vec<&'a str
 
 /// Calls `found` with every path of the tree that `rest` starts with, each begun by `stem`:
 /// `::a::{b, c::D as E}` gives `a b` and `a c D`. Returns what follows the tree.
-fn leaves<'a>(rest: &'a str, stem: Vec<&'a str>, found: &mut dyn FnMut(Vec<&'a str>)) -> &'a str {
+pub fn leaves<'a>(rest: &'a str, stem: Vec<&'a str>, found: &mut dyn FnMut(Vec<&'a str>)) -> &'a str {
     let Some(after) = rest.trim_start().strip_prefix("::") else {
         if !stem.is_empty() {
             found(stem);

@@ -22,6 +22,7 @@ pub mod newest;
 pub mod owner;
 pub mod packed_column;
 pub mod properties;
+pub mod schema_change;
 pub mod shared_map;
 pub mod shared_table;
 pub mod timestamp;

@@ -5,9 +5,10 @@
 //! that asked first is rolled back; the catalogue's tables may therefore have holes.
 
 use crate::sync::Mutex;
-use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, LabelId, TypeId};
+use evergraph_graph::schema_change::SchemaChange;
 use std::collections::HashMap;
 use std::sync::Arc;
 

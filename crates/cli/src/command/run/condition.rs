@@ -137,9 +137,9 @@ fn value(text: &str, types: &[ValueType]) -> std::result::Result<Value, String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evergraph_graph::catalogue::SchemaChange;
     use evergraph_graph::error::ErrorKind;
     use evergraph_graph::id::LabelId;
+    use evergraph_graph::schema_change::SchemaChange;
 
     const PERSON: Owner = Owner::Label(LabelId(0));
     const CITY: Owner = Owner::Label(LabelId(1));

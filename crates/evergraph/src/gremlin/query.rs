@@ -107,7 +107,7 @@ impl<'q> From<&'q Bytecode> for Said<'q> {
 }
 
 /// A query on `G` that is about to run: nothing is read, and no error told, before something is asked of it.
-#[must_use = "a query runs when something is asked of it: `run()`, `values()`, `iter()`"]
+#[must_use = "a query runs only when its results are requested: `run()`, `values()`, `iter()`"]
 pub struct Query<'q, G> {
     graph: G,
     said: Said<'q>,
@@ -285,9 +285,9 @@ impl<G: RunsOn> Query<'_, G> {
         match (items.next(), items.next()) {
             (Some(item), None) => T::from_item(item),
             (Some(_), Some(_)) => Err(Error::invalid(
-                "one result was asked for, and there are more: end the query with limit(1), or ask for all",
+                "one result was requested, but there are more: end the query with limit(1), or fetch all",
             )),
-            (None, _) => Err(Error::new(ErrorKind::NotFound, "one result was asked for, and there is none")),
+            (None, _) => Err(Error::new(ErrorKind::NotFound, "one result was requested, but there is none")),
         }
     }
 

@@ -114,7 +114,8 @@ impl Step for Call {
         }
         let (rows, items): (Vec<u32>, Vec<Item>) = found.into_iter().unzip();
         if !rows.is_sorted() || rows.last().is_some_and(|row| *row as usize >= requests.len()) {
-            let text = format!("the service {} gave results of no request, or out of order", self.service);
+            let text =
+                format!("the service {} returned results for no request, or out of order", self.service);
             return Err(Error::invalid(text));
         }
         cx.charge.check()?;

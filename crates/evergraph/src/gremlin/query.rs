@@ -1,5 +1,6 @@
 //! A query: its text or bytecode, variables and limits, and how its results are fetched.
 
+use crate::gremlin::algorithms;
 use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;
 use crate::gremlin::graph::{Deciding, RunsOn, Streams};
@@ -130,7 +131,7 @@ impl<'q, G> Query<'q, G> {
             wrong: None,
             limits: Limits::default(),
             cancel: CancelFlag::default(),
-            services: Services::default(),
+            services: algorithms::services().clone(),
             files: false,
             notes: None,
             strict: false,
@@ -178,9 +179,9 @@ impl<'q, G> Query<'q, G> {
         Self { cancel: cancel.clone(), ..self }
     }
 
-    /// What `call()` may call; nothing, if nothing is said.
+    /// What `call()` may call besides algorithms; nothing, if nothing is said.
     pub fn services(self, services: &Services) -> Self {
-        Self { services: services.clone(), ..self }
+        Self { services: services.clone().with_built_in_of(algorithms::services()), ..self }
     }
 
     /// Whether it may read and write files: `g.io('people.json').read()` imports, `.write()` exports. It may not, unless

@@ -12,7 +12,7 @@
 //!
 //! The same check serves calls that never were text.
 
-use crate::error::{Span, TextError, did_you_mean, quoted};
+use crate::error::{Span, TextError, quoted};
 use crate::gremlin::bindings::{Binding, Bindings};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query, Strategy};
 use crate::gremlin::signature::kinds::Kinds;
@@ -21,6 +21,7 @@ use crate::gremlin::signature::predicate;
 use crate::gremlin::signature::table::{named, signatures};
 use crate::gremlin::token::{Enumeration, GType, Token};
 use crate::stack::deeper;
+use evergraph_graph::nearest::did_you_mean;
 
 /// Checks every call of `query`, and resolves the words in its arguments.
 ///

@@ -22,13 +22,14 @@ pub mod variable;
 
 use evergraph_graph::value::{Value, ValueType};
 
-use crate::error::{Span, TextError, did_you_mean, quoted};
+use crate::error::{Span, TextError, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query, Strategy};
 use crate::gremlin::lexer::Lexeme;
 use crate::gremlin::literal;
 use crate::gremlin::parser::cursor::Parser;
 use crate::gremlin::token::{Cardinality, Enumeration};
 use crate::stack::deeper;
+use evergraph_graph::nearest::did_you_mean;
 
 /// How much a text may ask of the parser.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

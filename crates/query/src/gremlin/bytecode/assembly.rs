@@ -5,11 +5,12 @@
 
 use evergraph_graph::value::Value;
 
-use crate::error::{Span, did_you_mean, quoted};
+use crate::error::{Span, quoted};
 use crate::gremlin::bytecode::Bytecode;
 use crate::gremlin::bytecode::place::ReadError;
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Predicate, Strategy, Test};
 use crate::gremlin::token::{Cardinality, Enumeration, Io, Token, WithOptions};
+use evergraph_graph::nearest::did_you_mean;
 
 /// The source instruction that a value with its cardinality is written as.
 const CARDINALITY_VALUE: &str = "CardinalityValueTraversal";

@@ -319,7 +319,7 @@ impl<'a, F: FnMut(u32, u32)> Count<'a, F> {
         self.list.clear();
     }
 
-    /// The most frequent label in the list, of several the smallest; `None` if nobody has a label.
+    /// The most frequent label in the list, the smallest if there are several; `None` for a list without labels.
     fn most_frequent(&mut self) -> Option<u32> {
         let (mut best, mut most) = (OUT_OF_SCOPE, 0);
         if self.list.len() <= SHORT_LIST {

@@ -19,7 +19,7 @@ pub struct Progress {
     pub fraction: f64,
 }
 
-/// What a kernel is told from outside: whom to ask for memory, whom to tell, when to stop.
+/// What a kernel gets from its caller: a memory budget, a progress callback, and a cancel flag.
 pub struct Control<'a> {
     cancel: CancelFlag,
     progress: Option<&'a (dyn Fn(Progress) + Sync)>,
@@ -30,7 +30,7 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Takes memory from `budget`; nobody watches, nobody stops.
+    /// Takes memory from `budget`; reports no progress, and cannot be cancelled.
     #[must_use]
     pub fn new(budget: &'a dyn Budget) -> Self {
         Self { cancel: CancelFlag::default(), progress: None, budget, told: AtomicU32::new(0) }
@@ -65,7 +65,7 @@ impl<'a> Control<'a> {
         Self { cancel: self.cancel.clone(), progress: None, budget: self.budget, told: AtomicU32::new(0) }
     }
 
-    /// Goes on unless somebody asked to stop.
+    /// Returns an error if cancellation was requested.
     ///
     /// # Errors
     /// `cancelled`.
@@ -97,7 +97,7 @@ impl<'a> Control<'a> {
 }
 
 impl Default for Control<'_> {
-    /// No limit, nobody watches, nobody stops.
+    /// No memory limit, no progress reports, no cancellation.
     fn default() -> Self {
         Self::new(&Unlimited)
     }

@@ -58,7 +58,7 @@ pub struct KHop {
     /// Where the vertices of each distance end in `vertices`: sources first. The levels that there
     /// are, at most one more than `depth`.
     pub level_ends: Vec<usize>,
-    /// Whether the limit left nobody out.
+    /// Whether all vertices in reach were found: the limit left none out.
     pub complete: bool,
 }
 

@@ -236,7 +236,7 @@ mod tests {
 
     const NONE: u32 = KCore::OUT_OF_SCOPE;
 
-    /// The definition: for each k, drop whoever has too few neighbours until nobody does.
+    /// The definition: for each k, remove vertices with too few neighbours until none is left.
     fn cores_by_dropping(graph: &Graph) -> Vec<u32> {
         let mut lists = vec![BTreeSet::new(); graph.vertices.bound() as usize];
         for (source, target, _) in graph.arcs(Direction::Both).into_iter().filter(|arc| arc.0 != arc.1) {

@@ -36,7 +36,7 @@ pub(crate) struct Walk {
     pub(crate) change_max: Option<f64>,
     /// Along which edges it goes.
     pub(crate) direction: Direction,
-    /// What it is called where progress is told.
+    /// Its name in progress reports.
     pub(crate) phase: &'static str,
 }
 

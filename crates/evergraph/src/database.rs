@@ -191,7 +191,7 @@ impl Database {
     /// another transaction was first. `body` must not do anything that it can't do twice.
     ///
     /// In mode `sync` a body that only reads waits at its end, too, until what it read is on disk: who only reads
-    /// asks a [`snapshot`](Database::snapshot), which shows what is there already and waits for nobody.
+    /// asks a [`snapshot`](Database::snapshot), which shows committed data and never waits.
     ///
     /// # Errors
     /// What `body` or the commit says; `conflict` only after many attempts.
@@ -452,7 +452,7 @@ impl Database {
         self.open.check(progress)
     }
 
-    /// Checks the database at `path`, which nobody has open: its files, then the graph.
+    /// Checks the database at `path`, which must not be open: its files, then the graph.
     ///
     /// # Errors
     /// As [`Database::open_with`] without `create`; `cancelled`. Damage is a finding, not an error.

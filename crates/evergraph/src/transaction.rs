@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// What a [`Transaction`] writes through: the same by number, in batches, for programs that write much.
 pub type TransactionById = evergraph_storage::transaction::handle::Transaction<AnyEngine>;
 
-/// A read-write transaction: sees its own writes, nobody else does before [`Transaction::commit`].
+/// A read-write transaction. It sees its own writes; others see them after [`Transaction::commit`].
 /// Dropping it rolls it back.
 ///
 /// Labels, edge types and property keys that don't exist yet are added with the transaction; a
@@ -157,7 +157,7 @@ impl Transaction {
     }
 
     /// Adds an edge, beside parallel ones if there are any. The id's discriminator may change at
-    /// commit if somebody else adds a parallel edge meanwhile: see [`Committed::renamed`].
+    /// commit if another transaction adds a parallel edge meanwhile: see [`Committed::renamed`].
     ///
     /// # Errors
     /// `not_found` if an end isn't there, `invalid` for a value that doesn't fit or a second edge of a

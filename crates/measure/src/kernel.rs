@@ -47,7 +47,7 @@ pub enum Kernel {
 /// What a run says beside its time, to be compared.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
-    /// A number for each vertex, of which the last digits may differ.
+    /// A number for each vertex, whose last digits may differ.
     Numbers(Vec<f64>),
     /// A number for each vertex, exact.
     Labels(Vec<u32>),

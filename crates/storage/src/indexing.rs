@@ -218,7 +218,7 @@ impl<E: Engine> Store<E> {
     /// `definitions`. Those that are new are returned with the rows and what the store has already, to join
     /// the directory with the load; those that are there take the rows by [`Store::enter_load`].
     ///
-    /// Nobody may commit meanwhile.
+    /// No commit may happen meanwhile.
     ///
     /// # Errors
     /// `invalid` if a value of a unique index is there twice, naming five; errors of reading. No index

@@ -61,7 +61,7 @@ impl<T> RwLock<T> {
         Ok(self.0.read())
     }
 
-    /// Waits until nobody holds the lock.
+    /// Waits until the lock is free.
     ///
     /// # Errors
     /// None.
@@ -75,7 +75,7 @@ impl<T> RwLock<T> {
 pub struct Condvar(parking_lot::Condvar);
 
 impl Condvar {
-    /// Nobody waits yet.
+    /// No thread waits yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

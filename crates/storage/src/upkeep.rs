@@ -40,7 +40,7 @@ pub struct CheckpointState {
     pub failure: Option<String>,
 }
 
-/// Who makes an open database's checkpoints.
+/// Makes the checkpoints of an open database.
 pub struct Upkeep<E: DurableEngine> {
     store: Store<E>,
     limits: UpkeepLimits,

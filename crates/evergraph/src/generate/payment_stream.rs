@@ -18,7 +18,7 @@ const STREAM: u64 = 30;
 pub struct PaymentStream {
     market: Arc<Market>,
     random: Random,
-    /// The next transfer of nobody's ring.
+    /// The next transfer that belongs to no ring.
     next: Transfer,
     /// Milliseconds between two such transfers, on average.
     pause_ms: u64,

@@ -46,7 +46,7 @@ impl<G: RunsOn> Query<'_, G> {
     /// ```
     ///
     /// Cost: two looks at the clock a batch and step, besides what the query does. Of a query on the database that was
-    /// tried again after a conflict, the last attempt is told.
+    /// tried again after a conflict, the last attempt is reported.
     ///
     /// # Errors
     /// As [`Query::items`].

@@ -306,7 +306,7 @@ pub struct Imported {
     pub load: Load,
     /// Rows that were left out.
     pub bad_rows: BadRows,
-    /// Rows of which the options said what is to be done.
+    /// Rows that the options' policies handled.
     pub settled: Settled,
     /// Bytes of rows that memory did not hold and that went through a temporary file.
     pub spilled_bytes: u64,

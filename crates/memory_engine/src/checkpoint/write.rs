@@ -431,7 +431,7 @@ fn is_exact_through<B>(layer: &Layer<B>, through: Timestamp) -> bool {
     layer.base >= through || planted(Bug::SkipDirty) || records().all(|record| !record.visible_at(through))
 }
 
-/// The files of which less than half is alive, and the small ones if they are many.
+/// The files that are less than half alive, and the small ones if they are many.
 fn thin_files(segments: &Segments, files: &Files) -> BTreeSet<u64> {
     let mut alive: BTreeMap<u64, u64> = BTreeMap::new();
     let mut count = |stored: Option<Stored>, base| {

@@ -270,7 +270,7 @@ pub enum Operator {
         /// Whether all is wanted.
         all: bool,
     },
-    /// Runs a traversal for what it does aside.
+    /// Runs a traversal for its side effects.
     SideEffect(Traversal),
     /// Makes the sack of each one of itself and of what counts of it.
     SetSack {

@@ -11,7 +11,7 @@ pub struct Numbers {
     pub tables: Vec<(LabelId, GroupId)>,
     /// For each edge table, its type.
     pub types: Vec<TypeId>,
-    /// The types of which at most one edge goes from a vertex to another.
+    /// Simple edge types: with at most one edge from a vertex to another.
     pub simple: HashSet<TypeId>,
     /// Property keys by name.
     pub keys: HashMap<String, KeyId>,

@@ -17,7 +17,7 @@ use crate::io::directory::Directory;
 use crate::log::recovery::recover;
 use crate::transaction::payload;
 
-/// Checks the files of a database that nobody writes to: hold its lock.
+/// Checks the files of a database. The caller holds its lock, so that nothing writes to it.
 ///
 /// Cost: reads every file once; memory for 8 MiB, or the longest body or commit.
 ///

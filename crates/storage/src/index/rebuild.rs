@@ -70,7 +70,7 @@ pub fn build_all<E: Engine>(
     Ok(indexes)
 }
 
-/// An index that is being built while its store opens, and what is there twice.
+/// An index that is being built while its store opens, and its duplicate values.
 type Opening<I> = (Arc<PropertyIndex<I>>, Mutex<Duplicates<I>>);
 
 /// What the threads share.

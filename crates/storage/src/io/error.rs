@@ -93,7 +93,7 @@ pub enum IoError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Somebody else holds the directory's lock.
+    /// Another process holds the directory's lock.
     #[error(
         "database {} is open in {}; close it there, or work through that process",
         directory.display(),

@@ -6,7 +6,7 @@
 
 use std::fmt::Debug;
 
-/// Gives numbers that nobody is meant to rely on.
+/// Returns random numbers, on whose values nothing may depend.
 pub trait Random: Send + Debug {
     /// Any number, each as likely.
     fn next_u64(&mut self) -> u64;

@@ -324,7 +324,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The newest file ends in the middle of its frames: nobody knows how many followed.
+    /// The newest file ends in the middle of its frames: it is unknown how many followed.
     fn cut_short(&mut self, scan: &Scan, offset: u64) {
         self.hole = true;
         let (file, missing) = (scan.path().to_owned(), Some(self.missing(None)));

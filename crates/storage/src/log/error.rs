@@ -66,7 +66,7 @@ pub enum LogError {
         offset: u64,
         /// What should be there.
         expected: String,
-        /// What is there.
+        /// What was found.
         found: String,
     },
     /// A log file that later ones build on is not there.

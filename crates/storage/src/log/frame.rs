@@ -60,7 +60,7 @@ pub struct FrameHeader {
 pub struct FrameFault {
     /// What should be there.
     pub expected: String,
-    /// What is there.
+    /// What was found.
     pub found: String,
 }
 

@@ -147,7 +147,7 @@ impl<V: View> Reader<'_, V> {
         Ok(())
     }
 
-    /// Appends the stored edges of a vertex, own writes left aside: a self loop once.
+    /// Appends the stored edges of a vertex, without own writes: a self loop once.
     pub(crate) fn stored_edges(&self, vertex: VertexId, edges: &mut Vec<EdgeId>) -> Result<()> {
         let mut list = Vec::new();
         for side in Direction::Both.sides() {

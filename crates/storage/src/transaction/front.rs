@@ -31,7 +31,7 @@ pub struct Front<E: Engine> {
     pub(crate) write_bytes_max: u64,
 }
 
-/// What happened so far, for `stats`. Nobody decides by these.
+/// Counters for `stats`. Nothing is decided by them.
 #[derive(Debug, Default)]
 pub struct Counters {
     commits: AtomicU64,

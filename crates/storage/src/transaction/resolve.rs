@@ -38,9 +38,9 @@ use std::sync::Arc;
 pub struct Resolved {
     /// What changes, in order.
     pub mutations: Vec<Mutation>,
-    /// What nobody may have changed since S, each once: first the ends of new edges, by id.
+    /// Keys that must not have changed since S, each once: first the ends of new edges, by id.
     pub keys: Vec<Key>,
-    /// Added edges: one that somebody changed since S gets another discriminator.
+    /// Added edges: one whose key changed since S gets another discriminator.
     pub adds: Vec<EdgeId>,
     /// The indexes that the next two are for.
     pub indexes: Arc<Indexes>,

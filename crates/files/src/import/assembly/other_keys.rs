@@ -50,7 +50,7 @@ impl OtherKey {
         cells.column.as_ref()?.get(place)
     }
 
-    /// Why a new vertex can't have `value`, if somebody has it.
+    /// Why a new vertex can't have `value`, if another vertex has it.
     ///
     /// # Errors
     /// What reading the database meets.

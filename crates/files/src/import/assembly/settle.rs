@@ -11,7 +11,7 @@ use crate::import::identity::Inserted;
 use crate::import::staging::stage::Typing;
 use evergraph_graph::error::{Error, Result};
 
-/// The property that keeps the ids of vertices of which no file but those of edges speaks.
+/// The property that keeps the ids of vertices that only files of edges mention.
 const CREATED_KEY: &str = "id";
 
 impl Assembly {

@@ -26,11 +26,11 @@ pub struct Input {
 /// What is known of a stream.
 #[derive(Debug)]
 enum Stream {
-    /// Nobody looked yet.
+    /// Not inspected yet.
     Unopened,
     /// The source, and all that was looked at.
     Looked(Box<Source>, Vec<u8>),
-    /// Somebody reads it.
+    /// Being read.
     Taken,
 }
 

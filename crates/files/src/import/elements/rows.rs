@@ -24,9 +24,9 @@ pub struct ElementRules {
     /// The property that keeps the ids of vertices; `None` if one is chosen that they don't have themselves.
     pub vertex_id_key: Option<String>,
     /// The labels of the database whose vertices are known by a key, and that key, which keeps the ids of new
-    /// ones if nobody names another.
+    /// ones if no other is named.
     pub known_id_keys: Arc<HashMap<String, String>>,
-    /// The property that keeps the ids of edges; `None` if nobody wants them.
+    /// The property that keeps the ids of edges; `None` if they are not kept.
     pub edge_id_key: Option<String>,
 }
 

@@ -213,7 +213,7 @@ impl Scalar {
         }
     }
 
-    /// The value that nobody stated the type of; none of nothing and of `null`.
+    /// The value, with a type that was not stated; none for an empty text and for `null`.
     fn value(self) -> Option<Value> {
         match self {
             Self::Quoted(text) => Some(Value::from(text)),

@@ -13,7 +13,7 @@ use evergraph_graph::error::{Error, Result};
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 
-/// Complains about a column that is packed by what isn't read here.
+/// Returns an error for a column with an unsupported compression.
 ///
 /// # Errors
 /// `invalid`, naming the file, the column, its packer, and what to write instead.

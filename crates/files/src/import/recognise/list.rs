@@ -39,7 +39,7 @@ pub enum ListShape {
     /// Numbers: ids, and what stands behind them; or there are no lines.
     #[default]
     Numbers,
-    /// Ids, and texts behind them that nobody named.
+    /// Ids, and unnamed texts behind them.
     Texts,
     /// Something else than ids.
     Other,

@@ -172,7 +172,7 @@ impl ColumnSample {
         self.values.intersection(&other.values).count()
     }
 
-    /// A column of `value_type` whose values nobody looks at.
+    /// A column of `value_type` whose values are not inspected.
     #[cfg(test)]
     #[must_use]
     pub fn of_type(value_type: Option<ValueType>) -> Self {

@@ -14,16 +14,16 @@ use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor, VertexCursor};
 
-/// Rows asked for at once where everything is collected.
+/// Rows that are read at once where everything is collected.
 const BATCH: usize = 4096;
 
-/// Reads any graph by the names of its schema. Names that don't exist have nothing: `None`, an empty
+/// Reads any graph by the names of its schema. Names that do not exist return `None` or an empty
 /// list.
 ///
 /// # Errors
 /// Every method may fail as the methods of [`GraphView`] do; its own section names further errors.
 pub trait ReadByName: GraphView {
-    /// The label of a vertex, if it is there.
+    /// The label of a vertex, if it exists.
     fn label_of(&self, vertex: VertexId) -> Result<Option<String>> {
         let mut labels = Vec::with_capacity(1);
         self.labels(&[vertex], &mut labels)?;
@@ -61,8 +61,8 @@ pub trait ReadByName: GraphView {
         self.catalogue().edge_type_name(edge.edge_type).to_string()
     }
 
-    /// The first unique key of a vertex' label that the vertex has a value of, and the value: what
-    /// [`ReadByName::find`] finds it by.
+    /// The first unique key of the vertex' label for which the vertex has a value, and the value:
+    /// [`ReadByName::find`] finds the vertex by them.
     fn key_of(&self, vertex: VertexId) -> Result<Option<(String, Value)>> {
         let mut labels = Vec::with_capacity(1);
         self.labels(&[vertex], &mut labels)?;
@@ -78,7 +78,7 @@ pub trait ReadByName: GraphView {
         Ok(None)
     }
 
-    /// A query in Gremlin on this moment: see [`crate::gremlin`].
+    /// A query in Gremlin on this snapshot: see [`crate::gremlin`].
     fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, Reading<'q>>
     where
         Self: Freeze + Sized,
@@ -86,7 +86,7 @@ pub trait ReadByName: GraphView {
         Query::new(Reading::new(self, self.budget()), text)
     }
 
-    /// The same, said as text or as bytecode.
+    /// The same, from text or bytecode.
     fn ask<'q>(&'q self, said: impl Into<Said<'q>>) -> Query<'q, Reading<'q>>
     where
         Self: Freeze + Sized,
@@ -188,7 +188,7 @@ pub trait ReadByName: GraphView {
     /// The newest `limit` edges of a type from a vertex: those whose `key` lies in `range`, the greatest value first,
     /// with their values. Edges without a value are left out.
     ///
-    /// Cost: what is given, if the type was declared so
+    /// Cost: proportional to the result, if the type was declared newest-first
     /// ([`Transaction::declare_newest_first`](crate::transaction::Transaction::declare_newest_first)); otherwise
     /// all edges of the type from the vertex are read and sorted. See [`GraphView::newest`].
     fn newest_edges(
@@ -252,7 +252,7 @@ pub trait ReadByName: GraphView {
 
 impl<V: GraphView + ?Sized> ReadByName for V {}
 
-/// Up to `limit` of what `ask` gives batch by batch.
+/// Up to `limit` results of `ask`, which returns them batch by batch.
 fn first<T>(
     limit: usize,
     mut ask: impl FnMut(&mut RangeCursor<T>, usize, &mut Ranked<T>) -> Result<()>,

@@ -32,7 +32,7 @@ def features_by_name(given: Features | None, name: str) -> dict[str, Feature]:
 
 
 def properties_named(features: Mapping[str, Feature]) -> list[str]:
-    """Give the properties that features are made of, each once."""
+    """Return the properties that the features use, each once."""
     listed: dict[str, None] = {}
     for made_of in features.values():
         for name in _listed(made_of):

@@ -9,7 +9,7 @@ use evergraph_graph::error::Result;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How far a kernel is.
+/// Progress of a kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Progress {
     /// What it is doing, say "pagerank".
@@ -36,14 +36,14 @@ impl<'a> Control<'a> {
         Self { cancel: CancelFlag::default(), progress: None, budget, told: AtomicU32::new(0) }
     }
 
-    /// Stops when `cancel` says so.
+    /// Stops when `cancel` is set.
     #[must_use]
     pub fn with_cancel(mut self, cancel: &CancelFlag) -> Self {
         self.cancel = cancel.clone();
         self
     }
 
-    /// Tells `progress` at each beginning and end of a phase and at most once every thousandth in
+    /// Calls `progress` at each beginning and end of a phase and at most once every thousandth in
     /// between, on the thread that runs the kernel. The callback should return quickly.
     #[must_use]
     pub fn with_progress(mut self, progress: &'a (dyn Fn(Progress) + Sync)) -> Self {
@@ -74,7 +74,7 @@ impl<'a> Control<'a> {
         self.cancel.check()
     }
 
-    /// Tells how far `phase` is.
+    /// Reports the progress of `phase`.
     pub(crate) fn report(&self, phase: &'static str, fraction: f64) {
         let Some(progress) = self.progress else { return };
         let fraction = fraction.clamp(0.0, 1.0);

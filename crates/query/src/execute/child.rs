@@ -27,7 +27,7 @@ impl Child {
     /// ascending within a batch.
     ///
     /// # Errors
-    /// What the child meets.
+    /// Errors of the child.
     pub fn run(
         &mut self,
         parent: &Batch,
@@ -54,7 +54,7 @@ impl Child {
     /// The next that comes of the run; `None` at its end.
     ///
     /// # Errors
-    /// What the child meets.
+    /// Errors of the child.
     pub fn next(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         self.pipeline.pull(true, cx)
     }
@@ -63,7 +63,7 @@ impl Child {
     /// stands for as many as it does outside.
     ///
     /// # Errors
-    /// What the child meets.
+    /// Errors of the child.
     pub fn run_grouped(
         &mut self,
         rows: Batch,
@@ -84,7 +84,7 @@ impl Child {
     /// Whether anything comes of each row.
     ///
     /// # Errors
-    /// What the child meets.
+    /// Errors of the child.
     pub fn exists(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<Vec<bool>> {
         let (mut found, mut left) = (vec![false; parent.len()], parent.len());
         self.run(parent, cx, |batch, _| {
@@ -100,7 +100,7 @@ impl Child {
     /// The first that comes of each row: the rows of which anything does, and what.
     ///
     /// # Errors
-    /// What the child meets.
+    /// Errors of the child.
     pub fn first(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<(Vec<u32>, Column)> {
         let (mut rows, mut firsts): (Vec<u32>, Vec<Column>) = (Vec::new(), Vec::new());
         let mut holding = Holding::default();
@@ -132,7 +132,7 @@ impl Child {
     /// Everything that comes of the rows, by ascending origin, and its memory.
     ///
     /// # Errors
-    /// What the child meets; `limit`.
+    /// Errors of the child; `limit`.
     pub fn all(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<(Batch, Holding)> {
         let mut batches = Waiting::default();
         self.run(parent, cx, |batch, cx| batches.push(batch, &mut cx.charge).map(|()| true))?;

@@ -31,13 +31,13 @@ pub trait Grouping: Send {
     /// Adds the rows of `batch`; one that has no key is left out.
     ///
     /// # Errors
-    /// What the key's traversal may meet; `limit`.
+    /// Errors of the key's traversal; `limit`.
     fn add(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<()>;
 
     /// The groups so far as one map, in the order their keys came.
     ///
     /// # Errors
-    /// What the traversal of the groups may meet.
+    /// Errors of the traversal of the groups.
     fn map(&mut self, cx: &mut Context<'_>) -> Result<ItemMap>;
 }
 

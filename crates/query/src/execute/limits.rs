@@ -164,7 +164,7 @@ impl<'a> Charge<'a> {
     /// What `how` makes of `left` and so many times `right`.
     ///
     /// # Errors
-    /// What the operator may meet; `limit` past the query's memory or time; `cancelled`.
+    /// Errors of the operator; `limit` past the query's memory or time; `cancelled`.
     pub fn combined(&self, how: Combine, left: Item, right: Item, times: u64) -> Result<Item> {
         how.of_times(left, right, times, self.room(), &mut || self.check())
     }

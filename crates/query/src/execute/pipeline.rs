@@ -26,13 +26,13 @@ pub trait Step: Send {
     /// again; one that is takes it.
     ///
     /// # Errors
-    /// What the step may meet.
+    /// Errors of the step.
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>>;
 
     /// The next batch after the last input of this run; `None` when there is no more.
     ///
     /// # Errors
-    /// What the step may meet.
+    /// Errors of the step.
     fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
         Ok(None)
     }
@@ -59,7 +59,7 @@ pub trait Step: Send {
     /// Does what waited until all that becomes of the input so far has come; more input may follow.
     ///
     /// # Errors
-    /// What the step may meet.
+    /// Errors of the step.
     fn settle(&mut self, _cx: &mut Context<'_>) -> Result<()> {
         Ok(())
     }
@@ -165,7 +165,7 @@ impl Pipeline {
     /// The next batch that comes out; `None` if there is none before the next push, or ever, if the input has `ended`.
     ///
     /// # Errors
-    /// What a step meets; `limit`, `cancelled`.
+    /// Errors of a step; `limit`, `cancelled`.
     pub fn pull(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         deeper(|| self.pull_here(ended, cx))
     }

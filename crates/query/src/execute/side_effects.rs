@@ -38,7 +38,7 @@ impl<G> SideEffect<G> {
     /// of the query.
     ///
     /// # Errors
-    /// What the operator that was given with it may meet; `limit` past the query's memory.
+    /// Errors of the operator that was given with it; `limit` past the query's memory.
     pub fn gather(&mut self, item: Item, times: u64, charge: &mut Charge<'_>) -> Result<()> {
         if let Self::Given(given, Some(how)) = self
             && *how != Combine::AddAll

@@ -96,7 +96,7 @@ impl Branches {
     /// Sends the rows of `batch` on their ways.
     ///
     /// # Errors
-    /// What the branches meet; `limit`.
+    /// Errors of the branches; `limit`.
     pub(super) fn send(&mut self, batch: &Batch, parts: Vec<Part>, cx: &mut Context<'_>) -> Result<()> {
         if self.order == ResultOrder::ByRow {
             let made = self.by_row(batch, parts, cx)?;
@@ -125,7 +125,7 @@ impl Branches {
     /// The next batch of what was sent, taking the `input` once all of it is through.
     ///
     /// # Errors
-    /// What the branches meet.
+    /// Errors of the branches.
     pub(super) fn pass(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let made = self.next(cx)?;
         if self.is_idle() {
@@ -176,7 +176,7 @@ impl Branches {
     /// The next batch after the last input.
     ///
     /// # Errors
-    /// What the branches meet.
+    /// Errors of the branches.
     pub(super) fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         while self.finishing <= self.pipelines.len() {
             if let Some(batch) = self.next(cx)? {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// What the side effect `number` is now, as an item: an empty list if nothing has come.
 ///
 /// # Errors
-/// What the traversal of a group may meet.
+/// Errors of the traversal of a group.
 pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
     // Out of the context meanwhile: a group's traversal runs in it.
     let mut effect = std::mem::take(cx.side_effects.get_mut(number));

@@ -40,7 +40,7 @@ impl Selection {
     /// Cost: that of the steps; 48 bytes an edge.
     ///
     /// # Errors
-    /// `invalid` if something else than vertices or edges is found; what the steps meet.
+    /// `invalid` if something else than vertices or edges is found; errors of the steps.
     pub(super) fn read(&mut self, step: &str, keeps_edges: bool, cx: &mut Context<'_>) -> Result<Selected> {
         let (mut ids, mut pairs, mut edges) = (Vec::new(), Vec::new(), Vec::new());
         let mut held_bytes = 0;

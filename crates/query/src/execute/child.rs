@@ -17,7 +17,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// The child that `pipeline` runs.
+    /// A child that runs `pipeline`.
     #[must_use]
     pub fn new(pipeline: Pipeline) -> Self {
         Self { pipeline }
@@ -43,7 +43,7 @@ impl Child {
         Ok(())
     }
 
-    /// Begins a run on the rows of `parent`, which are the origins of what [`Child::next`] gives.
+    /// Begins a run on the rows of `parent`, which are the origins of the results of [`Child::next`].
     pub fn begin(&mut self, parent: &Batch) {
         self.pipeline.reset(parent.len() as u32);
         // A row stands for itself alone in here, however many it stands for outside.
@@ -51,7 +51,7 @@ impl Child {
         self.pipeline.push(rows);
     }
 
-    /// The next that comes of the run; `None` at its end.
+    /// The next results of the run; `None` at its end.
     ///
     /// # Errors
     /// Errors of the child.
@@ -81,7 +81,7 @@ impl Child {
         Ok(())
     }
 
-    /// Whether anything comes of each row.
+    /// Whether each row has a result.
     ///
     /// # Errors
     /// Errors of the child.
@@ -97,7 +97,7 @@ impl Child {
         Ok(found)
     }
 
-    /// The first that comes of each row: the rows of which anything does, and what.
+    /// The first result of each row: the rows that have one, and the results.
     ///
     /// # Errors
     /// Errors of the child.
@@ -129,7 +129,7 @@ impl Child {
         Ok((rows, column.gather(&order.into())))
     }
 
-    /// Everything that comes of the rows, by ascending origin, and its memory.
+    /// All results of the rows, by ascending origin, and their memory.
     ///
     /// # Errors
     /// Errors of the child; `limit`.

@@ -69,7 +69,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The context of a query that begins.
+    /// The context of a new query.
     #[must_use]
     pub fn new(graph: Graph<'a>, charge: Charge<'a>, kernels: &'a dyn Kernels) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl<'a> Context<'a> {
         self.bulks && self.sack.as_ref().is_none_or(|sack| sack.merge.is_none())
     }
 
-    /// The graph, to read.
+    /// The graph, for reading.
     #[must_use]
     pub fn view(&self) -> &dyn GraphView {
         match &self.graph {
@@ -129,7 +129,7 @@ impl<'a> Context<'a> {
         self.paths.label(path, label)
     }
 
-    /// The graph, to write.
+    /// The graph, for writing.
     ///
     /// # Errors
     /// `invalid` on a snapshot.
@@ -142,7 +142,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Names, as they are now: a query that writes may add some.
+    /// The present names: a query that writes may add some.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
         self.view().catalogue()

@@ -18,7 +18,7 @@ use evergraph_graph::error::Result;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-/// In which order the results of branches go on.
+/// The order in which the results of branches go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResultOrder {
     /// As they come.
@@ -75,7 +75,7 @@ pub struct Branches {
 type Part = (Option<usize>, Arc<[u32]>);
 
 impl Branches {
-    /// The branches that `pipelines` run.
+    /// Branches that run `pipelines`.
     #[must_use]
     pub fn new(pipelines: Vec<Pipeline>, order: ResultOrder) -> Self {
         let entered = vec![HashSet::new(); pipelines.len()];
@@ -93,7 +93,7 @@ impl Branches {
         self.waiting.is_empty() && self.running.is_none()
     }
 
-    /// Sends the rows of `batch` on their ways.
+    /// Sends the rows of `batch` to their branches.
     ///
     /// # Errors
     /// Errors of the branches; `limit`.
@@ -122,7 +122,7 @@ impl Branches {
         Ok(())
     }
 
-    /// The next batch of what was sent, taking the `input` once all of it is through.
+    /// The next batch of results; takes `input` after all earlier rows are through.
     ///
     /// # Errors
     /// Errors of the branches.
@@ -201,7 +201,7 @@ impl Branches {
         Ok(None)
     }
 
-    /// Forgets the run before.
+    /// Resets the branches for a new run.
     pub(super) fn reset(&mut self, origins: u32) {
         self.pipelines.iter_mut().for_each(|pipeline| pipeline.reset(origins));
         self.begin();

@@ -57,7 +57,7 @@ impl Groups {
         }
     }
 
-    /// Forgets all rows.
+    /// Drops all rows.
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.keys.clear();
@@ -66,7 +66,7 @@ impl Groups {
         self.rows.clear();
     }
 
-    /// Adds the rows of `batch`; one that has no key is left out.
+    /// Adds the rows of `batch`; rows without a key are left out.
     ///
     /// # Errors
     /// Errors of the key's traversal; `limit`.
@@ -175,7 +175,7 @@ impl Grouping for Groups {
     }
 }
 
-/// `group()`: a map of all, an origin.
+/// `group()`: one map of all rows of an origin.
 pub struct Group {
     groups: Groups,
     origins: u32,

@@ -98,7 +98,7 @@ fn what_cannot_be_written_is_said_before_anything_is() {
     let folder = Folder::with_social();
     let export = |arguments: &[&str]| folder.run(&[&["export", "social.eg"], arguments].concat());
     export(&["--output", "people.csv"]).failed(2, &["does not determine the format", "--format csv"]);
-    export(&["--output", "-"]).failed(2, &["doesn't tell the format"]);
+    export(&["--output", "-"]).failed(2, &["does not determine the format"]);
     export(&["--output", "-", "--format", "csv"]).failed(2, &["standard output can't take"]);
     export(&["--output", "out", "--label", "Persn"]).failed(3, &["Persn", "Person"]);
     export(&["--output", "no/out"]).failed(3, &["no/out: there is no folder no"]);

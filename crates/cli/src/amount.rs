@@ -81,7 +81,7 @@ mod tests {
             assert!(memory(few).unwrap_err().contains("is a unit missing, as in 4GiB?"), "{few}");
         }
         for bad in ["", "GiB", "4 XB", "-1", "1e3", "4GiB5", "1.2.3", "99999999TiB", "18446744073709551616"] {
-            assert!(memory(bad).unwrap_err().contains("a number and KiB"), "{bad}");
+            assert!(memory(bad).unwrap_err().contains("a number with KiB"), "{bad}");
         }
     }
 

@@ -17,6 +17,7 @@ pub mod index;
 pub mod load;
 pub mod look_up;
 pub mod mutation;
+pub mod nearest;
 pub mod newest;
 pub mod owner;
 pub mod packed_column;

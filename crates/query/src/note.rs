@@ -7,10 +7,11 @@
 //! A query that names what isn't there is no error, as in TinkerPop: it gives nothing, and gives something once the name is
 //! there. A note tells that apart from a misspelling; a query that is strict ends with it.
 
-use crate::error::{TextError, nearest, quoted};
+use crate::error::{TextError, quoted};
 use crate::gremlin::mention::{Mention, Mentions};
 use crate::gremlin::name::NameKind;
 use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::nearest::nearest;
 
 /// More notes than these are only counted.
 const NOTES_MAX: usize = 8;

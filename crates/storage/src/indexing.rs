@@ -393,7 +393,7 @@ pub(crate) fn differs(known: &IndexDefinition, request: &IndexRequest<'_>) -> Er
     let (is, wanted) = if known.unique { ("unique", "not unique") } else { ("not unique", "unique") };
     let IndexRequest { owner, key, kind, .. } = request;
     Error::invalid(format!(
-        "the {kind} index on {owner}.{key} is {is}, one that is {wanted} was asked for: drop it first"
+        "the {kind} index on {owner}.{key} is {is}, but one that is {wanted} was requested: drop it first"
     ))
 }
 

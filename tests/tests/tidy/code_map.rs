@@ -124,7 +124,8 @@ fn root(folder: &str) -> String {
 fn folder_names<'a>(cells: &[&'a str]) -> Vec<(&'a str, String)> {
     let outer: Vec<&str> = quoted(cells[0]).collect();
     let inner = cells.get(2).into_iter().flat_map(|cell| quoted(cell));
-    let inner = inner.map(|name| (name, outer.first().map_or(String::new(), |of| format!("{}/{name}", root(of)))));
+    let inner =
+        inner.map(|name| (name, outer.first().map_or(String::new(), |of| format!("{}/{name}", root(of)))));
     outer.iter().map(|&name| (name, name.to_owned())).chain(inner).collect()
 }
 
@@ -199,7 +200,9 @@ mod tests {
     #[test]
     fn a_folder_or_module_without_a_line_is_found() {
         assert_eq!(
-            found(&PAGE_OF_THEM.replace("| `python` | What is it? | |\n", "").replace("| `plan` |\n", "| |\n")),
+            found(
+                &PAGE_OF_THEM.replace("| `python` | What is it? | |\n", "").replace("| `plan` |\n", "| |\n")
+            ),
             [
                 "ARCHITECTURE.md:1: say in the table of folders which question `crates/query/src/plan` answers",
                 "ARCHITECTURE.md:1: say in the table of folders which question `python` answers",
@@ -217,7 +220,11 @@ mod tests {
     #[test]
     fn a_name_of_nothing_is_found_where_it_stands() {
         assert_eq!(
-            found(&PAGE_OF_THEM.replace("`note`", "`note`, `gone`").replace("| `plan` |\n", "| `plan`, `step` |\n")),
+            found(
+                &PAGE_OF_THEM
+                    .replace("`note`", "`note`, `gone`")
+                    .replace("| `plan` |\n", "| `plan`, `step` |\n")
+            ),
             [
                 "ARCHITECTURE.md:6: `step` of the code map is not there",
                 "ARCHITECTURE.md:10: `gone` of the code map is not there",

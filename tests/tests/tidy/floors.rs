@@ -120,7 +120,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             &["column", "members", "parameter", "reals", "rounds", "snapshot"],
             &["arguments", "groups", "lists"],
-            &["answer", "input"],
+            &["answer", "input", "kernels"],
             &["algorithm"],
             &["entries"],
             &["table", "graph"],
@@ -349,7 +349,7 @@ pub fn imports<'a>(code: &'a str, module: &[&'a str]) -> Vec<(usize, Vec<&'a str
 
 /// Calls `found` with every path of the tree that `rest` starts with, each begun by `stem`:
 /// `::a::{b, c::D as E}` gives `a b` and `a c D`. Returns what follows the tree.
-fn leaves<'a>(rest: &'a str, stem: Vec<&'a str>, found: &mut dyn FnMut(Vec<&'a str>)) -> &'a str {
+pub fn leaves<'a>(rest: &'a str, stem: Vec<&'a str>, found: &mut dyn FnMut(Vec<&'a str>)) -> &'a str {
     let Some(after) = rest.trim_start().strip_prefix("::") else {
         if !stem.is_empty() {
             found(stem);

@@ -92,8 +92,11 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn targets(text: &str) -> Vec<(usize, &str)> {
     let mut links = Vec::new();
     for (number, line) in prose(text) {
-        let definition =
-            line.trim_start().strip_prefix('[').and_then(|rest| rest.split_once("]: ")).map(|(_, target)| target);
+        let definition = line
+            .trim_start()
+            .strip_prefix('[')
+            .and_then(|rest| rest.split_once("]: "))
+            .map(|(_, target)| target);
         let inline = line.match_indices("](").filter(|(at, _)| line[..*at].matches('`').count() % 2 == 0);
         let inline = inline.filter_map(|(at, mark)| line[at + mark.len()..].split(')').next());
         for target in inline.chain(definition) {
@@ -109,7 +112,8 @@ fn targets(text: &str) -> Vec<(usize, &str)> {
 
 /// The same without anchors, and without links to the page itself.
 fn relative_links(text: &str) -> Vec<(usize, &str)> {
-    let files = targets(text).into_iter().map(|(line, target)| (line, target.split('#').next().unwrap_or("")));
+    let files =
+        targets(text).into_iter().map(|(line, target)| (line, target.split('#').next().unwrap_or("")));
     files.filter(|(_, file)| !file.is_empty()).collect()
 }
 

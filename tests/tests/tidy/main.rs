@@ -14,6 +14,7 @@ mod cycles;
 mod features;
 mod floors;
 mod forwarding;
+mod kernels;
 mod links;
 mod rust_text;
 mod shape;
@@ -51,6 +52,11 @@ fn every_import_names_the_file_that_defines_the_thing() {
     let tree = Tree::read();
     let modules = floors::Modules::of(tree.rust().map(|file| file.path.as_str()));
     assert_none(tree.rust().flat_map(|file| floors::defining_file(&file.path, &file.text, &modules)));
+}
+
+#[test]
+fn no_crate_but_analysis_compiles_a_kernel() {
+    assert_none(Tree::read().rust().flat_map(|file| kernels::calls(&file.path, &file.text)));
 }
 
 #[test]

@@ -11,13 +11,16 @@
 
 use crate::demo::network::{AMOUNT, TIME, TRANSFER};
 use evergraph_algorithms::control::Control;
-use evergraph_algorithms::flow_rings::{FlowRing, FlowRingParameters, flow_rings};
-use evergraph_algorithms::pagerank::{PageRank, PageRankParameters, pagerank};
+use evergraph_algorithms::flow_rings::{FlowRing, FlowRingParameters};
+use evergraph_algorithms::pagerank::{PageRank, PageRankParameters};
 use evergraph_algorithms::scope::Scope;
+use evergraph_analysis::kernels::{flow_rings, pagerank};
+use evergraph_analysis::lists::Lists;
+use evergraph_analysis::snapshot::Snapshot;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{Topology, Weight};
-use evergraph_graph::view::Freeze;
+use evergraph_graph::topology::Weight;
+use evergraph_graph::view::{Freeze as _, GraphView as _};
 use evergraph_measure::kernel::static_copy;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
@@ -59,56 +62,53 @@ impl Ranked {
     }
 }
 
-/// PageRank over transfers on `view`, with the times of freezing and of computing.
+/// PageRank over transfers on `snapshot`, with the lists that it read and the times of freezing and of computing.
 ///
 /// # Errors
 /// `not_found` without transfers; `cancelled`; what freezing may meet.
-pub fn rank<V: Freeze>(
-    view: &V,
-    control: &Control<'_>,
-) -> Result<(V::Topology, PageRank, Duration, Duration)> {
+pub fn rank(snapshot: &Snapshot, control: &Control<'_>) -> Result<(Lists, PageRank, Duration, Duration)> {
     let began = Instant::now();
-    let topology = transfers(view)?.freeze(view, Direction::Both, None, control)?;
+    let lists = Lists::from(transfers(snapshot)?.freeze(snapshot, Direction::Both, None, control)?);
     let freeze = began.elapsed();
-    let ranks = pagerank(&topology, &PageRankParameters::default(), &control.on_budget(view.budget()))?;
-    Ok((topology, ranks, freeze, began.elapsed() - freeze))
+    let ranks = pagerank(&lists, &PageRankParameters::default(), &control.on_budget(snapshot.budget()))?;
+    Ok((lists, ranks, freeze, began.elapsed() - freeze))
 }
 
-/// PageRank on a static copy of `topology`, and how long it took without the copying.
+/// PageRank on a static copy of `lists`, and how long it took without the copying.
 ///
 /// # Errors
 /// `cancelled`; what reading may meet.
-pub fn rank_static(topology: &impl Topology, control: &Control<'_>) -> Result<(PageRank, Duration)> {
-    let copy = static_copy(topology)?;
+pub fn rank_static(lists: &Lists, control: &Control<'_>) -> Result<(PageRank, Duration)> {
+    let copy = static_copy(lists)?;
     let began = Instant::now();
     let ranks = pagerank(&copy, &PageRankParameters::default(), control)?;
     Ok((ranks, began.elapsed()))
 }
 
-/// Rings among the transfers of `view` from `since_ms` on (`None`: all).
+/// Rings among the transfers of `snapshot` from `since_ms` on (`None`: all).
 ///
 /// # Errors
 /// As [`rank`].
-pub fn find_rings<V: Freeze>(
-    view: &V,
+pub fn find_rings(
+    snapshot: &Snapshot,
     since_ms: Option<i64>,
     control: &Control<'_>,
 ) -> Result<Vec<FlowRing>> {
-    let scope = transfers(view)?;
-    let catalogue = view.catalogue();
+    let scope = transfers(snapshot)?;
+    let catalogue = snapshot.catalogue();
     let weighed = |name: &str| {
         let key = catalogue.key(name).ok_or_else(|| missing(format!("property {name}")))?;
-        scope.freeze(view, Direction::Out, Some(Weight { key, missing: None }), control)
+        scope.freeze(snapshot, Direction::Out, Some(Weight { key, missing: None }), control).map(Lists::from)
     };
     let (amounts, times) = (weighed(AMOUNT)?, weighed(TIME)?);
     let since = since_ms.map_or(f64::NEG_INFINITY, |time_ms| time_ms as f64);
     let parameters = FlowRingParameters { since, ..FlowRingParameters::default() };
-    flow_rings(&amounts, &times, &parameters, &control.on_budget(view.budget()))
+    flow_rings(&amounts, &times, &parameters, &control.on_budget(snapshot.budget()))
 }
 
-fn transfers(view: &impl Freeze) -> Result<Scope> {
+fn transfers(snapshot: &Snapshot) -> Result<Scope> {
     let edge_type =
-        view.catalogue().edge_type(TRANSFER).ok_or_else(|| missing(format!("edge type {TRANSFER}")))?;
+        snapshot.catalogue().edge_type(TRANSFER).ok_or_else(|| missing(format!("edge type {TRANSFER}")))?;
     Ok(Scope { types: Some(vec![edge_type]), ..Scope::default() })
 }
 

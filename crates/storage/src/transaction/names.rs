@@ -120,7 +120,7 @@ impl Table {
         if self.next < NAMES_MAX {
             return Ok(self.next as u16);
         }
-        let text = format!("{what} `{name}` would be one more than the {NAMES_MAX} that there can be");
+        let text = format!("{what} `{name}` exceeds the limit of {NAMES_MAX}");
         Err(Error::new(ErrorKind::Limit, text))
     }
 }

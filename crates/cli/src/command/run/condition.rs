@@ -206,7 +206,10 @@ mod tests {
         assert_eq!(error("agee>1", &[PERSON]).kind(), ErrorKind::NotFound);
         assert_eq!(error("agee", &[PERSON]).kind(), ErrorKind::NotFound);
         let text = |text, owners: &[Owner]| error(text, owners).to_string();
-        assert!(text("age>young", &[PERSON]).starts_with("--where \"age>young\": \"young\" is no decimal"));
+        assert!(
+            text("age>young", &[PERSON])
+                .starts_with("--where \"age>young\": \"young\" is not a valid decimal")
+        );
         assert!(text("born=today", &[PERSON]).contains("no date"));
         for (typed, meant) in [("age=>30", ">="), ("age =< 30", "<="), ("name==Ada", "="), ("age<>1", "!=")] {
             let why = format!("--where {typed:?}: did you mean {meant}?");

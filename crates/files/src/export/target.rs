@@ -258,7 +258,7 @@ fn check_replaceable(path: &Path, entries: fs::ReadDir, overwrite: bool) -> Resu
 
 fn exists(path: &Path, what: &str) -> Error {
     Error::invalid(format!(
-        "{} is there already, {what}: name another place, or overwrite it (--overwrite)",
+        "{} already exists, {what}: name another place, or overwrite it (--overwrite)",
         path.display()
     ))
 }

@@ -1,9 +1,9 @@
 //! Stores on directories in memory: opened, checkpointed, and cut from power at any moment.
 
 use evergraph::engines::engine::AnyEngine;
-use evergraph::storage::checkpoint::contract::Checkpointed;
+use evergraph::storage::checkpoint::contract::CheckpointOutcome;
 use evergraph::storage::io::directory::Directory;
-use evergraph::storage::io::memory::{Fate, MemoryDirectory};
+use evergraph::storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph::storage::io::random::{Random, SplitMix64};
 use evergraph::storage::open::{OpenOptions, OpenStore};
 use evergraph::{Durability, Error, Result};
@@ -28,7 +28,7 @@ pub fn open_synced(directory: &MemoryDirectory) -> Result<OpenStore<AnyEngine>> 
 ///
 /// # Errors
 /// As [`OpenStore::checkpoint`].
-pub fn checkpoint(open: &OpenStore<AnyEngine>) -> Result<Checkpointed> {
+pub fn checkpoint(open: &OpenStore<AnyEngine>) -> Result<CheckpointOutcome> {
     open.checkpoint(&mut |_| ControlFlow::Continue(()))
 }
 
@@ -47,9 +47,9 @@ pub fn assert_healthy(open: &OpenStore<AnyEngine>) {
 pub fn crash(directory: &MemoryDirectory, seed: u64) -> MemoryDirectory {
     let mut random = SplitMix64::new(seed);
     directory.crash(|_| match random.next_u64() % 4 {
-        0 => Fate::Torn((random.next_u64() % 512) as usize),
-        1 => Fate::Lost,
-        _ => Fate::Kept,
+        0 => CrashOutcome::Torn((random.next_u64() % 512) as usize),
+        1 => CrashOutcome::Lost,
+        _ => CrashOutcome::Kept,
     })
 }
 

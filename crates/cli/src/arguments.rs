@@ -20,7 +20,7 @@ use crate::command::stats::execute::StatsArguments;
 use crate::usage::with_negative_numbers;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use evergraph_storage::log::options::Durability;
-use evergraph_terminal::console::{Color, When};
+use evergraph_terminal::console::{Color, DisplayMode};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ pub struct Global {
         hide_possible_values = true,
         hide_short_help = true
     )]
-    pub progress: When,
+    pub progress: DisplayMode,
     /// When a commit returns: sync (it is on disk), interval or interval:50ms (it is visible; synced in
     /// the background), none (it is visible). Demo and bench choose their own mode.
     #[arg(long, global = true, value_name = "MODE", value_parser = durability, default_value = "sync", hide_short_help = true)]

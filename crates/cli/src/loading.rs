@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::open::refuse_file;
 use evergraph::Database;
 use evergraph::database::{ImportProgress, Statistics};
-use evergraph::import::known::Known;
+use evergraph::import::existing_graph::ExistingGraph;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
@@ -63,8 +63,10 @@ impl Destination {
 
     /// What the database has, for an import that adds to it.
     #[must_use]
-    pub fn known(&self) -> Known {
-        self.database.as_ref().map_or_else(Known::default, |database| Known::of(database.snapshot()))
+    pub fn known(&self) -> ExistingGraph {
+        self.database
+            .as_ref()
+            .map_or_else(ExistingGraph::default, |database| ExistingGraph::of(database.snapshot()))
     }
 
     /// Loads `load`, which took `read_seconds` to get, within `memory_bytes` to sort edges, and closes the

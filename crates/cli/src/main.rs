@@ -26,7 +26,7 @@ use clap::error::ErrorKind as UsageKind;
 use clap::{ArgMatches, ColorChoice, FromArgMatches};
 use evergraph::Options;
 use evergraph_graph::error::{Error, ErrorKind};
-use evergraph_terminal::console::{Color, Console, When};
+use evergraph_terminal::console::{Color, Console, DisplayMode};
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::interrupt;
 use std::env;
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     };
     // Until the settings are known, as far as the command line and the variable tell.
     let json = matches.get_flag("json") || (!matches.get_flag("no-json") && variable_says_json());
-    let console = Console::new(json, false, Color::Auto, When::Never);
+    let console = Console::new(json, false, Color::Auto, DisplayMode::Never);
     let resolved = match settle(&matches) {
         Ok(resolved) => resolved,
         Err(failure) => return ended(Err(failure), &console, nothing),
@@ -174,7 +174,7 @@ fn refuse(usage: clap::Error, said: &[OsString], program: clap::Command) -> Exit
     let understood = program.ignore_errors(true).try_get_matches_from(said).ok();
     let path = understood.as_ref().map(command_path).unwrap_or_default();
     let console =
-        Console::new(wants_json(said, understood.as_ref()), false, color_of_errors(said), When::Never);
+        Console::new(wants_json(said, understood.as_ref()), false, color_of_errors(said), DisplayMode::Never);
     if let Some((failure, hint)) = in_our_words(&usage, &path) {
         console.failure(&failure, Some(&hint));
         return ExitCode::from(failure.exit_code());

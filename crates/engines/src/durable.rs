@@ -5,12 +5,12 @@ use crate::view::AnyView;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
+use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::durable_engine::{
-    DurableEngine, EngineStep, LoadPlan, Opened, Opening, PinnedFiles, TellLoad,
+    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, Opened, Opening, PinnedFiles,
 };
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
@@ -69,8 +69,8 @@ impl DurableEngine for AnyEngine {
     fn checkpoint(
         &self,
         sources: &CheckpointSources<'_>,
-        progress: &mut TellCheckpoint<'_>,
-    ) -> CheckpointResult<Checkpointed> {
+        progress: &mut OnCheckpointProgress<'_>,
+    ) -> CheckpointResult<CheckpointOutcome> {
         with_engine!(self, engine => engine.checkpoint(sources, progress))
     }
 
@@ -86,7 +86,7 @@ impl DurableEngine for AnyEngine {
         with_engine!(self, engine => engine.pin_files(manifest))
     }
 
-    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut TellLoad<'_>) -> Result<AnyLoad> {
+    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<AnyLoad> {
         match self {
             Self::Memory(engine) => engine.build_load(plan, progress).map(AnyLoad::Memory),
         }

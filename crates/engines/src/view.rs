@@ -3,7 +3,7 @@
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::look_up::Ranked;
+use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -112,7 +112,7 @@ impl View for AnyView<'_> {
         asked: &NewestEdges,
         after: Option<&Stamped>,
         limit: usize,
-        ranked: &mut Ranked<EdgeId>,
+        ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<bool> {
         with_view!(self, view => view.newest(asked, after, limit, ranked))
     }

@@ -11,9 +11,9 @@ use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::{Load, ReadProgress};
 use evergraph_graph::transaction::{Committed, TransactionOptions};
 use evergraph_graph::view::GraphView;
-use evergraph_storage::backup::{BackedUp, BackupProgress};
-use evergraph_storage::bulk::load::{LoadProgress, Loaded};
-use evergraph_storage::checkpoint::contract::{CheckpointProgress, Checkpointed};
+use evergraph_storage::backup::{BackupProgress, BackupSummary};
+use evergraph_storage::bulk::load::{LoadProgress, LoadSummary};
+use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointProgress};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::indexing::{IndexProgress, OwnerName};
 use evergraph_storage::io::directory::Directory;
@@ -66,7 +66,7 @@ impl Statistics {
 #[derive(Debug)]
 pub struct ImportReport {
     /// The place of the import in the order of commits.
-    pub loaded: Loaded,
+    pub loaded: LoadSummary,
     /// Vertices added.
     pub vertices_count: u64,
     /// Edges added.
@@ -373,7 +373,7 @@ impl Database {
         load: &Load,
         progress: &dyn Fn(&ImportProgress<'_>),
         cancel: &CancelFlag,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadSummary> {
         self.load_within(u64::MAX, load, progress, cancel)
     }
 
@@ -388,7 +388,7 @@ impl Database {
         load: &Load,
         progress: &dyn Fn(&ImportProgress<'_>),
         cancel: &CancelFlag,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadSummary> {
         let mut building = |now: LoadProgress| {
             progress(&ImportProgress::Building(now));
             cancel.check()
@@ -422,7 +422,7 @@ impl Database {
     ///
     /// # Errors
     /// `limit` on a full disk, `io`; the previous checkpoint stays valid.
-    pub fn checkpoint(&self) -> Result<Checkpointed> {
+    pub fn checkpoint(&self) -> Result<CheckpointOutcome> {
         self.open.checkpoint(&mut |_| ControlFlow::Continue(()))
     }
 
@@ -440,7 +440,7 @@ impl Database {
         &self,
         path: impl AsRef<Path>,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
-    ) -> Result<BackedUp> {
+    ) -> Result<BackupSummary> {
         into_new(path.as_ref(), |target| self.open.backup(&**target, progress))
     }
 

@@ -1,9 +1,9 @@
 //! Files: imports into a database and exports from it, with the feature `files`.
 
 use crate::database::{Database, ImportProgress, ImportReport};
-use evergraph_files::export::options::{ExportOptions, ExportProgress, Exported};
+use evergraph_files::export::options::{ExportOptions, ExportProgress, ExportSummary};
 use evergraph_files::export::run::export;
-use evergraph_files::import::known::Known;
+use evergraph_files::import::existing_graph::ExistingGraph;
 use evergraph_files::import::options::ImportOptions;
 use evergraph_files::import::read::read_beside;
 use evergraph_graph::error::Result;
@@ -20,7 +20,7 @@ impl Database {
         options: &ImportOptions,
         progress: &dyn Fn(&ImportProgress<'_>),
     ) -> Result<ImportReport> {
-        let known = Known::of(self.snapshot());
+        let known = ExistingGraph::of(self.snapshot());
         let temporary = options.temporary.clone().or_else(|| self.path().map(ToOwned::to_owned));
         let options = &ImportOptions { temporary, ..options.clone() };
         let mut files = read_beside(options, known, &|now| progress(&ImportProgress::Reading(now)))?;
@@ -40,7 +40,7 @@ impl Database {
         &self,
         options: &ExportOptions,
         progress: &dyn Fn(&ExportProgress<'_>),
-    ) -> Result<Exported> {
+    ) -> Result<ExportSummary> {
         export(&self.snapshot(), options, progress)
     }
 }

@@ -3,13 +3,13 @@
 //! Programs that read much use the batch methods of [`GraphView`], with ids; these are the same
 //! questions in the words of the schema.
 
-use crate::gremlin::graph::Reading;
-use crate::gremlin::query::{Query, Said};
+use crate::gremlin::graph::SnapshotTarget;
+use crate::gremlin::query::{Query, QuerySource};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor, VertexCursor};
@@ -79,19 +79,19 @@ pub trait ReadByName: GraphView {
     }
 
     /// A query in Gremlin on this snapshot: see [`crate::gremlin`].
-    fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, Reading<'q>>
+    fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, SnapshotTarget<'q>>
     where
         Self: Freeze + Sized,
     {
-        Query::new(Reading::new(self, self.budget()), text)
+        Query::new(SnapshotTarget::new(self, self.budget()), text)
     }
 
     /// The same, from text or bytecode.
-    fn ask<'q>(&'q self, said: impl Into<Said<'q>>) -> Query<'q, Reading<'q>>
+    fn ask<'q>(&'q self, said: impl Into<QuerySource<'q>>) -> Query<'q, SnapshotTarget<'q>>
     where
         Self: Freeze + Sized,
     {
-        Query::new(Reading::new(self, self.budget()), said)
+        Query::new(SnapshotTarget::new(self, self.budget()), said)
     }
 
     /// The vertex of `label` whose unique `key` is `value`.
@@ -204,7 +204,7 @@ pub trait ReadByName: GraphView {
             return Ok(Vec::new());
         };
         let asked = NewestEdges::new(vertex, edge_type, key).within(range.clone());
-        let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+        let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
         GraphView::newest(self, &asked, &mut cursor, limit, &mut found)?;
         Ok(found.values.into_iter().zip(found.items).collect())
     }
@@ -255,9 +255,9 @@ impl<V: GraphView + ?Sized> ReadByName for V {}
 /// Up to `limit` results of `ask`, which returns them batch by batch.
 fn first<T>(
     limit: usize,
-    mut ask: impl FnMut(&mut RangeCursor<T>, usize, &mut Ranked<T>) -> Result<()>,
+    mut ask: impl FnMut(&mut RangeCursor<T>, usize, &mut OrderedMatches<T>) -> Result<()>,
 ) -> Result<Vec<(Value, T)>> {
-    let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+    let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
     while !cursor.done && found.items.len() < limit {
         ask(&mut cursor, BATCH.min(limit - found.items.len()), &mut found)?;
     }

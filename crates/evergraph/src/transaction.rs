@@ -1,7 +1,7 @@
 //! Transactions by name: add, put, set, delete, in the words of the schema.
 
-use crate::gremlin::graph::Writing;
-use crate::gremlin::query::{Query, Said};
+use crate::gremlin::graph::TransactionTarget;
+use crate::gremlin::query::{Query, QuerySource};
 use crate::read::ReadByName;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_graph::error::Result;
@@ -30,13 +30,13 @@ impl Transaction {
 
     /// A query in Gremlin that sees this transaction's writes and may write: see [`crate::gremlin`]. A query that
     /// fails may have written in part: roll back then.
-    pub fn gremlin<'q>(&'q mut self, text: &'q str) -> Query<'q, Writing<'q>> {
-        Query::new(Writing::new(&mut self.0, &*self.1), text)
+    pub fn gremlin<'q>(&'q mut self, text: &'q str) -> Query<'q, TransactionTarget<'q>> {
+        Query::new(TransactionTarget::new(&mut self.0, &*self.1), text)
     }
 
     /// The same, from text or bytecode.
-    pub fn ask<'q>(&'q mut self, said: impl Into<Said<'q>>) -> Query<'q, Writing<'q>> {
-        Query::new(Writing::new(&mut self.0, &*self.1), said)
+    pub fn ask<'q>(&'q mut self, said: impl Into<QuerySource<'q>>) -> Query<'q, TransactionTarget<'q>> {
+        Query::new(TransactionTarget::new(&mut self.0, &*self.1), said)
     }
 
     /// The transaction by number: a [`GraphView`](evergraph_graph::view::GraphView) and a

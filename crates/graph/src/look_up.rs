@@ -139,14 +139,14 @@ impl<T> Default for RangeCursor<T> {
 
 /// Items in the order of their values: columns of equal length.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ranked<T> {
+pub struct OrderedMatches<T> {
     /// The value of each item.
     pub values: Vec<Value>,
     /// The items; those of one value in the order of their ids, or against it if the range descends.
     pub items: Vec<T>,
 }
 
-impl<T> Default for Ranked<T> {
+impl<T> Default for OrderedMatches<T> {
     fn default() -> Self {
         Self { values: Vec::new(), items: Vec::new() }
     }

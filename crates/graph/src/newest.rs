@@ -16,7 +16,7 @@
 //! an edge type, beside lists that stay sorted by neighbour.
 
 use crate::id::{EdgeId, KeyId, TypeId, VertexId};
-use crate::look_up::{RangeCursor, Ranked, ValueRange};
+use crate::look_up::{OrderedMatches, RangeCursor, ValueRange};
 use crate::value::{Value, ValueType};
 
 /// An edge with its value: where a cursor stands.
@@ -75,7 +75,7 @@ pub fn rank(
     asked: &NewestEdges,
     cursor: &mut RangeCursor<EdgeId>,
     limit: usize,
-    ranked: &mut Ranked<EdgeId>,
+    ranked: &mut OrderedMatches<EdgeId>,
 ) {
     found.retain(|(value, edge)| asked.asks_for(value, *edge, cursor.after.as_ref()));
     if limit < found.len() {
@@ -93,7 +93,7 @@ pub fn rank(
 
 /// Moves the cursor behind what was appended to `before` edges of `ranked`, as the answer to a question for
 /// `limit`.
-pub fn moved(cursor: &mut RangeCursor<EdgeId>, before: usize, limit: usize, ranked: &Ranked<EdgeId>) {
+pub fn moved(cursor: &mut RangeCursor<EdgeId>, before: usize, limit: usize, ranked: &OrderedMatches<EdgeId>) {
     if ranked.items.len() > before
         && let (Some(value), Some(edge)) = (ranked.values.last(), ranked.items.last())
     {
@@ -146,7 +146,7 @@ impl<'a> Overlay<'a> {
         mut self,
         list: impl Iterator<Item = Stamped>,
         limit: usize,
-        ranked: &mut Ranked<EdgeId>,
+        ranked: &mut OrderedMatches<EdgeId>,
     ) {
         if limit < self.found.len() {
             self.found.select_nth_unstable_by(limit, |one, other| other.cmp(one));
@@ -212,7 +212,7 @@ mod tests {
                 overlay.change(asked.edge(VertexId(*target), 0), value.map(Value::I64).as_ref());
             }
             prop_assert_eq!((overlay.len(), overlay.is_empty()), (changes.len(), changes.is_empty()));
-            let mut ranked = Ranked::default();
+            let mut ranked = OrderedMatches::default();
             overlay.lay_over(newest(&old, &asked, after.as_ref()).into_iter(), limit, &mut ranked);
             let now: Values = old.into_iter().chain(changes).collect();
             let mut wanted = newest(&now, &asked, after.as_ref());

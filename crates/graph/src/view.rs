@@ -12,7 +12,7 @@ use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
 use crate::index::IndexStatistics;
-use crate::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use crate::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use crate::newest::{NewestEdges, Stamped, rank};
 use crate::owner::Owner;
 use crate::timestamp::Timestamp;
@@ -202,7 +202,7 @@ pub trait GraphView: Send + Sync {
         asked: &NewestEdges,
         cursor: &mut RangeCursor<EdgeId>,
         limit: usize,
-        ranked: &mut Ranked<EdgeId>,
+        ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<()> {
         newest_by_sorting(self, asked, cursor, limit, ranked)
     }
@@ -294,7 +294,7 @@ pub trait GraphView: Send + Sync {
         _range: &ValueRange,
         _cursor: &mut RangeCursor<VertexId>,
         _limit: usize,
-        _ranked: &mut Ranked<VertexId>,
+        _ranked: &mut OrderedMatches<VertexId>,
     ) -> Result<()> {
         Err(no_index(&self.catalogue(), Owner::Label(label), key))
     }
@@ -310,7 +310,7 @@ pub trait GraphView: Send + Sync {
         _range: &ValueRange,
         _cursor: &mut RangeCursor<EdgeId>,
         _limit: usize,
-        _ranked: &mut Ranked<EdgeId>,
+        _ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<()> {
         Err(no_index(&self.catalogue(), Owner::EdgeType(edge_type), key))
     }
@@ -355,7 +355,7 @@ pub fn newest_by_sorting<V: GraphView + ?Sized>(
     asked: &NewestEdges,
     cursor: &mut RangeCursor<EdgeId>,
     limit: usize,
-    ranked: &mut Ranked<EdgeId>,
+    ranked: &mut OrderedMatches<EdgeId>,
 ) -> Result<()> {
     let mut found: Vec<Stamped> = Vec::new();
     let (mut within, mut batch) = (NeighborCursor::default(), NeighborBatch::default());

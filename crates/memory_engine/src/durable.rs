@@ -13,12 +13,12 @@ use crate::segments::Segments;
 use crate::view::MemoryView;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_storage::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
+use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::durable_engine::{
-    DurableEngine, EngineStep, LoadPlan, Opened, Opening, PinnedFiles, TellLoad,
+    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, Opened, Opening, PinnedFiles,
 };
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
@@ -57,8 +57,8 @@ impl DurableEngine for MemoryEngine {
     fn checkpoint(
         &self,
         sources: &CheckpointSources<'_>,
-        progress: &mut TellCheckpoint<'_>,
-    ) -> CheckpointResult<Checkpointed> {
+        progress: &mut OnCheckpointProgress<'_>,
+    ) -> CheckpointResult<CheckpointOutcome> {
         self.checkpointer().checkpoint(Self::NAME, self.segments(), sources, progress)
     }
 
@@ -72,7 +72,7 @@ impl DurableEngine for MemoryEngine {
         Ok(Box::new(PinnedBodies::open(directory, &list)?))
     }
 
-    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut TellLoad<'_>) -> Result<BuiltLoad> {
+    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<BuiltLoad> {
         BuiltLoad::new(self.segments(), plan, progress)
     }
 

@@ -3,7 +3,7 @@
 use crate::checkpoint::write::Checkpointer;
 use crate::frozen::FrozenTopology;
 use crate::group::{EdgeSubject, Group, GroupTable};
-use crate::merger::{Job, Merger, Rounds};
+use crate::merger::{Job, MergeMemory, Merger};
 use crate::records::{Prepared, Target};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
@@ -40,7 +40,7 @@ pub struct MemoryEngine {
     segments: Segments,
     checkpointer: Checkpointer,
     /// Where merging is, of an engine that is stepped.
-    rounds: Mutex<Option<Rounds>>,
+    rounds: Mutex<Option<MergeMemory>>,
 }
 
 /// What a commit or a load displaced; freed outside the latch.
@@ -95,7 +95,7 @@ impl MemoryEngine {
     /// Merges as the merge thread does in one round, as [`Merger::step`].
     pub(super) fn step_merges(&self, quiet: bool) {
         let mut rounds = self.rounds.lock();
-        let rounds = rounds.get_or_insert_with(|| Rounds::new(self.timeline()));
+        let rounds = rounds.get_or_insert_with(|| MergeMemory::new(self.timeline()));
         self.segments.step_merges(rounds, quiet);
     }
 

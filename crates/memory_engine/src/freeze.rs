@@ -1,7 +1,7 @@
 //! Freezing: turns segments and the records on top of them into lists for algorithms, group by
 //! group, on rayon's current pool.
 
-use crate::fresh::Fresh;
+use crate::fresh::FreshLists;
 use crate::frozen_list::{FrozenList, Weights};
 use crate::group::{EdgeSubject, Group, GroupTable};
 use crate::segment::edge_body::EdgeBody;
@@ -71,7 +71,7 @@ impl Freezer<'_> {
     fn list(&self, layer: &Layer<EdgeBody>, group: &Group, subject: EdgeSubject) -> Result<FrozenList> {
         let leaves_out = self.some_vertices || !self.filters.is_empty() || self.leaves_scope(subject);
         if self.weight.is_none() && !leaves_out {
-            let fresh = Fresh::of_differences(&layer.body, &layer.differences(self.timestamp));
+            let fresh = FreshLists::of_differences(&layer.body, &layer.differences(self.timestamp));
             return Ok(FrozenList { body: Arc::clone(&layer.body), weights: Weights::None, fresh });
         }
         let nets: Vec<Net> = nets(layer.all_records(self.timestamp).into_iter()).collect();
@@ -147,13 +147,13 @@ impl Freezer<'_> {
         group: &Group,
         subject: EdgeSubject,
         weights: &Weights,
-    ) -> Result<Option<Box<Fresh>>> {
-        let mut fresh = Fresh::new();
+    ) -> Result<Option<Box<FreshLists>>> {
+        let mut fresh = FreshLists::new();
         for of_row in nets.chunk_by(|a, b| a.key.row() == b.key.row()) {
             let row = of_row[0].key.row();
             let replaced = of_row.iter().any(|net| net.difference != 1);
             let range = body.range(row);
-            let copy = |fresh: &mut Fresh, range: Range<usize>| {
+            let copy = |fresh: &mut FreshLists, range: Range<usize>| {
                 fresh.neighbors.extend_from_slice(&body.neighbors()[range.clone()]);
                 fresh.weights.extend(range.filter_map(|at| weights.at(at)));
             };

@@ -15,7 +15,7 @@ use evergraph_storage::engine::GroupBits;
 use std::ops::Range;
 
 /// Lists on top of a body.
-pub(super) struct Fresh {
+pub(super) struct FreshLists {
     /// Rows with a list here.
     touched: GroupBits,
     /// Rows whose list here stands for the body's too.
@@ -40,7 +40,7 @@ fn set(bits: &mut GroupBits, row: u16) {
     bits[usize::from(row) / 64] |= 1 << (row % 64);
 }
 
-impl Fresh {
+impl FreshLists {
     /// The lists that `differences`, as [`crate::segment::version::Layer::differences`], make of those of
     /// `body`; none if they change nothing.
     pub(super) fn of_differences(body: &EdgeBody, differences: &[(RecordKey, i64)]) -> Option<Box<Self>> {
@@ -181,7 +181,7 @@ impl Fresh {
 
 /// Touched rows, ascending, with the places of their lists.
 pub(super) struct Lists<'a> {
-    fresh: &'a Fresh,
+    fresh: &'a FreshLists,
     word: usize,
     /// Of the word, those not yet handed out.
     bits: u64,

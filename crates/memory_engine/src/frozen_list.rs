@@ -1,6 +1,6 @@
 //! Frozen list: the shared body of one segment, its weights, and the fresh edges on top.
 
-use crate::fresh::Fresh;
+use crate::fresh::FreshLists;
 use crate::segment::edge_body::EdgeBody;
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::topology::{Piece, Visit};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) struct FrozenList {
     pub(super) body: Arc<EdgeBody>,
     pub(super) weights: Weights,
-    pub(super) fresh: Option<Box<Fresh>>,
+    pub(super) fresh: Option<Box<FreshLists>>,
 }
 
 pub(super) enum Weights {

@@ -5,7 +5,7 @@ use crate::segment::net::{Effect, effect_of, nets, value_of, values};
 use crate::segment::record::{RecordKey, is_there};
 use crate::segment::version::Layer;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
-use evergraph_graph::look_up::Ranked;
+use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Overlay, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -63,7 +63,7 @@ pub fn append_newest(
     after: Option<&Stamped>,
     timestamp: Timestamp,
     limit: usize,
-    ranked: &mut Ranked<EdgeId>,
+    ranked: &mut OrderedMatches<EdgeId>,
 ) -> bool {
     let Some(stored) = layer.body.newest(asked, after) else { return false };
     let mut overlay = Overlay::new(asked, after);

@@ -16,7 +16,7 @@ use crate::counters::Counters;
 use crate::group::{Group, GroupTable};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
-use crate::segment::hand_over::Merged;
+use crate::segment::hand_over::MergeOutcome;
 use crate::segment::version::Segment;
 use crate::segment::vertex_body::VertexBody;
 use evergraph_graph::timestamp::Timestamp;
@@ -66,7 +66,7 @@ pub struct Merger {
     /// Told after each merge: a writer that waits for room looks again.
     progress: Condvar,
     /// Held by writers that merge.
-    helping: Helping,
+    helping: WriterMergeSlots,
     /// Counts for statistics and limits.
     pub counters: Counters,
     /// Whether the oldest snapshot moved since layers were last trimmed.
@@ -80,9 +80,9 @@ pub struct Merger {
 ///
 /// Concurrency: the locks are outermost; who has one merges as the merge thread does.
 #[derive(Debug)]
-struct Helping(Box<[Mutex<()>]>);
+struct WriterMergeSlots(Box<[Mutex<()>]>);
 
-impl Default for Helping {
+impl Default for WriterMergeSlots {
     fn default() -> Self {
         let places = std::thread::available_parallelism().map_or(1, |count| count.get());
         Self((0..places).map(|_| Mutex::default()).collect())
@@ -98,14 +98,14 @@ struct Queue {
 
 /// What whoever merges remembers from one round to the next.
 #[derive(Debug)]
-pub struct Rounds {
+pub struct MergeMemory {
     /// Segments whose records weren't readable yet.
     delayed: Vec<Job>,
     /// What was readable when nothing happened the last time: what hasn't changed since is idle.
     idle_since: Timestamp,
 }
 
-impl Rounds {
+impl MergeMemory {
     /// Before the first round.
     #[must_use]
     pub fn new(timeline: &Timeline) -> Self {
@@ -159,7 +159,7 @@ impl Merger {
     where
         Job: for<'a> From<&'a Arc<Segment<B>>>,
     {
-        let Helping(places) = &self.helping;
+        let WriterMergeSlots(places) = &self.helping;
         // Writers of one segment wait for one place: one merges, the others find it done.
         let _place = places[Arc::as_ptr(segment).addr() / size_of::<Segment<B>>() % places.len()].lock();
         self.is_overdue(segment) && self.merge(timeline, &Job::from(segment))
@@ -181,7 +181,9 @@ impl Merger {
         edges: impl Fn(&B) -> usize,
     ) -> bool {
         let began = timeline.clock().now();
-        let Merged::Done { displaced, retained, merged } = segment.merge(timeline) else { return false };
+        let MergeOutcome::Done { displaced, retained, merged } = segment.merge(timeline) else {
+            return false;
+        };
         let now = segment.load_full();
         let hubs = now.layer.hubs.iter().filter(|hub| displaced.layer.hub(hub.row).is_none());
         let items =
@@ -261,7 +263,7 @@ impl Merger {
 
     /// Merges until [`Merger::close`]: the body of the merge thread.
     pub fn run(&self, timeline: &Timeline, groups: &GroupTable) {
-        let mut rounds = Rounds::new(timeline);
+        let mut rounds = MergeMemory::new(timeline);
         while let Some(quiet) = self.wait(&mut rounds) {
             self.round(timeline, groups, &mut rounds, quiet);
         }
@@ -269,7 +271,7 @@ impl Merger {
 
     /// One round without waiting, for a store without a merge thread. `quiet` says that nothing happened
     /// for a while: idle segments are looked for if nothing is queued.
-    pub fn step(&self, timeline: &Timeline, groups: &GroupTable, rounds: &mut Rounds, quiet: bool) {
+    pub fn step(&self, timeline: &Timeline, groups: &GroupTable, rounds: &mut MergeMemory, quiet: bool) {
         let is_idle = {
             let mut queue = self.queue.lock();
             let is_idle = rounds.delayed.is_empty() && queue.jobs.is_empty();
@@ -280,7 +282,7 @@ impl Merger {
     }
 
     /// Waits for work; whether there was none for a while. `None` when it is time to end.
-    fn wait(&self, rounds: &mut Rounds) -> Option<bool> {
+    fn wait(&self, rounds: &mut MergeMemory) -> Option<bool> {
         let mut queue = self.queue.lock();
         let mut quiet = false;
         if !queue.closing && queue.jobs.is_empty() && !self.trim.load(Ordering::Acquire) {
@@ -293,7 +295,7 @@ impl Merger {
     }
 
     /// Trims if it is time, merges the first segment of the queue, and idle ones if it is `quiet`.
-    fn round(&self, timeline: &Timeline, groups: &GroupTable, rounds: &mut Rounds, quiet: bool) {
+    fn round(&self, timeline: &Timeline, groups: &GroupTable, rounds: &mut MergeMemory, quiet: bool) {
         let job = self.queue.lock().jobs.pop_front();
         if self.trim.load(Ordering::Acquire) {
             self.trim(timeline);

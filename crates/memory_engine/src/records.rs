@@ -39,9 +39,9 @@ pub struct Prepared {
 /// group:32 | vertices: 0, or 1 + (type and side):20 | key:64
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u128);
+struct RecordSortKey(u128);
 
-impl Place {
+impl RecordSortKey {
     const SUBJECT_BITS: u32 = 20;
 
     fn new(vertex: VertexId, subject: Option<EdgeSubject>, key: RecordKey) -> Self {
@@ -71,7 +71,7 @@ impl Place {
 
 /// A record that waits to be sorted; what it carries stays with its mutation meanwhile.
 struct Entry<'a> {
-    place: Place,
+    place: RecordSortKey,
     stamp: Stamp,
     payload: &'a Properties,
 }
@@ -118,12 +118,16 @@ impl Prepared {
                 let stamp = Stamp::new(timestamp, operation);
                 let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
                 let key = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator);
-                out.push(Entry { place: Place::new(edge.source, Some(subject), key), stamp, payload });
+                out.push(Entry {
+                    place: RecordSortKey::new(edge.source, Some(subject), key),
+                    stamp,
+                    payload,
+                });
                 // The in side keeps no properties: it finds them by a search in the out list.
                 if matches!(operation, Operation::Insert | Operation::Delete) && !planted(Bug::ForgetInEdge) {
                     let subject = EdgeSubject::new(edge.edge_type, Direction::In);
                     let key = RecordKey::edge(edge.target.row(), edge.source.0, edge.discriminator);
-                    let place = Place::new(edge.target, Some(subject), key);
+                    let place = RecordSortKey::new(edge.target, Some(subject), key);
                     rest.push(Entry { place, stamp, payload: &NO_PROPERTIES });
                 }
                 continue;
@@ -134,7 +138,7 @@ impl Prepared {
                 Mutation::SetVertexProperties { vertex, properties } => (*vertex, Operation::Set, properties),
                 _ => continue,
             };
-            let place = Place::new(vertex, None, RecordKey::vertex(vertex.row()));
+            let place = RecordSortKey::new(vertex, None, RecordKey::vertex(vertex.row()));
             rest.push(Entry { place, stamp: Stamp::new(timestamp, operation), payload });
         }
         let mut prepared = Self { records: Vec::with_capacity(out.len() + rest.len()), parts: Vec::new() };

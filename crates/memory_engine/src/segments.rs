@@ -3,7 +3,7 @@
 //! The memory engine reads and writes them, a checkpoint stores their bodies, a bulk load adds to them.
 
 use crate::group::{Group, GroupTable};
-use crate::merger::{Job, Merger, Rounds, for_each_segment};
+use crate::merger::{Job, MergeMemory, Merger, for_each_segment};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::{Layer, Segment, Version};
@@ -56,7 +56,7 @@ impl Segments {
     }
 
     /// Merges as the merge thread does in one round, as [`Merger::step`].
-    pub fn step_merges(&self, rounds: &mut Rounds, quiet: bool) {
+    pub fn step_merges(&self, rounds: &mut MergeMemory, quiet: bool) {
         self.merger.step(&self.timeline, &self.groups, rounds, quiet);
     }
 

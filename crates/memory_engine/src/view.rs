@@ -12,7 +12,7 @@ use crate::{list, values};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::look_up::Ranked;
+use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -223,7 +223,7 @@ impl View for MemoryView<'_> {
         asked: &NewestEdges,
         after: Option<&Stamped>,
         limit: usize,
-        ranked: &mut Ranked<EdgeId>,
+        ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<bool> {
         let mut ordered = true;
         self.edges(asked.source, asked.edge_type, Direction::Out, |layer| {

@@ -10,7 +10,7 @@ use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
-use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::topology::Projection;
 use evergraph_graph::transaction::Transaction as _;
@@ -253,7 +253,7 @@ fn a_load_goes_into_the_indexes_that_are_there_also_those_of_edges() {
         let (label, edge_type) = (catalogue.label("V").unwrap(), catalogue.edge_type("E").unwrap());
         view.look_up_vertices(label, key("name"), &asked, &mut cursor, 9, &mut found).unwrap();
         assert_eq!(found.rows, [0, 0, 1]);
-        let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+        let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
         view.range_edges(edge_type, key("weight"), &ValueRange::ALL, &mut cursor, 99, &mut found).unwrap();
         assert_eq!(found.values, [0, 0, 0, 0, 1, 1, 1, 2, 2, 2].map(Value::I64));
         let entries = open.store().indexes().into_iter().map(|index| index.entries);

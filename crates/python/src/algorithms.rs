@@ -2,9 +2,9 @@
 
 use crate::arrow_out::TableBuilder;
 use crate::error::{OrRaise, exception, invalid};
+use crate::long_call::ProgressWatch;
 use crate::names::{ScopeNames, direction, vertex};
 use crate::tables::{label_owners, numbers, vertex_column};
-use crate::work::Watch;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
@@ -26,12 +26,12 @@ use std::sync::Arc;
 
 /// An algorithm and what was chosen about it.
 #[derive(Debug)]
-pub struct Chosen {
+pub struct AlgorithmCall {
     algorithm: &'static Algorithm,
     arguments: Arguments,
 }
 
-impl Chosen {
+impl AlgorithmCall {
     /// The algorithm `name` with `parameters`; `None` among them, and one that isn't there, chooses nothing.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ fn taken<'py, T: FromPyObjectOwned<'py>>(name: &str, value: &Bound<'py, PyAny>) 
 /// How the package names things.
 struct Package<'a> {
     catalogue: &'a Catalogue,
-    watch: &'a Watch,
+    watch: &'a ProgressWatch,
 }
 
 impl Caller for Package<'_> {
@@ -113,10 +113,10 @@ impl Caller for Package<'_> {
 /// `not_found` for names that there aren't; those of the algorithm.
 pub fn run(
     snapshot: &Snapshot,
-    chosen: &Chosen,
+    chosen: &AlgorithmCall,
     scope: &ScopeNames,
     keys: &[String],
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<RecordBatch> {
     let catalogue = snapshot.catalogue();
     let progress = |now: Progress| watch.tell(now.phase, Some(now.fraction), String::new);
@@ -128,7 +128,7 @@ pub fn run(
     let part = scope.scope(&catalogue)?;
     let package = Package { catalogue: &catalogue, watch };
     let input = Input::new(snapshot, &part, &package);
-    let Chosen { algorithm, arguments } = chosen;
+    let AlgorithmCall { algorithm, arguments } = chosen;
     let Answer { vertices, columns, figures, .. } = algorithm.run(&input, arguments, &control)?;
     let mut table = TableBuilder::default();
     let mut columns = columns.into_iter();

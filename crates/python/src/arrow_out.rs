@@ -92,12 +92,12 @@ const FIELDS_MAX: usize = 256;
 const DECIMAL_DIGITS_MAX: u8 = 38;
 
 /// An array made of values.
-struct Made {
+struct ArrowArray {
     array: ArrayRef,
     is_uuid: bool,
 }
 
-impl Made {
+impl ArrowArray {
     fn field(&self, name: &str) -> Field {
         let field = Field::new(name, self.array.data_type().clone(), true);
         if !self.is_uuid {
@@ -107,13 +107,13 @@ impl Made {
     }
 }
 
-impl<A: Array + 'static> From<A> for Made {
+impl<A: Array + 'static> From<A> for ArrowArray {
     fn from(array: A) -> Self {
         Self { array: Arc::new(array), is_uuid: false }
     }
 }
 
-fn to_arrow(column: &Column) -> Result<Made> {
+fn to_arrow(column: &Column) -> Result<ArrowArray> {
     Ok(match &column.data {
         ColumnData::Integers(rows) => integers(column.value_type, rows),
         ColumnData::Floats(rows) if column.value_type == ValueType::F32 => {
@@ -127,7 +127,7 @@ fn to_arrow(column: &Column) -> Result<Made> {
     })
 }
 
-fn integers(value_type: ValueType, rows: &[Option<i64>]) -> Made {
+fn integers(value_type: ValueType, rows: &[Option<i64>]) -> ArrowArray {
     match value_type {
         ValueType::I8 => rows.iter().map(|row| row.map(|number| number as i8)).collect::<Int8Array>().into(),
         ValueType::I16 => {
@@ -172,7 +172,7 @@ const NUMBERS: [ValueType; 6] =
     [ValueType::I8, ValueType::I16, ValueType::I32, ValueType::I64, ValueType::F32, ValueType::F64];
 
 /// The array of values; `declared` is the type of one without any.
-fn values(rows: &[Option<&Value>], declared: ValueType) -> Result<Made> {
+fn values(rows: &[Option<&Value>], declared: ValueType) -> Result<ArrowArray> {
     let is_empty = rows.iter().all(Option::is_none);
     let common = if is_empty { Some(declared) } else { common_type(rows) };
     let made = match common {
@@ -192,15 +192,15 @@ fn values(rows: &[Option<&Value>], declared: ValueType) -> Result<Made> {
                 .collect::<Date32Array>()
                 .into()
         }
-        Some(ValueType::DateTime) => Made { array: moments(rows)?, is_uuid: false },
-        Some(ValueType::Duration) => Made { array: durations(rows)?, is_uuid: false },
+        Some(ValueType::DateTime) => ArrowArray { array: moments(rows)?, is_uuid: false },
+        Some(ValueType::Duration) => ArrowArray { array: durations(rows)?, is_uuid: false },
         Some(ValueType::Uuid) => {
             let uuids = rows.iter().map(|row| match row {
                 Some(Value::Uuid(uuid)) => Some(*uuid.as_bytes()),
                 _ => None,
             });
             let made = FixedSizeBinaryArray::try_from_sparse_iter_with_size(uuids, 16).map_err(wrong)?;
-            Made { array: Arc::new(made), is_uuid: true }
+            ArrowArray { array: Arc::new(made), is_uuid: true }
         }
         Some(ValueType::List | ValueType::Set) => lists(rows)?,
         Some(ValueType::Map) => return Ok(maps(rows)?.unwrap_or_else(|| texts(rows))),
@@ -227,7 +227,7 @@ fn each<'a, T>(
     rows.iter().map(move |row| row.and_then(&of))
 }
 
-fn texts(rows: &[Option<&Value>]) -> Made {
+fn texts(rows: &[Option<&Value>]) -> ArrowArray {
     let mut texts = LargeStringBuilder::new();
     for row in rows {
         match row {
@@ -240,7 +240,7 @@ fn texts(rows: &[Option<&Value>]) -> Made {
 }
 
 /// Whole numbers as uint64, if each is one.
-fn unsigned(rows: &[Option<&Value>]) -> Option<Made> {
+fn unsigned(rows: &[Option<&Value>]) -> Option<ArrowArray> {
     let number = |value: &Value| match value {
         Value::BigInteger(number) => u64::try_from(number.as_inner()).ok(),
         other => other.as_i64().and_then(|number| number.try_into().ok()),
@@ -249,11 +249,11 @@ fn unsigned(rows: &[Option<&Value>]) -> Option<Made> {
         None => Some(None),
         Some(value) => number(value).map(Some),
     });
-    numbers.collect::<Option<UInt64Array>>().map(Made::from)
+    numbers.collect::<Option<UInt64Array>>().map(ArrowArray::from)
 }
 
 /// Whole numbers and decimals as decimal128, if they have few enough digits.
-fn decimals(rows: &[Option<&Value>]) -> Option<Made> {
+fn decimals(rows: &[Option<&Value>]) -> Option<ArrowArray> {
     let parts = |value: &Value| match value {
         Value::Decimal(number) => {
             let (digits, scale) = number.as_parts();
@@ -277,7 +277,7 @@ fn decimals(rows: &[Option<&Value>]) -> Option<Made> {
     };
     let digits = rows.iter().map(|row| row.as_ref().map_or(Some(None), |row| digits(row).map(Some)));
     let array = digits.collect::<Option<Decimal128Array>>()?;
-    array.with_precision_and_scale(DECIMAL_DIGITS_MAX, fraction_digits).ok().map(Made::from)
+    array.with_precision_and_scale(DECIMAL_DIGITS_MAX, fraction_digits).ok().map(ArrowArray::from)
 }
 
 fn present<T>(rows: &[Option<T>]) -> NullBuffer {
@@ -292,7 +292,7 @@ fn items_of<'a>(row: &Option<&'a Value>) -> &'a [Value] {
     }
 }
 
-fn lists(rows: &[Option<&Value>]) -> Result<Made> {
+fn lists(rows: &[Option<&Value>]) -> Result<ArrowArray> {
     let items: Vec<Option<&Value>> = rows.iter().flat_map(|row| items_of(row).iter().map(Some)).collect();
     let items = values(&items, ValueType::String)?;
     let offsets = OffsetBuffer::from_lengths(rows.iter().map(|row| items_of(row).len()));
@@ -308,7 +308,7 @@ fn map_of<'a>(row: &Option<&'a Value>) -> Option<&'a Map> {
 }
 
 /// Maps as structs or as Arrow's maps; `None` if their keys don't allow it.
-fn maps(rows: &[Option<&Value>]) -> Result<Option<Made>> {
+fn maps(rows: &[Option<&Value>]) -> Result<Option<ArrowArray>> {
     let entries = || rows.iter().filter_map(map_of).flat_map(Map::as_slice);
     let (mut names, mut places): (Vec<&str>, HashMap<&str, usize>) = Default::default();
     for (key, _) in entries() {
@@ -341,7 +341,7 @@ fn maps(rows: &[Option<&Value>]) -> Result<Option<Made>> {
 }
 
 /// Maps with keys of one type.
-fn arrow_maps(rows: &[Option<&Value>]) -> Result<Option<Made>> {
+fn arrow_maps(rows: &[Option<&Value>]) -> Result<Option<ArrowArray>> {
     let entries = || rows.iter().filter_map(map_of).flat_map(Map::as_slice);
     let keys: Vec<Option<&Value>> = entries().map(|(key, _)| Some(key)).collect();
     let first = keys.first().copied().flatten().map(Value::value_type);

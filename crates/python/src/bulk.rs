@@ -8,8 +8,8 @@
 //! The ends of edges are numbers of vertices, or values of a unique key of a label, which are looked up.
 
 use crate::arrow_in::{Columns, columns};
+use crate::long_call::{ProgressWatch, fraction};
 use crate::names;
-use crate::work::{Watch, fraction};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{Array, RecordBatch};
@@ -63,7 +63,7 @@ pub fn load_vertices(
     label: &str,
     table: &Table,
     unique_key: Option<String>,
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<(u64, u64)> {
     let catalogue = database.store().catalogue();
     let owner = catalogue.label(label).map(Owner::Label);
@@ -97,7 +97,12 @@ fn check_unique_key(table: &VertexTable, key: &str) -> Result<()> {
 ///
 /// # Errors
 /// Those of [`Database::load`]; `not_found`, naming the row, for an end that isn't there.
-pub fn load_edges(database: &Database, edge_type: &str, edges: &EdgeColumns, watch: &Watch) -> Result<u64> {
+pub fn load_edges(
+    database: &Database,
+    edge_type: &str,
+    edges: &EdgeColumns,
+    watch: &ProgressWatch,
+) -> Result<u64> {
     let snapshot = database.snapshot();
     let rows = Rows::read(&snapshot, edge_type, edges, watch)?;
     let total = rows.sources.len() as u64;
@@ -115,7 +120,7 @@ pub fn add_vertices(
     transaction: &mut evergraph::Transaction,
     label: &str,
     table: &Table,
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<Vec<u64>> {
     let by_id = transaction.by_id();
     let label = by_id.label(label)?;
@@ -142,7 +147,7 @@ pub fn write_edges(
     edge_type: &str,
     edges: &EdgeColumns,
     put: bool,
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<u64> {
     let Rows { sources, targets, columns } = Rows::read(transaction.by_id_ref(), edge_type, edges, watch)?;
     let by_id = transaction.by_id();
@@ -182,7 +187,12 @@ struct Rows {
 }
 
 impl Rows {
-    fn read(view: &impl GraphView, edge_type: &str, edges: &EdgeColumns, watch: &Watch) -> Result<Self> {
+    fn read(
+        view: &impl GraphView,
+        edge_type: &str,
+        edges: &EdgeColumns,
+        watch: &ProgressWatch,
+    ) -> Result<Self> {
         let EdgeColumns(table, source, target) = edges;
         let catalogue = view.catalogue();
         watch.tell("read", None, String::new);
@@ -195,7 +205,7 @@ impl Rows {
     }
 
     /// As a load: a table of edges for each pair of labels.
-    fn into_load(self, view: &impl GraphView, edge_type: &str, watch: &Watch) -> Result<Load> {
+    fn into_load(self, view: &impl GraphView, edge_type: &str, watch: &ProgressWatch) -> Result<Load> {
         let Self { sources, targets, columns: Columns { properties, blocks } } = self;
         let named = Named::of(view, &sources, &targets, watch)?;
         let mut at = 0;
@@ -241,7 +251,12 @@ struct Named {
 }
 
 impl Named {
-    fn of(view: &impl GraphView, sources: &[VertexId], targets: &[VertexId], watch: &Watch) -> Result<Self> {
+    fn of(
+        view: &impl GraphView,
+        sources: &[VertexId],
+        targets: &[VertexId],
+        watch: &ProgressWatch,
+    ) -> Result<Self> {
         let most = |ends: &[VertexId]| ends.par_iter().with_min_len(BATCH).max().copied();
         let mut found = Vec::with_capacity(BATCH);
         for (ends, end) in [(sources, "source"), (targets, "target")] {
@@ -339,7 +354,12 @@ fn not_there(view: &impl GraphView, vertices: &[VertexId], end: &str) -> Result<
 }
 
 /// The vertices that a column names.
-fn ends(view: &impl GraphView, table: &Table, end: &EndColumn, watch: &Watch) -> Result<Vec<VertexId>> {
+fn ends(
+    view: &impl GraphView,
+    table: &Table,
+    end: &EndColumn,
+    watch: &ProgressWatch,
+) -> Result<Vec<VertexId>> {
     let EndColumn(name, key) = end;
     let Some((at, _)) = table.schema.column_with_name(name) else {
         let known: Vec<&str> = table.schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -392,7 +412,7 @@ fn looked_up(
     table: &Table,
     at: usize,
     (label_name, key_name): (&str, &str),
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<Vec<VertexId>> {
     let catalogue = view.catalogue();
     let (label, key) = (names::label(&catalogue, label_name)?, names::key(&catalogue, key_name)?);
@@ -433,7 +453,7 @@ fn looked_up(
 }
 
 /// Tells how far a load or an import is.
-pub fn told(watch: &Watch, now: &ImportProgress<'_>) {
+pub fn told(watch: &ProgressWatch, now: &ImportProgress<'_>) {
     match now {
         ImportProgress::Reading(now) => {
             let part = now.bytes_total.and_then(|total| fraction(now.bytes_read, total));

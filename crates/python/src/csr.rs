@@ -12,7 +12,7 @@
 //! The pieces are the database's own arrays: Arrow holds a share of each, and nothing is copied where nothing is
 //! fresh.
 
-use crate::work::{Watch, fraction};
+use crate::long_call::{ProgressWatch, fraction};
 use arrow_array::UInt32Array;
 use arrow_buffer::{Buffer, ScalarBuffer, ToByteSlice};
 use bytes::Bytes;
@@ -81,7 +81,7 @@ impl Lists {
     ///
     /// # Errors
     /// `cancelled`; errors of reading.
-    pub fn copy(&self, neighbors: &mut [u32], weights: &mut [f64], watch: &Watch) -> Result<()> {
+    pub fn copy(&self, neighbors: &mut [u32], weights: &mut [f64], watch: &ProgressWatch) -> Result<()> {
         let edges = neighbors.len() as u64;
         let done = AtomicU64::new(0);
         let told = |copied: usize| {
@@ -215,9 +215,9 @@ pub struct CsrPiece {
 }
 
 /// A share of a list, as the bytes that it is.
-struct Share(SharedList);
+struct SharedBytes(SharedList);
 
-impl AsRef<[u8]> for Share {
+impl AsRef<[u8]> for SharedBytes {
     fn as_ref(&self) -> &[u8] {
         self.0.neighbors().to_byte_slice()
     }
@@ -231,7 +231,7 @@ impl CsrPiece {
         let ends = list.ends().iter().map(|end| i64::from(*end));
         let offsets = std::iter::once(0).chain(ends).collect();
         let (shared, length) = (list.is_shared(), list.neighbors().len());
-        let bytes = Buffer::from(Bytes::from_owner(Share(list)));
+        let bytes = Buffer::from(Bytes::from_owner(SharedBytes(list)));
         let neighbors = UInt32Array::new(ScalarBuffer::new(bytes, 0, length), None);
         Self { vertices, offsets, neighbors, shared }
     }

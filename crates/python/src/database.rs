@@ -3,14 +3,14 @@
 use crate::bulk;
 use crate::error::{OrRaise, exception, invalid, raised};
 use crate::export;
-use crate::handle::{Held, Open, Setting};
+use crate::handle::{OpenDatabase, ProcessLocal, Setting};
 use crate::import;
-use crate::query::{Asked, QuerySettings, Results, Said};
+use crate::long_call::{self, fraction};
+use crate::query::{PythonQuery, QueryInput, QuerySettings, Results};
+use crate::shared_snapshot::SharedSnapshot;
 use crate::snapshot::Snapshot;
-use crate::taken::Taken;
 use crate::transaction::Transaction;
 use crate::transaction_options::{isolation, seconds, transaction_options};
-use crate::work::{self, fraction};
 use evergraph::graph::count::Count;
 use evergraph::graph::index::IndexState;
 use evergraph::{
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A handle of an open database.
 #[pyclass(frozen, module = "evergraph._native")]
 pub struct Database {
-    open: Held<Mutex<Option<Arc<Open>>>>,
+    open: ProcessLocal<Mutex<Option<Arc<OpenDatabase>>>>,
 }
 
 /// How a database is opened: what is `None` is as it is by default.
@@ -110,7 +110,7 @@ impl OpenSettings {
 }
 
 impl Database {
-    fn open(&self, py: Python<'_>) -> PyResult<Arc<Open>> {
+    fn open(&self, py: Python<'_>) -> PyResult<Arc<OpenDatabase>> {
         let open = self.open.get(py)?.lock().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or_else(|| exception(py, "DatabaseClosed", "this handle of the database was closed"))
     }
@@ -129,12 +129,12 @@ pub fn open(
 ) -> PyResult<Database> {
     let options = settings.options(py)?;
     let settings = settings.in_words();
-    let open = work::run(py, progress, |watch| {
-        let Some(path) = path else { return Open::in_memory(&options, settings) };
+    let open = long_call::run(py, progress, |watch| {
+        let Some(path) = path else { return OpenDatabase::in_memory(&options, settings) };
         watch.tell("open", None, String::new);
-        Open::at(&path, &options, settings)
+        OpenDatabase::at(&path, &options, settings)
     })?;
-    Ok(Database { open: Held::new(Mutex::new(Some(open))) })
+    Ok(Database { open: ProcessLocal::new(Mutex::new(Some(open))) })
 }
 
 /// Checks the files of a database that is not open, then its graph.
@@ -147,7 +147,7 @@ pub fn check_files<'py>(
     path: PathBuf,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let found = work::run(py, progress, |watch| {
+    let found = long_call::run(py, progress, |watch| {
         evergraph::Database::check_files(&path, &mut |what, done, total| told(watch, what, done, total))
     })?;
     report(py, &found)
@@ -164,7 +164,7 @@ pub fn salvage<'py>(
     target: PathBuf,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let saved = work::run(py, progress, |watch| {
+    let saved = long_call::run(py, progress, |watch| {
         let mut tell = |what: &str, done, total| told(watch, what, done, total);
         evergraph::Database::salvage(&path, &target, &mut tell)
     })?;
@@ -180,7 +180,7 @@ pub fn salvage<'py>(
     Ok(report)
 }
 
-fn told(watch: &work::Watch, what: &str, done: u64, total: u64) -> ControlFlow<()> {
+fn told(watch: &long_call::ProgressWatch, what: &str, done: u64, total: u64) -> ControlFlow<()> {
     watch.tell(what, fraction(done, total), String::new);
     if watch.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
@@ -221,7 +221,7 @@ impl Database {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let open = self.open.get(py)?.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(open) = open else { return Ok(()) };
-        py.detach(|| Open::let_go(open)).or_raise(py)
+        py.detach(|| OpenDatabase::let_go(open)).or_raise(py)
     }
 
     fn begin(&self, py: Python<'_>, isolation: Option<&str>, timeout: Option<f64>) -> PyResult<Transaction> {
@@ -269,18 +269,20 @@ impl Database {
     fn query(
         &self,
         py: Python<'_>,
-        said: Said,
+        said: QueryInput,
         variables: &Bound<'_, PyDict>,
         settings: QuerySettings,
     ) -> PyResult<Results> {
         let open = self.open(py)?;
-        let asked = Asked::new(said, variables, settings, &open.database().store().catalogue())?;
+        let asked = PythonQuery::new(said, variables, settings, &open.database().store().catalogue())?;
         let plan = py.detach(|| asked.on_database(open.database()).plan()).or_raise(py)?;
         if !plan.writes && plan.io().is_none() {
-            return Results::reading(py, py.detach(|| Taken::new(open)), asked, None);
+            return Results::reading(py, py.detach(|| SharedSnapshot::new(open)), asked, None);
         }
-        let run = |watch: &work::Watch| asked.on_database(open.database()).cancel(&watch.cancel).items();
-        let items = work::run(py, None, run)?;
+        let run = |watch: &long_call::ProgressWatch| {
+            asked.on_database(open.database()).cancel(&watch.cancel).items()
+        };
+        let items = long_call::run(py, None, run)?;
         // It is committed: what others did since is seen, too.
         let elements = py.detach(|| {
             let snapshot = open.database().snapshot();
@@ -294,12 +296,12 @@ impl Database {
     fn explain(
         &self,
         py: Python<'_>,
-        said: Said,
+        said: QueryInput,
         variables: &Bound<'_, PyDict>,
         settings: QuerySettings,
     ) -> PyResult<String> {
         let open = self.open(py)?;
-        let asked = Asked::new(said, variables, settings, &open.database().store().catalogue())?;
+        let asked = PythonQuery::new(said, variables, settings, &open.database().store().catalogue())?;
         let explained = py.detach(|| asked.on_database(open.database()).explain());
         Ok(explained.or_raise(py)?.to_string())
     }
@@ -308,14 +310,16 @@ impl Database {
     fn profile(
         &self,
         py: Python<'_>,
-        said: Said,
+        said: QueryInput,
         variables: &Bound<'_, PyDict>,
         settings: QuerySettings,
     ) -> PyResult<String> {
         let open = self.open(py)?;
-        let asked = Asked::new(said, variables, settings, &open.database().store().catalogue())?;
-        let run = |watch: &work::Watch| asked.on_database(open.database()).cancel(&watch.cancel).profile();
-        Ok(work::run(py, None, run)?.to_string())
+        let asked = PythonQuery::new(said, variables, settings, &open.database().store().catalogue())?;
+        let run = |watch: &long_call::ProgressWatch| {
+            asked.on_database(open.database()).cancel(&watch.cancel).profile()
+        };
+        Ok(long_call::run(py, None, run)?.to_string())
     }
 
     #[expect(clippy::too_many_arguments, reason = "what an index is, and who watches")]
@@ -334,7 +338,7 @@ impl Database {
             if of_edges { IndexOptions::on_edges(name, key) } else { IndexOptions::on_label(name, key) };
         options = if ordered { options.ordered() } else { options };
         options = if unique { options.unique() } else { options };
-        work::run(py, progress, |watch| {
+        long_call::run(py, progress, |watch| {
             let told = |now: evergraph::storage::indexing::IndexProgress| {
                 let part = fraction(now.groups_done.into(), now.groups_count.into());
                 watch.tell("index", part, || format!("{} entries", now.entries));
@@ -350,7 +354,7 @@ impl Database {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let open = self.open(py)?;
-        work::run(py, progress, |watch| {
+        long_call::run(py, progress, |watch| {
             let told = |deleted| watch.tell("delete", None, || format!("{} edges", Count(deleted)));
             open.database().delete_vertex_in_parts_with(VertexId(vertex), &told, &watch.cancel)
         })
@@ -367,7 +371,7 @@ impl Database {
         let open = self.open(py)?;
         let owner = if of_edges { OwnerName::EdgeType(name) } else { OwnerName::Label(name) };
         let kind = ordered.map(|ordered| if ordered { IndexKind::Ordered } else { IndexKind::Hash });
-        work::run(py, None, |_| open.database().drop_index(owner, key, kind))
+        long_call::run(py, None, |_| open.database().drop_index(owner, key, kind))
     }
 
     fn indexes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
@@ -396,7 +400,7 @@ impl Database {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(u64, u64)> {
         let open = self.open(py)?;
-        work::run(py, progress, |watch| {
+        long_call::run(py, progress, |watch| {
             bulk::load_vertices(open.database(), label, &table, unique_key, watch)
         })
     }
@@ -409,7 +413,7 @@ impl Database {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let open = self.open(py)?;
-        work::run(py, progress, |watch| bulk::load_edges(open.database(), edge_type, &edges, watch))
+        long_call::run(py, progress, |watch| bulk::load_edges(open.database(), edge_type, &edges, watch))
     }
 
     fn import_files<'py>(
@@ -420,8 +424,8 @@ impl Database {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let open = self.open(py)?;
-        let wanted = import::Wanted::new(py, files, settings)?;
-        let report = work::run(py, progress, |watch| wanted.import(open.database(), watch))?;
+        let wanted = import::ImportRequest::new(py, files, settings)?;
+        let report = long_call::run(py, progress, |watch| wanted.import(open.database(), watch))?;
         import::report(py, &report)
     }
 
@@ -433,8 +437,8 @@ impl Database {
         settings: &Bound<'_, PyDict>,
     ) -> PyResult<String> {
         let open = self.open(py)?;
-        let wanted = import::Wanted::new(py, files, settings)?;
-        work::run(py, None, |_| wanted.propose(open.database()))
+        let wanted = import::ImportRequest::new(py, files, settings)?;
+        long_call::run(py, None, |_| wanted.propose(open.database()))
     }
 
     fn export<'py>(
@@ -445,13 +449,13 @@ impl Database {
     ) -> PyResult<Bound<'py, PyDict>> {
         let open = self.open(py)?;
         let options = settings.options(py)?;
-        let written = work::run(py, progress, |watch| export::export(open.database(), options, watch))?;
+        let written = long_call::run(py, progress, |watch| export::export(open.database(), options, watch))?;
         export::report(py, &written)
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let open = self.open(py)?;
-        let found = work::run(py, None, |_| open.database().statistics())?;
+        let found = long_call::run(py, None, |_| open.database().statistics())?;
         let stats = PyDict::new(py);
         let counts = |rows: &[(String, u64)]| -> PyResult<Bound<'py, PyDict>> {
             let counts = PyDict::new(py);
@@ -490,7 +494,7 @@ impl Database {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let open = self.open(py)?;
-        let found = work::run(py, progress, |watch| {
+        let found = long_call::run(py, progress, |watch| {
             open.database().check(&mut |what, done, total| told(watch, what, done, total))
         })?;
         report(py, &found)
@@ -503,7 +507,7 @@ impl Database {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let open = self.open(py)?;
-        let made = work::run(py, progress, |watch| {
+        let made = long_call::run(py, progress, |watch| {
             open.database().backup(&path, &mut |now| told(watch, "copy", now.bytes_done, now.bytes_total))
         })?;
         let report = PyDict::new(py);
@@ -515,6 +519,6 @@ impl Database {
 
     fn checkpoint(&self, py: Python<'_>) -> PyResult<u64> {
         let open = self.open(py)?;
-        Ok(work::run(py, None, |_| open.database().checkpoint())?.bytes_written)
+        Ok(long_call::run(py, None, |_| open.database().checkpoint())?.bytes_written)
     }
 }

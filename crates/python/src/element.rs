@@ -14,7 +14,7 @@ pub const DEPTH_MAX: usize = 500;
 
 /// What is known of an element.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct ElementData {
     /// Its label; of an edge the ends have theirs, and it its type.
     pub label: String,
     /// Its properties as queries give them, a value each, if they are wanted.
@@ -24,8 +24,8 @@ pub struct Known {
 /// What is known of the elements within some results.
 #[derive(Debug, Default)]
 pub struct Elements {
-    vertices: HashMap<VertexId, Known>,
-    edges: HashMap<EdgeId, Known>,
+    vertices: HashMap<VertexId, ElementData>,
+    edges: HashMap<EdgeId, ElementData>,
 }
 
 impl Elements {
@@ -65,13 +65,13 @@ impl Elements {
 
     /// What is known of a vertex: nothing of one that is gone.
     #[must_use]
-    pub fn vertex(&self, vertex: VertexId) -> Option<&Known> {
+    pub fn vertex(&self, vertex: VertexId) -> Option<&ElementData> {
         self.vertices.get(&vertex)
     }
 
     /// What is known of an edge: nothing of one that is gone.
     #[must_use]
-    pub fn edge(&self, edge: EdgeId) -> Option<&Known> {
+    pub fn edge(&self, edge: EdgeId) -> Option<&ElementData> {
         self.edges.get(&edge)
     }
 

@@ -1,7 +1,7 @@
 //! Export: writes a database to files, with the library's exporter.
 
 use crate::error::invalid;
-use crate::work::Watch;
+use crate::long_call::ProgressWatch;
 use evergraph::export::options::{ExportFormat, ExportOptions, ExportProgress, Exported, Packing};
 use evergraph::{Database, Result};
 use pyo3::prelude::*;
@@ -81,7 +81,7 @@ impl ExportSettings {
 ///
 /// # Errors
 /// Those of [`Database::export`].
-pub fn export(database: &Database, mut options: ExportOptions, watch: &Watch) -> Result<Exported> {
+pub fn export(database: &Database, mut options: ExportOptions, watch: &ProgressWatch) -> Result<Exported> {
     options.cancel = watch.cancel.clone();
     database.export(&options, &|now: &ExportProgress<'_>| {
         let phase = if now.file.is_empty() { "look" } else { "write" };

@@ -25,7 +25,7 @@ use std::time::Duration;
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Something that only the process that made it uses or drops.
-pub struct Held<T> {
+pub struct ProcessLocal<T> {
     /// Taken when dropped, and only then.
     thing: Option<T>,
     process: u32,
@@ -41,7 +41,7 @@ pub fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-impl<T> Held<T> {
+impl<T> ProcessLocal<T> {
     /// Held by this process.
     pub fn new(thing: T) -> Self {
         Self { thing: Some(thing), process: process::id(), forks: FORKS.load(Ordering::Relaxed) }
@@ -65,7 +65,7 @@ impl<T> Held<T> {
     }
 }
 
-impl<T> Drop for Held<T> {
+impl<T> Drop for ProcessLocal<T> {
     fn drop(&mut self) {
         if process::id() != self.process {
             std::mem::forget(self.thing.take());
@@ -93,7 +93,7 @@ impl Setting {
 }
 
 /// An open database, shared by its handles.
-pub struct Open {
+pub struct OpenDatabase {
     /// Taken when dropped, and only then.
     database: Option<Database>,
     /// How it was opened.
@@ -101,7 +101,7 @@ pub struct Open {
     place: Option<PathBuf>,
 }
 
-impl Open {
+impl OpenDatabase {
     /// The database.
     pub fn database(&self) -> &Database {
         self.database.as_ref().expect("taken when dropped only")
@@ -176,7 +176,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenDatabase {
     fn drop(&mut self) {
         let database = self.database.take();
         let Some(place) = &self.place else { return };
@@ -208,7 +208,7 @@ fn place(path: &Path) -> Result<PathBuf> {
 }
 
 /// What is known of the databases of one process, by path.
-struct Places {
+struct OpenDatabases {
     known: Mutex<(u32, HashMap<PathBuf, State>)>,
     settled: Condvar,
 }
@@ -216,13 +216,13 @@ struct Places {
 enum State {
     /// Somebody opens or closes it.
     Busy,
-    Open(Weak<Open>),
+    Open(Weak<OpenDatabase>),
 }
 
 /// What asking for a path comes to.
 enum Claim {
     /// It is open.
-    Open(Arc<Open>),
+    Open(Arc<OpenDatabase>),
     /// Somebody was busy with it: ask again.
     Wait,
     /// It isn't open: who asked must open it, and say so by [`Places::settle`].
@@ -230,10 +230,12 @@ enum Claim {
 }
 
 /// The lock is held for a look or an entry only, and never while a database is opened.
-static PLACES: LazyLock<Places> =
-    LazyLock::new(|| Places { known: Mutex::new((process::id(), HashMap::new())), settled: Condvar::new() });
+static PLACES: LazyLock<OpenDatabases> = LazyLock::new(|| OpenDatabases {
+    known: Mutex::new((process::id(), HashMap::new())),
+    settled: Condvar::new(),
+});
 
-impl Places {
+impl OpenDatabases {
     /// Does `work` with what this process knows: what a parent knew before a fork is its own business.
     fn with<T>(&self, work: impl FnOnce(&mut HashMap<PathBuf, State>) -> T) -> T {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -265,7 +267,7 @@ impl Places {
         self.with(|known| known.insert(place.to_owned(), State::Busy));
     }
 
-    fn settle(&self, place: &Path, open: Option<&Arc<Open>>) {
+    fn settle(&self, place: &Path, open: Option<&Arc<OpenDatabase>>) {
         self.with(|known| match open {
             Some(open) => known.insert(place.to_owned(), State::Open(Arc::downgrade(open))),
             None => known.remove(place),

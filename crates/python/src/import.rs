@@ -2,7 +2,7 @@
 
 use crate::bulk::told;
 use crate::error::invalid;
-use crate::work::Watch;
+use crate::long_call::ProgressWatch;
 use evergraph::database::ImportReport;
 use evergraph::import::faults::OnBadRow;
 use evergraph::import::id_type::IdType;
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 pub struct FileName(PathBuf, Option<String>, Option<String>, Option<String>);
 
 /// What is imported, and how.
-pub struct Wanted {
+pub struct ImportRequest {
     options: ImportOptions,
     mapping: Option<PathBuf>,
 }
@@ -44,7 +44,7 @@ fn format(py: Python<'_>, name: &str) -> PyResult<FileFormat> {
     known.ok_or_else(|| invalid(py, format!("there is no format {name:?}")))
 }
 
-impl Wanted {
+impl ImportRequest {
     /// `files` with `settings` by the names of [`ImportOptions`].
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Wanted {
     ///
     /// # Errors
     /// Those of [`Database::import`].
-    pub fn import(mut self, database: &Database, watch: &Watch) -> Result<ImportReport> {
+    pub fn import(mut self, database: &Database, watch: &ProgressWatch) -> Result<ImportReport> {
         self.options.cancel = watch.cancel.clone();
         self.options.mapping = self.mapping.as_deref().map(Mapping::read).transpose()?;
         database.import(&self.options, &|now| told(watch, now))

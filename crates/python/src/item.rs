@@ -18,7 +18,7 @@
 //! entries.
 
 use crate::arrow_out::TableBuilder;
-use crate::element::{DEPTH_MAX, Elements, Known};
+use crate::element::{DEPTH_MAX, ElementData, Elements};
 use crate::error::exception;
 use crate::names::edge_tuple;
 use crate::value::to_python;
@@ -106,7 +106,7 @@ fn key_name(key: &Item, has: impl Fn(&str) -> bool) -> Option<String> {
 /// property(of, key, value)                of a vertex, an edge or a property as made by these
 /// path(labels, items)                     a list of sets of names, and what was there
 /// ```
-pub struct Maker<'py, 'c> {
+pub struct ObjectFactory<'py, 'c> {
     /// That object.
     pub object: Bound<'py, PyAny>,
     /// What is known of the elements.
@@ -118,7 +118,7 @@ pub struct Names<'py, 'c> {
     py: Python<'py>,
     classes: &'py Classes,
     catalogue: &'c Catalogue,
-    maker: Option<Maker<'py, 'c>>,
+    maker: Option<ObjectFactory<'py, 'c>>,
     /// Whether a vertex is a `VertexId` and no plain number.
     vertex_ids: bool,
 }
@@ -128,7 +128,11 @@ impl<'py, 'c> Names<'py, 'c> {
     ///
     /// # Errors
     /// What importing raises.
-    pub fn new(py: Python<'py>, catalogue: &'c Catalogue, maker: Option<Maker<'py, 'c>>) -> PyResult<Self> {
+    pub fn new(
+        py: Python<'py>,
+        catalogue: &'c Catalogue,
+        maker: Option<ObjectFactory<'py, 'c>>,
+    ) -> PyResult<Self> {
         Ok(Self { py, classes: classes(py)?, catalogue, maker, vertex_ids: false })
     }
 
@@ -243,7 +247,10 @@ impl<'py, 'c> Names<'py, 'c> {
         maker.object.call_method1("edge", (id, ends.0, ends.1, properties))
     }
 
-    fn properties(&self, known: Option<&Known>) -> PyResult<Vec<(Bound<'py, PyString>, Bound<'py, PyAny>)>> {
+    fn properties(
+        &self,
+        known: Option<&ElementData>,
+    ) -> PyResult<Vec<(Bound<'py, PyString>, Bound<'py, PyAny>)>> {
         let all = known.map_or(&[][..], |known| &known.properties).iter();
         let all = all.map(|(key, value)| {
             Ok((PyString::new(self.py, &self.catalogue.key_name(*key)), self.value(value, false)?))

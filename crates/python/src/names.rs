@@ -116,12 +116,12 @@ pub fn edge_tuple(catalogue: &Catalogue, edge: EdgeId) -> EdgeTuple {
 
 /// A condition on a property, with its comparison: `exists`, `in`, or a sign.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct PropertyFilter {
     key: String,
     condition: Condition,
 }
 
-impl<'py> FromPyObject<'_, 'py> for Wanted {
+impl<'py> FromPyObject<'_, 'py> for PropertyFilter {
     type Error = PyErr;
 
     /// A name, or a name, a comparison and a value.
@@ -171,9 +171,9 @@ pub struct ScopeNames {
     /// Edge types; all if there are none.
     pub types: Vec<String>,
     /// Conditions on vertices.
-    pub vertices: Vec<Wanted>,
+    pub vertices: Vec<PropertyFilter>,
     /// Conditions on edges.
-    pub edges: Vec<Wanted>,
+    pub edges: Vec<PropertyFilter>,
 }
 
 impl<'py> FromPyObject<'_, 'py> for ScopeNames {
@@ -191,8 +191,8 @@ impl ScopeNames {
     /// # Errors
     /// `not_found` for names that there aren't.
     pub fn scope(&self, catalogue: &Catalogue) -> Result<Scope> {
-        let filters = |wanted: &[Wanted]| {
-            let filter = |one: &Wanted| {
+        let filters = |wanted: &[PropertyFilter]| {
+            let filter = |one: &PropertyFilter| {
                 Ok(Filter { key: key(catalogue, &one.key)?, condition: one.condition.clone() })
             };
             wanted.iter().map(filter).collect::<Result<Vec<_>>>()

@@ -11,12 +11,12 @@ use crate::argument;
 use crate::arrow_out::into_pyarrow;
 use crate::element::Elements;
 use crate::error::{OrRaise, exception};
-use crate::handle::Held;
-use crate::item::{self, Maker, Names};
+use crate::handle::ProcessLocal;
+use crate::item::{self, Names, ObjectFactory};
+use crate::long_call;
 use crate::service::{ServiceDescription, services as services_of};
-use crate::taken::Taken;
+use crate::shared_snapshot::SharedSnapshot;
 use crate::transaction_options::{seconds, transaction_options};
-use crate::work;
 use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
@@ -39,11 +39,11 @@ use std::time::Duration;
 
 /// Who makes objects of the elements in results, as [`Maker`] says, and whether with their properties.
 #[derive(FromPyObject)]
-pub struct Making(Py<PyAny>, bool);
+pub struct ElementFactory(Py<PyAny>, bool);
 
 /// What a query says: a text, or bytecode as GraphBinary.
 #[derive(FromPyObject)]
-pub enum Said {
+pub enum QueryInput {
     /// Gremlin as text.
     Text(String),
     /// The instructions that gremlinpython wrote.
@@ -64,13 +64,13 @@ pub struct QuerySettings {
     #[pyo3(item)]
     isolation: Option<String>,
     #[pyo3(item)]
-    making: Option<Making>,
+    making: Option<ElementFactory>,
     #[pyo3(item)]
     strict: bool,
 }
 
 /// A query as Python asks it.
-pub struct Asked {
+pub struct PythonQuery {
     said: Read,
     bindings: Bindings,
     limits: Limits,
@@ -78,7 +78,7 @@ pub struct Asked {
     files: bool,
     /// Of the transaction of its own that it may have.
     options: TransactionOptions,
-    making: Option<Making>,
+    making: Option<ElementFactory>,
     strict: bool,
     notes: Notes,
 }
@@ -89,14 +89,14 @@ enum Read {
     Bytecode(Bytecode),
 }
 
-impl Asked {
+impl PythonQuery {
     /// The query that says `said`.
     ///
     /// # Errors
     /// `InvalidError` for what no variable can be, for a setting that there isn't, and for bytes that are no bytecode;
     /// `LimitError` for those that pass a limit.
     pub fn new(
-        said: Said,
+        said: QueryInput,
         variables: &Bound<'_, PyDict>,
         settings: QuerySettings,
         catalogue: &Catalogue,
@@ -112,8 +112,8 @@ impl Asked {
             limits.memory_bytes = bytes;
         }
         let said = match said {
-            Said::Text(text) => Read::Text(text),
-            Said::Bytes(bytes) => {
+            QueryInput::Text(text) => Read::Text(text),
+            QueryInput::Bytes(bytes) => {
                 // These bytes aren't a stranger's, and large values lie in them, which a text has as variables.
                 let limits = ParseLimits { text_bytes_max: usize::MAX, ..ParseLimits::default() };
                 let bytecode = parse(&bytes, &limits).map_err(Error::from);
@@ -146,7 +146,7 @@ impl Asked {
     ) -> evergraph::Result<Elements> {
         match &self.making {
             None => Ok(Elements::default()),
-            Some(Making(_, properties)) => Elements::of(items, *properties, ask),
+            Some(ElementFactory(_, properties)) => Elements::of(items, *properties, ask),
         }
     }
 
@@ -163,12 +163,12 @@ impl Asked {
 }
 
 /// A snapshot and a query on it.
-struct Reading {
-    taken: Arc<Taken>,
-    asked: Asked,
+struct SnapshotQuery {
+    taken: Arc<SharedSnapshot>,
+    asked: PythonQuery,
 }
 
-type Running<'q> = results::Results<'q>;
+type BorrowedResults<'q> = results::Results<'q>;
 
 self_cell!(
     /// A query that runs, beside what it reads.
@@ -192,7 +192,7 @@ enum Source {
 }
 
 /// What has results to give.
-struct Fetching {
+struct ResultState {
     source: Source,
     /// The names of what is in them.
     catalogue: Arc<Catalogue>,
@@ -211,7 +211,7 @@ pub type OpenCheck = Box<dyn Fn(Python<'_>) -> PyResult<()> + Send + Sync>;
 /// Concurrency: the lock is only tried, as that of a transaction.
 #[pyclass(frozen, module = "evergraph._native")]
 pub struct Results {
-    fetching: Held<Mutex<Fetching>>,
+    fetching: ProcessLocal<Mutex<ResultState>>,
     /// Whether the snapshot that they are read from is open, if it is somebody's: they end with it.
     still_open: Option<OpenCheck>,
     /// What stands beside them.
@@ -226,35 +226,35 @@ impl Results {
     /// `InvalidError` or `LimitError` for the text, with its place, and for a query that writes.
     pub fn reading(
         py: Python<'_>,
-        taken: Arc<Taken>,
-        asked: Asked,
+        taken: Arc<SharedSnapshot>,
+        asked: PythonQuery,
         still_open: Option<OpenCheck>,
     ) -> PyResult<Self> {
         let cancel = CancelFlag::default();
         let catalogue = taken.snapshot().catalogue();
         let notes = asked.notes.clone();
-        let maker = asked.making.as_ref().map(|Making(maker, _)| maker.clone_ref(py));
+        let maker = asked.making.as_ref().map(|ElementFactory(maker, _)| maker.clone_ref(py));
         let begun = py.detach(|| {
-            Streaming::try_new(Reading { taken, asked }, |reading| {
+            Streaming::try_new(SnapshotQuery { taken, asked }, |reading| {
                 let query = reading.taken.snapshot().ask(reading.asked.said());
                 reading.asked.on(query).cancel(&cancel).iter()
             })
         });
         let source = Source::Streaming(begun.or_raise(py)?);
-        let fetching = Fetching { source, catalogue, cancel, maker, elements: Elements::default() };
-        Ok(Self { fetching: Held::new(Mutex::new(fetching)), still_open, notes })
+        let fetching = ResultState { source, catalogue, cancel, maker, elements: Elements::default() };
+        Ok(Self { fetching: ProcessLocal::new(Mutex::new(fetching)), still_open, notes })
     }
 
     /// The results of a query that was run, with what [`Asked::elements`] says of them.
     #[must_use]
-    pub fn made(asked: Asked, items: Vec<Item>, elements: Elements, catalogue: Arc<Catalogue>) -> Self {
+    pub fn made(asked: PythonQuery, items: Vec<Item>, elements: Elements, catalogue: Arc<Catalogue>) -> Self {
         let source = Source::Made(items.into_iter());
-        let maker = asked.making.map(|Making(maker, _)| maker);
-        let fetching = Fetching { source, catalogue, cancel: CancelFlag::default(), maker, elements };
-        Self { fetching: Held::new(Mutex::new(fetching)), still_open: None, notes: asked.notes }
+        let maker = asked.making.map(|ElementFactory(maker, _)| maker);
+        let fetching = ResultState { source, catalogue, cancel: CancelFlag::default(), maker, elements };
+        Self { fetching: ProcessLocal::new(Mutex::new(fetching)), still_open: None, notes: asked.notes }
     }
 
-    fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Fetching) -> PyResult<T>) -> PyResult<T> {
+    fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut ResultState) -> PyResult<T>) -> PyResult<T> {
         match self.fetching.get(py)?.try_lock() {
             Ok(mut fetching) => work(&mut fetching),
             Err(TryLockError::Poisoned(_)) => Err(exception(
@@ -270,7 +270,7 @@ impl Results {
     }
 
     /// Ends them if the snapshot that they are read from was closed.
-    fn check(&self, py: Python<'_>, fetching: &mut Fetching) -> PyResult<()> {
+    fn check(&self, py: Python<'_>, fetching: &mut ResultState) -> PyResult<()> {
         if matches!(fetching.source, Source::Closed) {
             return Err(exception(py, "ClosedError", "these results were closed: run the query again"));
         }
@@ -287,7 +287,7 @@ impl Results {
     }
 }
 
-impl Fetching {
+impl ResultState {
     /// Lets go of what the results were read from.
     fn end(&mut self, py: Python<'_>, end: Source) -> PyResult<()> {
         let before = std::mem::replace(&mut self.source, end);
@@ -301,7 +301,8 @@ impl Fetching {
     /// `items` as Python has them.
     fn objects<'py>(&self, py: Python<'py>, items: &[Item]) -> PyResult<Bound<'py, PyList>> {
         let elements = &self.elements;
-        let maker = self.maker.as_ref().map(|maker| Maker { object: maker.bind(py).clone(), elements });
+        let maker =
+            self.maker.as_ref().map(|maker| ObjectFactory { object: maker.bind(py).clone(), elements });
         let names = Names::new(py, &self.catalogue, maker)?;
         PyList::new(py, items.iter().map(|item| names.object(item)).collect::<PyResult<Vec<_>>>()?)
     }
@@ -311,7 +312,7 @@ impl Fetching {
         let found = match &mut self.source {
             Source::Made(items) => Ok(items.by_ref().take(most).collect()),
             Source::Ended | Source::Closed => return Ok(Vec::new()),
-            Source::Streaming(streaming) => work::run_until(py, None, self.cancel.clone(), |_| {
+            Source::Streaming(streaming) => long_call::run_until(py, None, self.cancel.clone(), |_| {
                 streaming.with_dependent_mut(|reading, running| {
                     let items = gathered(running.take(most), reading.asked.limits.memory_bytes)?;
                     let snapshot = reading.taken.snapshot();
@@ -386,7 +387,7 @@ impl Results {
             self.check(py, fetching)?;
             let items = fetching.fetch(py, usize::MAX)?;
             let catalogue = &fetching.catalogue;
-            let table = work::run(py, None, |_| item::table(&items, catalogue))?;
+            let table = long_call::run(py, None, |_| item::table(&items, catalogue))?;
             into_pyarrow(py, table)
         })
     }

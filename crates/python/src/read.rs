@@ -167,13 +167,13 @@ pub fn value_range(
 }
 
 /// Values with what has them.
-type Ranked<'py, T> = Vec<(Bound<'py, PyAny>, T)>;
+type ValuedItems<'py, T> = Vec<(Bound<'py, PyAny>, T)>;
 
 fn ranked<'py, T, U>(
     py: Python<'py>,
     found: Vec<(Value, T)>,
     shown: impl Fn(T) -> U,
-) -> PyResult<Ranked<'py, U>> {
+) -> PyResult<ValuedItems<'py, U>> {
     found.into_iter().map(|(value, item)| Ok((to_python(py, &value)?, shown(item)))).collect()
 }
 
@@ -188,7 +188,7 @@ pub fn range<'py>(
     key: &str,
     range: &ValueRange,
     limit: usize,
-) -> PyResult<Ranked<'py, u64>> {
+) -> PyResult<ValuedItems<'py, u64>> {
     let found = py.detach(|| view.range(label, key, range, limit)).or_raise(py)?;
     ranked(py, found, |vertex| vertex.0.into())
 }
@@ -204,7 +204,7 @@ pub fn prefix<'py>(
     key: &str,
     prefix: &str,
     limit: usize,
-) -> PyResult<Ranked<'py, u64>> {
+) -> PyResult<ValuedItems<'py, u64>> {
     range(py, view, label, key, &ValueRange::prefix(prefix), limit)
 }
 
@@ -236,7 +236,7 @@ pub fn edges_in_range<'py>(
     key: &str,
     range: &ValueRange,
     limit: usize,
-) -> PyResult<Ranked<'py, EdgeTuple>> {
+) -> PyResult<ValuedItems<'py, EdgeTuple>> {
     let found = py.detach(|| view.edges_in_range(edge_type, key, range, limit)).or_raise(py)?;
     let catalogue = view.catalogue();
     ranked(py, found, |edge| edge_tuple(&catalogue, edge))
@@ -267,7 +267,7 @@ pub fn newest_edges<'py>(
     key: &str,
     range: &ValueRange,
     limit: usize,
-) -> PyResult<Ranked<'py, EdgeTuple>> {
+) -> PyResult<ValuedItems<'py, EdgeTuple>> {
     let from = vertex(py, from)?;
     let found = py.detach(|| view.newest_edges(from, edge_type, key, range, limit)).or_raise(py)?;
     let catalogue = view.catalogue();

@@ -1,16 +1,16 @@
 //! `Snapshot`: a view of one moment, shared between threads until it is closed or collected.
 
-use crate::algorithms::{self, Chosen};
+use crate::algorithms::{self, AlgorithmCall};
 use crate::arrow_out::{TableBuilder, into_pyarrow};
 use crate::csr::{CsrPiece, Lists};
 use crate::error::{OrRaise, exception};
-use crate::handle::{Held, Open};
+use crate::handle::{OpenDatabase, ProcessLocal};
+use crate::long_call;
 use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
-use crate::query::{Asked, OpenCheck, QuerySettings, Results, Said};
+use crate::query::{OpenCheck, PythonQuery, QueryInput, QuerySettings, Results};
 use crate::read::{self, ItemName};
+use crate::shared_snapshot::SharedSnapshot;
 use crate::tables;
-use crate::taken::Taken;
-use crate::work;
 use evergraph::algorithms::control::Control;
 use evergraph::graph::topology::Projection;
 use evergraph::{Freeze, GraphView, ReadByName, VertexId};
@@ -24,7 +24,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Concurrency: whoever reads has a share of it, so that closing never takes it away under a reader.
 #[pyclass(frozen, module = "evergraph._native")]
 pub struct Snapshot {
-    taken: Held<RwLock<Option<Arc<Taken>>>>,
+    taken: ProcessLocal<RwLock<Option<Arc<SharedSnapshot>>>>,
 }
 
 /// Offsets, neighbours and, if asked for, weights.
@@ -40,15 +40,15 @@ type CsrPieceArrays<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<i64>>
 impl Snapshot {
     /// Takes one.
     #[must_use]
-    pub fn take(open: Arc<Open>) -> Self {
-        Self { taken: Held::new(RwLock::new(Some(Taken::new(open)))) }
+    pub fn take(open: Arc<OpenDatabase>) -> Self {
+        Self { taken: ProcessLocal::new(RwLock::new(Some(SharedSnapshot::new(open)))) }
     }
 
     /// A share of it.
     ///
     /// # Errors
     /// `SnapshotClosed`.
-    pub fn share(&self, py: Python<'_>) -> PyResult<Arc<Taken>> {
+    pub fn share(&self, py: Python<'_>) -> PyResult<Arc<SharedSnapshot>> {
         let taken = self.taken.get(py)?.read().unwrap_or_else(PoisonError::into_inner);
         taken
             .clone()
@@ -242,9 +242,10 @@ impl Snapshot {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
-        let read =
-            |watch: &work::Watch| tables::vertices(taken.snapshot(), &labels, properties.as_deref(), watch);
-        into_pyarrow(py, work::run(py, progress, read)?)
+        let read = |watch: &long_call::ProgressWatch| {
+            tables::vertices(taken.snapshot(), &labels, properties.as_deref(), watch)
+        };
+        into_pyarrow(py, long_call::run(py, progress, read)?)
     }
 
     fn properties_of<'py>(
@@ -257,10 +258,10 @@ impl Snapshot {
         let taken = self.share(py)?;
         let vertices = ids(py, &vertices)?;
         let owners = tables::label_owners(&taken.snapshot().catalogue(), &[]).or_raise(py)?;
-        let read = |watch: &work::Watch| {
+        let read = |watch: &long_call::ProgressWatch| {
             tables::of_vertices(taken.snapshot(), &vertices, &owners, properties.as_deref(), watch)
         };
-        into_pyarrow(py, work::run(py, progress, read)?)
+        into_pyarrow(py, long_call::run(py, progress, read)?)
     }
 
     fn edges<'py>(
@@ -271,9 +272,10 @@ impl Snapshot {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
-        let read =
-            |watch: &work::Watch| tables::edges(taken.snapshot(), &types, properties.as_deref(), watch);
-        into_pyarrow(py, work::run(py, progress, read)?)
+        let read = |watch: &long_call::ProgressWatch| {
+            tables::edges(taken.snapshot(), &types, properties.as_deref(), watch)
+        };
+        into_pyarrow(py, long_call::run(py, progress, read)?)
     }
 
     fn neighbors<'py>(
@@ -287,10 +289,10 @@ impl Snapshot {
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
         let (of, side) = (ids(py, &vertices)?, direction(py, side)?);
-        let read = |watch: &work::Watch| {
+        let read = |watch: &long_call::ProgressWatch| {
             tables::neighbors(taken.snapshot(), &of, &types, side, properties.as_deref(), watch)
         };
-        into_pyarrow(py, work::run(py, progress, read)?)
+        into_pyarrow(py, long_call::run(py, progress, read)?)
     }
 
     fn degrees<'py>(
@@ -302,7 +304,7 @@ impl Snapshot {
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let taken = self.share(py)?;
         let (of, side) = (ids(py, &vertices)?, direction(py, side)?);
-        let found = work::run(py, None, |watch| {
+        let found = long_call::run(py, None, |watch| {
             let types = crate::names::edge_types(&taken.snapshot().catalogue(), &types)?;
             let mut degrees = Vec::with_capacity(of.len());
             for batch in of.chunks(tables::BATCH) {
@@ -325,7 +327,7 @@ impl Snapshot {
         let taken = self.share(py)?;
         let side = direction(py, side)?;
         let weighted = weight_name.is_some();
-        let mut lists = work::run(py, progress, |watch| {
+        let mut lists = long_call::run(py, progress, |watch| {
             let snapshot = taken.snapshot();
             let catalogue = snapshot.catalogue();
             let weight = weight(&catalogue, weight_name.as_ref())?;
@@ -338,7 +340,7 @@ impl Snapshot {
         {
             let (mut neighbors, mut weights) = (neighbors.readwrite(), weights.readwrite());
             let (neighbors, weights) = (neighbors.as_slice_mut()?, weights.as_slice_mut()?);
-            work::run(py, progress, |watch| lists.copy(neighbors, weights, watch))?;
+            long_call::run(py, progress, |watch| lists.copy(neighbors, weights, watch))?;
         }
         let offsets = std::mem::take(&mut lists.offsets);
         py.detach(|| drop(lists));
@@ -354,7 +356,7 @@ impl Snapshot {
     ) -> PyResult<Vec<CsrPieceArrays<'py>>> {
         let taken = self.share(py)?;
         let side = direction(py, side)?;
-        let pieces = work::run(py, None, |_| {
+        let pieces = long_call::run(py, None, |_| {
             let snapshot = taken.snapshot();
             let types = Some(vec![crate::names::edge_type(&snapshot.catalogue(), edge_type)?]);
             let topology = snapshot.freeze(&Projection { types, ..Projection::all(side) })?;
@@ -374,14 +376,14 @@ impl Snapshot {
     /// A query that only reads; its results end with this snapshot.
     fn query(
         slf: &Bound<'_, Self>,
-        said: Said,
+        said: QueryInput,
         variables: &Bound<'_, PyDict>,
         settings: QuerySettings,
     ) -> PyResult<Results> {
         let py = slf.py();
         let taken = slf.get().share(py)?;
         let catalogue = taken.snapshot().catalogue();
-        let asked = Asked::new(said, variables, settings, &catalogue)?;
+        let asked = PythonQuery::new(said, variables, settings, &catalogue)?;
         let snapshot = slf.clone().unbind();
         let still_open: OpenCheck = Box::new(move |py| snapshot.get().share(py).map(drop));
         Results::reading(py, taken, asked, Some(still_open))
@@ -391,12 +393,12 @@ impl Snapshot {
     fn explain(
         &self,
         py: Python<'_>,
-        said: Said,
+        said: QueryInput,
         variables: &Bound<'_, PyDict>,
         settings: QuerySettings,
     ) -> PyResult<String> {
         let taken = self.share(py)?;
-        let asked = Asked::new(said, variables, settings, &taken.snapshot().catalogue())?;
+        let asked = PythonQuery::new(said, variables, settings, &taken.snapshot().catalogue())?;
         let explained = py.detach(|| asked.on(taken.snapshot().ask(asked.said())).explain());
         Ok(explained.or_raise(py)?.to_string())
     }
@@ -405,16 +407,16 @@ impl Snapshot {
     fn profile(
         &self,
         py: Python<'_>,
-        said: Said,
+        said: QueryInput,
         variables: &Bound<'_, PyDict>,
         settings: QuerySettings,
     ) -> PyResult<String> {
         let taken = self.share(py)?;
-        let asked = Asked::new(said, variables, settings, &taken.snapshot().catalogue())?;
-        let run = |watch: &work::Watch| {
+        let asked = PythonQuery::new(said, variables, settings, &taken.snapshot().catalogue())?;
+        let run = |watch: &long_call::ProgressWatch| {
             asked.on(taken.snapshot().ask(asked.said())).cancel(&watch.cancel).profile()
         };
-        Ok(work::run(py, None, run)?.to_string())
+        Ok(long_call::run(py, None, run)?.to_string())
     }
 
     fn algorithm<'py>(
@@ -427,8 +429,10 @@ impl Snapshot {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
-        let chosen = Chosen::new(py, name, parameters)?;
-        let run = |watch: &work::Watch| algorithms::run(taken.snapshot(), &chosen, &scope, &keys, watch);
-        into_pyarrow(py, work::run(py, progress, run)?)
+        let chosen = AlgorithmCall::new(py, name, parameters)?;
+        let run = |watch: &long_call::ProgressWatch| {
+            algorithms::run(taken.snapshot(), &chosen, &scope, &keys, watch)
+        };
+        into_pyarrow(py, long_call::run(py, progress, run)?)
     }
 }

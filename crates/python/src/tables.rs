@@ -3,8 +3,8 @@
 //! A table is one batch: each property is one array, so that NumPy sees it without a copy.
 
 use crate::arrow_out::TableBuilder;
+use crate::long_call::{ProgressWatch, fraction};
 use crate::names;
-use crate::work::{Watch, fraction};
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{RecordBatch, UInt16Array, UInt64Array};
@@ -47,7 +47,7 @@ pub fn vertex_column(
     owners: &[Owner],
     vertices: &[VertexId],
     key: KeyId,
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<Column> {
     let mut column = Column::new(type_of(&view.catalogue(), owners, key));
     for batch in vertices.chunks(BATCH) {
@@ -82,7 +82,7 @@ pub fn vertices(
     view: &impl GraphView,
     labels: &[String],
     properties: Option<&[String]>,
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<RecordBatch> {
     let catalogue = view.catalogue();
     let wanted = names::labels(&catalogue, labels)?;
@@ -104,7 +104,7 @@ pub fn of_vertices(
     vertices: &[VertexId],
     owners: &[Owner],
     properties: Option<&[String]>,
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<RecordBatch> {
     let catalogue = view.catalogue();
     let mut table = TableBuilder::default();
@@ -137,7 +137,7 @@ pub fn edges(
     view: &impl GraphView,
     types: &[String],
     properties: Option<&[String]>,
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<RecordBatch> {
     let wanted = names::edge_types(&view.catalogue(), types)?;
     let (mut cursor, mut found) = (EdgeCursor::default(), Vec::new());
@@ -157,7 +157,7 @@ fn push_edges(
     types: &[String],
     edges: &[EdgeId],
     properties: Option<&[String]>,
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<()> {
     let catalogue = view.catalogue();
     let number =
@@ -196,7 +196,7 @@ pub fn neighbors(
     types: &[String],
     direction: Direction,
     properties: Option<&[String]>,
-    watch: &Watch,
+    watch: &ProgressWatch,
 ) -> Result<RecordBatch> {
     let wanted = names::edge_types(&view.catalogue(), types)?;
     let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());

@@ -2,12 +2,12 @@
 
 use crate::bulk;
 use crate::error::{OrRaise, exception, invalid};
-use crate::handle::{Held, Open};
+use crate::handle::{OpenDatabase, ProcessLocal};
+use crate::long_call;
 use crate::names::{EdgeTuple, direction, edge_tuple, vertex};
-use crate::query::{Asked, QuerySettings, Results, Said};
+use crate::query::{PythonQuery, QueryInput, QuerySettings, Results};
 use crate::read::{self, Item, ItemName};
 use crate::value::from_python;
-use crate::work;
 use evergraph::graph::catalogue::Owner;
 use evergraph::graph::id::KeyId;
 use evergraph::graph::transaction::Transaction as _;
@@ -18,9 +18,9 @@ use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, TryLockError};
 
 /// A transaction and the database that it keeps open.
-struct Begun {
+struct OpenTransaction {
     transaction: evergraph::Transaction,
-    open: Arc<Open>,
+    open: Arc<OpenDatabase>,
 }
 
 /// A read-write transaction.
@@ -28,23 +28,27 @@ struct Begun {
 /// Concurrency: the lock is only tried, so that a second thread gets an error instead of waiting with the GIL.
 #[pyclass(frozen, module = "evergraph._native")]
 pub struct Transaction {
-    begun: Held<Mutex<Option<Begun>>>,
+    begun: ProcessLocal<Mutex<Option<OpenTransaction>>>,
 }
 
 impl Transaction {
     /// Begins one.
     #[must_use]
-    pub fn begin(open: Arc<Open>, options: TransactionOptions) -> Self {
+    pub fn begin(open: Arc<OpenDatabase>, options: TransactionOptions) -> Self {
         let transaction = open.database().begin_with(options);
-        Self { begun: Held::new(Mutex::new(Some(Begun { transaction, open }))) }
+        Self { begun: ProcessLocal::new(Mutex::new(Some(OpenTransaction { transaction, open }))) }
     }
 
     /// The same for one that a retry began.
-    pub fn of(open: Arc<Open>, transaction: evergraph::Transaction) -> Self {
-        Self { begun: Held::new(Mutex::new(Some(Begun { transaction, open }))) }
+    pub fn of(open: Arc<OpenDatabase>, transaction: evergraph::Transaction) -> Self {
+        Self { begun: ProcessLocal::new(Mutex::new(Some(OpenTransaction { transaction, open }))) }
     }
 
-    fn slot<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Option<Begun>) -> PyResult<T>) -> PyResult<T> {
+    fn slot<T>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Option<OpenTransaction>) -> PyResult<T>,
+    ) -> PyResult<T> {
         match self.begun.get(py)?.try_lock() {
             Ok(mut slot) => work(&mut slot),
             Err(TryLockError::Poisoned(_)) => Err(exception(
@@ -361,7 +365,7 @@ impl Transaction {
 
     fn add_vertices(&self, py: Python<'_>, label: &str, table: bulk::Table) -> PyResult<Vec<u64>> {
         self.with(py, |transaction| {
-            work::run(py, None, |watch| bulk::add_vertices(transaction, label, &table, watch))
+            long_call::run(py, None, |watch| bulk::add_vertices(transaction, label, &table, watch))
         })
     }
 
@@ -373,7 +377,7 @@ impl Transaction {
         put: bool,
     ) -> PyResult<u64> {
         self.with(py, |transaction| {
-            work::run(py, None, |watch| bulk::write_edges(transaction, edge_type, &edges, put, watch))
+            long_call::run(py, None, |watch| bulk::write_edges(transaction, edge_type, &edges, put, watch))
         })
     }
 
@@ -381,14 +385,14 @@ impl Transaction {
     fn query(
         &self,
         py: Python<'_>,
-        said: Said,
+        said: QueryInput,
         variables: &Bound<'_, PyDict>,
         settings: QuerySettings,
     ) -> PyResult<Results> {
         self.with(py, |transaction| {
             let catalogue = transaction.by_id_ref().catalogue();
-            let asked = Asked::new(said, variables, settings, &catalogue)?;
-            let (items, elements) = work::run(py, None, |watch| {
+            let asked = PythonQuery::new(said, variables, settings, &catalogue)?;
+            let (items, elements) = long_call::run(py, None, |watch| {
                 let items = asked.on(transaction.ask(asked.said())).cancel(&watch.cancel).items()?;
                 let elements = asked.elements(&items, |text, bindings| {
                     transaction.gremlin(text).bindings(bindings).cancel(&watch.cancel).items()
@@ -404,12 +408,12 @@ impl Transaction {
     fn explain(
         &self,
         py: Python<'_>,
-        said: Said,
+        said: QueryInput,
         variables: &Bound<'_, PyDict>,
         settings: QuerySettings,
     ) -> PyResult<String> {
         self.with(py, |transaction| {
-            let asked = Asked::new(said, variables, settings, &transaction.by_id_ref().catalogue())?;
+            let asked = PythonQuery::new(said, variables, settings, &transaction.by_id_ref().catalogue())?;
             let explained = py.detach(|| asked.on(transaction.ask(asked.said())).explain());
             Ok(explained.or_raise(py)?.to_string())
         })
@@ -419,22 +423,23 @@ impl Transaction {
     fn profile(
         &self,
         py: Python<'_>,
-        said: Said,
+        said: QueryInput,
         variables: &Bound<'_, PyDict>,
         settings: QuerySettings,
     ) -> PyResult<String> {
         self.with(py, |transaction| {
-            let asked = Asked::new(said, variables, settings, &transaction.by_id_ref().catalogue())?;
-            let run =
-                |watch: &work::Watch| asked.on(transaction.ask(asked.said())).cancel(&watch.cancel).profile();
-            Ok(work::run(py, None, run)?.to_string())
+            let asked = PythonQuery::new(said, variables, settings, &transaction.by_id_ref().catalogue())?;
+            let run = |watch: &long_call::ProgressWatch| {
+                asked.on(transaction.ask(asked.said())).cancel(&watch.cancel).profile()
+            };
+            Ok(long_call::run(py, None, run)?.to_string())
         })
     }
 
     /// The moment of the commit, and edges that got another discriminator: old, new.
     fn commit(&self, py: Python<'_>) -> PyResult<(u64, Vec<(EdgeTuple, EdgeTuple)>)> {
         self.slot(py, |slot| {
-            let Begun { transaction, open } = slot.take().ok_or_else(|| ended(py))?;
+            let OpenTransaction { transaction, open } = slot.take().ok_or_else(|| ended(py))?;
             let committed = py.detach(|| transaction.commit()).or_raise(py)?;
             let mut renamed = Vec::new();
             if !committed.renamed.is_empty() {

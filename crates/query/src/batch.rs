@@ -13,7 +13,7 @@
 pub mod column;
 pub mod path;
 
-use crate::batch::column::{Column, Gathering};
+use crate::batch::column::{Column, RowSelection};
 use crate::batch::path::PathId;
 use crate::value::extent::Extent;
 use crate::value::item::Item;
@@ -115,7 +115,7 @@ impl Batch {
     /// The rows `rows`, in that order, which ascends unless the caller sorts by origin later.
     #[must_use]
     pub fn gather(&self, rows: &Arc<[u32]>) -> Self {
-        let mut gathering = Gathering::new(rows);
+        let mut gathering = RowSelection::new(rows);
         let current = gathering.column(&self.current);
         self.gather_rest(current, rows, gathering)
     }
@@ -125,7 +125,7 @@ impl Batch {
     pub fn follow(self, rows: &Rows, column: Column) -> Self {
         match rows {
             Rows::All => Self { current: column, ..self },
-            Rows::Some(rows) => self.gather_rest(column, rows, Gathering::new(rows)),
+            Rows::Some(rows) => self.gather_rest(column, rows, RowSelection::new(rows)),
         }
     }
 
@@ -234,7 +234,7 @@ impl Batch {
         Ok(made)
     }
 
-    fn gather_rest(&self, current: Column, rows: &Arc<[u32]>, mut gathering: Gathering<'_>) -> Self {
+    fn gather_rest(&self, current: Column, rows: &Arc<[u32]>, mut gathering: RowSelection<'_>) -> Self {
         fn chosen<T: Copy>(of: &[T], rows: &[u32]) -> Vec<T> {
             rows.iter().map(|row| of[*row as usize]).collect()
         }

@@ -31,17 +31,17 @@ impl Span {
 
 /// Line and column of a text, both from 1. Columns count characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct LineColumn {
     /// The line.
     pub line: u32,
     /// The character of the line.
     pub column: u32,
 }
 
-impl Place {
+impl LineColumn {
     /// Where byte `offset` of `text` stands. Cost: one pass over the text before it.
     #[must_use]
-    pub fn of(text: &str, offset: usize) -> Place {
+    pub fn of(text: &str, offset: usize) -> LineColumn {
         let before = &text[..boundary(text, offset)];
         let (mut line, mut line_start) = (1, 0);
         for (at, _) in before.match_indices('\n') {
@@ -49,7 +49,7 @@ impl Place {
             line_start = at + 1;
         }
         let column = u32::try_from(before[line_start..].chars().count()).unwrap_or(u32::MAX);
-        Place { line, column: column.saturating_add(1) }
+        LineColumn { line, column: column.saturating_add(1) }
     }
 }
 
@@ -63,7 +63,7 @@ pub struct TextError {
     /// The bytes of the text that it is about.
     pub span: Span,
     /// Line and column of the span's start, once somebody looked at the text.
-    pub place: Option<Place>,
+    pub place: Option<LineColumn>,
 }
 
 impl TextError {
@@ -82,7 +82,7 @@ impl TextError {
     /// Counts line and column in `text`, which the calls were read from.
     #[must_use]
     pub fn within(mut self, text: &str) -> Self {
-        self.place = Some(Place::of(text, self.span.start as usize));
+        self.place = Some(LineColumn::of(text, self.span.start as usize));
         self
     }
 
@@ -117,7 +117,7 @@ impl TextError {
 
 impl fmt::Display for TextError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Place { line, column }) = self.place {
+        if let Some(LineColumn { line, column }) = self.place {
             write!(formatter, "line {line}, column {column}: ")?;
         }
         formatter.write_str(&self.message)
@@ -156,11 +156,11 @@ mod tests {
     #[test]
     fn columns_count_characters_and_lines_begin_anew() {
         let text = "äö.b\nç.d";
-        assert_eq!(Place::of(text, 0), Place { line: 1, column: 1 });
-        assert_eq!(Place::of(text, "äö.".len()), Place { line: 1, column: 4 });
-        assert_eq!(Place::of(text, "äö.b\nç".len()), Place { line: 2, column: 2 });
-        assert_eq!(Place::of(text, 1), Place { line: 1, column: 1 }, "within a character");
-        assert_eq!(Place::of(text, 1000), Place { line: 2, column: 4 }, "behind the end");
+        assert_eq!(LineColumn::of(text, 0), LineColumn { line: 1, column: 1 });
+        assert_eq!(LineColumn::of(text, "äö.".len()), LineColumn { line: 1, column: 4 });
+        assert_eq!(LineColumn::of(text, "äö.b\nç".len()), LineColumn { line: 2, column: 2 });
+        assert_eq!(LineColumn::of(text, 1), LineColumn { line: 1, column: 1 }, "within a character");
+        assert_eq!(LineColumn::of(text, 1000), LineColumn { line: 2, column: 4 }, "behind the end");
     }
 
     #[test]

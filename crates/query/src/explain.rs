@@ -11,7 +11,7 @@
 //! The time of a step contains that of the traversals within it, and not that of the steps before it. Within a step that
 //! runs on several threads it is the sum of theirs.
 
-use crate::execute::measured::{Measured, Measurements};
+use crate::execute::step_measures::{Measurements, StepMeasure};
 use crate::plan::operator::{Operator, Plan, Scan, Traversal};
 use crate::stack::deeper;
 use crate::step::look_up::{Choice, IndexOwner};
@@ -39,7 +39,7 @@ pub struct Line {
     /// The indexes that answer it.
     pub index: Option<String>,
     /// What it did, if the query was run to learn that.
-    pub measured: Option<Measured>,
+    pub measured: Option<StepMeasure>,
 }
 
 impl Explanation {

@@ -26,19 +26,19 @@
 //! ```
 
 pub mod batch;
-pub mod chance;
 pub mod error;
 pub mod execute;
 pub mod explain;
 pub mod gremlin;
 pub mod metrics;
-pub mod note;
 pub mod plan;
+pub mod randomness;
 pub mod rule;
 pub mod service;
 pub mod session;
 pub mod stack;
 pub mod step;
 pub mod strategy;
+pub mod unknown_name;
 pub mod value;
 pub mod write;

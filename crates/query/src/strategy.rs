@@ -164,16 +164,16 @@ impl Strategy {
 mod tests {
     use super::*;
     use crate::plan::function::{Function, MapShape, PathPart, Pop};
-    use crate::plan::merge::{Merge, MergeMap, Merged, NewProperty};
+    use crate::plan::merge::{Merge, MergeMap, MergeSubject, NewProperty};
     use crate::plan::operator::{
-        Ask, Branch, By, Case, Choose, Chooser, Expand, ExpandTo, Group, GroupValue, Operator, Repeat,
-        Sorting, Traversal,
+        Branch, By, Case, Choose, Chooser, Expand, ExpandTo, Group, GroupValue, Operator, Repeat,
+        RepeatCondition, Sorting, Traversal,
     };
     use crate::plan::pattern::{Match, PathPattern, Pattern};
     use crate::plan::predicate::Predicate;
     use crate::plan::scalar::{Part, Scalar};
     use crate::value::combine::Combine;
-    use crate::value::list::{Given, ListFunction};
+    use crate::value::list::{ListFunction, OperandOrigin};
     use crate::value::math::Formula;
     use evergraph_graph::id::Direction;
 
@@ -242,8 +242,8 @@ mod tests {
             Operator::Repeat(Box::new(Repeat {
                 body: of(),
                 name: None,
-                until: Some((Ask::Exists(of()), true)),
-                emit: Some((Ask::Exists(of()), false)),
+                until: Some((RepeatCondition::Exists(of()), true)),
+                emit: Some((RepeatCondition::Exists(of()), false)),
             })),
             Operator::AddVertex { label: by(), properties: vec![(by(), by()).into()] },
             Operator::AddEdge {
@@ -274,7 +274,7 @@ mod tests {
             }),
             Operator::Map(Function::SelectNamed { key: by(), pop: Pop::Last, by: Some(by()) }),
             Operator::Merge(Box::new(Merge {
-                kind: Merged::Edges,
+                kind: MergeSubject::Edges,
                 map: MergeMap::Of(by()),
                 on_create: Some(MergeMap::Of(by())),
                 on_match: Some(MergeMap::Of(by())),
@@ -289,7 +289,7 @@ mod tests {
             scalar(Scalar::Concat(vec![by()])),
             scalar(Scalar::Format(vec![Part::By], vec![by()])),
             scalar(Scalar::Math { formula, names: Vec::new(), by: vec![by()] }),
-            scalar(Scalar::List(ListFunction::Merge, Given::Traversal, by())),
+            scalar(Scalar::List(ListFunction::Merge, OperandOrigin::Traversal, by())),
             scalar(Scalar::DateDifference(by())),
         ];
         (operators, hops.get())

@@ -28,7 +28,7 @@ use crate::log::copy::PinnedLog;
 use crate::snapshot::handle::Snapshot;
 use crate::store::Store;
 use crate::sync::{Condvar, Mutex};
-use crate::unfinished::Unfinished;
+use crate::unfinished_directory::Unfinished;
 
 /// How long a bulk load that is about to be seen is waited for, before looking again.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -45,7 +45,7 @@ pub struct BackupProgress {
 /// What a backup holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct BackedUp {
+pub struct BackupSummary {
     /// T: every commit through this one is in the copy, and none after it.
     pub through: Timestamp,
     /// Vertices at T.
@@ -81,7 +81,7 @@ pub fn backup<E: DurableEngine>(
     target: &dyn Directory,
     salt: u64,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
-) -> Result<BackedUp> {
+) -> Result<BackupSummary> {
     let unfinished = Unfinished::begin(target, E::is_file)?;
     let Pinned { mut manifest, files, log, snapshot, through } = pin(store, directory, progress)?;
     let counts = snapshot.statistics()?;
@@ -101,7 +101,7 @@ pub fn backup<E: DurableEngine>(
     manifest.need = through;
     manifest.has_end_file = true;
     unfinished.finish(&manifest)?;
-    Ok(BackedUp {
+    Ok(BackupSummary {
         through,
         vertices_count: counts.vertices.iter().map(|entry| entry.1).sum(),
         edges_count: counts.edges.iter().map(|entry| entry.1).sum(),

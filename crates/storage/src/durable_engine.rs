@@ -30,7 +30,7 @@ use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::bulk::numbers::Numbers;
-use crate::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
+use crate::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
 use crate::checkpoint::error::CheckpointResult;
 use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
@@ -82,7 +82,7 @@ pub struct LoadPlan<'a> {
 }
 
 /// Hears of edges that were put in place, and may fail to cancel.
-pub type TellLoad<'a> = dyn FnMut(u64) -> Result<()> + 'a;
+pub type OnLoadProgress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 
 /// Files of an engine that are held open, so that they can be copied whatever becomes of their names.
 pub trait PinnedFiles {
@@ -148,8 +148,8 @@ pub trait DurableEngine: Engine {
     fn checkpoint(
         &self,
         sources: &CheckpointSources<'_>,
-        progress: &mut TellCheckpoint<'_>,
-    ) -> CheckpointResult<Checkpointed>;
+        progress: &mut OnCheckpointProgress<'_>,
+    ) -> CheckpointResult<CheckpointOutcome>;
 
     /// Whether a checkpoint is due for reasons of the engine's own, beside those of the front. Cheap.
     fn wants_checkpoint(&self) -> bool {
@@ -172,7 +172,7 @@ pub trait DurableEngine: Engine {
     /// # Errors
     /// `limit` for too many edges of one type at a group, or too many parallel ones; `invalid` for parallel ones of
     /// a simple type; what reading blocks and `progress` say.
-    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut TellLoad<'_>) -> Result<Self::Load>;
+    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<Self::Load>;
 
     /// Reads the new vertices of a load, and of its edges those of new vertices and of indexed types, for index
     /// checks. `timestamp` is the one that the load will have.

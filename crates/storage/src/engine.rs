@@ -22,7 +22,7 @@ use evergraph_graph::budget::Budget;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::look_up::Ranked;
+use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
@@ -239,7 +239,7 @@ pub trait View: Send + Sync {
         asked: &NewestEdges,
         after: Option<&Stamped>,
         limit: usize,
-        ranked: &mut Ranked<EdgeId>,
+        ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<bool> {
         let _ = (asked, after, limit, ranked);
         Ok(false)

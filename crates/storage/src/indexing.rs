@@ -143,7 +143,8 @@ impl<E: Engine> Store<E> {
         progress: &mut dyn FnMut(IndexProgress) -> Result<()>,
     ) -> Result<()> {
         let front = self.front();
-        let (building, known_from) = Building::<I, E>::begin(front, request, definition, self.random_u64())?;
+        let (building, known_from) =
+            IndexBuild::<I, E>::begin(front, request, definition, self.random_u64())?;
         let index = &building.index;
         let mut duplicates = Duplicates::default();
         let mut done = IndexProgress { groups_done: 0, groups_count: 0, entries: 0 };
@@ -321,12 +322,12 @@ fn groups_of<V: View>(view: &V) -> impl Iterator<Item = GroupId> + use<V> {
 }
 
 /// An index that is being built; taken back when dropped, unless it became ready.
-struct Building<'a, I: Indexed, E: Engine> {
+struct IndexBuild<'a, I: Indexed, E: Engine> {
     front: &'a Front<E>,
     index: Arc<PropertyIndex<I>>,
 }
 
-impl<'a, I: Indexed, E: Engine> Building<'a, I, E> {
+impl<'a, I: Indexed, E: Engine> IndexBuild<'a, I, E> {
     /// Makes every commit from here on keep the index up; also the last commit that doesn't.
     fn begin(
         front: &'a Front<E>,
@@ -354,7 +355,7 @@ impl<'a, I: Indexed, E: Engine> Building<'a, I, E> {
     }
 }
 
-impl<I: Indexed, E: Engine> Drop for Building<'_, I, E> {
+impl<I: Indexed, E: Engine> Drop for IndexBuild<'_, I, E> {
     fn drop(&mut self) {
         let displaced = {
             let mut latch = self.front.timeline.latch();

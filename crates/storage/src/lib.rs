@@ -22,6 +22,6 @@ pub mod store;
 pub mod sync;
 pub mod timeline;
 pub mod transaction;
-pub mod unfinished;
+pub mod unfinished_directory;
 pub mod upkeep;
 pub mod vertex_ids;

@@ -15,11 +15,11 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct MemoryBudget {
     limit_bytes: u64,
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<ReservedBytes>>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct ReservedBytes {
     total_bytes: u64,
     by_purpose: BTreeMap<Arc<str>, u64>,
 }
@@ -72,7 +72,7 @@ impl Budget for MemoryBudget {
     }
 }
 
-impl Held {
+impl ReservedBytes {
     fn release(&mut self, purpose: &str, bytes: u64) {
         self.total_bytes -= bytes;
         let left = self.by_purpose.get_mut(purpose).expect("a reservation is counted until it ends");

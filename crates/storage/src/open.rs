@@ -12,18 +12,18 @@
 //! one whose manifest was not renamed yet: both are created again.
 //! In a simulated [`Environment`] there are no threads: [`OpenStore::step`] does what they do in one round.
 
-use crate::backup::{BackedUp, BackupProgress, backup};
-use crate::bulk::load::{LoadProgress, Loaded};
+use crate::backup::{BackupProgress, BackupSummary, backup};
+use crate::bulk::load::{LoadProgress, LoadSummary};
 use crate::checkpoint::check::check_files;
 use crate::checkpoint::check_graph::{check_graph, check_index};
-use crate::checkpoint::contract::{Checkpointed, TellCheckpoint};
+use crate::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
 use crate::checkpoint::manifest::{self, Manifest};
 use crate::checkpoint::report::{CheckProgress, Report};
 use crate::durable_engine::{DurableEngine, EngineStep, Opened, Opening};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
 use crate::io::random::Random;
-use crate::log::end_file::{self, KnownEnd};
+use crate::log::end_file::{self, RecordedEnd};
 use crate::log::options::{Durability, LogOptions};
 use crate::log::recovery::{self, Recovered};
 use crate::log::writer::Log;
@@ -37,7 +37,7 @@ use crate::sync::thread::{self, JoinHandle};
 use crate::timeline::clock::{Readable, Timeline};
 use crate::timeline::registry::Access;
 use crate::transaction::replay::{BATCH_MUTATIONS, Replay};
-use crate::unfinished::{LOCK_NAME, UNFINISHED_NAME, is_unfinished, unfinished};
+use crate::unfinished_directory::{LOCK_NAME, UNFINISHED_NAME, is_unfinished, unfinished};
 use crate::upkeep::{CheckpointState, Upkeep, UpkeepLimits};
 use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -325,7 +325,7 @@ impl<E: DurableEngine> OpenStore<E> {
     /// # Errors
     /// `cancelled`; `limit` on a full disk, `io`: the checkpoint before stays valid. `invalid` if the database
     /// is closed.
-    pub fn checkpoint(&self, progress: &mut TellCheckpoint<'_>) -> Result<Checkpointed> {
+    pub fn checkpoint(&self, progress: &mut OnCheckpointProgress<'_>) -> Result<CheckpointOutcome> {
         let _operation = self.operations.begin()?;
         Ok(self.upkeep.checkpoint(progress)?)
     }
@@ -341,8 +341,8 @@ impl<E: DurableEngine> OpenStore<E> {
         memory_bytes: u64,
         load: &Load,
         building: &mut dyn FnMut(LoadProgress) -> Result<()>,
-        writing: &mut TellCheckpoint<'_>,
-    ) -> Result<Loaded> {
+        writing: &mut OnCheckpointProgress<'_>,
+    ) -> Result<LoadSummary> {
         let _operation = self.operations.begin()?;
         let make_durable = &mut || Ok(self.upkeep.checkpoint(writing).map(drop)?);
         self.store.load_within(memory_bytes, load, building, make_durable)
@@ -360,7 +360,7 @@ impl<E: DurableEngine> OpenStore<E> {
         &self,
         target: &dyn Directory,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
-    ) -> Result<BackedUp> {
+    ) -> Result<BackupSummary> {
         let _operation = self.operations.begin()?;
         let salt = random(&self.environment)?.next_u64();
         backup(&self.store, &*self.directory, target, salt, progress)
@@ -481,7 +481,7 @@ fn read_or_create<E: DurableEngine>(directory: &dyn Directory, create: bool) -> 
         return Ok((manifest, false));
     }
     manifest::remove_if_there(directory, manifest::NEW_FILE_NAME)?;
-    end_file::create(directory, KnownEnd::default())?;
+    end_file::create(directory, RecordedEnd::default())?;
     let empty = Manifest::empty(E::NEW, E::empty_section(E::NEW));
     let manifest = Manifest { has_end_file: true, ..empty };
     manifest.write(directory, || Ok(()))?;

@@ -7,7 +7,7 @@
 //! failed  tried again after some 10 seconds; `stats` says why
 //! ```
 
-use crate::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
+use crate::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::manifest::StoredGroup;
 use crate::durable_engine::DurableEngine;
@@ -95,7 +95,10 @@ impl<E: DurableEngine> Upkeep<E> {
     ///
     /// # Errors
     /// As [`DurableEngine::checkpoint`]: the checkpoint before stays valid.
-    pub fn checkpoint(&self, progress: &mut TellCheckpoint<'_>) -> Result<Checkpointed, CheckpointError> {
+    pub fn checkpoint(
+        &self,
+        progress: &mut OnCheckpointProgress<'_>,
+    ) -> Result<CheckpointOutcome, CheckpointError> {
         let store = &self.store;
         let frames = store.log().frame_bytes();
         let groups = || {

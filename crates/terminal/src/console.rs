@@ -18,7 +18,7 @@ use std::io::{self, IsTerminal, Write};
 
 /// When to show optional output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub enum When {
+pub enum DisplayMode {
     /// If a person is likely to see it.
     #[default]
     Auto,
@@ -64,13 +64,13 @@ pub struct Console {
     json: bool,
     quiet: bool,
     color: Color,
-    progress: When,
+    progress: DisplayMode,
 }
 
 impl Console {
     /// A console of this form.
     #[must_use]
-    pub fn new(json: bool, quiet: bool, color: Color, progress: When) -> Self {
+    pub fn new(json: bool, quiet: bool, color: Color, progress: DisplayMode) -> Self {
         Self { json, quiet, color, progress }
     }
 
@@ -137,10 +137,10 @@ impl Console {
         let is_terminal = io::stderr().is_terminal();
         match self.progress {
             _ if self.quiet => Meter::silent(),
-            When::Never => Meter::silent(),
-            When::Auto if self.json || !is_terminal => Meter::silent(),
-            When::Auto | When::Always if is_terminal => Meter::bar(),
-            When::Auto | When::Always => Meter::lines(),
+            DisplayMode::Never => Meter::silent(),
+            DisplayMode::Auto if self.json || !is_terminal => Meter::silent(),
+            DisplayMode::Auto | DisplayMode::Always if is_terminal => Meter::bar(),
+            DisplayMode::Auto | DisplayMode::Always => Meter::lines(),
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::samples;
 use crate::target::{Memory, Target};
 use evergraph::export::cell_form::CellForm;
-use evergraph::export::facts::Facts;
+use evergraph::export::column_profile::Facts;
 use evergraph::import::csv::header::parse_type;
 use evergraph::import::field::cell::{CellType, Cells};
 use evergraph_graph::value::Value;

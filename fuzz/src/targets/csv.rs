@@ -8,7 +8,7 @@ use crate::samples;
 use crate::target::{Memory, Target};
 use evergraph::export::options::ExportFormat;
 use evergraph::import::bytes::source::Source;
-use evergraph::import::csv::header::{Header, Meaning};
+use evergraph::import::csv::header::{ColumnRole, Header};
 use evergraph::import::csv::records::{CsvFormat, CsvRecords};
 use evergraph::import::csv::rows::RowFormat;
 use evergraph::import::faults::{FaultCollector, OnBadRow};
@@ -106,8 +106,8 @@ fn read_rows(format: CsvFormat, text: &[u8]) {
         Err(error) => return assert!(error.to_string().starts_with("f: header"), "{error}"),
     };
     let id_types = header.fields.iter().filter_map(|field| match &field.meaning {
-        Meaning::Id { id_type, .. } => Some(id_type.unwrap_or(IdType::STRING)),
-        Meaning::StartId(end) | Meaning::EndId(end) => Some(end.id_type.unwrap_or(IdType::STRING)),
+        ColumnRole::Id { id_type, .. } => Some(id_type.unwrap_or(IdType::STRING)),
+        ColumnRole::StartId(end) | ColumnRole::EndId(end) => Some(end.id_type.unwrap_or(IdType::STRING)),
         _ => None,
     });
     let rows = RowFormat {

@@ -1,6 +1,6 @@
 //! Names that the graph doesn't have: a note beside the results, and an error in a query that is strict.
 
-use evergraph::gremlin::graph::RunsOn;
+use evergraph::gremlin::graph::QueryTarget;
 use evergraph::gremlin::graphson;
 use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::Query;
@@ -16,7 +16,7 @@ fn accounts() -> Database {
 }
 
 /// What is noted of `query`.
-fn noted<G: RunsOn>(query: Query<'_, G>) -> Vec<String> {
+fn noted<G: QueryTarget>(query: Query<'_, G>) -> Vec<String> {
     let notes = Notes::default();
     query.notes(&notes).run().unwrap();
     notes.take().iter().map(ToString::to_string).collect()

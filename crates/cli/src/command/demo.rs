@@ -5,9 +5,9 @@ use crate::open::open;
 use clap::{Args, Subcommand};
 use evergraph_show::demo::load::load;
 use evergraph_show::demo::network::{Network, NetworkSize};
-use evergraph_show::demo::play::{PlayOptions, play};
+use evergraph_show::demo::story::{PlayOptions, play};
 use evergraph_show::demo::stream::{StreamOptions, run};
-use evergraph_show::demo::verify::{Verified, verify};
+use evergraph_show::demo::verify::{VerifySummary, verify};
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::count;
 use serde::Serialize;
@@ -158,11 +158,11 @@ pub fn execute(arguments: &DemoArguments, context: &Context) -> Result<(), Failu
 
 /// The report of `demo verify`.
 #[derive(Serialize)]
-struct VerifyReport(Verified);
+struct VerifyReport(VerifySummary);
 
 impl fmt::Display for VerifyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Verified { acknowledged, acknowledged_found, unacknowledged_found, .. } = &self.0;
+        let VerifySummary { acknowledged, acknowledged_found, unacknowledged_found, .. } = &self.0;
         writeln!(
             f,
             "{} of {} acknowledged transfers are there, and {} more in whole",

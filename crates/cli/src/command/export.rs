@@ -3,7 +3,7 @@
 use crate::context::Context;
 use clap::{Args, ValueEnum};
 use evergraph::export::options::{
-    ExportFormat, ExportOptions, ExportProgress, Exported, ExportedFile, Packing,
+    ExportFormat, ExportOptions, ExportProgress, ExportSummary, ExportedFile, Packing,
 };
 use evergraph_graph::error::{Error, Result};
 use evergraph_terminal::failure::Failure;
@@ -122,7 +122,7 @@ pub fn execute(arguments: &ExportArguments, context: &Context) -> std::result::R
     let exported = exported.map_err(|error| failure(error, to_standard_output))?;
     database.close()?;
     drop(meter);
-    let Exported { files, vertices_count, edges_count, losses } = exported;
+    let ExportSummary { files, vertices_count, edges_count, losses } = exported;
     let file = |file: ExportedFile| FileRow { name: file.name, rows: file.rows, bytes: file.bytes };
     let report = ExportReport {
         database: arguments.database.display().to_string(),

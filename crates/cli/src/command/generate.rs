@@ -65,7 +65,7 @@ pub enum Network {
 /// Where the graph goes.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
-pub struct Place {
+pub struct GenerateTarget {
     /// The database to create: a new folder, or an empty database.
     pub database: Option<PathBuf>,
     /// Write files to this folder instead.
@@ -75,10 +75,10 @@ pub struct Place {
 
 /// Where the graph goes, and what may go for it.
 #[derive(Args, Debug)]
-pub struct Placing {
+pub struct GenerateOutput {
     /// Where it goes.
     #[command(flatten)]
-    pub place: Place,
+    pub place: GenerateTarget,
     /// Replace files with the same names in the folder of --out.
     #[arg(long, requires = "out")]
     pub overwrite: bool,
@@ -90,7 +90,7 @@ pub struct Placing {
 pub struct RmatArguments {
     /// Where the graph goes.
     #[command(flatten)]
-    pub placing: Placing,
+    pub placing: GenerateOutput,
     /// Generate 2^N vertices.
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub scale: u32,
@@ -108,7 +108,7 @@ pub struct RmatArguments {
 pub struct PaymentsArguments {
     /// Where the graph goes.
     #[command(flatten)]
-    pub placing: Placing,
+    pub placing: GenerateOutput,
     /// Number of accounts.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub accounts: u32,
@@ -151,7 +151,11 @@ pub fn execute(arguments: &GenerateArguments, context: &Context) -> Result<(), F
 }
 
 /// Generates a graph of `kind` and puts it where it was asked for.
-fn put(Placing { place, overwrite }: &Placing, kind: &GraphKind, context: &Context) -> Result<(), Failure> {
+fn put(
+    GenerateOutput { place, overwrite }: &GenerateOutput,
+    kind: &GraphKind,
+    context: &Context,
+) -> Result<(), Failure> {
     let destination = place.database.as_ref().map(|path| Destination::new_or_empty(path)).transpose()?;
     let meter = context.console.meter();
     // Before minutes of making: is there anything against the folder?

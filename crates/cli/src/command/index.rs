@@ -81,7 +81,7 @@ pub enum Action {
         database: PathBuf,
         /// The label or edge type, and the property key.
         #[command(flatten)]
-        on: On,
+        on: IndexTarget,
         /// Allow at most one vertex or edge for each value.
         #[arg(long)]
         unique: bool,
@@ -99,7 +99,7 @@ pub enum Action {
         database: PathBuf,
         /// The label or edge type, and the property key.
         #[command(flatten)]
-        on: On,
+        on: IndexTarget,
         /// Which index to drop, if there are two: hash or ordered.
         #[arg(long)]
         kind: Option<IndexKind>,
@@ -124,7 +124,7 @@ pub enum Action {
 
 /// The label or edge type, and the property key.
 #[derive(Args, Debug)]
-pub struct On {
+pub struct IndexTarget {
     /// The label, unless --edge names a type, and the property key.
     #[arg(value_name = "LABEL KEY", num_args = 0..=2)]
     names: Vec<String>,
@@ -133,7 +133,7 @@ pub struct On {
     edge: Option<String>,
 }
 
-impl On {
+impl IndexTarget {
     /// The owner, and the key: empty if only an owner was named.
     fn parts(&self) -> std::result::Result<(OwnerName<'_>, &str), Failure> {
         match (&self.edge, &self.names[..]) {
@@ -186,7 +186,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
                 database.indexes().into_iter().find(|index| is(index, owner, key) && index.kind == kind);
             database.close()?;
             drop(meter);
-            context.console.summary(&Created {
+            context.console.summary(&IndexCreated {
                 database: path.display().to_string(),
                 created,
                 index: index.map(|index| Entry::new(&index)),
@@ -205,7 +205,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
             database.close()?;
             drop(meter);
             let (property, database) = (format!("{owner}.{key}"), path.display().to_string());
-            context.console.summary(&Dropped { database, property, dropped })
+            context.console.summary(&IndexDropped { database, property, dropped })
         }
         Action::NewestFirst { database: path, edge_type, key } => {
             let database = context.open(path)?;
@@ -217,7 +217,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
             database.transact(|tx| tx.by_id().declare_newest_first(of, by))?;
             database.close()?;
             drop(meter);
-            context.console.summary(&Ordered {
+            context.console.summary(&NewestFirstDeclared {
                 database: path.display().to_string(),
                 edge_type: edge_type.clone(),
                 key: key.clone(),
@@ -235,7 +235,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
                 let (edge_type, key) = (kind.name.to_string(), catalogue.key_name(key).to_string());
                 Some(NewestFirst { edge_type, key })
             });
-            context.console.result(&Listed {
+            context.console.result(&IndexList {
                 database: path.display().to_string(),
                 indexes,
                 newest_first: newest_first.collect(),
@@ -314,7 +314,7 @@ impl Entry {
 
 /// What was built.
 #[derive(Debug, Serialize)]
-struct Created {
+struct IndexCreated {
     database: String,
     /// Whether it wasn't there.
     created: bool,
@@ -322,7 +322,7 @@ struct Created {
     seconds: f64,
 }
 
-impl fmt::Display for Created {
+impl fmt::Display for IndexCreated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(index) = &self.index else {
             return writeln!(f, "{}: the index was dropped meanwhile", visible(&self.database));
@@ -340,7 +340,7 @@ impl fmt::Display for Created {
 
 /// What was dropped.
 #[derive(Debug, Serialize)]
-struct Dropped {
+struct IndexDropped {
     database: String,
     property: String,
     #[serde(flatten)]
@@ -354,7 +354,7 @@ struct DroppedIndex {
     unique: bool,
 }
 
-impl fmt::Display for Dropped {
+impl fmt::Display for IndexDropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let which = self.dropped.as_ref().map_or_else(String::new, |index| {
             format!("{}{} ", if index.unique { "unique " } else { "" }, index.kind)
@@ -365,7 +365,7 @@ impl fmt::Display for Dropped {
 
 /// What was declared newest-first.
 #[derive(Debug, Serialize)]
-struct Ordered {
+struct NewestFirstDeclared {
     database: String,
     #[serde(rename = "type")]
     edge_type: String,
@@ -374,7 +374,7 @@ struct Ordered {
     declared: bool,
 }
 
-impl fmt::Display for Ordered {
+impl fmt::Display for NewestFirstDeclared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (database, edge_type, key) =
             (visible(&self.database), visible(&self.edge_type), visible(&self.key));
@@ -429,7 +429,7 @@ pub fn indexes_table(indexes: &[Entry]) -> Table {
 
 /// What there is.
 #[derive(Debug, Serialize)]
-struct Listed {
+struct IndexList {
     database: String,
     indexes: Vec<Entry>,
     newest_first: Vec<NewestFirst>,
@@ -439,7 +439,7 @@ struct Listed {
     scanned_edge_types: Vec<String>,
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for IndexList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", indexes_table(&self.indexes))?;
         for NewestFirst { edge_type, key } in &self.newest_first {

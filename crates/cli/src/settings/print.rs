@@ -12,7 +12,7 @@
 //! What is alike for all commands below another that have it stands once. So the text is shorter, and
 //! read as a file it sets what it shows.
 
-use crate::settings::resolve::{Effective, Origin, Resolved};
+use crate::settings::resolve::{EffectiveValue, Origin, Resolved};
 use crate::settings::setting::{Kind, Setting};
 use serde::Serialize;
 use std::fmt;
@@ -76,7 +76,7 @@ impl SettingsReport {
 
 /// The table in which the setting is printed: that of the command above if all commands below it that
 /// have such a setting agree, else its own.
-fn table(resolved: &Resolved, setting: &Setting, effective: &Effective) -> String {
+fn table(resolved: &Resolved, setting: &Setting, effective: &EffectiveValue) -> String {
     let Some(above) = setting.command.first().filter(|_| setting.command.len() > 1) else {
         return setting.command.join(".");
     };
@@ -90,7 +90,7 @@ fn table(resolved: &Resolved, setting: &Setting, effective: &Effective) -> Strin
 }
 
 impl Row {
-    fn new(setting: &Setting, effective: &Effective, table: String) -> Self {
+    fn new(setting: &Setting, effective: &EffectiveValue, table: String) -> Self {
         let (source, place) = match &effective.origin {
             Origin::Flag(_) => ("flag", true),
             Origin::Variable(_) => ("variable", true),

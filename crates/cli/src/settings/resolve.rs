@@ -21,7 +21,7 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct Resolved {
     /// The settings, in the order of the command line's help.
-    pub settings: Vec<(Setting, Effective)>,
+    pub settings: Vec<(Setting, EffectiveValue)>,
     /// Files that were read, the first wins.
     pub files: Vec<PathBuf>,
     /// Files that couldn't be read and that nobody named, each with the reason.
@@ -32,7 +32,7 @@ pub struct Resolved {
 
 /// A setting's value here.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Effective {
+pub struct EffectiveValue {
     /// As the command line would have it; none where nothing holds. A switch is `true` or `false`.
     pub texts: Vec<String>,
     /// Where it comes from.
@@ -79,11 +79,11 @@ pub fn resolve(
     files: &[SettingsFile],
 ) -> Result<Resolved> {
     let settings = settings(program);
-    let known = Known {
+    let known = KnownSettings {
         commands: commands(program).into_iter().map(|path| path.join(".")).collect(),
         settings: &settings,
     };
-    let mut said: BTreeMap<String, Effective> = BTreeMap::new();
+    let mut said: BTreeMap<String, EffectiveValue> = BTreeMap::new();
     // From who loses to who wins.
     for file in files.iter().rev() {
         let mut here = BTreeMap::new();
@@ -95,7 +95,7 @@ pub fn resolve(
                     .and_then(|texts| accepted(setting, texts))
                     .map_err(|why| Error::invalid(format!("{place}: {key}: {why}")))?;
                 let origin = Origin::File { path: file.path.clone(), line: entry.line };
-                here.insert(key.clone(), Effective { texts, origin });
+                here.insert(key.clone(), EffectiveValue { texts, origin });
             }
         }
         put_below(&settings, here, &mut said);
@@ -107,7 +107,7 @@ pub fn resolve(
         let texts = of_variable(setting, text)
             .and_then(|texts| accepted(setting, texts))
             .map_err(|why| Error::invalid(format!("{name}={text}: {why}")))?;
-        here.insert(key, Effective { texts, origin: Origin::Variable(name) });
+        here.insert(key, EffectiveValue { texts, origin: Origin::Variable(name) });
     }
     put_below(&settings, here, &mut said);
 
@@ -130,8 +130,8 @@ impl Resolved {
     /// `label is "Person" by evergraph.toml:9`. Who reads the message may never have said them.
     #[must_use]
     pub fn told_elsewhere(&self, command: &[String], message: &str) -> Option<String> {
-        let says = |(setting, effective): &(Setting, Effective)| {
-            let Effective { texts, origin } = effective;
+        let says = |(setting, effective): &(Setting, EffectiveValue)| {
+            let EffectiveValue { texts, origin } = effective;
             let is_elsewhere = matches!(origin, Origin::Variable(_) | Origin::File { .. });
             let is_value = |text: &String| text.parse::<f64>().is_err() && has_word(message, text);
             let is_meant = has_word(message, &setting.name) || texts.iter().any(is_value);
@@ -166,8 +166,8 @@ fn with_default(command: Command, path: &[String], setting: &Setting, texts: &[S
 /// Gives what is said for keys (`run.top` among them) to the settings that it is about.
 fn put_below(
     settings: &[Setting],
-    here: BTreeMap<String, Effective>,
-    said: &mut BTreeMap<String, Effective>,
+    here: BTreeMap<String, EffectiveValue>,
+    said: &mut BTreeMap<String, EffectiveValue>,
 ) {
     for setting in settings {
         if let Some(effective) = setting.keys().find_map(|key| here.get(&key)) {
@@ -177,13 +177,13 @@ fn put_below(
 }
 
 /// What may be named in a file.
-struct Known<'a> {
+struct KnownSettings<'a> {
     /// Full names of commands.
     commands: Vec<String>,
     settings: &'a [Setting],
 }
 
-impl Known<'_> {
+impl KnownSettings<'_> {
     /// The settings that `key` is about: none if it is a command's empty table.
     fn find(&self, place: &str, key: &str, value: &FileValue) -> Result<Vec<&Setting>> {
         let meant = self.settings.iter().filter(|setting| setting.keys().any(|name| name == key));
@@ -309,11 +309,11 @@ fn accepted(setting: &Setting, texts: Vec<String>) -> std::result::Result<Vec<St
     }
 }
 
-fn on_command_line(setting: &Setting, matches: &ArgMatches) -> Option<Effective> {
+fn on_command_line(setting: &Setting, matches: &ArgMatches) -> Option<EffectiveValue> {
     let matches =
         setting.command.iter().try_fold(matches, |matches, name| matches.subcommand_matches(name))?;
     let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let effective = |texts, flag| Effective { texts, origin: Origin::Flag(flag) };
+    let effective = |texts, flag| EffectiveValue { texts, origin: Origin::Flag(flag) };
     let id = setting.option.get_id().as_str();
     if setting.kind == Kind::Switch && said(&undo(&setting.name)) {
         return Some(effective(vec!["false".to_owned()], format!("--{}", undo(&setting.name))));
@@ -328,7 +328,7 @@ fn on_command_line(setting: &Setting, matches: &ArgMatches) -> Option<Effective>
     Some(effective(texts, format!("--{}", setting.name)))
 }
 
-fn of_default(setting: &Setting) -> Effective {
+fn of_default(setting: &Setting) -> EffectiveValue {
     let texts = match setting.kind {
         Kind::Switch => vec!["false".to_owned()],
         _ => {
@@ -336,7 +336,7 @@ fn of_default(setting: &Setting) -> Effective {
             values.map(|text| text.to_string_lossy().into_owned()).collect()
         }
     };
-    Effective { texts, origin: Origin::Default }
+    EffectiveValue { texts, origin: Origin::Default }
 }
 
 /// Adds to each switch that is a setting the one that takes it back: `--no-quiet`.

@@ -1,9 +1,9 @@
 //! Queries on a database: they read a snapshot, or write in a transaction of their own.
 
 use crate::database::Database;
-use crate::gremlin::graph::Deciding;
+use crate::gremlin::graph::DatabaseTarget;
 use crate::gremlin::host::QueryHost;
-use crate::gremlin::query::{Query, Said};
+use crate::gremlin::query::{Query, QuerySource};
 use crate::gremlin::task::Task;
 use crate::snapshot::Snapshot;
 use evergraph_graph::budget::Budget;
@@ -15,13 +15,13 @@ use evergraph_query::write::Writer;
 impl Database {
     /// A query in Gremlin: on a snapshot if it only reads, else in a transaction of its own, committed when the
     /// query is through and begun again after a conflict. See [`crate::gremlin`].
-    pub fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, Deciding<'q>> {
-        Query::new(Deciding::new(self), text)
+    pub fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, DatabaseTarget<'q>> {
+        Query::new(DatabaseTarget::new(self), text)
     }
 
     /// The same, said as text or as bytecode.
-    pub fn ask<'q>(&'q self, said: impl Into<Said<'q>>) -> Query<'q, Deciding<'q>> {
-        Query::new(Deciding::new(self), said)
+    pub fn ask<'q>(&'q self, said: impl Into<QuerySource<'q>>) -> Query<'q, DatabaseTarget<'q>> {
+        Query::new(DatabaseTarget::new(self), said)
     }
 }
 

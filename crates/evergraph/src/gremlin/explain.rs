@@ -1,12 +1,12 @@
 //! Explain: what a query would do, and what each of its steps did.
 
-use crate::gremlin::graph::RunsOn;
+use crate::gremlin::graph::QueryTarget;
 use crate::gremlin::note::Notes;
 use crate::gremlin::query::Query;
 use evergraph_graph::error::Result;
 use evergraph_query::explain::Explanation;
 
-impl<G: RunsOn> Query<'_, G> {
+impl<G: QueryTarget> Query<'_, G> {
     /// The plan as a table, one line a step, with the indexes that it would use. Nothing runs.
     ///
     /// ```

@@ -18,25 +18,25 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One moment, to be read.
-pub struct Reading<'g> {
+pub struct SnapshotTarget<'g> {
     view: &'g dyn GraphView,
     budget: &'g dyn Budget,
 }
 
 /// A transaction, to be read and written.
-pub struct Writing<'g> {
+pub struct TransactionTarget<'g> {
     transaction: &'g mut dyn Writer,
     budget: &'g dyn Budget,
 }
 
 /// A database: a snapshot is read, or a transaction of its own written.
-pub struct Deciding<'g> {
+pub struct DatabaseTarget<'g> {
     database: &'g dyn QueryHost,
     pub(crate) options: TransactionOptions,
 }
 
 /// What a query can run on.
-pub trait RunsOn: Sized {
+pub trait QueryTarget: Sized {
     /// The first `most` results of `task`, or more. One that writes, or whose results nobody wants, is run to its end.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ pub trait RunsOn: Sized {
 }
 
 /// What gives results one by one while the query runs.
-pub trait Streams<'g>: RunsOn {
+pub trait Streams<'g>: QueryTarget {
     /// The results of `task`, from now on.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ pub trait Streams<'g>: RunsOn {
     fn results(self, task: &Task) -> Result<Results<'g>>;
 }
 
-impl<'g> Reading<'g> {
+impl<'g> SnapshotTarget<'g> {
     pub(crate) fn new<V: Freeze>(view: &'g V, budget: &'g dyn Budget) -> Self {
         Self { view, budget }
     }
@@ -77,7 +77,7 @@ impl<'g> Reading<'g> {
     }
 }
 
-impl RunsOn for Reading<'_> {
+impl QueryTarget for SnapshotTarget<'_> {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
         task.items(self.graph(task)?, self.budget, most)
     }
@@ -91,19 +91,19 @@ impl RunsOn for Reading<'_> {
     }
 }
 
-impl<'g> Streams<'g> for Reading<'g> {
+impl<'g> Streams<'g> for SnapshotTarget<'g> {
     fn results(self, task: &Task) -> Result<Results<'g>> {
         Ok(Results::new(task.begin(self.graph(task)?, self.budget)?))
     }
 }
 
-impl<'g> Writing<'g> {
+impl<'g> TransactionTarget<'g> {
     pub(crate) fn new(transaction: &'g mut dyn Writer, budget: &'g dyn Budget) -> Self {
         Self { transaction, budget }
     }
 }
 
-impl RunsOn for Writing<'_> {
+impl QueryTarget for TransactionTarget<'_> {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
         task.items(Graph::Write(self.transaction), self.budget, most)
     }
@@ -117,13 +117,13 @@ impl RunsOn for Writing<'_> {
     }
 }
 
-impl<'g> Streams<'g> for Writing<'g> {
+impl<'g> Streams<'g> for TransactionTarget<'g> {
     fn results(self, task: &Task) -> Result<Results<'g>> {
         Ok(Results::new(task.begin(Graph::Write(self.transaction), self.budget)?))
     }
 }
 
-impl<'g> Deciding<'g> {
+impl<'g> DatabaseTarget<'g> {
     pub(crate) fn new(database: &'g dyn QueryHost) -> Self {
         Self { database, options: TransactionOptions::default() }
     }
@@ -132,21 +132,21 @@ impl<'g> Deciding<'g> {
     fn committed<T>(
         &self,
         task: &Task,
-        attempt: impl Fn(Writing<'_>) -> Result<T>,
+        attempt: impl Fn(TransactionTarget<'_>) -> Result<T>,
     ) -> Result<(T, Vec<(EdgeId, EdgeId)>)> {
         // All attempts share the time of the query.
         let timeout = self.options.timeout.unwrap_or(task.limits.timeout).min(task.limits.timeout);
         let budget = self.database.budget();
         let mut given = None;
         let committed = self.database.transact(self.options.timeout(timeout), &mut |transaction| {
-            given = Some(attempt(Writing::new(transaction, budget))?);
+            given = Some(attempt(TransactionTarget::new(transaction, budget))?);
             Ok(())
         })?;
         Ok((given.expect("what was committed was attempted"), committed.renamed))
     }
 }
 
-impl RunsOn for Deciding<'_> {
+impl QueryTarget for DatabaseTarget<'_> {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
         if let Some(io) = task.plan.io() {
             return self.database.transfer(io, task).map(|()| Vec::new());

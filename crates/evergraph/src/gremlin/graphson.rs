@@ -26,8 +26,8 @@ use evergraph_formats::graphson::value_read::{read_typed_value, read_value as re
 use evergraph_formats::json::read::{JsonError, JsonReader, Kind};
 use evergraph_query::error::{Span, TextError};
 use evergraph_query::gremlin::bytecode::Bytecode;
-use evergraph_query::gremlin::bytecode::assembly::{self, Around, Levels, refused};
-use evergraph_query::gremlin::bytecode::place::{Place, ReadError};
+use evergraph_query::gremlin::bytecode::assembly::{self, Levels, ValueContext, refused};
+use evergraph_query::gremlin::bytecode::instruction_position::{InstructionPosition, ReadError};
 use evergraph_query::gremlin::call::{Argument, ArgumentKind, Call};
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::token::Enumeration;
@@ -70,14 +70,14 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Bytecode, TextError> {
 /// # Errors
 /// If the text is something else, or passes a limit.
 pub fn parse_argument(text: &[u8], limits: &ParseLimits) -> Result<Argument, TextError> {
-    whole(text, limits, |reader, json| reader.read_value(json, Around::Anything))
+    whole(text, limits, |reader, json| reader.read_value(json, ValueContext::Anything))
 }
 
 /// All of `text` as `read` reads it.
 fn whole<T>(
     text: &[u8],
     limits: &ParseLimits,
-    read: impl FnOnce(&mut Reader, &mut JsonReader<'_>) -> Result<T, Wrong>,
+    read: impl FnOnce(&mut Reader, &mut JsonReader<'_>) -> Result<T, ReaderError>,
 ) -> Result<T, TextError> {
     let bytes_max = limits.text_bytes_max.min(u32::MAX as usize);
     if text.len() > bytes_max {
@@ -88,19 +88,19 @@ fn whole<T>(
     let mut reader = Reader { levels: Levels::new(limits.depth_max) };
     let found = read(&mut reader, &mut json);
     let found = found.and_then(|found| Ok(json.finish().map(|()| found)?));
-    found.map_err(|Wrong(error)| error.told())
+    found.map_err(|ReaderError(error)| error.told())
 }
 
 /// What is wrong, whoever found it.
-struct Wrong(ReadError);
+struct ReaderError(ReadError);
 
-impl From<ReadError> for Wrong {
+impl From<ReadError> for ReaderError {
     fn from(error: ReadError) -> Self {
         Self(error)
     }
 }
 
-impl From<JsonError> for Wrong {
+impl From<JsonError> for ReaderError {
     fn from(error: JsonError) -> Self {
         Self(ReadError::invalid(span(error.offset, error.offset), error.to_string()))
     }
@@ -111,7 +111,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn read_bytecode(&mut self, json: &mut JsonReader<'_>) -> Result<Bytecode, Wrong> {
+    fn read_bytecode(&mut self, json: &mut JsonReader<'_>) -> Result<Bytecode, ReaderError> {
         let (mut source, mut steps) = (Vec::new(), Vec::new());
         json.begin_object()?;
         while let Some(key) = json.next_key()? {
@@ -124,7 +124,11 @@ impl Reader {
         Ok(Bytecode::new(source.into_iter().flat_map(assembly::source_calls).collect(), steps))
     }
 
-    fn read_instructions(&mut self, json: &mut JsonReader<'_>, of_source: bool) -> Result<Vec<Call>, Wrong> {
+    fn read_instructions(
+        &mut self,
+        json: &mut JsonReader<'_>,
+        of_source: bool,
+    ) -> Result<Vec<Call>, ReaderError> {
         let mut calls = Vec::new();
         json.begin_array()?;
         while json.next_element()? {
@@ -138,7 +142,7 @@ impl Reader {
         json: &mut JsonReader<'_>,
         of_source: bool,
         number: usize,
-    ) -> Result<Call, Wrong> {
+    ) -> Result<Call, ReaderError> {
         json.begin_array()?;
         if !json.next_element()? {
             return Err(json.error("the name of an instruction expected").into());
@@ -146,13 +150,18 @@ impl Reader {
         let start = json.offset();
         let name = json.read_string()?;
         let span = span(start, json.offset());
-        let within = |argument: Option<usize>, Wrong(error): Wrong| {
-            Wrong(error.within(Place { of_source, number, name: (&*name).into(), argument }))
+        let within = |argument: Option<usize>, ReaderError(error): ReaderError| {
+            ReaderError(error.within(InstructionPosition {
+                of_source,
+                number,
+                name: (&*name).into(),
+                argument,
+            }))
         };
         self.levels.enter(span).map_err(|error| within(None, error.into()))?;
         let mut arguments: Vec<Argument> = Vec::new();
         while json.next_element().map_err(|error| within(None, error.into()))? {
-            let value = self.read_value(json, Around::of_instruction(&name));
+            let value = self.read_value(json, ValueContext::of_instruction(&name));
             arguments.push(value.map_err(|wrong| within(Some(arguments.len() + 1), wrong))?);
         }
         self.levels.leave();
@@ -161,7 +170,11 @@ impl Reader {
             .map_err(|(at, reason)| within(Some(at + 1), ReadError::invalid(spans[at], reason).into()))
     }
 
-    fn read_value(&mut self, json: &mut JsonReader<'_>, around: Around) -> Result<Argument, Wrong> {
+    fn read_value(
+        &mut self,
+        json: &mut JsonReader<'_>,
+        around: ValueContext,
+    ) -> Result<Argument, ReaderError> {
         let start = json.offset();
         let kind = match json.peek()? {
             Kind::Null => {
@@ -189,9 +202,9 @@ impl Reader {
         &mut self,
         name: &str,
         json: &mut JsonReader<'_>,
-        around: Around,
+        around: ValueContext,
         start: usize,
-    ) -> Result<ArgumentKind, Wrong> {
+    ) -> Result<ArgumentKind, ReaderError> {
         let word = name.strip_prefix("g:").unwrap_or_default();
         if let Some(enumeration) = Enumeration::from_name(word).filter(|of| of.has_short_form()) {
             let word = json.read_string()?;
@@ -208,11 +221,11 @@ impl Reader {
             "P" | "TextP" => self.read_predicate(json, start),
             "Binding" => self.read_member(json, "value", around).map(|value| value.kind),
             "Vertex" => {
-                let id = self.read_member(json, "id", Around::Element)?;
+                let id = self.read_member(json, "id", ValueContext::Element)?;
                 told(assembly::vertex(id, around, span(start, json.offset())), start, json)
             }
             "Edge" => {
-                let id = self.read_member(json, "id", Around::Element)?;
+                let id = self.read_member(json, "id", ValueContext::Element)?;
                 told(assembly::edge(id, around), start, json)
             }
             "Class" => {
@@ -227,7 +240,11 @@ impl Reader {
         }
     }
 
-    fn read_values(&mut self, json: &mut JsonReader<'_>, around: Around) -> Result<Vec<Argument>, Wrong> {
+    fn read_values(
+        &mut self,
+        json: &mut JsonReader<'_>,
+        around: ValueContext,
+    ) -> Result<Vec<Argument>, ReaderError> {
         self.enter(json)?;
         let mut values = Vec::new();
         json.begin_array()?;
@@ -241,8 +258,8 @@ impl Reader {
     fn read_entries(
         &mut self,
         json: &mut JsonReader<'_>,
-        around: Around,
-    ) -> Result<Vec<(Argument, Argument)>, Wrong> {
+        around: ValueContext,
+    ) -> Result<Vec<(Argument, Argument)>, ReaderError> {
         self.enter(json)?;
         let mut entries = Vec::new();
         json.begin_array()?;
@@ -260,8 +277,8 @@ impl Reader {
     fn read_object(
         &mut self,
         json: &mut JsonReader<'_>,
-        around: Around,
-    ) -> Result<Vec<(Argument, Argument)>, Wrong> {
+        around: ValueContext,
+    ) -> Result<Vec<(Argument, Argument)>, ReaderError> {
         let settings = self.read_settings(json, around)?;
         let entry = |(key, value): (Box<str>, Argument)| {
             (Argument { kind: assembly::scalar(key), span: value.span }, value)
@@ -272,8 +289,8 @@ impl Reader {
     fn read_settings(
         &mut self,
         json: &mut JsonReader<'_>,
-        around: Around,
-    ) -> Result<Vec<(Box<str>, Argument)>, Wrong> {
+        around: ValueContext,
+    ) -> Result<Vec<(Box<str>, Argument)>, ReaderError> {
         self.enter(json)?;
         let mut settings = Vec::new();
         json.begin_object()?;
@@ -284,14 +301,18 @@ impl Reader {
         Ok(settings)
     }
 
-    fn read_predicate(&mut self, json: &mut JsonReader<'_>, start: usize) -> Result<ArgumentKind, Wrong> {
+    fn read_predicate(
+        &mut self,
+        json: &mut JsonReader<'_>,
+        start: usize,
+    ) -> Result<ArgumentKind, ReaderError> {
         self.enter(json)?;
         let (mut name, mut value) = (None, None);
         json.begin_object()?;
         while let Some(key) = json.next_key()? {
             match &*key {
                 "predicate" => name = Some(json.read_string()?),
-                "value" => value = Some(self.read_value(json, Around::Predicate)?),
+                "value" => value = Some(self.read_value(json, ValueContext::Predicate)?),
                 _ => return Err(json.error(format!("`{key}` is not part of a predicate")).into()),
             }
         }
@@ -308,15 +329,15 @@ impl Reader {
         told(assembly::predicate(&name, arguments, span(start, json.offset())), start, json)
     }
 
-    fn read_strategy(&mut self, name: &str, json: &mut JsonReader<'_>) -> Result<ArgumentKind, Wrong> {
+    fn read_strategy(&mut self, name: &str, json: &mut JsonReader<'_>) -> Result<ArgumentKind, ReaderError> {
         self.enter(json)?;
         let (mut class, mut settings) = (None, Vec::new());
         json.begin_object()?;
         while let Some(key) = json.next_key()? {
             match &*key {
                 "fqcn" => class = Some(json.read_string()?),
-                "conf" => settings.append(&mut self.read_settings(json, Around::Anything)?),
-                _ => settings.push((key.into(), self.read_value(json, Around::Anything)?)),
+                "conf" => settings.append(&mut self.read_settings(json, ValueContext::Anything)?),
+                _ => settings.push((key.into(), self.read_value(json, ValueContext::Anything)?)),
             }
         }
         self.levels.leave();
@@ -328,8 +349,8 @@ impl Reader {
         &mut self,
         json: &mut JsonReader<'_>,
         wanted: &str,
-        around: Around,
-    ) -> Result<Argument, Wrong> {
+        around: ValueContext,
+    ) -> Result<Argument, ReaderError> {
         self.enter(json)?;
         let mut found = None;
         json.begin_object()?;
@@ -344,14 +365,14 @@ impl Reader {
         found.ok_or_else(|| json.error(format!("the object before this place has no `{wanted}`")).into())
     }
 
-    fn enter(&mut self, json: &mut JsonReader<'_>) -> Result<(), Wrong> {
+    fn enter(&mut self, json: &mut JsonReader<'_>) -> Result<(), ReaderError> {
         let offset = json.offset();
         Ok(self.levels.enter(span(offset, offset))?)
     }
 }
 
 /// What `result` says, of the value that begins at `start` and was read.
-fn told<T>(result: Result<T, String>, start: usize, json: &mut JsonReader<'_>) -> Result<T, Wrong> {
+fn told<T>(result: Result<T, String>, start: usize, json: &mut JsonReader<'_>) -> Result<T, ReaderError> {
     result.map_err(|reason| ReadError::invalid(span(start, json.offset()), reason).into())
 }
 

@@ -3,7 +3,7 @@
 use crate::gremlin::algorithms;
 use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;
-use crate::gremlin::graph::{Deciding, RunsOn, Streams};
+use crate::gremlin::graph::{DatabaseTarget, QueryTarget, Streams};
 use crate::gremlin::note::{Note, Notes};
 use crate::gremlin::results::Results;
 use crate::gremlin::task::Task;
@@ -20,9 +20,9 @@ use evergraph_query::gremlin::compile::compile_until;
 use evergraph_query::gremlin::mention::Mentions;
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::read::read;
-use evergraph_query::note;
 use evergraph_query::plan::operator::Plan;
 use evergraph_query::service::Services;
+use evergraph_query::unknown_name;
 use evergraph_query::value::item::Item;
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub type Limits = evergraph_query::execute::limits::QueryLimits;
 
 /// What a query says.
 #[derive(Clone, Copy, Debug)]
-pub enum Said<'q> {
+pub enum QuerySource<'q> {
     /// Gremlin as text.
     Text(&'q str),
     /// The instructions that a driver wrote.
@@ -44,14 +44,14 @@ enum ReadQuery<'q> {
     Bytecode(Bytecode),
 }
 
-impl<'q> Said<'q> {
+impl<'q> QuerySource<'q> {
     fn read(self, bindings: &Bindings) -> Result<ReadQuery<'q>> {
         match self {
-            Said::Text(text) => {
+            QuerySource::Text(text) => {
                 let query = read(text, &ParseLimits::default(), bindings);
                 Ok(ReadQuery::Text(text, query.map_err(|error| shown_in(error, text))?))
             }
-            Said::Bytecode(bytecode) => {
+            QuerySource::Bytecode(bytecode) => {
                 let mut bytecode = bytecode.clone();
                 bytecode.check()?;
                 Ok(ReadQuery::Bytecode(bytecode))
@@ -77,12 +77,12 @@ impl ReadQuery<'_> {
     }
 
     /// The notes about its names on `graph`.
-    fn notes(&self, graph: &impl RunsOn) -> Vec<Note> {
+    fn notes(&self, graph: &impl QueryTarget) -> Vec<Note> {
         let mentions = Mentions::of(self.query());
         if mentions.read.is_empty() {
             return Vec::new();
         }
-        let notes = note::notes(&mentions, &graph.catalogue()).into_iter();
+        let notes = unknown_name::notes(&mentions, &graph.catalogue()).into_iter();
         match self {
             Self::Text(text, _) => notes.map(|error| Note::in_text(error.within(text), text)).collect(),
             Self::Bytecode(bytecode) => notes.map(|error| Note::new(bytecode.placed(error))).collect(),
@@ -94,15 +94,15 @@ fn shown_in(error: TextError, text: &str) -> Error {
     Error::new(error.kind, error.shown_in(text)).because(error)
 }
 
-impl<'q> From<&'q str> for Said<'q> {
+impl<'q> From<&'q str> for QuerySource<'q> {
     fn from(text: &'q str) -> Self {
-        Said::Text(text)
+        QuerySource::Text(text)
     }
 }
 
-impl<'q> From<&'q Bytecode> for Said<'q> {
+impl<'q> From<&'q Bytecode> for QuerySource<'q> {
     fn from(bytecode: &'q Bytecode) -> Self {
-        Said::Bytecode(bytecode)
+        QuerySource::Bytecode(bytecode)
     }
 }
 
@@ -110,7 +110,7 @@ impl<'q> From<&'q Bytecode> for Said<'q> {
 #[must_use = "a query runs only when its results are requested: `run()`, `values()`, `iter()`"]
 pub struct Query<'q, G> {
     graph: G,
-    said: Said<'q>,
+    said: QuerySource<'q>,
     bindings: Bindings,
     /// The first variable with an unsupported value.
     wrong: Option<Error>,
@@ -123,7 +123,7 @@ pub struct Query<'q, G> {
 }
 
 impl<'q, G> Query<'q, G> {
-    pub(crate) fn new(graph: G, said: impl Into<Said<'q>>) -> Self {
+    pub(crate) fn new(graph: G, said: impl Into<QuerySource<'q>>) -> Self {
         Self {
             graph,
             said: said.into(),
@@ -218,7 +218,7 @@ impl<'q, G> Query<'q, G> {
     }
 }
 
-impl<'q, G: RunsOn> Query<'q, G> {
+impl<'q, G: QueryTarget> Query<'q, G> {
     /// The plan of the query, as data. Nothing runs.
     ///
     /// # Errors
@@ -254,7 +254,7 @@ impl<'q, G: RunsOn> Query<'q, G> {
     }
 }
 
-impl<G: RunsOn> Query<'_, G> {
+impl<G: QueryTarget> Query<'_, G> {
     /// All results.
     ///
     /// # Errors
@@ -328,7 +328,7 @@ impl<'q, G: Streams<'q>> Query<'q, G> {
     }
 }
 
-impl Query<'_, Deciding<'_>> {
+impl Query<'_, DatabaseTarget<'_>> {
     /// The isolation and the timeout of the transaction, should the query write.
     ///
     /// ```

@@ -2,12 +2,12 @@
 
 use crate::graphs::{Content, Graph, graph};
 use evergraph::Database;
-use evergraph::export::options::{ExportFormat, ExportOptions, Exported, Packing};
+use evergraph::export::options::{ExportFormat, ExportOptions, ExportSummary, Packing};
 use evergraph::import::options::{ImportOptions, InputFile};
 use proptest::prelude::*;
 use std::path::Path;
 
-fn export(db: &Database, options: &ExportOptions) -> Exported {
+fn export(db: &Database, options: &ExportOptions) -> ExportSummary {
     db.export(options, &|_| ()).unwrap()
 }
 
@@ -21,7 +21,7 @@ fn imported(folder: &Path) -> Database {
 
 /// What a database holds that was imported from the file of elements `path`. Where vertices are called by
 /// their numbers, these are left out.
-fn imported_elements(path: &Path, report: &Exported) -> Content {
+fn imported_elements(path: &Path, report: &ExportSummary) -> Content {
     let has_numbers =
         report.losses.iter().any(|loss| loss.starts_with("vertices are identified by their numbers"));
     let db = Database::in_memory().unwrap();

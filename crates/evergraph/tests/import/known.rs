@@ -1,7 +1,7 @@
 //! Known: edges of an import find the vertices that the database has, and rows of those are bad rows.
 
+use evergraph::import::existing_graph::ExistingGraph;
 use evergraph::import::faults::OnBadRow;
-use evergraph::import::known::Known;
 use evergraph::import::options::{ImportOptions, InputFile};
 use evergraph::import::policy::{OnDuplicate, OnUnknown};
 use evergraph::{Database, Direction, ReadByName, Value};
@@ -249,7 +249,7 @@ fn edge_lists_go_on_where_others_ended() {
     let made =
         world.db.import(&options.with(|options| options.lists.vertices = Some(60..64)), &|_| ()).unwrap();
     assert_eq!((made.vertices_count, made.edges_count), (3, 2));
-    let before = Known::of(world.db.snapshot()).edges_by_type().unwrap()["EDGE"];
+    let before = ExistingGraph::of(world.db.snapshot()).edges_by_type().unwrap()["EDGE"];
     let list: String = (0..before).map(|number| format!("{number} 10\n")).collect();
     let again = world.db.import(&world.options(&[("f.e", &list)]), &|_| ()).unwrap();
     let expected =

@@ -1,6 +1,6 @@
 //! Known types: what a file seems to hold yields to the types that the database has.
 
-use evergraph::import::known::Known;
+use evergraph::import::existing_graph::ExistingGraph;
 use evergraph::import::mapping::rule::{ColumnName, EndColumn, FileFormat, FileRule};
 use evergraph::import::recognise::known_types::yield_to_known;
 use evergraph::{Database, Value};
@@ -19,7 +19,7 @@ fn guesses_yield_to_the_types_of_the_database_and_words_of_headers_stay() {
         Ok(())
     })
     .unwrap();
-    let known = Known::of(db.snapshot());
+    let known = ExistingGraph::of(db.snapshot());
     let end = |name: &str| Some(EndColumn::new(ColumnName::Name(name.to_owned())));
     let long = |rule: &mut FileRule, names: &[&str]| {
         rule.types = names.iter().map(|name| ((*name).to_owned(), "long".to_owned())).collect();

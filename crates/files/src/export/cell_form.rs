@@ -13,7 +13,7 @@
 //! written in GraphSON, where the empty text is `""`: a text that stood for no value instead (`\N`) would
 //! have to be told to every reader, and would be one that nobody may use.
 
-use crate::export::facts::Facts;
+use crate::export::column_profile::Facts;
 use crate::import::csv::quoted_name;
 use evergraph_formats::graphson::value_write::write_value;
 use evergraph_graph::value::{Value, ValueType};
@@ -96,7 +96,7 @@ fn push(text: &mut String, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::csv::header::{Header, Meaning};
+    use crate::import::csv::header::{ColumnRole, Header};
     use crate::import::field::cell::Cells;
     use evergraph_graph::value::collection::{List, Set};
 
@@ -107,7 +107,7 @@ mod tests {
         let form = CellForm::of(&facts);
         let word = form.header_word("k");
         let header = Header::parse("a.csv", &["id:ID".to_owned(), word.clone()], b';').unwrap();
-        let Meaning::Property { cell_type, .. } = header.fields[1].meaning else { panic!("{word}") };
+        let ColumnRole::Property { cell_type, .. } = header.fields[1].meaning else { panic!("{word}") };
         let mut cells = Cells::new(cell_type);
         let mut texts = Vec::new();
         for value in values {

@@ -13,7 +13,7 @@
 //! empty field.
 
 use crate::export::cell_form::CellForm;
-use crate::export::facts::Facts;
+use crate::export::column_profile::Facts;
 use crate::export::file_names::FileNames;
 use crate::export::identity::Identity;
 use crate::export::meter::Meter;

@@ -6,7 +6,7 @@
 //! | one file of all labels | the property `id`, if it is such a key of every label, of one type, and no two vertices of the graph share a value | the graph |
 //! | otherwise | its number in the database, which the import doesn't keep where a file can say so | the graph |
 
-use crate::export::facts::Facts;
+use crate::export::column_profile::Facts;
 use crate::export::pages;
 use crate::export::survey::{LabelSurvey, Survey};
 use crate::import::id_type::IdType;

@@ -16,10 +16,10 @@
 //! What a format can't carry is told in the report, never dropped in silence: `docs/guide/export.md`.
 
 pub mod cell_form;
+pub mod column_profile;
 pub mod csv;
 pub mod edge_list;
 pub mod elements;
-pub mod facts;
 pub mod file_names;
 pub mod graphml;
 pub mod graphson;

@@ -178,7 +178,7 @@ impl ExportProgress<'_> {
 
 /// What an export wrote.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Exported {
+pub struct ExportSummary {
     /// The files, by their names in the folder; one without a name for standard output.
     pub files: Vec<ExportedFile>,
     /// Vertices written.

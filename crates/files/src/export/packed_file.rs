@@ -12,12 +12,12 @@ const ZSTD_LEVEL: i32 = 3;
 pub struct PackedFile<W: Write>(Form<W>);
 
 enum Form<W: Write> {
-    Plain(BufWriter<Counted<W>>),
-    Gzip(GzEncoder<BufWriter<Counted<W>>>),
-    Zstd(zstd::stream::write::Encoder<'static, BufWriter<Counted<W>>>),
+    Plain(BufWriter<CountingWriter<W>>),
+    Gzip(GzEncoder<BufWriter<CountingWriter<W>>>),
+    Zstd(zstd::stream::write::Encoder<'static, BufWriter<CountingWriter<W>>>),
 }
 
-struct Counted<W> {
+struct CountingWriter<W> {
     bytes: W,
     count: u64,
 }
@@ -28,7 +28,7 @@ impl<W: Write> PackedFile<W> {
     /// # Errors
     /// `io` if zstd can't begin.
     pub fn new(bytes: W, packing: Packing) -> io::Result<Self> {
-        let counted = BufWriter::with_capacity(1 << 16, Counted { bytes, count: 0 });
+        let counted = BufWriter::with_capacity(1 << 16, CountingWriter { bytes, count: 0 });
         Ok(Self(match packing {
             Packing::None => Form::Plain(counted),
             Packing::Gzip => Form::Gzip(GzEncoder::new(counted, Compression::default())),
@@ -74,7 +74,7 @@ impl<W: Write> Write for PackedFile<W> {
     }
 }
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for CountingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.bytes.write(bytes)?;
         self.count += written as u64;

@@ -12,8 +12,8 @@
 //! for a role stands under another one, and under its own in `evergraph.key`.
 
 use crate::export::cell_form::CellForm;
+use crate::export::column_profile::{Facts, utc_nanoseconds};
 use crate::export::csv::{Space, edge_file_name, id_word, space_of, spaces};
-use crate::export::facts::{Facts, utc_nanoseconds};
 use crate::export::file_names::FileNames;
 use crate::export::meter::Meter;
 use crate::export::options::{ExportOptions, ExportedFile, Packing};

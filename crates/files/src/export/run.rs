@@ -3,7 +3,7 @@
 use crate::export::elements::ElementReader;
 use crate::export::losses::losses;
 use crate::export::meter::Meter;
-use crate::export::options::{ExportFormat, ExportOptions, ExportProgress, Exported};
+use crate::export::options::{ExportFormat, ExportOptions, ExportProgress, ExportSummary};
 use crate::export::scope::ExportScope;
 use crate::export::survey::Survey;
 use crate::export::{csv, edge_list, graphml, graphson, parquet};
@@ -24,7 +24,7 @@ pub fn export(
     view: &dyn GraphView,
     options: &ExportOptions,
     progress: &dyn Fn(&ExportProgress<'_>),
-) -> Result<Exported> {
+) -> Result<ExportSummary> {
     options.check()?;
     options.cancel.check()?;
     if !options.format.is_one_file()
@@ -62,7 +62,7 @@ pub fn export(
         }
         ExportFormat::EdgeList => edge_list::write_folder(view, &survey, options, &meter)?,
     };
-    Ok(Exported {
+    Ok(ExportSummary {
         files,
         vertices_count: survey.vertices_count(),
         edges_count: survey.edges_count(),

@@ -4,7 +4,7 @@
 //! what is there now: properties without values have no column, and one whose values are all of a type
 //! has that type, whatever it was declared as.
 
-use crate::export::facts::Facts;
+use crate::export::column_profile::Facts;
 use crate::export::meter::Meter;
 use crate::export::pages;
 use crate::export::scope::ExportScope;

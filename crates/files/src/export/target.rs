@@ -37,11 +37,11 @@ pub struct FolderTarget {
 #[derive(Debug)]
 pub struct FileTarget {
     path: PathBuf,
-    place: Place,
+    place: FileDestination,
 }
 
 #[derive(Debug)]
-enum Place {
+enum FileDestination {
     StandardOutput(io::Stdout),
     Direct(File),
     Replace(NamedTempFile),
@@ -143,7 +143,7 @@ impl FileTarget {
     pub fn create(options: &ExportOptions) -> Result<Self> {
         let path = resolved(&options.output);
         if path == Path::new("-") {
-            return Ok(Self { path, place: Place::StandardOutput(io::stdout()) });
+            return Ok(Self { path, place: FileDestination::StandardOutput(io::stdout()) });
         }
         let place = match fs::metadata(&path) {
             Ok(found) if found.is_dir() => {
@@ -151,7 +151,7 @@ impl FileTarget {
             }
             Ok(found) if !found.is_file() => {
                 let file = OpenOptions::new().write(true).open(&path);
-                Place::Direct(file.map_err(|error| failed("open", &path, error))?)
+                FileDestination::Direct(file.map_err(|error| failed("open", &path, error))?)
             }
             Ok(_) if !options.overwrite => return Err(exists(&path, "a file")),
             Ok(_) => replace(&path)?,
@@ -168,7 +168,7 @@ impl FileTarget {
     #[must_use]
     pub fn name(&self) -> String {
         match self.place {
-            Place::StandardOutput(_) => String::new(),
+            FileDestination::StandardOutput(_) => String::new(),
             _ => self.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         }
     }
@@ -179,7 +179,7 @@ impl FileTarget {
     /// `io`: what was there before is there still.
     pub fn finish(self, overwrite: bool) -> Result<()> {
         let Self { path, place } = self;
-        let Place::Replace(temporary) = place else { return Ok(()) };
+        let FileDestination::Replace(temporary) = place else { return Ok(()) };
         let error = |error| write_failed(&path, error);
         temporary.as_file().sync_all().map_err(error)?;
         if overwrite {
@@ -197,18 +197,18 @@ impl FileTarget {
 impl Write for FileTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.place {
-            Place::StandardOutput(out) => out.write(bytes),
-            Place::Direct(file) => file.write(bytes),
+            FileDestination::StandardOutput(out) => out.write(bytes),
+            FileDestination::Direct(file) => file.write(bytes),
             // The file itself, whose errors don't speak of the temporary name.
-            Place::Replace(file) => file.as_file_mut().write(bytes),
+            FileDestination::Replace(file) => file.as_file_mut().write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.place {
-            Place::StandardOutput(out) => out.flush(),
-            Place::Direct(file) => file.flush(),
-            Place::Replace(file) => file.as_file_mut().flush(),
+            FileDestination::StandardOutput(out) => out.flush(),
+            FileDestination::Direct(file) => file.flush(),
+            FileDestination::Replace(file) => file.as_file_mut().flush(),
         }
     }
 }
@@ -224,7 +224,7 @@ fn resolved(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn replace(path: &Path) -> Result<Place> {
+fn replace(path: &Path) -> Result<FileDestination> {
     let temporary = tempfile::Builder::new()
         .prefix(PREFIX)
         // Readable by whom the user's mask allows, as any file that a program writes.
@@ -232,7 +232,7 @@ fn replace(path: &Path) -> Result<Place> {
         .tempfile_in(parent(path))
         // Its text names the temporary file, which nobody asked for.
         .map_err(|error| failed("create", path, io::Error::from(error.kind())))?;
-    Ok(Place::Replace(temporary))
+    Ok(FileDestination::Replace(temporary))
 }
 
 /// Refuses a folder with content, unless it may be overwritten and has files of exports only.

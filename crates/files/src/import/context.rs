@@ -1,7 +1,7 @@
 //! Context: what reading any file needs of its import.
 
+use crate::import::existing_graph::ExistingGraph;
 use crate::import::faults::FaultCollector;
-use crate::import::known::Known;
 use crate::import::meter::Meter;
 use crate::import::options::ImportOptions;
 use crate::import::staging::spill::Staging;
@@ -19,7 +19,7 @@ pub struct Context<'a> {
     /// Where bad rows go.
     pub faults: FaultCollector,
     /// What the database has already.
-    pub known: Arc<Known>,
+    pub known: Arc<ExistingGraph>,
     /// Where the blocks of tables go.
     pub staging: Arc<Staging>,
     /// Bytes of a block, about.

@@ -21,7 +21,7 @@ const DIRECT_FLOOR: u64 = 1 << 20;
 
 /// What became of an id that was inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Inserted {
+pub enum InsertOutcome {
     /// It is new and has this row.
     New(u32),
     /// It was there before, with this row.
@@ -69,17 +69,17 @@ impl IntegerIds {
     }
 
     /// The row of `id`, which gets the next one if it is new.
-    pub fn insert(&mut self, id: u64) -> Inserted {
+    pub fn insert(&mut self, id: u64) -> InsertOutcome {
         if let Some(row) = self.get(id) {
-            return Inserted::Known(row);
+            return InsertOutcome::Known(row);
         }
         if self.rows == VACANT {
-            return Inserted::Full;
+            return InsertOutcome::Full;
         }
         let row = self.rows;
         self.rows += 1;
         self.place(id, row);
-        Inserted::New(row)
+        InsertOutcome::New(row)
     }
 
     fn place(&mut self, id: u64, row: u32) {
@@ -145,18 +145,18 @@ impl StringIds {
     }
 
     /// The row of `id`, which gets the next one if it is new.
-    pub fn insert(&mut self, id: &[u8]) -> Inserted {
+    pub fn insert(&mut self, id: &[u8]) -> InsertOutcome {
         if let Some(row) = self.get(id) {
-            return Inserted::Known(row);
+            return InsertOutcome::Known(row);
         }
         let Some(row) = u32::try_from(self.ends.len()).ok().filter(|row| *row != VACANT) else {
-            return Inserted::Full;
+            return InsertOutcome::Full;
         };
         self.text.extend_from_slice(id);
         self.ends.push(self.text.len() as u64);
         let (text, ends, hasher) = (&self.text, &self.ends, &self.hasher);
         self.rows.insert_unique(hasher.hash_one(id), row, |&row| hasher.hash_one(id_text(text, ends, row)));
-        Inserted::New(row)
+        InsertOutcome::New(row)
     }
 }
 
@@ -185,8 +185,8 @@ mod tests {
                 prop_assert_eq!(ours.get(id), model.get(&id).copied());
                 let next = model.len() as u32;
                 let expected = match model.get(&id) {
-                    Some(&row) => Inserted::Known(row),
-                    None => { model.insert(id, next); Inserted::New(next) }
+                    Some(&row) => InsertOutcome::Known(row),
+                    None => { model.insert(id, next); InsertOutcome::New(next) }
                 };
                 prop_assert_eq!(ours.insert(id), expected);
             }
@@ -203,8 +203,8 @@ mod tests {
             for id in &ids {
                 let next = model.len() as u32;
                 let expected = match model.get(id) {
-                    Some(&row) => Inserted::Known(row),
-                    None => { model.insert(id.clone(), next); Inserted::New(next) }
+                    Some(&row) => InsertOutcome::Known(row),
+                    None => { model.insert(id.clone(), next); InsertOutcome::New(next) }
                 };
                 prop_assert_eq!(ours.insert(id.as_bytes()), expected);
             }
@@ -216,11 +216,11 @@ mod tests {
     fn hashed_ids_move_when_the_direct_array_reaches_them() {
         let mut ids = IntegerIds::new();
         let far = 2 * DIRECT_FLOOR;
-        assert_eq!(ids.insert(far), Inserted::New(0));
+        assert_eq!(ids.insert(far), InsertOutcome::New(0));
         for id in 0..far / 8 + 10 {
-            assert_eq!(ids.insert(id), Inserted::New(id as u32 + 1));
+            assert_eq!(ids.insert(id), InsertOutcome::New(id as u32 + 1));
         }
-        assert_eq!(ids.insert(far + 1), Inserted::New(far as u32 / 8 + 11));
+        assert_eq!(ids.insert(far + 1), InsertOutcome::New(far as u32 / 8 + 11));
         assert_eq!((ids.get(far), ids.hashed.len()), (Some(0), 0));
     }
 }

@@ -4,7 +4,7 @@ use crate::import::faults::{BadRows, OnBadRow};
 use crate::import::id_type::IdType;
 use crate::import::mapping::document::Mapping;
 use crate::import::mapping::rule::FileFormat;
-use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::policy::{OnDuplicate, OnUnknown, PolicyCounts};
 use crate::import::staging::memory::available_bytes;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
@@ -308,7 +308,7 @@ pub struct Imported {
     /// Rows that were left out.
     pub bad_rows: BadRows,
     /// Rows that the options' policies handled.
-    pub settled: Settled,
+    pub settled: PolicyCounts,
     /// Bytes of rows that memory did not hold and that went through a temporary file.
     pub spilled_bytes: u64,
     /// Content of the files that the graph does not represent, or represents in another form: a sentence each.

@@ -15,20 +15,20 @@ use crate::import::bytes::input::Input;
 use crate::import::bytes::source::{display_name, is_standard_input, open_error};
 use crate::import::csv::file::CsvFile;
 use crate::import::elements::element_file::{ElementFile, ElementFormat};
+use crate::import::existing_graph::ExistingGraph;
 use crate::import::file_name::stem_and_ending;
-use crate::import::known::Known;
 use crate::import::list::file::{ListFile, ListKind};
 use crate::import::mapping::document::Mapping;
 use crate::import::mapping::propose::{Proposal, mapping_text};
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{HeaderPlace, ImportOptions, InputFile};
 use crate::import::parquet::file::{ParquetFile, refuse_stream};
-use crate::import::recognise::file::{KNOWN_ENDINGS, Unrecognised, recognise};
-use crate::import::recognise::settle::Recognised;
+use crate::import::recognise::cross_file::RecognisedFile;
+use crate::import::recognise::file::{KNOWN_ENDINGS, UnrecognisedFile, recognise};
 use crate::import::role::Role;
 use evergraph_graph::error::{Error, Result};
 use evergraph_storage::checkpoint::manifest;
-use evergraph_storage::unfinished::LOCK_NAME;
+use evergraph_storage::unfinished_directory::LOCK_NAME;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -75,7 +75,7 @@ impl Plan {
     /// # Errors
     /// `not_found` or `io` for a file that can't be opened; `invalid` for one of which nobody tells how
     /// it is read, that is named twice, or whose header is wrong, and if there is none.
-    pub fn new(options: &ImportOptions, known: &Known) -> Result<Self> {
+    pub fn new(options: &ImportOptions, known: &ExistingGraph) -> Result<Self> {
         refuse_repeated(&options.files)?;
         let mut plan = Self { bytes_total: Some(0), ..Self::default() };
         match &options.mapping {
@@ -141,7 +141,7 @@ impl Plan {
         &mut self,
         candidates: Vec<Candidate>,
         options: &ImportOptions,
-        known: &Known,
+        known: &ExistingGraph,
     ) -> Result<()> {
         let found = recognise_all(&candidates, options, known)?;
         for (candidate, found) in candidates.into_iter().zip(found) {
@@ -149,13 +149,13 @@ impl Plan {
             match found {
                 None if candidate.is_in_folder => self.ignored_files.push(candidate.file.path),
                 None => return Err(stranger(&candidate)),
-                Some(Recognised { problem: Some(problem), .. }) => {
+                Some(RecognisedFile { problem: Some(problem), .. }) => {
                     return Err(Error::invalid(format!(
                         "{name}: {problem}; a mapping file can say how it is read, `evergraph import --propose` \
                          writes one to begin with"
                     )));
                 }
-                Some(Recognised { rule, notes, advice, problem: None }) => {
+                Some(RecognisedFile { rule, notes, advice, problem: None }) => {
                     if !notes.is_empty() {
                         self.guessed_files.push(candidate.file.path.clone());
                         self.notes.push(format!("{name}: {}", notes.join("; ")));
@@ -250,7 +250,7 @@ impl Plan {
 ///
 /// # Errors
 /// As [`Plan::new`], but for files of which it doesn't show: there the text says so.
-pub fn propose(options: &ImportOptions, known: &Known) -> Result<String> {
+pub fn propose(options: &ImportOptions, known: &ExistingGraph) -> Result<String> {
     refuse_repeated(&options.files)?;
     let candidates = candidates(options)?;
     let found = recognise_all(&candidates, options, known)?;
@@ -258,7 +258,7 @@ pub fn propose(options: &ImportOptions, known: &Known) -> Result<String> {
     let mut strangers = Vec::new();
     for (candidate, found) in candidates.into_iter().zip(found) {
         match found {
-            Some(Recognised { rule, mut notes, advice, problem }) => {
+            Some(RecognisedFile { rule, mut notes, advice, problem }) => {
                 notes.extend(advice);
                 notes.extend(problem.map(|problem| format!("TO BE COMPLETED: {problem}")));
                 proposals.push(Proposal { path: candidate.relative, rule, notes });
@@ -277,9 +277,9 @@ pub fn propose(options: &ImportOptions, known: &Known) -> Result<String> {
 fn recognise_all(
     candidates: &[Candidate],
     options: &ImportOptions,
-    known: &Known,
-) -> Result<Vec<Option<Recognised>>> {
-    let files = candidates.iter().map(|Candidate { file, input, is_in_folder, .. }| Unrecognised {
+    known: &ExistingGraph,
+) -> Result<Vec<Option<RecognisedFile>>> {
+    let files = candidates.iter().map(|Candidate { file, input, is_in_folder, .. }| UnrecognisedFile {
         file: file.clone(),
         input: input.clone(),
         is_in_folder: *is_in_folder,

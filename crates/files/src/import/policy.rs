@@ -30,7 +30,7 @@ pub enum OnUnknown {
 
 /// What was settled.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Settled {
+pub struct PolicyCounts {
     /// Vertices whose id was there before: for each id, all but one.
     pub duplicates: u64,
     /// Edges left out for an end that isn't there.
@@ -41,7 +41,7 @@ pub struct Settled {
     pub repeated_pairs: u64,
 }
 
-impl Settled {
+impl PolicyCounts {
     /// Counts `count` vertices of `label` that were created.
     pub fn add_created(&mut self, label: &str, count: u64) {
         match self.created.iter_mut().find(|(known, _)| known == label) {

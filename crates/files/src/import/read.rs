@@ -9,8 +9,8 @@ use crate::import::context::Context;
 use crate::import::csv::graph::{read_nodes, read_relationships};
 use crate::import::elements::element_graph::ElementGraph;
 use crate::import::elements::read::read_elements;
+use crate::import::existing_graph::ExistingGraph;
 use crate::import::faults::FaultCollector;
-use crate::import::known::Known;
 use crate::import::list::file::{ListFile, ListKind};
 use crate::import::list::graph::EdgeListGraph;
 use crate::import::meter::Meter;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 /// vertices of one label or id space; `invalid` for everything that is wrong with options, headers
 /// and rows: the text names file, line and column. Rows are errors only where they stop an import.
 pub fn read(options: &ImportOptions, progress: &dyn Fn(ReadProgress<'_>)) -> Result<Imported> {
-    read_beside(options, Known::default(), progress)
+    read_beside(options, ExistingGraph::default(), progress)
 }
 
 /// As [`read`], into a database that has `known`: edges may begin and end there, and a vertex that is
@@ -47,7 +47,7 @@ pub fn read(options: &ImportOptions, progress: &dyn Fn(ReadProgress<'_>)) -> Res
 /// As [`read`].
 pub fn read_beside(
     options: &ImportOptions,
-    known: Known,
+    known: ExistingGraph,
     progress: &dyn Fn(ReadProgress<'_>),
 ) -> Result<Imported> {
     read_in_blocks(options, known, progress, BLOCK_BYTES)
@@ -56,7 +56,7 @@ pub fn read_beside(
 /// As [`read_beside`], with blocks of about `block_bytes`: tests cut small files into many.
 pub(crate) fn read_in_blocks(
     options: &ImportOptions,
-    known: Known,
+    known: ExistingGraph,
     progress: &dyn Fn(ReadProgress<'_>),
     block_bytes: usize,
 ) -> Result<Imported> {
@@ -133,7 +133,7 @@ pub(crate) fn read_in_blocks(
 }
 
 /// What the database has of the types of edges that come: nothing tells an edge from one that is there.
-fn edges_before(load: &Load, known: &Known) -> Result<Vec<String>> {
+fn edges_before(load: &Load, known: &ExistingGraph) -> Result<Vec<String>> {
     let mut added: Vec<(&str, u64)> = Vec::new();
     for table in &load.edges {
         match added.iter_mut().find(|(edge_type, _)| *edge_type == table.edge_type) {

@@ -41,7 +41,7 @@ pub struct GexfReader<R: BufRead> {
     summary: ReadSummary,
     position: Position,
     /// The tags around the next one, from the outermost.
-    open: Vec<Open>,
+    open: Vec<OpenTag>,
     prefix: String,
     is_directed: bool,
     time: Option<ValueType>,
@@ -51,7 +51,7 @@ pub struct GexfReader<R: BufRead> {
 
 /// A tag that is open between elements.
 #[derive(Debug)]
-enum Open {
+enum OpenTag {
     Gexf,
     Graph,
     Nodes,
@@ -65,7 +65,7 @@ enum Open {
 struct Content {
     properties: Properties,
     /// The tag of nodes or edges that begin inside of a node, which isn't at its end then.
-    inner: Option<Open>,
+    inner: Option<OpenTag>,
 }
 
 impl<R: BufRead> GexfReader<R> {
@@ -118,32 +118,32 @@ impl<R: BufRead> GexfReader<R> {
                     return Err(malformed(tag.position, format!("expected <gexf>, found <{}>", tag.name)));
                 };
                 self.prefix = prefix.to_owned();
-                self.open.push(Open::Gexf);
+                self.open.push(OpenTag::Gexf);
             }
-            (Some(Open::Gexf), Some("graph")) if self.has_graph => {
+            (Some(OpenTag::Gexf), Some("graph")) if self.has_graph => {
                 let what = "a second <graph>, which may use the ids of the first again,".to_owned();
                 return Err(ReadError::Unsupported { position: tag.position, what });
             }
-            (Some(Open::Gexf), Some("graph")) => self.begin_graph(tag)?,
-            (Some(Open::Gexf | Open::Graph), Some("meta")) => self.tokens.skip()?,
-            (Some(Open::Graph), Some("attributes")) => self.read_attributes(tag)?,
-            (Some(Open::Graph | Open::Node(_)), Some("nodes")) => self.open.push(Open::Nodes),
-            (Some(Open::Graph | Open::Node(_)), Some("edges")) => self.open.push(Open::Edges),
-            (Some(Open::Nodes), Some("node")) => {
+            (Some(OpenTag::Gexf), Some("graph")) => self.begin_graph(tag)?,
+            (Some(OpenTag::Gexf | OpenTag::Graph), Some("meta")) => self.tokens.skip()?,
+            (Some(OpenTag::Graph), Some("attributes")) => self.read_attributes(tag)?,
+            (Some(OpenTag::Graph | OpenTag::Node(_)), Some("nodes")) => self.open.push(OpenTag::Nodes),
+            (Some(OpenTag::Graph | OpenTag::Node(_)), Some("edges")) => self.open.push(OpenTag::Edges),
+            (Some(OpenTag::Nodes), Some("node")) => {
                 return self.read_vertex(tag).map(|vertex| Some(Element::Vertex(vertex)));
             }
-            (Some(Open::Edges), Some("edge")) => {
+            (Some(OpenTag::Edges), Some("edge")) => {
                 return self.read_edge(tag).map(|edge| Some(Element::Edge(edge)));
             }
-            (Some(Open::Node(_)), Some("attvalues" | "attvalue")) => {
+            (Some(OpenTag::Node(_)), Some("attvalues" | "attvalue")) => {
                 let what = "values of a node behind the nodes inside of it".to_owned();
                 return Err(ReadError::Unsupported { position: tag.position, what });
             }
             (Some(_), None) => self.skip(Remark::Drawing)?,
-            (Some(Open::Nodes), Some(other)) => {
+            (Some(OpenTag::Nodes), Some(other)) => {
                 return Err(malformed(tag.position, format!("<{other}> cannot stand in <nodes>")));
             }
-            (Some(Open::Edges), Some(other)) => {
+            (Some(OpenTag::Edges), Some(other)) => {
                 return Err(malformed(tag.position, format!("<{other}> cannot stand in <edges>")));
             }
             (Some(_), Some(_)) => self.skip(Remark::Foreign)?,
@@ -165,7 +165,7 @@ impl<R: BufRead> GexfReader<R> {
             Some(_) => None,
         };
         self.has_graph = true;
-        self.open.push(Open::Graph);
+        self.open.push(OpenTag::Graph);
         Ok(())
     }
 
@@ -224,12 +224,12 @@ impl<R: BufRead> GexfReader<R> {
         let id = Value::from(tag.required("id")?);
         let Content { mut properties, inner } = self.read_content(tag, Scope::Vertex)?;
         self.summary.vertices_count += 1;
-        if let Some(Open::Node(around)) = self.open.iter().rev().nth(1) {
+        if let Some(OpenTag::Node(around)) = self.open.iter().rev().nth(1) {
             self.summary.note(Remark::Nested);
             properties.add_again(PARENT_KEY, around.clone(), &mut self.summary);
         }
         if let Some(inner) = inner {
-            self.open.push(Open::Node(id.clone()));
+            self.open.push(OpenTag::Node(id.clone()));
             self.open.push(inner);
         }
         Ok(Vertex {
@@ -275,8 +275,8 @@ impl<R: BufRead> GexfReader<R> {
                 Token::Start(inner) => match (self.local_name(&inner), scope) {
                     (Some("attvalues"), _) => self.read_values(scope, &mut content.properties)?,
                     (Some("attvalue"), _) => self.read_value(&inner, scope, &mut content.properties)?,
-                    (Some("nodes"), Scope::Vertex) => content.inner = Some(Open::Nodes),
-                    (Some("edges"), Scope::Vertex) => content.inner = Some(Open::Edges),
+                    (Some("nodes"), Scope::Vertex) => content.inner = Some(OpenTag::Nodes),
+                    (Some("edges"), Scope::Vertex) => content.inner = Some(OpenTag::Edges),
                     (Some("spells" | "slices"), _) => self.skip(Remark::Spell)?,
                     (Some("parents"), Scope::Vertex) => self.read_parents(&mut content.properties)?,
                     (None, _) => self.skip(Remark::Drawing)?,

@@ -47,14 +47,14 @@ pub struct GmlReader<R> {
     options: SourceOptions,
     summary: ReadSummary,
     position: Position,
-    place: Place,
+    place: GmlPosition,
     is_directed: bool,
     has_ended: bool,
 }
 
 /// Where in the file reading is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum GmlPosition {
     Before,
     Inside,
     After,
@@ -68,7 +68,7 @@ impl<R: BufRead> GmlReader<R> {
             options,
             summary: ReadSummary::default(),
             position: Position::START,
-            place: Place::Before,
+            place: GmlPosition::Before,
             is_directed: false,
             has_ended: false,
         }
@@ -80,12 +80,14 @@ impl<R: BufRead> GmlReader<R> {
             let position = self.lexer.position();
             let malformed = |reason: &str| ReadError::Malformed { position, reason: reason.to_owned() };
             match (token, self.place) {
-                (Token::Eof, Place::Before) => return Err(malformed("the file has no `graph [`")),
-                (Token::Eof, Place::Inside) => return Err(malformed("the file ends before its graph does")),
-                (Token::Eof, Place::After) => return Ok(None),
-                (Token::Close, Place::Inside) => self.end_graph(),
+                (Token::Eof, GmlPosition::Before) => return Err(malformed("the file has no `graph [`")),
+                (Token::Eof, GmlPosition::Inside) => {
+                    return Err(malformed("the file ends before its graph does"));
+                }
+                (Token::Eof, GmlPosition::After) => return Ok(None),
+                (Token::Close, GmlPosition::Inside) => self.end_graph(),
                 (Token::Close, _) => return Err(malformed("a ] that closes nothing")),
-                (Token::Key(key), Place::Inside) => {
+                (Token::Key(key), GmlPosition::Inside) => {
                     let value = self.lexer.next_value()?;
                     if let Some(element) = self.read_in_graph(&key, value, position)? {
                         self.position = position;
@@ -93,10 +95,10 @@ impl<R: BufRead> GmlReader<R> {
                     }
                 }
                 (Token::Key(key), place) => match (self.lexer.next_value()?, place) {
-                    (GmlValue::Open, Place::Before) if key.eq_ignore_ascii_case("graph") => {
-                        self.place = Place::Inside;
+                    (GmlValue::Open, GmlPosition::Before) if key.eq_ignore_ascii_case("graph") => {
+                        self.place = GmlPosition::Inside;
                     }
-                    (GmlValue::Open, Place::After) if key.eq_ignore_ascii_case("graph") => {
+                    (GmlValue::Open, GmlPosition::After) if key.eq_ignore_ascii_case("graph") => {
                         let what = "a second graph, which may use the ids of the first again,".to_owned();
                         return Err(ReadError::Unsupported { position, what });
                     }
@@ -109,7 +111,7 @@ impl<R: BufRead> GmlReader<R> {
     }
 
     fn end_graph(&mut self) {
-        self.place = Place::After;
+        self.place = GmlPosition::After;
         if !self.is_directed {
             self.summary.note_many(Remark::Undirected, self.summary.edges_count);
         }

@@ -51,17 +51,17 @@ pub struct GraphmlReader<R: BufRead> {
     options: GraphmlOptions,
     data: DataReader,
     position: Position,
-    place: Place,
+    place: GraphmlPosition,
     has_ended: bool,
     /// Attributes of the graph.
     graph: Graph,
     /// The nodes around the present graph, from the outermost.
-    around: Vec<Around>,
+    around: Vec<OuterNode>,
 }
 
 /// Where in the file reading is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum GraphmlPosition {
     Start,
     BeforeGraph,
     InGraph,
@@ -79,7 +79,7 @@ struct Graph {
 
 /// A node with a graph inside.
 #[derive(Debug)]
-struct Around {
+struct OuterNode {
     id: Value,
     /// Whether edges beside the node have a direction.
     is_directed: bool,
@@ -96,7 +96,7 @@ impl<R: BufRead> GraphmlReader<R> {
             options,
             data: DataReader::default(),
             position: Position::START,
-            place: Place::Start,
+            place: GraphmlPosition::Start,
             has_ended: false,
             graph: Graph { is_directed: true, vertex_ids: ValueType::String, edge_ids: ValueType::String },
             around: Vec::new(),
@@ -108,17 +108,19 @@ impl<R: BufRead> GraphmlReader<R> {
             match (self.tokens.next_token()?, self.place) {
                 (Token::Eof, _) => return Ok(None),
                 (Token::Text(text), _) => require_blank(&text, &self.tokens)?,
-                (Token::End, Place::InGraph) if self.around.is_empty() => self.place = Place::AfterGraph,
-                (Token::End, Place::InGraph) => self.place = Place::BehindInner,
-                (Token::End, Place::BehindInner) => {
+                (Token::End, GraphmlPosition::InGraph) if self.around.is_empty() => {
+                    self.place = GraphmlPosition::AfterGraph
+                }
+                (Token::End, GraphmlPosition::InGraph) => self.place = GraphmlPosition::BehindInner,
+                (Token::End, GraphmlPosition::BehindInner) => {
                     if let Some(node) = self.around.pop() {
                         self.graph.is_directed = node.is_directed;
                     }
-                    self.place = Place::InGraph;
+                    self.place = GraphmlPosition::InGraph;
                 }
                 // The end of <graphml>: nothing but the end of the file can follow.
                 (Token::End, _) => {}
-                (Token::Start(tag), Place::Start) => {
+                (Token::Start(tag), GraphmlPosition::Start) => {
                     let prefix = tag.name.strip_suffix("graphml");
                     let Some(prefix) = prefix.filter(|prefix| prefix.is_empty() || prefix.ends_with(':'))
                     else {
@@ -128,15 +130,15 @@ impl<R: BufRead> GraphmlReader<R> {
                         ));
                     };
                     self.data.prefix = prefix.to_owned();
-                    self.place = Place::BeforeGraph;
+                    self.place = GraphmlPosition::BeforeGraph;
                 }
-                (Token::Start(tag), Place::InGraph) => {
+                (Token::Start(tag), GraphmlPosition::InGraph) => {
                     if let Some(element) = self.read_in_graph(&tag)? {
                         self.position = tag.position;
                         return Ok(Some(element));
                     }
                 }
-                (Token::Start(tag), Place::BehindInner) => self.read_behind_inner(&tag)?,
+                (Token::Start(tag), GraphmlPosition::BehindInner) => self.read_behind_inner(&tag)?,
                 (Token::Start(tag), _) => self.read_beside_graph(&tag)?,
             }
         }
@@ -148,8 +150,8 @@ impl<R: BufRead> GraphmlReader<R> {
             Some("key") => self.read_key(tag),
             Some("desc") => self.tokens.skip(),
             Some("data") => self.data.skip(&mut self.tokens),
-            Some("graph") if self.place == Place::BeforeGraph => {
-                self.place = Place::InGraph;
+            Some("graph") if self.place == GraphmlPosition::BeforeGraph => {
+                self.place = GraphmlPosition::InGraph;
                 self.read_graph(tag)
             }
             Some("graph") => {
@@ -229,7 +231,7 @@ impl<R: BufRead> GraphmlReader<R> {
             data.properties.add(PARENT_KEY, around.id.clone(), summary);
         }
         if let Some(inner) = data.graph {
-            self.around.push(Around { id: id.clone(), is_directed: self.graph.is_directed });
+            self.around.push(OuterNode { id: id.clone(), is_directed: self.graph.is_directed });
             self.read_graph(&inner)?;
         }
         let labels = labels.unwrap_or_else(|| vec![self.options.default_label.clone()]);

@@ -51,7 +51,7 @@ pub struct NodeLinkReader<R> {
     position: Position,
     has_begun: bool,
     /// The objects and arrays around what comes next, from the outermost.
-    open: Vec<Open>,
+    open: Vec<OpenValue>,
     references: References,
     /// What nodes have as their id: the first one decides.
     id_key: Option<IdKey>,
@@ -65,7 +65,7 @@ pub struct NodeLinkReader<R> {
 
 /// An object or array that was stepped into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Open {
+enum OpenValue {
     /// The file's outermost object, a `graph` in it, or `elements`.
     Members(Level),
     /// An array of nodes.
@@ -125,19 +125,23 @@ impl<R: BufRead> NodeLinkReader<R> {
                 return self.end().map(|()| None);
             };
             match open {
-                Open::Members(level) => match self.stream.next_key()? {
+                OpenValue::Members(level) => match self.stream.next_key()? {
                     Some(key) => self.read_member(&key, level)?,
                     None => drop(self.open.pop()),
                 },
-                Open::NodesById => match self.stream.next_key()? {
+                OpenValue::NodesById => match self.stream.next_key()? {
                     Some(id) => return self.read_item(open, Some(id)).map(Some),
                     None => drop(self.open.pop()),
                 },
-                Open::Graphs if self.stream.next_element()? => self.begin_graph()?,
-                Open::Nodes | Open::Links { .. } | Open::Mixed if self.stream.next_element()? => {
+                OpenValue::Graphs if self.stream.next_element()? => self.begin_graph()?,
+                OpenValue::Nodes | OpenValue::Links { .. } | OpenValue::Mixed
+                    if self.stream.next_element()? =>
+                {
                     return self.read_item(open, None).map(Some);
                 }
-                Open::Graphs | Open::Nodes | Open::Links { .. } | Open::Mixed => drop(self.open.pop()),
+                OpenValue::Graphs | OpenValue::Nodes | OpenValue::Links { .. } | OpenValue::Mixed => {
+                    drop(self.open.pop())
+                }
             }
         }
     }
@@ -146,12 +150,12 @@ impl<R: BufRead> NodeLinkReader<R> {
         self.has_begun = true;
         if self.stream.peek()? == Some(b'[') {
             self.has_lists = true;
-            return self.step_into(b'[', Open::Mixed);
+            return self.step_into(b'[', OpenValue::Mixed);
         }
-        self.step_into(b'{', Open::Members(Level::Document))
+        self.step_into(b'{', OpenValue::Members(Level::Document))
     }
 
-    fn step_into(&mut self, bracket: u8, open: Open) -> Result<(), ReadError> {
+    fn step_into(&mut self, bracket: u8, open: OpenValue) -> Result<(), ReadError> {
         self.stream.begin(bracket)?;
         self.open.push(open);
         Ok(())
@@ -163,7 +167,7 @@ impl<R: BufRead> NodeLinkReader<R> {
             return Err(ReadError::Unsupported { position: self.stream.position(), what });
         }
         self.has_graph = true;
-        self.step_into(b'{', Open::Members(Level::Graph))
+        self.step_into(b'{', OpenValue::Members(Level::Graph))
     }
 
     fn end(&mut self) -> Result<(), ReadError> {
@@ -183,17 +187,17 @@ impl<R: BufRead> NodeLinkReader<R> {
         let first = self.stream.peek()?;
         let (is_array, is_object) = (first == Some(b'['), first == Some(b'{'));
         match key {
-            "nodes" | "nodeList" if is_array => self.begin_list(b'[', Open::Nodes),
-            "nodes" if is_object => self.begin_list(b'{', Open::NodesById),
+            "nodes" | "nodeList" if is_array => self.begin_list(b'[', OpenValue::Nodes),
+            "nodes" if is_object => self.begin_list(b'{', OpenValue::NodesById),
             "links" | "edges" | "edgeList" | "relationships" if is_array => {
-                self.begin_list(b'[', Open::Links { are_relationships: key == "relationships" })
+                self.begin_list(b'[', OpenValue::Links { are_relationships: key == "relationships" })
             }
-            "elements" if level == Level::Document && is_array => self.begin_list(b'[', Open::Mixed),
+            "elements" if level == Level::Document && is_array => self.begin_list(b'[', OpenValue::Mixed),
             "elements" if level == Level::Document && is_object => {
-                self.step_into(b'{', Open::Members(Level::Elements))
+                self.step_into(b'{', OpenValue::Members(Level::Elements))
             }
             "graph" if level == Level::Document && is_object => self.begin_graph(),
-            "graphs" if level == Level::Document && is_array => self.step_into(b'[', Open::Graphs),
+            "graphs" if level == Level::Document && is_array => self.step_into(b'[', OpenValue::Graphs),
             "directed" if matches!(first, Some(b't' | b'f')) => {
                 self.is_directed = Some(self.stream.value(|reader| reader.read_bool())?);
                 Ok(())
@@ -215,7 +219,7 @@ impl<R: BufRead> NodeLinkReader<R> {
         }
     }
 
-    fn begin_list(&mut self, bracket: u8, open: Open) -> Result<(), ReadError> {
+    fn begin_list(&mut self, bracket: u8, open: OpenValue) -> Result<(), ReadError> {
         self.has_lists = true;
         self.step_into(bracket, open)
     }
@@ -243,10 +247,11 @@ impl<R: BufRead> NodeLinkReader<R> {
     }
 
     /// Reads the node or link that comes next; the key of an object of nodes is `outer`.
-    fn read_item(&mut self, open: Open, outer: Option<String>) -> Result<Element, ReadError> {
+    fn read_item(&mut self, open: OpenValue, outer: Option<String>) -> Result<Element, ReadError> {
         let mut item = self.stream.value(Item::read)?;
         self.position = self.stream.text_position();
-        let is_of_cytoscape = open == Open::Mixed || self.open.contains(&Open::Members(Level::Elements));
+        let is_of_cytoscape =
+            open == OpenValue::Mixed || self.open.contains(&OpenValue::Members(Level::Elements));
         let mut group = None;
         if is_of_cytoscape && item.has_data {
             group = item.take("group");
@@ -258,12 +263,14 @@ impl<R: BufRead> NodeLinkReader<R> {
             }
         }
         let is_link = match (open, group.as_ref().and_then(Value::as_str)) {
-            (Open::Links { .. }, _) | (_, Some("edges")) => true,
-            (Open::Mixed, None) => ENDS.iter().any(|(source, target)| item.has(source) && item.has(target)),
+            (OpenValue::Links { .. }, _) | (_, Some("edges")) => true,
+            (OpenValue::Mixed, None) => {
+                ENDS.iter().any(|(source, target)| item.has(source) && item.has(target))
+            }
             _ => false,
         };
         if is_link {
-            let are_relationships = open == Open::Links { are_relationships: true };
+            let are_relationships = open == OpenValue::Links { are_relationships: true };
             self.read_link(item, are_relationships).map(Element::Edge)
         } else {
             self.read_node(item, outer).map(Element::Vertex)

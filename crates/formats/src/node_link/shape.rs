@@ -11,7 +11,7 @@
 const LISTS: [&[u8]; 6] = [b"nodes", b"nodeList", b"links", b"edges", b"edgeList", b"relationships"];
 
 /// An object or array that is open.
-struct Open {
+struct OpenContainer {
     is_object: bool,
     /// The key that was read last.
     key: Vec<u8>,
@@ -21,11 +21,11 @@ struct Open {
 #[must_use]
 pub fn looks_like(start: &[u8]) -> bool {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-    let (mut open, mut at): (Vec<Open>, usize) = (Vec::new(), 0);
+    let (mut open, mut at): (Vec<OpenContainer>, usize) = (Vec::new(), 0);
     while let Some(byte) = start.get(at) {
         at += 1;
         match byte {
-            b'{' | b'[' => open.push(Open { is_object: *byte == b'{', key: Vec::new() }),
+            b'{' | b'[' => open.push(OpenContainer { is_object: *byte == b'{', key: Vec::new() }),
             b'}' | b']' => drop(open.pop()),
             b'"' => {
                 let Some(length) = string_length(&start[at..]) else { return false };
@@ -51,7 +51,7 @@ pub fn looks_like(start: &[u8]) -> bool {
 }
 
 /// Whether `key`, whose value begins with `value`, tells that the objects around it are a graph.
-fn is_telling(open: &[Open], key: &[u8], value: Option<u8>) -> bool {
+fn is_telling(open: &[OpenContainer], key: &[u8], value: Option<u8>) -> bool {
     let is_filled = matches!(value, Some(b'[' | b'{'));
     let outermost = open.first().map(|open| (open.is_object, open.key.as_slice()));
     let is_list = is_filled && LISTS.contains(&key);

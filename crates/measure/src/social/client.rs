@@ -12,7 +12,7 @@ const SPARES_MAX: usize = 1024;
 
 /// What an operation found and did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Performed {
+pub struct OperationOutcome {
     /// Of a read, a number that says what was seen, the same in every store that has the same network.
     pub seen: u64,
     /// The id that was added.
@@ -50,8 +50,8 @@ impl Client {
         &mut self,
         network: &Network,
         mix: &Mix,
-        perform: impl FnOnce(&Operation, i64) -> Result<Performed>,
-    ) -> Result<Performed> {
+        perform: impl FnOnce(&Operation, i64) -> Result<OperationOutcome>,
+    ) -> Result<OperationOutcome> {
         let operation = mix.draw(network, &mut self.random);
         self.clock += 1;
         let performed = perform(&operation, self.clock)?;

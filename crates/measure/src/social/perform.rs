@@ -2,21 +2,21 @@
 //!
 //! Whatever is asked of a node or link that is gone finds nothing, which is an answer like any other.
 
-use crate::social::client::{LIST_MAX, Performed, seen_of_list};
+use crate::social::client::{LIST_MAX, OperationOutcome, seen_of_list};
 use crate::social::graph::SocialGraph;
 use crate::social::operation::{Link, Operation};
 use evergraph::transaction::TransactionById;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
-use evergraph_graph::look_up::{RangeCursor, Ranked};
+use evergraph_graph::look_up::{OrderedMatches, RangeCursor};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
 
 /// A link as lists have it: time, end, version, data.
-type ListedLink = (i64, VertexId, Option<Value>, Option<Value>);
+type LinkEntry = (i64, VertexId, Option<Value>, Option<Value>);
 
 /// What `operation` sees in `view`, as a number: 0 if it only writes.
 ///
@@ -58,7 +58,7 @@ pub fn perform(
     graph: &SocialGraph,
     operation: &Operation,
     time: i64,
-) -> Result<Performed> {
+) -> Result<OperationOutcome> {
     let keys = graph.keys;
     let properties = |data: &[u8]| {
         [(keys.time, Value::I64(time)), (keys.version, Value::I64(1)), (keys.data, Value::Bytes(data.into()))]
@@ -72,7 +72,7 @@ pub fn perform(
         Operation::DeleteLink(link) => found(tx.delete_edge(edge(graph, *link)))?,
         Operation::AddNode(data) => {
             let vertex = tx.add_vertex(graph.label, &properties(data))?;
-            return Ok(Performed { seen: 0, added: Some(vertex.0) });
+            return Ok(OperationOutcome { seen: 0, added: Some(vertex.0) });
         }
         Operation::UpdateNode(node, data) => {
             let vertex = graph.vertex(*node);
@@ -80,9 +80,9 @@ pub fn perform(
             found(properties(data).into_iter().try_for_each(set))?;
         }
         Operation::DeleteNode(node) => found(tx.delete_vertex(graph.vertex(*node)))?,
-        reads => return Ok(Performed { seen: read(tx, graph, reads)?, added: None }),
+        reads => return Ok(OperationOutcome { seen: read(tx, graph, reads)?, added: None }),
     }
-    Ok(Performed::default())
+    Ok(OperationOutcome::default())
 }
 
 /// The links of a node, the newest first and at most [`LIST_MAX`], with times, versions and data.
@@ -91,9 +91,9 @@ fn link_list(
     graph: &SocialGraph,
     node: u32,
     link_type: usize,
-) -> Result<Vec<ListedLink>> {
+) -> Result<Vec<LinkEntry>> {
     let asked = NewestEdges::new(graph.vertex(node), graph.types[link_type], graph.keys.time);
-    let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+    let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
     view.newest(&asked, &mut cursor, LIST_MAX, &mut found)?;
     let column = |key: KeyId, value_type| {
         let mut column = Column::new(value_type);
@@ -167,7 +167,7 @@ mod tests {
             (Operation::GetLinks(vec![link(5), link(9)]), 1),
             (Operation::GetLinkList(lonely, 1), 1004),
         ] {
-            assert_eq!(run(operation), Performed { seen, added: None });
+            assert_eq!(run(operation), OperationOutcome { seen, added: None });
         }
         let seen = database.snapshot().vertex_property_map(VertexId(added)).unwrap();
         assert!(seen.contains(&(graph.keys.data, Value::Bytes([4].into()))), "{seen:?}");

@@ -42,7 +42,7 @@ const GAP_BYTES: u64 = 1 << 20;
 
 /// What was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Loaded {
+pub struct LoadedCounts {
     /// Vertex groups.
     pub groups_count: u64,
     /// Segments with a body.
@@ -64,9 +64,9 @@ pub fn load(
     list: &SegmentList,
     background: Background,
     mut attach: impl FnMut(Group),
-) -> Result<Loaded, CheckpointError> {
+) -> Result<LoadedCounts, CheckpointError> {
     let bodies = read_bodies(directory, &list.segments, background)?;
-    let mut loaded = Loaded { groups_count: groups.len() as u64, ..Loaded::default() };
+    let mut loaded = LoadedCounts { groups_count: groups.len() as u64, ..LoadedCounts::default() };
     let mut segments = list.segments.iter().zip(bodies).peekable();
     for group in groups {
         let mut own = Vec::new();
@@ -141,7 +141,7 @@ fn read_bodies(
             place.insert(BodyFile::open(directory, stored.file)?);
         }
     }
-    let work = Arc::new(Work {
+    let work = Arc::new(BodyReadTasks {
         files,
         segments: segments.to_vec(),
         windows: windows(segments),
@@ -163,7 +163,7 @@ fn read_bodies(
 
 /// Bodies that lie together in a file.
 #[derive(Debug, PartialEq, Eq)]
-struct Together {
+struct BodyWindow {
     file: u64,
     range: Range<u64>,
     /// Places in the list of segments.
@@ -171,10 +171,10 @@ struct Together {
 }
 
 /// Cuts the files into stretches that are read at once.
-fn windows(segments: &[(SegmentId, Stored)]) -> Vec<Together> {
+fn windows(segments: &[(SegmentId, Stored)]) -> Vec<BodyWindow> {
     let mut order: Vec<usize> = (0..segments.len()).collect();
     order.sort_unstable_by_key(|at| (segments[*at].1.file, segments[*at].1.offset));
-    let mut windows: Vec<Together> = Vec::new();
+    let mut windows: Vec<BodyWindow> = Vec::new();
     for at in order {
         let Stored { file, offset, length, .. } = segments[at].1;
         // The manifest was checked: the sum is no greater than 2^64.
@@ -188,7 +188,7 @@ fn windows(segments: &[(SegmentId, Stored)]) -> Vec<Together> {
                 last.range.end = last.range.end.max(end);
                 last.members.push(at);
             }
-            _ => windows.push(Together { file, range: offset..end, members: vec![at] }),
+            _ => windows.push(BodyWindow { file, range: offset..end, members: vec![at] }),
         }
     }
     windows
@@ -199,16 +199,16 @@ fn windows(segments: &[(SegmentId, Stored)]) -> Vec<Together> {
 /// Concurrency: `next` gives each window to one thread; nothing is published through it. `outcome`
 /// is locked twice a window.
 #[derive(Debug)]
-struct Work {
+struct BodyReadTasks {
     files: BTreeMap<u64, BodyFile>,
     segments: Vec<(SegmentId, Stored)>,
-    windows: Vec<Together>,
+    windows: Vec<BodyWindow>,
     next: AtomicUsize,
     /// A body for each segment, or the first error.
     outcome: Mutex<Result<Vec<Option<AnyBody>>, CheckpointError>>,
 }
 
-impl Work {
+impl BodyReadTasks {
     /// Reads windows until none is left, or one of the threads fails.
     fn run(&self) {
         while let Some(window) = self.windows.get(self.next.fetch_add(1, Ordering::Relaxed)) {
@@ -225,7 +225,7 @@ impl Work {
         }
     }
 
-    fn read(&self, window: &Together) -> Result<Vec<(usize, AnyBody)>, CheckpointError> {
+    fn read(&self, window: &BodyWindow) -> Result<Vec<(usize, AnyBody)>, CheckpointError> {
         let file = &self.files[&window.file];
         let bytes = file.read(window.range.clone())?;
         let read_one = |at: &usize| {

@@ -45,7 +45,7 @@ use crate::segment::body::Body;
 use crate::segment::version::{Layer, Segment, Stored, Version};
 use crate::segments::Segments;
 use evergraph_storage::checkpoint::contract::{
-    CheckpointProgress, CheckpointSources, Checkpointed, TellCheckpoint,
+    CheckpointOutcome, CheckpointProgress, CheckpointSources, OnCheckpointProgress,
 };
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{Manifest, NEW_FILE_NAME, remove_if_there};
@@ -141,8 +141,8 @@ impl Checkpointer {
         engine: &'static str,
         segments: &Segments,
         sources: &CheckpointSources<'_>,
-        progress: &mut TellCheckpoint<'_>,
-    ) -> Result<Checkpointed, CheckpointError> {
+        progress: &mut OnCheckpointProgress<'_>,
+    ) -> Result<CheckpointOutcome, CheckpointError> {
         let mut files = self.files.lock();
         loop {
             let mut run = Run {
@@ -211,7 +211,7 @@ struct Run<'a> {
     engine: &'static str,
     segments: &'a Segments,
     sources: &'a CheckpointSources<'a>,
-    progress: &'a mut TellCheckpoint<'a>,
+    progress: &'a mut OnCheckpointProgress<'a>,
     done: CheckpointProgress,
     /// C.
     through: Timestamp,
@@ -298,7 +298,7 @@ impl Run<'_> {
     }
 
     /// After the manifest is durable: the segments learn where they lie, and what nobody needs goes.
-    fn clean_up(self, files: &mut Files, manifest: &Manifest, list: &SegmentList) -> Checkpointed {
+    fn clean_up(self, files: &mut Files, manifest: &Manifest, list: &SegmentList) -> CheckpointOutcome {
         let mut written = 0;
         for (job, stored) in &self.fresh {
             match job {
@@ -310,7 +310,7 @@ impl Run<'_> {
         if let Some((_, stored)) = self.fresh.first() {
             files.bytes.insert(stored.file, written);
         }
-        let mut done = Checkpointed::new(manifest.covered_through, manifest.need);
+        let mut done = CheckpointOutcome::new(manifest.covered_through, manifest.need);
         done.segments_count = list.segments.len() as u64;
         done.bodies_written = self.fresh.len() as u64;
         done.bytes_written = self.done.bytes_written;

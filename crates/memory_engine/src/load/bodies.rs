@@ -24,13 +24,13 @@ use evergraph_graph::load::{EdgeBlock, EdgeTable, VertexTable};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::bulk::numbers::Numbers;
-use evergraph_storage::durable_engine::{LoadPlan, TellLoad};
+use evergraph_storage::durable_engine::{LoadPlan, OnLoadProgress};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a load makes of the database.
 #[derive(Debug, Default)]
-pub struct Built {
+pub struct BuiltBodies {
     /// New groups, ascending.
     pub groups: Vec<Group>,
     /// What becomes of segments that are there.
@@ -53,8 +53,8 @@ impl Builder<'_> {
     /// # Errors
     /// `limit` for too many edges of one type at a group, or too many parallel ones; `invalid` for
     /// parallel ones of a simple type; what reading blocks and `done` say.
-    pub fn build(&self, done: &mut TellLoad<'_>) -> Result<Built> {
-        let mut built = Built::default();
+    pub fn build(&self, done: &mut OnLoadProgress<'_>) -> Result<BuiltBodies> {
+        let mut built = BuiltBodies::default();
         let mut edges: BTreeMap<(GroupId, EdgeSubject), Segment<EdgeBody>> = BTreeMap::new();
         let mut types: Vec<TypeId> = self.plan.numbers.types.clone();
         types.sort_unstable();
@@ -105,7 +105,7 @@ impl Builder<'_> {
     }
 
     /// Both sides of all edges of one type, by group.
-    fn build_type(&self, edge_type: TypeId, done: &mut TellLoad<'_>) -> Result<[(Direction, Side); 2]> {
+    fn build_type(&self, edge_type: TypeId, done: &mut OnLoadProgress<'_>) -> Result<[(Direction, Side); 2]> {
         let with_types = self.plan.load.edges.iter().zip(&self.plan.numbers.types);
         let tables: Vec<Ends<'_>> = with_types
             .filter(|(_, of)| **of == edge_type)

@@ -1,7 +1,7 @@
 //! Build: the segments that a bulk load creates and changes, until they are installed.
 
 use crate::group::{Group, GroupTable};
-use crate::load::bodies::{Builder, Built};
+use crate::load::bodies::{Builder, BuiltBodies};
 use crate::load::extend::{Extension, install};
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::Version;
@@ -9,7 +9,7 @@ use crate::segments::Segments;
 use crate::view::MemoryView;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_storage::durable_engine::{LoadPlan, TellLoad};
+use evergraph_storage::durable_engine::{LoadPlan, OnLoadProgress};
 use std::sync::Arc;
 
 /// A load that is built, and not installed yet.
@@ -28,8 +28,8 @@ impl BuiltLoad {
     ///
     /// # Errors
     /// As [`Builder::build`].
-    pub fn new(segments: &Segments, plan: &LoadPlan<'_>, progress: &mut TellLoad<'_>) -> Result<Self> {
-        let Built { groups, extensions, added } = Builder { plan, segments }.build(progress)?;
+    pub fn new(segments: &Segments, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<Self> {
+        let BuiltBodies { groups, extensions, added } = Builder { plan, segments }.build(progress)?;
         let groups: Vec<Arc<Group>> = groups.into_iter().map(Arc::new).collect();
         // Into the table alone: segments that attach them also list what they keep, once each.
         let staged = GroupTable::default();

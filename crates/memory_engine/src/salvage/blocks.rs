@@ -28,14 +28,14 @@ pub struct DamagedFile {
 
 /// Bytes of a bodies' file, and which of them don't verify.
 #[derive(Debug)]
-pub struct Stretch {
+pub struct BodyBytesRange {
     start: u64,
     bytes: Vec<u8>,
     /// Ascending; offsets in the file.
     bad: Vec<Range<u64>>,
 }
 
-impl Stretch {
+impl BodyBytesRange {
     /// The bytes of the file in `range`, if all of them verify.
     #[must_use]
     pub fn verified(&self, range: Range<u64>) -> Option<&[u8]> {
@@ -102,10 +102,10 @@ impl DamagedFile {
     ///
     /// Cost: one read a block, and memory for the range and 128 KiB.
     #[must_use]
-    pub fn read(&self, range: Range<u64>) -> Stretch {
+    pub fn read(&self, range: Range<u64>) -> BodyBytesRange {
         let start = (range.start - range.start % BLOCK_BYTES).min(self.bodies_end);
         let end = range.end.min(self.bodies_end);
-        let mut stretch = Stretch { start, bytes: Vec::new(), bad: Vec::new() };
+        let mut stretch = BodyBytesRange { start, bytes: Vec::new(), bad: Vec::new() };
         for block in start / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES).max(start / BLOCK_BYTES) {
             let from = block * BLOCK_BYTES;
             let to = (from + BLOCK_BYTES).min(self.bodies_end);

@@ -10,7 +10,7 @@ use crate::checkpoint::body_file::file_name;
 use crate::checkpoint::segment_list::SegmentId;
 use crate::group::EdgeSubject;
 use crate::salvage::blocks::DamagedFile;
-use crate::salvage::partial::{InParts, Partial, take_partial};
+use crate::salvage::partial::{Partial, PartialForm, take_partial};
 use crate::segment::version::Stored;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::error::IoError;
@@ -24,7 +24,7 @@ pub struct Bodies<'a> {
 }
 
 /// What is there of one segment's body.
-pub enum Found<B> {
+pub enum BodyFinding<B> {
     /// Nothing was ever stored: it was empty.
     Nothing,
     /// What verifies, exact at a commit, and where it lies.
@@ -50,8 +50,8 @@ impl<'a> Bodies<'a> {
 
     /// Reads the body of a segment.
     #[must_use]
-    pub fn read<B: InParts>(&self, id: SegmentId) -> Found<B> {
-        let Some(stored) = self.segments.get(&id) else { return Found::Nothing };
+    pub fn read<B: PartialForm>(&self, id: SegmentId) -> BodyFinding<B> {
+        let Some(stored) = self.segments.get(&id) else { return BodyFinding::Nothing };
         let damage = |problem: &str| Damage {
             file: self.directory.path(&file_name(stored.file)),
             offset: stored.offset,
@@ -60,13 +60,13 @@ impl<'a> Bodies<'a> {
         };
         let file = match &self.files[&stored.file] {
             Ok(file) => file,
-            Err(problem) => return Found::Lost(damage(problem)),
+            Err(problem) => return BodyFinding::Lost(damage(problem)),
         };
         // The manifest was checked: the sum is no greater than 2^64.
         let range = stored.offset..stored.offset + stored.length;
         match take_partial(&file.read(range.clone()), range) {
-            Ok(partial) => Found::Some(partial, stored.base, damage("")),
-            Err(problem) => Found::Lost(damage(&problem)),
+            Ok(partial) => BodyFinding::Some(partial, stored.base, damage("")),
+            Err(problem) => BodyFinding::Lost(damage(&problem)),
         }
     }
 

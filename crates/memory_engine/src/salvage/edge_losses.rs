@@ -34,7 +34,7 @@ pub struct Counts {
 
 /// Both sides of one type, compared.
 #[derive(Debug)]
-pub struct Compared<'a> {
+pub struct SideComparison<'a> {
     /// Names and groups.
     pub changes: &'a Changes,
     /// The type.
@@ -47,7 +47,7 @@ pub struct Compared<'a> {
     pub counts: &'a Counts,
 }
 
-impl Compared<'_> {
+impl SideComparison<'_> {
     /// Everything that is damaged, and what of it is missing.
     #[must_use]
     pub fn losses(&self) -> Vec<Loss> {

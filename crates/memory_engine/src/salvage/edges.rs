@@ -21,7 +21,7 @@ use evergraph_graph::timestamp::Timestamp;
 use crate::group::EdgeSubject;
 use crate::salvage::bodies::Bodies;
 use crate::salvage::changes::Changes;
-use crate::salvage::edge_losses::{Compared, Counts};
+use crate::salvage::edge_losses::{Counts, SideComparison};
 use crate::salvage::sides::{Side, Sides};
 use crate::salvage::vertices::Vertices;
 use crate::segment::body::Body;
@@ -98,7 +98,7 @@ impl Comparison<'_> {
             self.decide(ends, is_out, is_in);
         }
         let Self { changes, edge_type, out, incoming, counts, .. } = &self;
-        losses.extend(Compared { changes, edge_type: *edge_type, out, incoming, counts }.losses());
+        losses.extend(SideComparison { changes, edge_type: *edge_type, out, incoming, counts }.losses());
         let [fix_out, fix_in] = &mut self.fixes;
         fix_in.values_mut().for_each(|nets| nets.sort_unstable_by_key(|net| net.key));
         Edges { out: fixed(self.out, fix_out), incoming: fixed(self.incoming, fix_in) }

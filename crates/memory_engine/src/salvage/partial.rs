@@ -14,7 +14,7 @@ use evergraph_graph::id::{GROUP_SIZE, KeyId};
 use evergraph_graph::packed_column::PackedColumn;
 
 use crate::checkpoint::body_form::StableForm;
-use crate::salvage::blocks::Stretch;
+use crate::salvage::blocks::BodyBytesRange;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::vertex_body::VertexBody;
 use evergraph_storage::checkpoint::column_form::{HEAD_BYTES, stored_bytes, take_column};
@@ -39,7 +39,7 @@ pub struct Partial<B> {
 }
 
 /// A body whose columns lie behind the rest of it.
-pub trait InParts: StableForm {
+pub trait PartialForm: StableForm {
     /// How many bytes lie before the columns, by the first 16; and where the count of columns is.
     fn fixed_bytes(head: &[u8]) -> Result<(u64, usize), String>;
 
@@ -50,7 +50,7 @@ pub trait InParts: StableForm {
     fn set_columns(&mut self, columns: Vec<(KeyId, Arc<PackedColumn>)>);
 }
 
-impl InParts for VertexBody {
+impl PartialForm for VertexBody {
     fn fixed_bytes(_head: &[u8]) -> Result<(u64, usize), String> {
         Ok((8 + size_of::<GroupBits>() as u64, 2))
     }
@@ -64,7 +64,7 @@ impl InParts for VertexBody {
     }
 }
 
-impl InParts for EdgeBody {
+impl PartialForm for EdgeBody {
     fn fixed_bytes(head: &[u8]) -> Result<(u64, usize), String> {
         let number = |at: usize| {
             u64::from(u32::from_le_bytes(head[at..at + 4].try_into().expect("the head has 16 bytes")))
@@ -88,7 +88,10 @@ impl InParts for EdgeBody {
 ///
 /// # Errors
 /// Why nothing does.
-pub fn take_partial<B: InParts>(stretch: &Stretch, range: Range<u64>) -> Result<Partial<B>, String> {
+pub fn take_partial<B: PartialForm>(
+    stretch: &BodyBytesRange,
+    range: Range<u64>,
+) -> Result<Partial<B>, String> {
     let unreadable = || {
         let at = stretch.first_bad().unwrap_or(range.start);
         format!("the block at byte {at} does not match its checksum")

@@ -16,9 +16,9 @@ use evergraph_graph::timestamp::Timestamp;
 
 use crate::checkpoint::segment_list::SegmentId;
 use crate::group::EdgeSubject;
-use crate::salvage::bodies::{Bodies, Found};
+use crate::salvage::bodies::{Bodies, BodyFinding};
 use crate::salvage::changes::{Changes, settle};
-use crate::salvage::partial::{InParts, LostColumn, Partial};
+use crate::salvage::partial::{LostColumn, Partial, PartialForm};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::Effect;
@@ -72,13 +72,14 @@ impl Side {
         for row in [None].into_iter().chain(hubs.iter().copied().map(Some)) {
             let found = bodies.read::<EdgeBody>(SegmentId { group, subject: Some(subject), hub: row });
             let (mut body, base, mut part, lost) = match found {
-                Found::Nothing => {
+                BodyFinding::Nothing => {
                     (EdgeBody::empty(), Timestamp::ZERO, part(row, Some(through), None), Vec::new())
                 }
-                Found::Lost(damage) => {
+                BodyFinding::Lost(damage) => {
                     (EdgeBody::empty(), Timestamp::ZERO, part(row, None, Some(damage)), Vec::new())
                 }
-                Found::Some(Partial { body, lost }, base, damage) => match misplaced(&body, row, &hubs) {
+                BodyFinding::Some(Partial { body, lost }, base, damage) => match misplaced(&body, row, &hubs)
+                {
                     None => (body, base, part(row, Some(base.max(through)), Some(damage)), lost),
                     Some(problem) => {
                         let damage = Damage { problem, ..damage };

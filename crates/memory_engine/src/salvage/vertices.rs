@@ -9,7 +9,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 
 use crate::checkpoint::segment_list::SegmentId;
-use crate::salvage::bodies::{Bodies, Found};
+use crate::salvage::bodies::{Bodies, BodyFinding};
 use crate::salvage::changes::Changes;
 use crate::salvage::partial::Partial;
 use crate::segment::body::Body;
@@ -45,9 +45,9 @@ impl Vertices {
             tell(progress, "vertices, by group", at as u64, count)?;
             let found = bodies.read::<VertexBody>(SegmentId { group: group.id, subject: None, hub: None });
             let (partial, base, damage) = match found {
-                Found::Nothing => (None, Timestamp::ZERO, None),
-                Found::Some(partial, base, damage) => (Some(partial), base, Some(damage)),
-                Found::Lost(damage) => {
+                BodyFinding::Nothing => (None, Timestamp::ZERO, None),
+                BodyFinding::Some(partial, base, damage) => (Some(partial), base, Some(damage)),
+                BodyFinding::Lost(damage) => {
                     let mut loss = Loss::new(LossKind::Vertices, damage.problem.clone()).at(&damage);
                     loss.label = Some(changes.catalogue.label_name(group.label).to_string());
                     loss.vertices = Some(ids(group.id, group.rows));

@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 /// How many edges come from the first body, then from the second, then from the first again.
 #[derive(Default)]
-struct Turns(Vec<u32>);
+struct InterleavedCounts(Vec<u32>);
 
-impl Turns {
+impl InterleavedCounts {
     fn take(&mut self, side: usize, count: usize) {
         if count == 0 {
             return;
@@ -57,7 +57,7 @@ impl EdgeBody {
                 degrees[usize::from(row)] += range.len() as u32;
             });
         }
-        let mut turns = Turns::default();
+        let mut turns = InterleavedCounts::default();
         let mut taken = 0;
         other.for_each_row(|row, range| {
             let own = self.places(row);
@@ -91,7 +91,7 @@ impl EdgeBody {
     }
 }
 
-fn united_column(parts: [Option<&PackedColumn>; 2], turns: &Turns) -> Option<PackedColumn> {
+fn united_column(parts: [Option<&PackedColumn>; 2], turns: &InterleavedCounts) -> Option<PackedColumn> {
     let mut builder = PackedColumnBuilder::default();
     turns.for_each(|body, range| builder.copy(parts[body], range));
     builder.finish()

@@ -16,12 +16,12 @@
 //! Source: core-protocol section 1; ten planted faults in the model of these steps were caught.
 
 use crate::segment::body::Body;
-use crate::segment::history::{Continued, History};
+use crate::segment::history::{ContinuedHistory, History};
 use crate::segment::net::{Effect, Net, nets};
 use crate::segment::record::{Record, RecordRef};
 use crate::segment::run::Run;
 use crate::segment::tail::Tail;
-use crate::segment::version::{Hub, Layer, Past, Segment, Version};
+use crate::segment::version::{Hub, Layer, PastLayer, Segment, Version};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::atomic::Ordering;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 /// What a merge did.
 #[derive(Debug)]
-pub enum Merged<B> {
+pub enum MergeOutcome<B> {
     /// Another merge was under way or came first, or there was nothing to merge.
     Nothing,
     /// A new body; the version that it displaced, to be dropped by the caller outside the latch.
@@ -86,19 +86,19 @@ impl<B: Body> Segment<B> {
     }
 
     /// Takes records up to what is readable into a new body. Off the latch but for the last step.
-    pub fn merge(&self, timeline: &Timeline) -> Merged<B> {
+    pub fn merge(&self, timeline: &Timeline) -> MergeOutcome<B> {
         let one = self.merging.try_lock();
         if one.is_none() && !planted(Bug::TwoMerges) {
-            return Merged::Nothing;
+            return MergeOutcome::Nothing;
         }
         // Read before the registry: a snapshot that registers later begins at or after it.
         let base = if planted(Bug::MergeAtW) { timeline.published() } else { timeline.readable() };
         let start = self.current.load_full();
         let records = start.layer.all_records(base);
         if records.is_empty() || base <= start.layer.base {
-            return Merged::Nothing;
+            return MergeOutcome::Nothing;
         }
-        let Continued { history, forgotten } = self.history(timeline, &start.history, &records);
+        let ContinuedHistory { history, forgotten } = self.history(timeline, &start.history, &records);
         let mut nets: Vec<Net> = nets(records.into_iter()).collect();
         if planted(Bug::LostDelete) {
             nets.retain(|net| net.effect != Effect::Absent);
@@ -109,7 +109,7 @@ impl<B: Body> Segment<B> {
         let _latch = timeline.latch();
         let now = self.current.load_full();
         if now.layer.base != start.layer.base && !planted(Bug::TwoMerges) {
-            return Merged::Nothing;
+            return MergeOutcome::Nothing;
         }
         // Before the registry, as the base.
         let readable = timeline.readable();
@@ -149,7 +149,7 @@ impl<B: Body> Segment<B> {
         };
         let layer = Layer { base, body, run: Arc::new(run), tail: Arc::new(Tail::none()), hubs };
         let displaced = self.current.swap(Arc::new(Version { layer, older, history }));
-        Merged::Done { displaced, retained, merged: count }
+        MergeOutcome::Done { displaced, retained, merged: count }
     }
 
     /// Puts `layer` of a bulk load over the present, whose body it holds and which has no records: its
@@ -189,10 +189,10 @@ impl<B: Body> Segment<B> {
     /// The history after a merge that takes `merged`, all that is visible at its base. Off the latch: a writer that
     /// registers later begins at the base or after it and asks about none of these, and nobody but a merge
     /// changes the history.
-    fn history(&self, timeline: &Timeline, before: &History, merged: &[RecordRef<'_>]) -> Continued {
+    fn history(&self, timeline: &Timeline, before: &History, merged: &[RecordRef<'_>]) -> ContinuedHistory {
         let oldest = timeline.registry().oldest_writer();
         let Some(oldest) = oldest.filter(|_| !planted(Bug::NoHistory)) else {
-            return Continued { history: History::default(), forgotten: None };
+            return ContinuedHistory { history: History::default(), forgotten: None };
         };
         let asked = merged.iter().filter(|record| !record.visible_at(oldest));
         let asked = Run::from_sorted(asked.map(|record| record.to_record()).collect());
@@ -217,14 +217,14 @@ fn needed<B>(
     registry: &Registry,
     readable: Timestamp,
     displaced: Option<(&Layer<B>, Timestamp)>,
-    older: &Arc<[Past<B>]>,
-) -> Arc<[Past<B>]> {
+    older: &Arc<[PastLayer<B>]>,
+) -> Arc<[PastLayer<B>]> {
     let forgets = planted(Bug::MergeAtW) || planted(Bug::LoadForgetsR);
-    let keep = |past: &Past<B>| {
+    let keep = |past: &PastLayer<B>| {
         let is_newer_than_r = !past.until.visible_at(readable) && !forgets;
         (registry.needs(past.layer.base, past.until) || is_newer_than_r) && !planted(Bug::AlwaysPrune)
     };
-    let displaced = displaced.map(|(layer, until)| Past { layer: layer.clone(), until });
+    let displaced = displaced.map(|(layer, until)| PastLayer { layer: layer.clone(), until });
     if displaced.as_ref().is_none_or(|past| !keep(past)) && older.iter().all(keep) {
         return Arc::clone(older);
     }
@@ -272,7 +272,7 @@ mod tests {
         insert(&segment, &timeline, 1, &[5, 3]);
         let (old, ()) = timeline.begin(Access::Read, |_| ());
         insert(&segment, &timeline, 1, &[4]);
-        assert!(matches!(segment.merge(&timeline), Merged::Done { retained: true, .. }));
+        assert!(matches!(segment.merge(&timeline), MergeOutcome::Done { retained: true, .. }));
         let new = timeline.published();
         assert_eq!(list(&segment, 1, old), [3, 5]);
         assert_eq!(list(&segment, 1, new), [3, 4, 5]);
@@ -280,7 +280,7 @@ mod tests {
         timeline.end(old, Access::Read);
         assert!(segment.trim(&timeline).0.is_some());
         assert!(segment.load().older.is_empty());
-        assert!(matches!(segment.merge(&timeline), Merged::Nothing), "nothing left to merge");
+        assert!(matches!(segment.merge(&timeline), MergeOutcome::Nothing), "nothing left to merge");
     }
 
     #[test]
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!((yes(&segment, 1, writer), yes(&segment, 2, writer)), (Newer::Yes, Newer::No));
         insert(&segment, &timeline, 2, &(0..100).collect::<Vec<_>>());
         assert_eq!(yes(&segment, 1, writer), Newer::Yes, "in the run");
-        assert!(matches!(segment.merge(&timeline), Merged::Done { .. }));
+        assert!(matches!(segment.merge(&timeline), MergeOutcome::Done { .. }));
         assert_eq!(yes(&segment, 1, writer), Newer::Yes, "in the history");
         assert_eq!(yes(&segment, 3, writer), Newer::No);
         assert_eq!(yes(&segment, 1, timeline.published()), Newer::No);

@@ -43,7 +43,7 @@ struct Part {
 
 /// A history that goes on, and what it forgot.
 #[derive(Debug)]
-pub struct Continued {
+pub struct ContinuedHistory {
     /// What writers may ask about.
     pub history: History,
     /// The newest record that was dropped although a writer may ask about it: questions about what is newer than
@@ -55,7 +55,7 @@ impl History {
     /// The history after a merge that took `merged`, sorted by (key, stamp) and newer than all before. What is
     /// visible at `oldest`, to every open writer, goes.
     #[must_use]
-    pub fn followed_by(&self, merged: Run, oldest: Timestamp) -> Continued {
+    pub fn followed_by(&self, merged: Run, oldest: Timestamp) -> ContinuedHistory {
         let is_asked = |part: &&Part| !part.newest.visible_at(oldest);
         let mut parts: Vec<Part> = self.parts.iter().filter(is_asked).cloned().collect();
         debug_assert!(
@@ -67,7 +67,7 @@ impl History {
             parts.push(joined);
         }
         let forgotten = forget(&mut parts);
-        Continued { history: Self { parts: parts.into() }, forgotten }
+        ContinuedHistory { history: Self { parts: parts.into() }, forgotten }
     }
 
     /// The records of these keys, in no order.

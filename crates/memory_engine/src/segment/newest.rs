@@ -52,12 +52,12 @@ struct ByKey {
 #[derive(Clone, Debug)]
 struct LongList {
     row: u16,
-    places: OnceLock<Arc<Places>>,
+    places: OnceLock<Arc<OrderOffsets>>,
 }
 
 /// Offsets in a list, the greatest value first; edges without a value have none.
 #[derive(Clone, Debug)]
-enum Places {
+enum OrderOffsets {
     Narrow(Box<[u16]>),
     Wide(Box<[u32]>),
 }
@@ -95,13 +95,13 @@ impl Orders {
     }
 
     /// The places of a long list; `None` if the body's are by another property.
-    fn places(&self, body: &EdgeBody, row: u16, key: KeyId, column: &PackedColumn) -> Option<&Places> {
+    fn places(&self, body: &EdgeBody, row: u16, key: KeyId, column: &PackedColumn) -> Option<&OrderOffsets> {
         let by_key = self.0.get_or_init(|| ByKey::of(body, key));
         if by_key.key != key {
             return None;
         }
         let list = body.range(row);
-        let sort = || Arc::new(Places::of(column, &list));
+        let sort = || Arc::new(OrderOffsets::of(column, &list));
         Some(by_key.of_row(row)?.get_or_init(sort))
     }
 }
@@ -118,13 +118,13 @@ impl ByKey {
         Self { key, lists: lists.into() }
     }
 
-    fn of_row(&self, row: u16) -> Option<&OnceLock<Arc<Places>>> {
+    fn of_row(&self, row: u16) -> Option<&OnceLock<Arc<OrderOffsets>>> {
         let at = self.lists.binary_search_by_key(&row, |list| list.row).ok()?;
         Some(&self.lists[at].places)
     }
 }
 
-impl Places {
+impl OrderOffsets {
     /// The places of `list`. Cost: the list is sorted.
     fn of(column: &PackedColumn, list: &Range<usize>) -> Self {
         Self::new(list.len(), descending(column, list, 0..list.len() as u32))
@@ -238,8 +238,8 @@ impl EdgeBody {
             Some(column) if list.len() > SHORT_LIST => {
                 Cow::Borrowed(self.orders.places(self, row, asked.key, column)?)
             }
-            Some(column) => Cow::Owned(Places::of(column, &list)),
-            None => Cow::Owned(Places::Narrow(Box::default())),
+            Some(column) => Cow::Owned(OrderOffsets::of(column, &list)),
+            None => Cow::Owned(OrderOffsets::Narrow(Box::default())),
         };
         let stamped = move |offset: usize| {
             let at = list.start + offset;
@@ -285,7 +285,7 @@ mod tests {
         body.newest(&question(row), None).unwrap().map(|(value, _)| value.as_i64()).collect()
     }
 
-    fn places(body: &EdgeBody, row: u16) -> Option<Arc<Places>> {
+    fn places(body: &EdgeBody, row: u16) -> Option<Arc<OrderOffsets>> {
         body.orders.0.get()?.of_row(row)?.get().cloned()
     }
 

@@ -70,14 +70,14 @@ impl<B> Clone for Hub<B> {
 
 /// A layer that was displaced by a merge.
 #[derive(Debug)]
-pub struct Past<B> {
+pub struct PastLayer<B> {
     /// What it was.
     pub layer: Layer<B>,
     /// The base of the layer that followed: snapshots from `layer.base` up to before this one use it.
     pub until: Timestamp,
 }
 
-impl<B> Clone for Past<B> {
+impl<B> Clone for PastLayer<B> {
     fn clone(&self) -> Self {
         Self { layer: self.layer.clone(), until: self.until }
     }
@@ -89,7 +89,7 @@ pub struct Version<B> {
     /// The present.
     pub layer: Layer<B>,
     /// Displaced layers that open snapshots need, newest first.
-    pub older: Arc<[Past<B>]>,
+    pub older: Arc<[PastLayer<B>]>,
     /// Records that merges took into the body and that an open writer may ask about.
     pub history: History,
 }
@@ -271,7 +271,7 @@ impl<B: Body> Segment<B> {
     /// A segment that comes into being at `base`: empty before it, `body` from then on.
     pub fn appearing(base: Timestamp, body: B, hubs: Arc<[Hub<B>]>) -> Self {
         let before = Layer::of_body(Timestamp::ZERO, B::empty(), Arc::from([]));
-        let older = Arc::from([Past { layer: before, until: base }]);
+        let older = Arc::from([PastLayer { layer: before, until: base }]);
         let layer = Layer::of_body(base, body, hubs);
         Self::of_version(Version { layer, older, history: History::default() }, base, Timestamp::ZERO)
     }

@@ -16,7 +16,7 @@ use evergraph_graph::properties::Properties;
 use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::Value;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::backup::BackedUp;
+use evergraph_storage::backup::BackupSummary;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::{Directory, OpenMode};
@@ -26,7 +26,7 @@ use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::sync::Mutex;
-use evergraph_storage::unfinished::{LOCK_NAME, UNFINISHED_NAME};
+use evergraph_storage::unfinished_directory::{LOCK_NAME, UNFINISHED_NAME};
 
 use crate::support::{Graph, crash};
 
@@ -48,7 +48,7 @@ fn checkpoint(open: &OpenStore<MemoryEngine>) {
     open.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
 }
 
-fn back_up(open: &OpenStore<MemoryEngine>, target: &dyn Directory) -> Result<BackedUp> {
+fn back_up(open: &OpenStore<MemoryEngine>, target: &dyn Directory) -> Result<BackupSummary> {
     open.backup(target, &mut |_| ControlFlow::Continue(()))
 }
 
@@ -163,7 +163,7 @@ fn a_backup_beside_writers_merges_checkpoints_loads_and_indexes_is_the_state_at_
         let history = Mutex::new(BTreeMap::new());
         let stop = AtomicBool::new(false);
         let toggles = Mutex::new(Vec::new());
-        let copies: Vec<(u64, BackedUp, MemoryDirectory)> = std::thread::scope(|scope| {
+        let copies: Vec<(u64, BackupSummary, MemoryDirectory)> = std::thread::scope(|scope| {
             for writer in 0..4 {
                 let (open_store, history, stop) = (&open_store, &history, &stop);
                 scope.spawn(move || {

@@ -15,14 +15,14 @@ use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::checkpoint::contract::{CheckpointSources, Checkpointed, TellCheckpoint};
+use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{Manifest, StoredGroup};
 use evergraph_storage::durable_engine::{DurableEngine, Opening};
 use evergraph_storage::engine::{Engine, View};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
-use evergraph_storage::io::memory::{Fate, MemoryDirectory};
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::frame::payload_crc;
@@ -341,14 +341,14 @@ impl Database {
         Arc::clone(&self.catalogue.lock())
     }
 
-    pub fn checkpoint(&self) -> Result<Checkpointed, CheckpointError> {
+    pub fn checkpoint(&self) -> Result<CheckpointOutcome, CheckpointError> {
         self.checkpoint_with(&mut |_| ControlFlow::Continue(()))
     }
 
     pub fn checkpoint_with(
         &self,
-        progress: &mut TellCheckpoint<'_>,
-    ) -> Result<Checkpointed, CheckpointError> {
+        progress: &mut OnCheckpointProgress<'_>,
+    ) -> Result<CheckpointOutcome, CheckpointError> {
         let sources = CheckpointSources {
             log: &self.log,
             catalogue: &|| self.catalogue(),
@@ -367,8 +367,8 @@ pub fn files(directory: &MemoryDirectory) -> Vec<String> {
 pub fn crash(directory: &MemoryDirectory, seed: u64) -> MemoryDirectory {
     let mut random = SplitMix64::new(seed);
     directory.crash(|_| match random.next_u64() % 4 {
-        0 | 1 => Fate::Kept,
-        2 => Fate::Lost,
-        _ => Fate::Torn((random.next_u64() % 512) as usize),
+        0 | 1 => CrashOutcome::Kept,
+        2 => CrashOutcome::Lost,
+        _ => CrashOutcome::Torn((random.next_u64() % 512) as usize),
     })
 }

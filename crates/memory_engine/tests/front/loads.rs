@@ -15,7 +15,7 @@ use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
-use evergraph_storage::io::memory::{Fate, MemoryDirectory};
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::{OpenOptions, OpenStore};
@@ -293,9 +293,9 @@ fn load_until(operation: u64) -> Option<()> {
     for seed in 0..3 {
         let mut random = SplitMix64::new(seed);
         let image = directory.crash(|_| match random.next_u64() % 4 {
-            0 | 1 => Fate::Kept,
-            2 => Fate::Lost,
-            _ => Fate::Torn((random.next_u64() % 512) as usize),
+            0 | 1 => CrashOutcome::Kept,
+            2 => CrashOutcome::Lost,
+            _ => CrashOutcome::Torn((random.next_u64() % 512) as usize),
         });
         let again = open(Arc::new(image), Durability::Sync)
             .unwrap_or_else(|error| panic!("operation {operation}, image {seed}: {error}"));

@@ -16,13 +16,13 @@ use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::contract::{
-    CheckpointProgress, CheckpointSources, Checkpointed, TellCheckpoint,
+    CheckpointOutcome, CheckpointProgress, CheckpointSources, OnCheckpointProgress,
 };
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::{Manifest, NEW_FILE_NAME, StoredGroup, remove_if_there};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::durable_engine::{
-    DurableEngine, EngineStep, LoadPlan, Opened, Opening, PinnedFiles, TellLoad,
+    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, Opened, Opening, PinnedFiles,
 };
 use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::Directory;
@@ -167,8 +167,8 @@ impl NaiveFiles {
         engine: &NaiveEngine,
         sources: &CheckpointSources<'_>,
         number: u64,
-        progress: &mut TellCheckpoint<'_>,
-    ) -> CheckpointResult<Checkpointed> {
+        progress: &mut OnCheckpointProgress<'_>,
+    ) -> CheckpointResult<CheckpointOutcome> {
         let mut tell = || match progress(CheckpointProgress::default()) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(CheckpointError::Cancelled),
@@ -196,7 +196,7 @@ impl NaiveFiles {
             ..Manifest::empty(NAME, section(number))
         };
         manifest.write(&*self.directory, || check_healthy(&self.timeline.latch(), sources))?;
-        let mut made = Checkpointed::new(through, through);
+        let mut made = CheckpointOutcome::new(through, through);
         made.bytes_written = bytes.len() as u64;
         Ok(made)
     }
@@ -243,8 +243,8 @@ impl DurableEngine for NaiveEngine {
     fn checkpoint(
         &self,
         sources: &CheckpointSources<'_>,
-        progress: &mut TellCheckpoint<'_>,
-    ) -> CheckpointResult<Checkpointed> {
+        progress: &mut OnCheckpointProgress<'_>,
+    ) -> CheckpointResult<CheckpointOutcome> {
         let files = self.files();
         let mut present = files.present.lock();
         let before = *present;
@@ -272,7 +272,7 @@ impl DurableEngine for NaiveEngine {
         Ok(Box::new(Pinned(file.map_err(|error: CheckpointError| error)?)))
     }
 
-    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut TellLoad<'_>) -> Result<NaiveLoad> {
+    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<NaiveLoad> {
         let LoadPlan { load, numbers, .. } = plan;
         let (staged, mut state) = (NaiveEngine::default(), State::default());
         let (mut mutations, mut groups) = (Vec::new(), BTreeMap::new());

@@ -5,7 +5,7 @@ use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
-use evergraph_graph::look_up::{RangeCursor, Ranked, ValueRange};
+use evergraph_graph::look_up::{OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::datetime::DateTime;
@@ -77,7 +77,7 @@ fn wanted(model: &Model, asked: &NewestEdges) -> Vec<(Value, EdgeId)> {
 
 /// At most `limit` edges, `page` of them at once.
 fn pages(view: &impl GraphView, asked: &NewestEdges, page: usize, limit: usize) -> Vec<(Value, EdgeId)> {
-    let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+    let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
     while !cursor.done && found.items.len() < limit {
         let before = found.items.len();
         let room = page.min(limit - before);

@@ -8,7 +8,7 @@ use evergraph_graph::column::Column;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexKind};
-use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
 use std::fmt::Debug;
@@ -118,10 +118,10 @@ fn check_ranges<T: Copy + Ord + Debug>(
     ranges: &[ValueRange],
     all: &[(Value, T)],
     limit: usize,
-    mut ask: impl FnMut(&ValueRange, &mut RangeCursor<T>, &mut Ranked<T>) -> Result<(), ErrorKind>,
+    mut ask: impl FnMut(&ValueRange, &mut RangeCursor<T>, &mut OrderedMatches<T>) -> Result<(), ErrorKind>,
 ) {
     for range in ranges {
-        let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+        let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
         if let Err(kind) = ask(range, &mut cursor, &mut found) {
             assert_eq!((kind, index.id.kind), (ErrorKind::Invalid, IndexKind::Hash));
             return;

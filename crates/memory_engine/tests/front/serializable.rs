@@ -11,7 +11,7 @@ use crate::test_store::{TestEngine, empty};
 use evergraph_graph::column::Column;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
-use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked};
+use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
@@ -273,7 +273,7 @@ fn ask<G: GraphView>(view: &G, names: &Names, question: Question) -> String {
         Question::Range(at, first) => {
             let ranges = some_ranges();
             let range = &ranges[usize::from(at) % ranges.len()];
-            let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+            let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
             let limit = if first { 1 } else { 100 };
             view.range_vertices(names.person, names.age, range, &mut cursor, limit, &mut found).unwrap();
             told((found.values, found.items))
@@ -281,13 +281,13 @@ fn ask<G: GraphView>(view: &G, names: &Names, question: Question) -> String {
         Question::EdgeRange(at) => {
             let ranges = some_ranges();
             let range = &ranges[usize::from(at) % ranges.len()];
-            let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+            let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
             view.range_edges(names.knows, names.weight, range, &mut cursor, 100, &mut found).unwrap();
             told((found.values, found.items))
         }
         Question::Newest(at, which) => {
             let asked = NewestEdges::new(vertex(at), names.edge_type(which), names.weight);
-            let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+            let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
             let limit = if which > 127 { 1 } else { 100 };
             view.newest(&asked, &mut cursor, limit, &mut found).unwrap();
             told((found.values, found.items))

@@ -26,31 +26,31 @@ pub enum Data {
 }
 
 /// Where in its data each row of a column is.
-type Places = Arc<[u32]>;
+type RowPositions = Arc<[u32]>;
 
 /// Items by row. Copies share the items; a choice of rows shares them too, by a list of places.
 #[derive(Clone, Debug)]
 pub struct Column {
-    data: Arc<Kept>,
+    data: Arc<SharedData>,
     /// The place in `data` of each row; without it row `n` is at place `n`.
     index: Option<Arc<[u32]>>,
 }
 
 /// Data that columns share.
 #[derive(Debug)]
-struct Kept {
+struct SharedData {
     data: Data,
     /// Once somebody asked.
     extent: OnceLock<Extent>,
 }
 
-impl From<Data> for Kept {
+impl From<Data> for SharedData {
     fn from(data: Data) -> Self {
         Self { data, extent: OnceLock::new() }
     }
 }
 
-impl Deref for Kept {
+impl Deref for SharedData {
     type Target = Data;
 
     fn deref(&self) -> &Data {
@@ -187,7 +187,7 @@ impl Column {
     /// The rows `rows` of the column, in that order, some perhaps several times.
     #[must_use]
     pub fn gather(&self, rows: &Arc<[u32]>) -> Self {
-        Gathering::new(rows).column(self)
+        RowSelection::new(rows).column(self)
     }
 
     /// The same rows; with data of their own, if half of what they keep is of other rows.
@@ -304,13 +304,13 @@ impl Data {
 }
 
 /// A choice of rows, made for several columns: those that share their list of places get one new list.
-pub struct Gathering<'a> {
+pub struct RowSelection<'a> {
     rows: &'a Arc<[u32]>,
     /// The lists of places that were met, and what became of each.
-    made: Vec<(Places, Places)>,
+    made: Vec<(RowPositions, RowPositions)>,
 }
 
-impl<'a> Gathering<'a> {
+impl<'a> RowSelection<'a> {
     /// The rows `rows`, in that order.
     #[must_use]
     pub fn new(rows: &'a Arc<[u32]>) -> Self {
@@ -356,7 +356,7 @@ mod tests {
         let [left, right] =
             [[1, 2], [3, 4]].map(|of| Column::of_items(of.map(Item::from).to_vec()).gather(&rows));
         let chosen = [0, 1, 1].into();
-        let mut gathering = Gathering::new(&chosen);
+        let mut gathering = RowSelection::new(&chosen);
         let [left, right] = [left, right].map(|column| gathering.column(&column));
         assert!(Arc::ptr_eq(left.parts().1.unwrap(), right.parts().1.unwrap()));
         assert_eq!(items(&right), [4, 3, 3].map(|number| Some(Item::from(number))));

@@ -6,9 +6,9 @@
 use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::context::Context;
-use crate::execute::limits::Holding;
+use crate::execute::limits::MemoryShare;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Pipeline;
-use crate::execute::waiting::Waiting;
 use evergraph_graph::error::Result;
 
 /// A traversal that runs for each row.
@@ -103,7 +103,7 @@ impl Child {
     /// Errors of the child.
     pub fn first(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<(Vec<u32>, Column)> {
         let (mut rows, mut firsts): (Vec<u32>, Vec<Column>) = (Vec::new(), Vec::new());
-        let mut holding = Holding::default();
+        let mut holding = MemoryShare::default();
         let mut found = vec![false; parent.len()];
         self.run(parent, cx, |batch, cx| {
             let new: Vec<bool> = batch
@@ -133,8 +133,8 @@ impl Child {
     ///
     /// # Errors
     /// Errors of the child; `limit`.
-    pub fn all(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<(Batch, Holding)> {
-        let mut batches = Waiting::default();
+    pub fn all(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<(Batch, MemoryShare)> {
+        let mut batches = PendingBatches::default();
         self.run(parent, cx, |batch, cx| batches.push(batch, &mut cx.charge).map(|()| true))?;
         let (all, holding) = batches.together(&mut cx.charge)?;
         Ok((all.sort_by_origin(), holding))

@@ -2,11 +2,11 @@
 
 use crate::batch::Batch;
 use crate::batch::path::{PathArena, PathId};
-use crate::execute::computed::Computed;
+use crate::execute::computed_properties::ComputedProperties;
 use crate::execute::limits::Charge;
-use crate::execute::measured::Measurements;
+use crate::execute::metered_writer::MeteredWriter;
 use crate::execute::side_effects::SideEffects;
-use crate::execute::writing::Writing;
+use crate::execute::step_measures::Measurements;
 use crate::plan::operator::{Name, Sack};
 use crate::service::Services;
 use crate::value::item::Item;
@@ -53,7 +53,7 @@ pub struct Context<'a> {
     /// What `aggregate('x')` and the like gather, by number of the plan.
     pub side_effects: SideEffects<Box<dyn Grouping>>,
     /// What algorithms computed of vertices, by key.
-    pub computed: Computed,
+    pub computed: ComputedProperties,
     /// What `call()` can call.
     pub services: Services,
     /// What each step did, if somebody wants to know.
@@ -78,7 +78,7 @@ impl<'a> Context<'a> {
             charge,
             paths: PathArena::default(),
             side_effects: SideEffects::default(),
-            computed: Computed::default(),
+            computed: ComputedProperties::default(),
             services: Services::default(),
             measurements: Measurements::default(),
             slots: Vec::new(),
@@ -133,12 +133,12 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// `invalid` on a snapshot.
-    pub fn writer(&mut self) -> Result<Writing<'_, 'a>> {
+    pub fn writer(&mut self) -> Result<MeteredWriter<'_, 'a>> {
         match &mut self.graph {
             Graph::Read(_) => Err(Error::invalid(
                 "this traversal writes, and a snapshot can't be written to: run it in a transaction",
             )),
-            Graph::Write(writer) => Ok(Writing::new(&mut **writer, &mut self.charge)),
+            Graph::Write(writer) => Ok(MeteredWriter::new(&mut **writer, &mut self.charge)),
         }
     }
 

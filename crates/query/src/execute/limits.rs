@@ -14,7 +14,7 @@
 
 use crate::value::combine::Combine;
 use crate::value::item::Item;
-use crate::value::room::{Room, over};
+use crate::value::result_budget::{ResultBudget, over};
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -59,11 +59,11 @@ pub struct Charge<'a> {
     started: Instant,
     limits: QueryLimits,
     cancel: CancelFlag,
-    held: Arc<Held<'a>>,
+    held: Arc<MemoryUse<'a>>,
 }
 
 /// The memory of a query.
-struct Held<'a> {
+struct MemoryUse<'a> {
     budget: &'a dyn Budget,
     /// What its steps hold. Relaxed: it publishes nothing but itself.
     used_bytes: Arc<AtomicU64>,
@@ -76,7 +76,7 @@ impl<'a> Charge<'a> {
     /// The limits of a query that begins now and takes its memory from `budget`.
     #[must_use]
     pub fn new(limits: QueryLimits, cancel: CancelFlag, budget: &'a dyn Budget) -> Self {
-        let held = Held {
+        let held = MemoryUse {
             budget,
             used_bytes: Arc::default(),
             reserved_bytes: AtomicU64::new(0),
@@ -146,19 +146,22 @@ impl<'a> Charge<'a> {
     ///
     /// # Errors
     /// As [`Charge::hold`].
-    pub fn holding(&mut self, bytes: usize) -> Result<Holding> {
+    pub fn holding(&mut self, bytes: usize) -> Result<MemoryShare> {
         if bytes == 0 {
-            return Ok(Holding::default());
+            return Ok(MemoryShare::default());
         }
         self.hold(bytes)?;
-        Ok(Holding { used: Some(Arc::clone(&self.held.used_bytes)), bytes: bytes as u64 })
+        Ok(MemoryShare { used: Some(Arc::clone(&self.held.used_bytes)), bytes: bytes as u64 })
     }
 
     /// How much memory one more result may take.
     #[must_use]
-    pub fn room(&self) -> Room {
+    pub fn room(&self) -> ResultBudget {
         let limit_bytes = self.limits.memory_bytes;
-        Room { bytes: limit_bytes.saturating_sub(self.held.used_bytes.load(Ordering::Relaxed)), limit_bytes }
+        ResultBudget {
+            bytes: limit_bytes.saturating_sub(self.held.used_bytes.load(Ordering::Relaxed)),
+            limit_bytes,
+        }
     }
 
     /// What `how` makes of `left` and so many times `right`.
@@ -173,7 +176,7 @@ impl<'a> Charge<'a> {
     ///
     /// # Errors
     /// `limit` past the query's memory, or that of the machine.
-    pub fn repeat(&mut self, items: &mut Vec<Item>, item: Item, times: u64) -> Result<Holding> {
+    pub fn repeat(&mut self, items: &mut Vec<Item>, item: Item, times: u64) -> Result<MemoryShare> {
         let count = usize::try_from(times).unwrap_or(usize::MAX);
         let holding = self.holding(count.saturating_mul(size_of::<Item>() + item.copied_bytes()))?;
         if count > 1 {
@@ -212,12 +215,12 @@ impl Budget for Charge<'_> {
 
 /// Memory of a query that is counted as long as this is there.
 #[derive(Default)]
-pub struct Holding {
+pub struct MemoryShare {
     used: Option<Arc<AtomicU64>>,
     bytes: u64,
 }
 
-impl Holding {
+impl MemoryShare {
     /// Bytes that are counted.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -238,7 +241,7 @@ impl Holding {
     }
 }
 
-impl Drop for Holding {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
         if let Some(used) = &self.used {
             used.fetch_sub(self.bytes, Ordering::Relaxed);
@@ -248,12 +251,12 @@ impl Drop for Holding {
 
 /// What a step does row by row, so that it looks at the clock now and then.
 #[derive(Default)]
-pub struct Work {
+pub struct WorkMeter {
     bytes: usize,
     rows: u32,
 }
 
-impl Work {
+impl WorkMeter {
     /// The clock is looked at after work on so many bytes,
     const PIECE: usize = 1 << 16;
     /// or after so many rows.
@@ -276,14 +279,14 @@ impl Work {
 
 /// Items that a step makes row by row, counted while it does: what it makes of one batch is then counted as a whole.
 #[derive(Default)]
-pub struct Growth {
-    holding: Holding,
+pub struct GrowingShare {
+    holding: MemoryShare,
     /// What isn't counted yet.
     pending: usize,
-    work: Work,
+    work: WorkMeter,
 }
 
-impl Growth {
+impl GrowingShare {
     /// So many bytes are counted at once.
     const PIECE: usize = 1 << 16;
 
@@ -329,7 +332,7 @@ impl Growth {
     }
 }
 
-impl Held<'_> {
+impl MemoryUse<'_> {
     /// Reserves what is missing until `used` bytes are, in large pieces.
     fn reserve(&self, used: u64) -> Result<()> {
         let mut all = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
@@ -378,18 +381,19 @@ mod tests {
         let limits = QueryLimits { memory_bytes: 1 << 20, ..QueryLimits::default() };
         let mut charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
         let text = || Ok(Some(Item::from("x".repeat(1 << 14))));
-        let all = Growth::all(std::iter::repeat_with(text).take(32), &mut charge).unwrap();
+        let all = GrowingShare::all(std::iter::repeat_with(text).take(32), &mut charge).unwrap();
         assert!(all.len() == 32 && charge.room().bytes == 1 << 20);
         let mut made = 0;
         let many = std::iter::repeat_with(|| {
             made += 1;
             text()
         });
-        assert_eq!(Growth::all(many.take(1000), &mut charge).unwrap_err().kind(), ErrorKind::Limit);
+        assert_eq!(GrowingShare::all(many.take(1000), &mut charge).unwrap_err().kind(), ErrorKind::Limit);
         assert!(made < 70, "{made}");
         charge.shorten(Duration::ZERO);
         std::thread::sleep(Duration::from_millis(1));
-        let error = Growth::all(std::iter::repeat_with(|| Ok(None)).take(1000), &mut charge).unwrap_err();
+        let error =
+            GrowingShare::all(std::iter::repeat_with(|| Ok(None)).take(1000), &mut charge).unwrap_err();
         assert!(error.to_string().contains("timeout"), "{error}");
     }
 

@@ -1,12 +1,12 @@
 //! Execution: runs the steps of a plan within limits.
 
 pub mod child;
-pub mod computed;
+pub mod computed_properties;
 pub mod context;
 pub mod limits;
-pub mod measured;
+pub mod metered_writer;
+pub mod pending_batches;
 pub mod pipeline;
 pub mod profile;
 pub mod side_effects;
-pub mod waiting;
-pub mod writing;
+pub mod step_measures;

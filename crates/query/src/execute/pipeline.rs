@@ -13,7 +13,7 @@
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
-use crate::execute::limits::Holding;
+use crate::execute::limits::MemoryShare;
 use crate::stack::deeper;
 use evergraph_graph::error::Result;
 
@@ -69,13 +69,13 @@ struct Stage {
     step: Box<dyn Step>,
     input: Option<Batch>,
     /// The memory of the input.
-    holding: Holding,
+    holding: MemoryShare,
 }
 
 impl Stage {
     fn clear(&mut self) {
         self.input = None;
-        self.holding = Holding::default();
+        self.holding = MemoryShare::default();
     }
 }
 
@@ -88,7 +88,7 @@ pub struct Pipeline {
     /// The input of a pipeline without steps.
     passing: Option<Batch>,
     /// The memory of what was given last: whoever was given it is at work on it.
-    given: Holding,
+    given: MemoryShare,
     /// No stage behind this one has input.
     deepest: usize,
     /// The first stage that isn't finished, once the input has ended.
@@ -103,12 +103,14 @@ impl Pipeline {
     #[must_use]
     pub fn new(steps: Vec<Box<dyn Step>>) -> Self {
         let settles = steps.iter().any(|step| step.settles());
-        let stages =
-            steps.into_iter().map(|step| Stage { step, input: None, holding: Holding::default() }).collect();
+        let stages = steps
+            .into_iter()
+            .map(|step| Stage { step, input: None, holding: MemoryShare::default() })
+            .collect();
         let mut pipeline = Self {
             stages,
             passing: None,
-            given: Holding::default(),
+            given: MemoryShare::default(),
             deepest: 0,
             finishing: 0,
             satisfied: false,
@@ -142,7 +144,7 @@ impl Pipeline {
 
     fn begin(&mut self) {
         (self.passing, self.deepest, self.finishing, self.satisfied) = (None, 0, 0, false);
-        self.given = Holding::default();
+        self.given = MemoryShare::default();
     }
 
     /// Whether further input cannot change the output.
@@ -171,7 +173,7 @@ impl Pipeline {
     }
 
     fn pull_here(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        self.given = Holding::default();
+        self.given = MemoryShare::default();
         if let Some(batch) = self.passing.take() {
             return Ok(Some(batch));
         }
@@ -182,7 +184,7 @@ impl Pipeline {
                     let stage = &mut self.stages[at];
                     let made = stage.step.process(&mut stage.input, cx)?;
                     if stage.input.is_none() {
-                        stage.holding = Holding::default();
+                        stage.holding = MemoryShare::default();
                     }
                     if stage.step.is_done() {
                         self.satisfied = true;
@@ -210,7 +212,7 @@ impl Pipeline {
                 let extent = batch.extent();
                 extent.check_depth()?;
                 let holding = match extent.heap_bytes {
-                    ..SMALL_BYTES => Holding::default(),
+                    ..SMALL_BYTES => MemoryShare::default(),
                     bytes => cx.charge.holding(bytes)?,
                 };
                 match self.stages.get_mut(at + 1) {

@@ -7,13 +7,13 @@ use evergraph_graph::error::Result;
 use std::time::Instant;
 
 /// A step that is measured.
-pub struct Profiled {
+pub struct ProfiledStep {
     step: Box<dyn Step>,
     /// Its line in the explanation of its plan.
     line: usize,
 }
 
-impl Profiled {
+impl ProfiledStep {
     /// `step`, which stands in `line` of the explanation.
     #[must_use]
     pub fn new(step: Box<dyn Step>, line: usize) -> Self {
@@ -31,7 +31,7 @@ impl Profiled {
     }
 }
 
-impl Step for Profiled {
+impl Step for ProfiledStep {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let began = Instant::now();
         let made = self.step.process(input, cx)?;

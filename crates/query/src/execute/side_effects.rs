@@ -2,8 +2,8 @@
 
 use crate::execute::limits::Charge;
 use crate::value::combine::Combine;
+use crate::value::identity::ByValue;
 use crate::value::item::Item;
-use crate::value::same::ByValue;
 use crate::value::subgraph::Subgraph;
 use crate::value::tree::Tree;
 use evergraph_graph::error::Result;

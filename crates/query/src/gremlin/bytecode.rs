@@ -32,13 +32,13 @@
 
 pub mod assembly;
 pub mod graph_binary;
-pub mod place;
+pub mod instruction_position;
 #[cfg(test)]
 mod samples;
 
 use crate::error::{Span, TextError};
 use crate::gremlin::bindings::Bindings;
-use crate::gremlin::bytecode::place::{Place, placed};
+use crate::gremlin::bytecode::instruction_position::{InstructionPosition, placed};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query};
 use crate::gremlin::check::check;
 
@@ -85,7 +85,7 @@ impl Bytecode {
 }
 
 /// Whether something in `calls` was read from `span`; the places around it, the innermost first.
-fn find(calls: &[Call], sources: usize, span: Span, places: &mut Vec<Place>) -> bool {
+fn find(calls: &[Call], sources: usize, span: Span, places: &mut Vec<InstructionPosition>) -> bool {
     for (at, call) in calls.iter().enumerate() {
         let argument = if call.span == span {
             None
@@ -97,13 +97,18 @@ fn find(calls: &[Call], sources: usize, span: Span, places: &mut Vec<Place>) -> 
             continue;
         };
         let (of_source, before) = if at < sources { (true, 0) } else { (false, sources) };
-        places.push(Place { of_source, number: at - before + 1, name: call.name.clone(), argument });
+        places.push(InstructionPosition {
+            of_source,
+            number: at - before + 1,
+            name: call.name.clone(),
+            argument,
+        });
         return true;
     }
     false
 }
 
-fn find_within(argument: &Argument, span: Span, places: &mut Vec<Place>) -> bool {
+fn find_within(argument: &Argument, span: Span, places: &mut Vec<InstructionPosition>) -> bool {
     if argument.span == span {
         return true;
     }

@@ -151,27 +151,27 @@ fn check_arguments(
 }
 
 /// What a word means.
-enum Meaning<'a> {
+enum WordMeaning<'a> {
     Token(Token),
     Value(&'a ArgumentKind),
     Declared,
     Strategy,
 }
 
-fn meaning<'a>(word: &str, kinds: Kinds, bindings: &'a Bindings) -> Option<Meaning<'a>> {
+fn meaning<'a>(word: &str, kinds: Kinds, bindings: &'a Bindings) -> Option<WordMeaning<'a>> {
     let token = || {
         let named = kinds.enumerations().filter(|enumeration| enumeration.has_short_form());
-        named.filter_map(|enumeration| enumeration.token(word)).map(Meaning::Token).next()
+        named.filter_map(|enumeration| enumeration.token(word)).map(WordMeaning::Token).next()
     };
     let variable = || match bindings.get(word)? {
-        Binding::Value(value) => kinds.meets(Kinds::of(value)).then_some(Meaning::Value(value)),
+        Binding::Value(value) => kinds.meets(Kinds::of(value)).then_some(WordMeaning::Value(value)),
         Binding::Declared => {
-            kinds.meets(Kinds::of(&ArgumentKind::Variable(Box::default()))).then_some(Meaning::Declared)
+            kinds.meets(Kinds::of(&ArgumentKind::Variable(Box::default()))).then_some(WordMeaning::Declared)
         }
     };
     let known =
         if kinds.contains(Kinds::VALUE) { variable().or_else(token) } else { token().or_else(variable) };
-    known.or_else(|| kinds.meets(Kinds::STRATEGY.or(Kinds::STRATEGY_NAME)).then_some(Meaning::Strategy))
+    known.or_else(|| kinds.meets(Kinds::STRATEGY.or(Kinds::STRATEGY_NAME)).then_some(WordMeaning::Strategy))
 }
 
 /// Whether `argument` may stand where these kinds are wanted.
@@ -202,10 +202,10 @@ fn resolve_here(argument: &mut Argument, kinds: Kinds, bindings: &Bindings) -> R
     match &mut argument.kind {
         ArgumentKind::Word(word) => {
             argument.kind = match meaning(word, kinds, bindings).expect("a word that fits has a meaning") {
-                Meaning::Token(token) => ArgumentKind::Token(token),
-                Meaning::Value(value) => value.clone(),
-                Meaning::Declared => ArgumentKind::Variable(std::mem::take(word)),
-                Meaning::Strategy => named(word),
+                WordMeaning::Token(token) => ArgumentKind::Token(token),
+                WordMeaning::Value(value) => value.clone(),
+                WordMeaning::Declared => ArgumentKind::Variable(std::mem::take(word)),
+                WordMeaning::Strategy => named(word),
             };
             Ok(())
         }

@@ -32,7 +32,7 @@ use crate::error::{Span, TextError};
 use crate::gremlin::call::{Call, Query};
 use crate::gremlin::compile::compiler::{Compiled, Compiler, Method, NamedMethod, as_traversal, wrong};
 use crate::gremlin::compile::strategy::Strategies;
-use crate::plan::operator::{Given, Name, Outcome, Plan, Sack};
+use crate::plan::operator::{Name, Outcome, Plan, Sack, SideEffectStart};
 use crate::rule::improve;
 use crate::stack::deeper;
 use crate::value::item::Item;
@@ -71,7 +71,7 @@ pub fn as_written(query: &Query) -> Result<Plan, TextError> {
 
 fn written_until(query: &Query, stop: &CancelFlag) -> Result<Plan, TextError> {
     let mut compiler = Compiler::new(|name| METHODS.get(name).copied(), stop.clone());
-    let mut asked = Asked::default();
+    let mut asked = SourceConfiguration::default();
     let (calls, outcome) = outcome(&query.calls);
     let calls = asked.read(calls, &mut compiler)?;
     name_side_effects(calls, &mut compiler);
@@ -150,13 +150,13 @@ fn without_end(calls: &[Call]) -> &[Call] {
 
 /// What is said of the graph before the traversal begins.
 #[derive(Default)]
-struct Asked {
-    given: Vec<Given>,
+struct SourceConfiguration {
+    given: Vec<SideEffectStart>,
     options: Vec<(Name, Item)>,
     strategies: Strategies,
 }
 
-impl Asked {
+impl SourceConfiguration {
     /// Reads the calls that say it; the calls of the traversal.
     fn read<'c>(&mut self, mut calls: &'c [Call], compiler: &mut Compiler) -> Compiled<&'c [Call]> {
         while let Some((call, rest)) = calls.split_first() {
@@ -169,7 +169,7 @@ impl Asked {
                     let number = compiler.side_effect(&argument::name(name)?);
                     let join = how.first().map(argument::combine).transpose()?;
                     self.given.retain(|given| given.number != number);
-                    self.given.push(Given { number, item: argument::item(value)?, join });
+                    self.given.push(SideEffectStart { number, item: argument::item(value)?, join });
                 }
                 ("withPath", []) => compiler.reads_paths = true,
                 ("withStrategies", strategies) => self.strategies.add(strategies, compiler)?,

@@ -15,7 +15,7 @@ pub enum Language {
 
 /// What a text wants to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Wish {
+enum TextIntent {
     Read,
     Write,
 }
@@ -31,34 +31,34 @@ impl Language {
     }
 
     /// A question, and the same in Gremlin.
-    const fn example(self, wish: Wish) -> (&'static str, &'static str) {
+    const fn example(self, wish: TextIntent) -> (&'static str, &'static str) {
         match (self, wish) {
-            (Self::Cypher, Wish::Read) => (
+            (Self::Cypher, TextIntent::Read) => (
                 "MATCH (a:Person {name: 'Ada'})-[:KNOWS]->(b) RETURN b.name",
                 "g.V().has('Person', 'name', 'Ada').out('KNOWS').values('name')",
             ),
-            (Self::Cypher, Wish::Write) => {
+            (Self::Cypher, TextIntent::Write) => {
                 ("CREATE (a:Person {name: 'Ada'})", "g.addV('Person').property('name', 'Ada')")
             }
-            (Self::Sql, Wish::Read) => (
+            (Self::Sql, TextIntent::Read) => (
                 "SELECT name FROM Person WHERE born > 1800",
                 "g.V().hasLabel('Person').has('born', gt(1800)).values('name')",
             ),
-            (Self::Sql, Wish::Write) => {
+            (Self::Sql, TextIntent::Write) => {
                 ("INSERT INTO Person (name) VALUES ('Ada')", "g.addV('Person').property('name', 'Ada')")
             }
-            (Self::Sparql, Wish::Read) => (
+            (Self::Sparql, TextIntent::Read) => (
                 "SELECT ?name WHERE { ?a :name 'Ada' . ?a :KNOWS ?b . ?b :name ?name }",
                 "g.V().has('name', 'Ada').out('KNOWS').values('name')",
             ),
-            (Self::Sparql, Wish::Write) => {
+            (Self::Sparql, TextIntent::Write) => {
                 ("INSERT DATA { :ada a :Person ; :name 'Ada' }", "g.addV('Person').property('name', 'Ada')")
             }
-            (Self::GraphQl, Wish::Read) => (
+            (Self::GraphQl, TextIntent::Read) => (
                 "{ person(name: \"Ada\") { knows { name } } }",
                 "g.V().has('Person', 'name', 'Ada').out('KNOWS').values('name')",
             ),
-            (Self::GraphQl, Wish::Write) => {
+            (Self::GraphQl, TextIntent::Write) => {
                 ("mutation { addPerson(name: \"Ada\") { id } }", "g.addV('Person').property('name', 'Ada')")
             }
         }
@@ -76,9 +76,9 @@ pub fn other_language(text: &str) -> Option<String> {
     Some(format!("this is {name}, but queries are written in Gremlin: `{question}` would be `{gremlin}`"))
 }
 
-fn recognised(text: &str) -> Option<(Language, Wish)> {
+fn recognised(text: &str) -> Option<(Language, TextIntent)> {
     use Language::{Cypher, GraphQl, Sparql, Sql};
-    use Wish::{Read, Write};
+    use TextIntent::{Read, Write};
     let (word, rest) = first_word(text);
     let (next, behind) = first_word(rest);
     let begins = |mark: &str| rest.trim_start().starts_with(mark);
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn every_example_is_a_query() {
         for language in [Language::Cypher, Language::Sql, Language::Sparql, Language::GraphQl] {
-            for wish in [Wish::Read, Wish::Write] {
+            for wish in [TextIntent::Read, TextIntent::Write] {
                 let (question, gremlin) = language.example(wish);
                 read(gremlin, &ParseLimits::default(), &Bindings::new()).expect(gremlin);
                 assert_eq!(recognised(question), Some((language, wish)), "{question}");

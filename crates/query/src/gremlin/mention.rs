@@ -13,7 +13,7 @@
 
 use crate::error::Span;
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query, Strategy, Test};
-use crate::gremlin::name::{NameKind, Places, Role};
+use crate::gremlin::name::{NameKind, Role, TraverserKinds};
 use crate::gremlin::token::{Merge, T, Token};
 use crate::plan::algorithm::{COMPONENT_PROPERTY, PAGE_RANK_PROPERTY, PEER_PRESSURE_PROPERTY};
 use crate::plan::new_element::{DEFAULT_EDGE_LABEL, DEFAULT_LABEL};
@@ -49,9 +49,9 @@ impl<'q> Mentions<'q> {
     #[must_use]
     pub fn of(query: &'q Query) -> Self {
         let mut reader = Reader::default();
-        reader.traversal(&query.calls, Places::OTHER);
+        reader.traversal(&query.calls, TraverserKinds::OTHER);
         let mut all = reader.all;
-        let mut read: Vec<Mention<'q>> = reader.found.iter().filter_map(Found::mention).collect();
+        let mut read: Vec<Mention<'q>> = reader.found.iter().filter_map(NameCandidate::mention).collect();
         read.sort_by_key(|mention| mention.span.start);
         all.read = read;
         all
@@ -59,14 +59,14 @@ impl<'q> Mentions<'q> {
 }
 
 /// A name, and what the traversers that are asked for it can be at.
-struct Found<'q> {
+struct NameCandidate<'q> {
     role: Role,
-    at: Places,
+    at: TraverserKinds,
     name: &'q str,
     span: Span,
 }
 
-impl<'q> Found<'q> {
+impl<'q> NameCandidate<'q> {
     fn mention(&self) -> Option<Mention<'q>> {
         let kind = NameKind::of(self.role, self.at)?;
         Some(Mention { kind, name: self.name, span: self.span })
@@ -77,11 +77,11 @@ impl<'q> Found<'q> {
 #[derive(Default)]
 struct Reader<'q> {
     all: Mentions<'q>,
-    found: Vec<Found<'q>>,
+    found: Vec<NameCandidate<'q>>,
     /// What was given each name by `as()`.
-    labels: HashMap<&'q str, Places>,
+    labels: HashMap<&'q str, TraverserKinds>,
     /// All that a path can have been at.
-    path: Places,
+    path: TraverserKinds,
     /// Whether a body of a `repeat()` is being followed.
     in_body: bool,
 }
@@ -108,11 +108,11 @@ impl<'q> Cursor<'q> {
 
 impl<'q> Reader<'q> {
     /// Where traversers are after `calls` if they begin at `begin`.
-    fn traversal(&mut self, calls: &'q [Call], begin: Places) -> Places {
+    fn traversal(&mut self, calls: &'q [Call], begin: TraverserKinds) -> TraverserKinds {
         deeper(|| self.traversal_here(calls, begin))
     }
 
-    fn traversal_here(&mut self, calls: &'q [Call], begin: Places) -> Places {
+    fn traversal_here(&mut self, calls: &'q [Call], begin: TraverserKinds) -> TraverserKinds {
         // `and()` and `or()` without arguments stand between conditions, each of which begins at the same place.
         let connects = |call: &Call| call.arguments.is_empty() && matches!(&*call.name, "and" | "or");
         let source = match calls.iter().any(connects) {
@@ -129,7 +129,7 @@ impl<'q> Reader<'q> {
         from
     }
 
-    fn chain(&mut self, calls: &'q [Call], begin: Places) -> Places {
+    fn chain(&mut self, calls: &'q [Call], begin: TraverserKinds) -> TraverserKinds {
         let mut at = begin;
         let mut cursor = Cursor { calls, next: 0 };
         while let Some(call) = cursor.next() {
@@ -142,35 +142,39 @@ impl<'q> Reader<'q> {
     }
 
     /// Where traversers are after `call` and the calls that say more about it.
-    fn step(&mut self, call: &'q Call, at: Places, cursor: &mut Cursor<'q>) -> Places {
+    fn step(&mut self, call: &'q Call, at: TraverserKinds, cursor: &mut Cursor<'q>) -> TraverserKinds {
         let arguments = &*call.arguments;
         match &*call.name {
-            "V" | "outV" | "inV" | "bothV" | "otherV" | "toV" => Places::VERTEX,
-            "E" => Places::EDGE,
+            "V" | "outV" | "inV" | "bothV" | "otherV" | "toV" => TraverserKinds::VERTEX,
+            "E" => TraverserKinds::EDGE,
             "from" | "to" if !matches!(arguments, [Argument { kind: ArgumentKind::Token(_), .. }, ..]) => {
-                self.nested_in(arguments, Places::OTHER);
+                self.nested_in(arguments, TraverserKinds::OTHER);
                 at
             }
             "out" | "in" | "both" | "to" => {
                 self.texts(Role::EdgeType, arguments, at);
-                Places::VERTEX
+                TraverserKinds::VERTEX
             }
             "outE" | "inE" | "bothE" | "toE" => {
                 self.texts(Role::EdgeType, arguments, at);
-                Places::EDGE
+                TraverserKinds::EDGE
             }
             "properties" => {
                 self.texts(Role::Property, arguments, at);
-                if at.is_within(Places::ELEMENT) { Places::PROPERTY } else { Places::OTHER }
+                if at.is_within(TraverserKinds::ELEMENT) {
+                    TraverserKinds::PROPERTY
+                } else {
+                    TraverserKinds::OTHER
+                }
             }
             "values" | "elementMap" => {
                 self.texts(Role::Property, arguments, at);
-                Places::OTHER
+                TraverserKinds::OTHER
             }
             "valueMap" | "propertyMap" => {
                 self.texts(Role::Property, arguments, at);
-                self.modulators(cursor, Places::OTHER);
-                Places::OTHER
+                self.modulators(cursor, TraverserKinds::OTHER);
+                TraverserKinds::OTHER
             }
             "has" => self.has(arguments, at),
             "hasLabel" => {
@@ -190,7 +194,7 @@ impl<'q> Reader<'q> {
                     self.condition(calls, at);
                 }
                 // where('a', eq('b')).by('name') is about what has these names.
-                self.modulators(cursor, Places::OTHER);
+                self.modulators(cursor, TraverserKinds::OTHER);
                 at
             }
             "as" => {
@@ -213,23 +217,23 @@ impl<'q> Reader<'q> {
             "path" | "tree" | "simplePath" | "cyclicPath" => {
                 self.modulators(cursor, self.path);
                 let goes_on = arguments.len() == 1 || call.name.ends_with("Path");
-                if goes_on { at } else { Places::OTHER }
+                if goes_on { at } else { TraverserKinds::OTHER }
             }
             "order" | "dedup" | "sample" | "sack" | "aggregate" if !arguments.iter().any(is_scope) => {
                 if &*call.name == "sack" && arguments.is_empty() {
-                    return Places::OTHER;
+                    return TraverserKinds::OTHER;
                 }
                 let labelled = &*call.name == "dedup" && !arguments.is_empty();
-                self.modulators(cursor, if labelled { Places::OTHER } else { at });
+                self.modulators(cursor, if labelled { TraverserKinds::OTHER } else { at });
                 at
             }
             "group" | "groupCount" => {
                 self.modulators(cursor, at);
-                if arguments.is_empty() { Places::OTHER } else { at }
+                if arguments.is_empty() { TraverserKinds::OTHER } else { at }
             }
             "project" => {
                 self.modulators(cursor, at);
-                Places::OTHER
+                TraverserKinds::OTHER
             }
             "addV" | "addE" | "mergeV" | "mergeE" | "property" => self.write(call, at, cursor),
             "withStrategies" => {
@@ -243,39 +247,39 @@ impl<'q> Reader<'q> {
             // The names of properties that algorithms set are said so.
             "with" => {
                 self.all.written.extend(arguments.iter().filter_map(|argument| argument.kind.as_str()));
-                self.nested_in(arguments, Places::VERTEX);
+                self.nested_in(arguments, TraverserKinds::VERTEX);
                 at
             }
             "pageRank" | "peerPressure" | "connectedComponent" => {
                 self.all.written.extend([PAGE_RANK_PROPERTY, PEER_PRESSURE_PROPERTY, COMPONENT_PROPERTY]);
                 at
             }
-            "inject" => at.or(Places::OTHER),
-            "drop" => Places::default(),
+            "inject" => at.or(TraverserKinds::OTHER),
+            "drop" => TraverserKinds::default(),
             "hasId" | "hasValue" | "is" | "all" | "any" | "none" | "coin" | "limit" | "skip" | "tail"
             | "range" | "timeLimit" | "discard" | "barrier" | "identity" | "fail" | "subgraph" | "order"
             | "sample" | "dedup" | "profile" | "withBulk" | "withPath" | "withSack" | "withSideEffect"
             | "withoutStrategies" => at,
             // Within a step that isn't known here, traversers may be at anything.
             _ => {
-                self.nested_in(arguments, Places::OTHER);
+                self.nested_in(arguments, TraverserKinds::OTHER);
                 self.all.writes_any |= &*call.name == "io";
-                Places::OTHER
+                TraverserKinds::OTHER
             }
         }
     }
 
     /// Adds the texts among `arguments`, which mean what `role` says.
-    fn texts(&mut self, role: Role, arguments: &'q [Argument], at: Places) {
+    fn texts(&mut self, role: Role, arguments: &'q [Argument], at: TraverserKinds) {
         for argument in arguments {
             if let Some(name) = argument.kind.as_str() {
-                self.found.push(Found { role, at, name, span: argument.span });
+                self.found.push(NameCandidate { role, at, name, span: argument.span });
             }
         }
     }
 
     /// Adds the names that must be, or one of which must be, as `hasLabel(within('a', 'b'))` says.
-    fn labels_in(&mut self, argument: &'q Argument, role: Role, at: Places) {
+    fn labels_in(&mut self, argument: &'q Argument, role: Role, at: TraverserKinds) {
         match &argument.kind {
             ArgumentKind::List(all) | ArgumentKind::Set(all) => {
                 all.iter().for_each(|argument| self.labels_in(argument, role, at));
@@ -289,7 +293,7 @@ impl<'q> Reader<'q> {
         }
     }
 
-    fn has(&mut self, arguments: &'q [Argument], at: Places) -> Places {
+    fn has(&mut self, arguments: &'q [Argument], at: TraverserKinds) -> TraverserKinds {
         let rest = match arguments {
             [label, rest @ ..] if rest.len() == 2 => {
                 self.labels_in(label, Role::Label, at);
@@ -304,16 +308,17 @@ impl<'q> Reader<'q> {
             [key, ..] => self.texts(Role::Property, std::slice::from_ref(key), at),
             [] => {}
         }
-        self.nested_in(rest, Places::OTHER);
+        self.nested_in(rest, TraverserKinds::OTHER);
         at
     }
 
     /// A traversal within `where()`: a name at its start is where it begins.
-    fn condition(&mut self, calls: &'q [Call], at: Places) {
+    fn condition(&mut self, calls: &'q [Call], at: TraverserKinds) {
         match calls.split_first() {
             Some((first, rest)) if &*first.name == "as" => {
                 let name = first.arguments.first().and_then(|argument| argument.kind.as_str());
-                let begin = name.and_then(|name| self.labels.get(name)).copied().unwrap_or(Places::OTHER);
+                let begin =
+                    name.and_then(|name| self.labels.get(name)).copied().unwrap_or(TraverserKinds::OTHER);
                 self.traversal(rest, begin);
             }
             _ => {
@@ -323,13 +328,13 @@ impl<'q> Reader<'q> {
     }
 
     /// Follows the traversals among `arguments`: where traversers are after one of them.
-    fn nested_in(&mut self, arguments: &'q [Argument], at: Places) -> Places {
-        let mut ends = Places::default();
+    fn nested_in(&mut self, arguments: &'q [Argument], at: TraverserKinds) -> TraverserKinds {
+        let mut ends = TraverserKinds::default();
         for argument in arguments {
             match &argument.kind {
                 ArgumentKind::Traversal(calls) => ends = ends.or(self.traversal(calls, at)),
                 ArgumentKind::Query(query) => {
-                    self.traversal(&query.calls, Places::OTHER);
+                    self.traversal(&query.calls, TraverserKinds::OTHER);
                 }
                 _ => {}
             }
@@ -338,35 +343,45 @@ impl<'q> Reader<'q> {
     }
 
     /// What follows a step and says which value of each is meant, if that is of what `at` says.
-    fn modulators(&mut self, cursor: &mut Cursor<'q>, at: Places) {
+    fn modulators(&mut self, cursor: &mut Cursor<'q>, at: TraverserKinds) {
         while let Some(by) = cursor.next_if(&["by"]) {
             self.texts(Role::Property, &by.arguments, at);
             self.nested_in(&by.arguments, at);
         }
     }
 
-    fn select(&mut self, arguments: &'q [Argument], at: Places, cursor: &mut Cursor<'q>) -> Places {
+    fn select(
+        &mut self,
+        arguments: &'q [Argument],
+        at: TraverserKinds,
+        cursor: &mut Cursor<'q>,
+    ) -> TraverserKinds {
         // A map has names of its own, and several of one name are a list.
         let names = arguments.iter().map(|argument| argument.kind.as_str());
         let labelled = |name: Option<&str>| name.and_then(|name| self.labels.get(name)).copied();
-        let is_element = at.is_within(Places::ELEMENT.or(Places::PROPERTY));
-        let selected = names.fold(Places::default(), |all, name| {
-            all.or(labelled(name).filter(|_| is_element).unwrap_or(Places::OTHER))
+        let is_element = at.is_within(TraverserKinds::ELEMENT.or(TraverserKinds::PROPERTY));
+        let selected = names.fold(TraverserKinds::default(), |all, name| {
+            all.or(labelled(name).filter(|_| is_element).unwrap_or(TraverserKinds::OTHER))
         });
-        self.nested_in(arguments, Places::OTHER);
+        self.nested_in(arguments, TraverserKinds::OTHER);
         let before = cursor.next;
         self.modulators(cursor, selected);
-        if arguments.len() == 1 && cursor.next == before { selected } else { Places::OTHER }
+        if arguments.len() == 1 && cursor.next == before { selected } else { TraverserKinds::OTHER }
     }
 
-    fn choose(&mut self, arguments: &'q [Argument], at: Places, cursor: &mut Cursor<'q>) -> Places {
+    fn choose(
+        &mut self,
+        arguments: &'q [Argument],
+        at: TraverserKinds,
+        cursor: &mut Cursor<'q>,
+    ) -> TraverserKinds {
         // The first says which way is taken, and rows that take none stay where they are.
         let (on, ways) = arguments.split_at(arguments.len().min(1));
         self.nested_in(on, at);
         let mut ends = self.nested_in(ways, at).or(at);
         while let Some(option) = cursor.next_if(&["option"]) {
             if let [key @ .., way] = &*option.arguments {
-                self.nested_in(key, Places::OTHER);
+                self.nested_in(key, TraverserKinds::OTHER);
                 ends = ends.or(self.nested_in(std::slice::from_ref(way), at));
             }
         }
@@ -374,7 +389,7 @@ impl<'q> Reader<'q> {
     }
 
     /// A `repeat()` and what modulates it, on both sides of it.
-    fn repeat(&mut self, first: &'q Call, at: Places, cursor: &mut Cursor<'q>) -> Places {
+    fn repeat(&mut self, first: &'q Call, at: TraverserKinds, cursor: &mut Cursor<'q>) -> TraverserKinds {
         let (mut asked, mut body): (Vec<&'q Call>, Option<&'q Call>) = (Vec::new(), None);
         let mut next = Some(first);
         while let Some(call) = next {
@@ -399,43 +414,43 @@ impl<'q> Reader<'q> {
     }
 
     /// The body of a `repeat()`, which begins where it ends: where traversers can be before and after it.
-    fn body(&mut self, arguments: &'q [Argument], at: Places) -> Places {
+    fn body(&mut self, arguments: &'q [Argument], at: TraverserKinds) -> TraverserKinds {
         // Of bodies within bodies only the innermost beginning is known.
-        let at = at.resolved(Places::OTHER);
+        let at = at.resolved(TraverserKinds::OTHER);
         if self.in_body {
-            self.labels.values_mut().for_each(|places| *places = places.resolved(Places::OTHER));
-            self.path = self.path.resolved(Places::OTHER);
+            self.labels.values_mut().for_each(|places| *places = places.resolved(TraverserKinds::OTHER));
+            self.path = self.path.resolved(TraverserKinds::OTHER);
         }
         let (first, was_in_body) = (self.found.len(), std::mem::replace(&mut self.in_body, true));
-        let end = self.nested_in(arguments, Places::BODY);
+        let end = self.nested_in(arguments, TraverserKinds::BODY);
         self.in_body = was_in_body;
-        let begin = at.or(end.resolved(Places::default()));
+        let begin = at.or(end.resolved(TraverserKinds::default()));
         self.found[first..].iter_mut().for_each(|found| found.at = found.at.resolved(begin));
         self.labels.values_mut().for_each(|places| *places = places.resolved(begin));
         self.path = self.path.resolved(begin);
         begin
     }
 
-    fn write(&mut self, call: &'q Call, at: Places, cursor: &mut Cursor<'q>) -> Places {
+    fn write(&mut self, call: &'q Call, at: TraverserKinds, cursor: &mut Cursor<'q>) -> TraverserKinds {
         self.written(call);
         self.nested_in(&call.arguments, at);
         match &*call.name {
             "property" => return at,
-            "addV" => return Places::VERTEX,
+            "addV" => return TraverserKinds::VERTEX,
             // From where an edge goes, and to where.
             "addE" => {
                 while let Some(end) = cursor.next_if(&["from", "to"]) {
                     self.nested_in(&end.arguments, at);
                 }
-                return Places::EDGE;
+                return TraverserKinds::EDGE;
             }
             _ => {}
         }
         while let Some(option) = cursor.next_if(&["option"]) {
             self.written(option);
-            self.nested_in(&option.arguments, Places::OTHER);
+            self.nested_in(&option.arguments, TraverserKinds::OTHER);
         }
-        if &*call.name == "mergeV" { Places::VERTEX } else { Places::EDGE }
+        if &*call.name == "mergeV" { TraverserKinds::VERTEX } else { TraverserKinds::EDGE }
     }
 
     /// Adds the names that `call` may write: its texts, and those of the keys and values of its map.
@@ -467,9 +482,9 @@ impl<'q> Reader<'q> {
     fn strategy(&mut self, strategy: &'q Strategy) {
         for (name, value) in &strategy.settings {
             let at = match &**name {
-                "vertices" => Places::VERTEX,
-                "edges" => Places::EDGE,
-                "vertexProperties" => Places::PROPERTY,
+                "vertices" => TraverserKinds::VERTEX,
+                "edges" => TraverserKinds::EDGE,
+                "vertexProperties" => TraverserKinds::PROPERTY,
                 "partitionKey" => {
                     self.all.written.extend(value.kind.as_str());
                     continue;

@@ -21,15 +21,15 @@ pub enum NameKind {
 impl NameKind {
     /// What a name is that a step takes as `role` while traversers are `at` some places; `None` if that isn't certain.
     #[must_use]
-    pub fn of(role: Role, at: Places) -> Option<Self> {
+    pub fn of(role: Role, at: TraverserKinds) -> Option<Self> {
         Some(match role {
             Role::EdgeType => Self::EdgeType,
-            Role::Label if at.is_within(Places::VERTEX) => Self::Label,
-            Role::Label if at.is_within(Places::EDGE) => Self::EdgeType,
-            Role::Label if at.is_within(Places::ELEMENT) => Self::AnyLabel,
-            Role::Label if at != Places::default() => Self::Any,
-            Role::Property if at.is_within(Places::ELEMENT) => Self::Property,
-            Role::Key if at.is_within(Places::PROPERTY) => Self::Property,
+            Role::Label if at.is_within(TraverserKinds::VERTEX) => Self::Label,
+            Role::Label if at.is_within(TraverserKinds::EDGE) => Self::EdgeType,
+            Role::Label if at.is_within(TraverserKinds::ELEMENT) => Self::AnyLabel,
+            Role::Label if at != TraverserKinds::default() => Self::Any,
+            Role::Property if at.is_within(TraverserKinds::ELEMENT) => Self::Property,
+            Role::Key if at.is_within(TraverserKinds::PROPERTY) => Self::Property,
             _ => return None,
         })
     }
@@ -50,9 +50,9 @@ pub enum Role {
 
 /// What traversers can be at: some of these.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Places(u8);
+pub struct TraverserKinds(u8);
 
-impl Places {
+impl TraverserKinds {
     /// A vertex.
     pub const VERTEX: Self = Self(1);
     /// An edge.

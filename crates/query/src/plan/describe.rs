@@ -1,10 +1,10 @@
 //! Descriptions: an operator as a line that reads like the traversal it came from.
 
 use crate::plan::function::{Function, MapShape, Pop, Selected};
-use crate::plan::merge::{Merged, NewProperty};
+use crate::plan::merge::{MergeSubject, NewProperty};
 use crate::plan::operator::{
-    Ask, By, Chooser, EdgeEnd, Expand, ExpandTo, Group, GroupValue, Operator, Plan, Reducer, Scan, Sorting,
-    Test,
+    By, Chooser, EdgeEnd, Expand, ExpandTo, Group, GroupValue, Operator, Plan, Reducer, RepeatCondition,
+    Scan, Sorting, Test,
 };
 use crate::plan::predicate::{Comparison, Operand, Predicate, TextTest};
 use crate::plan::scalar::Scalar;
@@ -91,11 +91,11 @@ impl Operator {
             Self::Child { all, .. } => if *all { "flatMap(...)" } else { "map(...)" }.to_owned(),
             Self::SideEffect(_) => "sideEffect(...)".to_owned(),
             Self::Repeat(repeat) => {
-                let asked = |ask: &Option<(Ask, bool)>, name: &str| match ask {
+                let asked = |ask: &Option<(RepeatCondition, bool)>, name: &str| match ask {
                     None => String::new(),
-                    Some((Ask::Yes, _)) => format!(", {name}"),
-                    Some((Ask::Times(times), _)) => format!(", {times} times"),
-                    Some((Ask::Exists(_), _)) => format!(", {name} ..."),
+                    Some((RepeatCondition::Yes, _)) => format!(", {name}"),
+                    Some((RepeatCondition::Times(times), _)) => format!(", {times} times"),
+                    Some((RepeatCondition::Exists(_), _)) => format!(", {name} ..."),
                 };
                 format!("repeat(...){}{}", asked(&repeat.until, "until"), asked(&repeat.emit, "emit"))
             }
@@ -110,8 +110,8 @@ impl Operator {
             Self::Drop => "drop()".to_owned(),
             Self::Io(io) => format!("io({}).{}()", io.path, if io.to_file { "write" } else { "read" }),
             Self::Merge(merge) => match merge.kind {
-                Merged::Vertices => "mergeV()".to_owned(),
-                Merged::Edges => "mergeE()".to_owned(),
+                MergeSubject::Vertices => "mergeV()".to_owned(),
+                MergeSubject::Edges => "mergeE()".to_owned(),
             },
             Self::Branch(branch) => format!("branch({})", names.by(&branch.on)),
             Self::Subgraph(into) => format!("subgraph({})", names.side_effect(*into)),

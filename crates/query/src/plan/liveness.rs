@@ -12,15 +12,15 @@ impl Plan {
     /// Cost: one visit to every operator.
     #[must_use]
     pub fn asked_slots(&self) -> Vec<bool> {
-        let mut asked = Asked(vec![false; self.slots.len()]);
+        let mut asked = LiveSlots(vec![false; self.slots.len()]);
         asked.by_traversal(&self.root);
         asked.0
     }
 }
 
-struct Asked(Vec<bool>);
+struct LiveSlots(Vec<bool>);
 
-impl Asked {
+impl LiveSlots {
     fn by_traversal(&mut self, traversal: &Traversal) {
         for operator in &traversal.operators {
             self.by_operator(operator);

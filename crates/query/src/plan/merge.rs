@@ -48,7 +48,7 @@ impl From<(By, By)> for NewProperty {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Merge {
     /// Which elements are merged.
-    pub kind: Merged,
+    pub kind: MergeSubject,
     /// The elements to search for.
     pub map: MergeMap,
     /// The element to add if none is found.
@@ -61,7 +61,7 @@ pub struct Merge {
 
 /// Which elements are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Merged {
+pub enum MergeSubject {
     /// Vertices.
     Vertices,
     /// Edges.
@@ -96,12 +96,12 @@ pub struct Description {
     /// Its source and target, if it is an edge.
     pub ends: [Option<End>; 2],
     /// Its properties, each key once.
-    pub properties: Vec<Described>,
+    pub properties: Vec<PropertyPattern>,
 }
 
 /// What a map says of a property.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Described {
+pub struct PropertyPattern {
     /// Its key.
     pub key: Name,
     /// Its value; null if the element must not have the property.
@@ -120,7 +120,7 @@ pub enum End {
 }
 
 /// What a key leads to.
-pub enum Given {
+pub enum MergeEntry {
     /// An item.
     Item(Item),
     /// An item and how it joins others.
@@ -129,7 +129,7 @@ pub enum Given {
     End(Direction),
 }
 
-impl Merged {
+impl MergeSubject {
     /// The name of the step.
     #[must_use]
     pub fn step(self) -> &'static str {
@@ -146,8 +146,8 @@ impl Description {
     /// # Errors
     /// A message for keys and values that such a map must not have.
     pub fn of(
-        entries: impl IntoIterator<Item = (Item, Given)>,
-        kind: Merged,
+        entries: impl IntoIterator<Item = (Item, MergeEntry)>,
+        kind: MergeSubject,
         role: Role,
     ) -> Result<Self, String> {
         let mut description = Self::default();
@@ -157,23 +157,23 @@ impl Description {
         Ok(description)
     }
 
-    fn take(&mut self, key: Item, given: Given, kind: Merged, role: Role) -> Result<(), String> {
+    fn take(&mut self, key: Item, given: MergeEntry, kind: MergeSubject, role: Role) -> Result<(), String> {
         if let Some(key) = key.as_str() {
             checked_key(key)?;
             let (value, cardinality) = match given {
-                Given::Item(value) => (value, None),
-                Given::With(cardinality, value) => (value, Some(cardinality)),
-                Given::End(_) => {
+                MergeEntry::Item(value) => (value, None),
+                MergeEntry::With(cardinality, value) => (value, Some(cardinality)),
+                MergeEntry::End(_) => {
                     return Err(format!("a property holds a value: {key} can't be a token of Merge"));
                 }
             };
-            if kind == Merged::Edges && cardinality.is_some() {
+            if kind == MergeSubject::Edges && cardinality.is_some() {
                 return Err(format!(
                     "Cardinality is only for properties of vertices, and {key} is one of an edge"
                 ));
             }
             self.properties.retain(|other| *other.key != *key);
-            self.properties.push(Described { key: key.into(), value, cardinality });
+            self.properties.push(PropertyPattern { key: key.into(), value, cardinality });
             return Ok(());
         }
         if role == Role::OnMatch {
@@ -183,14 +183,14 @@ impl Description {
             ));
         }
         match (key, given) {
-            (Item::Token(Token::Id), Given::Item(Item::Null)) => {
+            (Item::Token(Token::Id), MergeEntry::Item(Item::Null)) => {
                 Err("the T.id of a merge can't be null".to_owned())
             }
-            (Item::Token(Token::Id), Given::Item(id)) => {
+            (Item::Token(Token::Id), MergeEntry::Item(id)) => {
                 self.id = Some(id);
                 Ok(())
             }
-            (Item::Token(Token::Label), Given::Item(label)) => {
+            (Item::Token(Token::Label), MergeEntry::Item(label)) => {
                 let Some(label) = label.as_str() else {
                     return Err(format!(
                         "{}() and option(onCreate) args expect T.label value to be of String - found: {}",
@@ -202,27 +202,27 @@ impl Description {
                 Ok(())
             }
             (Item::Direction(direction @ (Direction::Out | Direction::In)), given)
-                if kind == Merged::Edges =>
+                if kind == MergeSubject::Edges =>
             {
                 let (place, token) = if direction == Direction::Out { (0, "outV") } else { (1, "inV") };
                 let name = if direction == Direction::Out { "OUT" } else { "IN" };
                 self.ends[place] = Some(match given {
-                    Given::End(end) if end == direction => End::Asked,
-                    Given::End(_) => {
+                    MergeEntry::End(end) if end == direction => End::Asked,
+                    MergeEntry::End(_) => {
                         return Err(format!("Only Merge.{token} token may be used for Direction.{name}"));
                     }
-                    Given::Item(Item::Null) => {
+                    MergeEntry::Item(Item::Null) => {
                         return Err(format!("Direction.{name} of mergeE() can't be null"));
                     }
-                    Given::Item(item) => End::Is(item),
-                    Given::With(..) => return Err(format!("Direction.{name} takes a vertex or its id")),
+                    MergeEntry::Item(item) => End::Is(item),
+                    MergeEntry::With(..) => return Err(format!("Direction.{name} takes a vertex or its id")),
                 });
                 Ok(())
             }
             (key, _) => {
                 let tokens = match kind {
-                    Merged::Vertices => "[id, label]",
-                    Merged::Edges => "[id, label, IN, OUT]",
+                    MergeSubject::Vertices => "[id, label]",
+                    MergeSubject::Edges => "[id, label, IN, OUT]",
                 };
                 Err(format!(
                     "{}() and option(onCreate) args expect keys in Map to be either String or {tokens} - check: {}",
@@ -285,8 +285,8 @@ mod tests {
     use super::*;
 
     fn vertex(entries: Vec<(Item, Item)>) -> Result<Description, String> {
-        let entries = entries.into_iter().map(|(key, value)| (key, Given::Item(value)));
-        Description::of(entries, Merged::Vertices, Role::Wanted)
+        let entries = entries.into_iter().map(|(key, value)| (key, MergeEntry::Item(value)));
+        Description::of(entries, MergeSubject::Vertices, Role::Wanted)
     }
 
     const ID: Item = Item::Token(Token::Id);
@@ -297,7 +297,7 @@ mod tests {
         let found =
             vertex(vec![(LABEL, "person".into()), (ID, 1.into()), ("name".into(), "marko".into())]).unwrap();
         assert_eq!((found.id, found.label.as_deref()), (Some(1.into()), Some("person")));
-        let name = Described { key: "name".into(), value: "marko".into(), cardinality: None };
+        let name = PropertyPattern { key: "name".into(), value: "marko".into(), cardinality: None };
         assert_eq!(found.properties, [name]);
     }
 
@@ -314,15 +314,16 @@ mod tests {
         says(vec![(ID, Item::Null)], "can't be null");
         says(vec![(1.into(), 1.into())], "keys in Map to be either String or [id, label] - check: 1");
         says(vec![(Item::Direction(Direction::Out), 1.into())], "check: OUT");
-        let matched = Description::of([(LABEL, Given::Item("a".into()))], Merged::Vertices, Role::OnMatch);
+        let matched =
+            Description::of([(LABEL, MergeEntry::Item("a".into()))], MergeSubject::Vertices, Role::OnMatch);
         assert!(matched.unwrap_err().contains("option(onMatch) expects keys in Map to be of String"));
     }
 
     #[test]
     fn an_end_asks_for_its_own_option_alone() {
         let edge = |direction, end| {
-            let entries = [(Item::Direction(direction), Given::End(end))];
-            Description::of(entries, Merged::Edges, Role::Wanted)
+            let entries = [(Item::Direction(direction), MergeEntry::End(end))];
+            Description::of(entries, MergeSubject::Edges, Role::Wanted)
         };
         assert_eq!(edge(Direction::In, Direction::In).unwrap().ends, [None, Some(End::Asked)]);
         assert!(edge(Direction::Out, Direction::In).unwrap_err().contains("Only Merge.outV"));

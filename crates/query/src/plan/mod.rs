@@ -6,13 +6,13 @@
 pub mod algorithm;
 pub mod call;
 pub mod describe;
-pub mod facts;
 pub mod function;
 pub mod io;
 mod liveness;
 pub mod merge;
 pub mod new_element;
 pub mod operator;
+pub mod operator_facts;
 pub mod parts;
 pub mod pattern;
 pub mod predicate;

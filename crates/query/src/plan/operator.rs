@@ -26,7 +26,7 @@ pub struct Plan {
     /// The names of side effects, by number.
     pub side_effects: Vec<Name>,
     /// What side effects are to begin with.
-    pub given: Vec<Given>,
+    pub given: Vec<SideEffectStart>,
     /// The seed of random steps, for the same choice in each run; without it each run chooses anew.
     pub seed: Option<i64>,
     /// Options of the query: `with('evaluationTimeout', 500)`.
@@ -107,7 +107,7 @@ impl Plan {
 
 /// What a side effect is to begin with.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Given {
+pub struct SideEffectStart {
     /// The side effect.
     pub number: usize,
     /// What it is.
@@ -577,14 +577,14 @@ pub struct Repeat {
     /// Its name, for `loops('name')`.
     pub name: Option<Name>,
     /// The condition to end, and whether it is checked before the body rather than after.
-    pub until: Option<(Ask, bool)>,
+    pub until: Option<(RepeatCondition, bool)>,
     /// The condition to emit a traverser that also stays, and whether it is checked before the body.
-    pub emit: Option<(Ask, bool)>,
+    pub emit: Option<(RepeatCondition, bool)>,
 }
 
 /// A question to a traverser in a repeat.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Ask {
+pub enum RepeatCondition {
     /// Always yes.
     Yes,
     /// Whether the body has run so often.

@@ -7,7 +7,7 @@ use crate::plan::algorithm::Selection;
 use crate::plan::call::Call;
 use crate::plan::function::Function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
-use crate::plan::operator::{Ask, By, Case, Chooser, Group, GroupValue, Operator, Traversal};
+use crate::plan::operator::{By, Case, Chooser, Group, GroupValue, Operator, RepeatCondition, Traversal};
 use crate::plan::pattern::Pattern;
 use crate::plan::scalar::Scalar;
 
@@ -154,7 +154,7 @@ macro_rules! parts {
                         all.push(("", &$($mut)? repeat.body));
                         let asks = [(&$($mut)? repeat.until, "until"), (&$($mut)? repeat.emit, "emit")];
                         for (asked, name) in asks {
-                            if let Some((Ask::Exists(of), _)) = asked {
+                            if let Some((RepeatCondition::Exists(of), _)) = asked {
                                 all.push((name, of));
                             }
                         }

@@ -11,8 +11,8 @@
 //! TinkerPop runs the options of `union()`, `choose()` and `branch()` for one traverser after the other, unless one of
 //! them has a barrier: then each runs to its end before the next. [`Pace`] tells the two apart.
 
-use crate::plan::facts::{Facts, Fate, Pace};
 use crate::plan::operator::{Group, Operator, Traversal};
+use crate::plan::operator_facts::{Facts, OrderEffect, OutputTiming};
 
 /// What is known of the order of rows at a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,9 +46,9 @@ pub fn before_each(operators: &[Operator], first: RowOrder, facts: &Facts) -> Ve
     for operator in operators.iter().rev() {
         read.push(read_behind);
         read_behind = match facts.at(operator).fate {
-            Fate::Read => true,
-            Fate::Forgotten => false,
-            Fate::Kept => read_behind,
+            OrderEffect::Read => true,
+            OrderEffect::Forgotten => false,
+            OrderEffect::Kept => read_behind,
         };
     }
     let promised = promised_before_each(operators, first.promised);
@@ -118,9 +118,9 @@ impl Operator {
     /// Whether it keeps the order of rows only if they come one by one, its pace being `pace`: its branches remember, and give
     /// what they have at once.
     #[must_use]
-    pub fn keeps_order_one_by_one(&self, pace: Pace) -> bool {
+    pub fn keeps_order_one_by_one(&self, pace: OutputTiming) -> bool {
         match self {
-            Self::Union(_) | Self::Choose(_) | Self::Branch(_) => pace == Pace::Remembers,
+            Self::Union(_) | Self::Choose(_) | Self::Branch(_) => pace == OutputTiming::Remembers,
             // Its rows part by what is known of them.
             Self::Match(_) => true,
             _ => false,

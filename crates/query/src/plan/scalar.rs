@@ -2,7 +2,7 @@
 
 use crate::plan::function::Selected;
 use crate::plan::operator::By;
-use crate::value::list::{Given, ListFunction};
+use crate::value::list::{ListFunction, OperandOrigin};
 use crate::value::math::Formula;
 use crate::value::scalar::ScalarFunction;
 
@@ -14,7 +14,7 @@ pub enum Scalar {
     /// The item and these, as one text.
     Concat(Vec<By>),
     /// A collection of the item and another.
-    List(ListFunction, Given, By),
+    List(ListFunction, OperandOrigin, By),
     /// Milliseconds between the item and another moment.
     DateDifference(By),
     /// A text with values in it, and what `%{_}` stands for, by turns.

@@ -1,6 +1,6 @@
 //! Unrolling: `repeat(out()).times(2)` becomes `out().out()`, which other rules can improve.
 
-use crate::plan::operator::{Ask, Operator, Repeat};
+use crate::plan::operator::{Operator, Repeat, RepeatCondition};
 use crate::plan::row_order::is_promised_behind;
 use crate::rule::bulk::is_awaited;
 
@@ -30,7 +30,9 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
 
 /// How often the body runs, if that is known and nothing in it could tell a loop from the next.
 fn loops(repeat: &Repeat) -> Option<u64> {
-    let (Some((Ask::Times(times), before)), None) = (&repeat.until, &repeat.emit) else { return None };
+    let (Some((RepeatCondition::Times(times), before)), None) = (&repeat.until, &repeat.emit) else {
+        return None;
+    };
     let plain = |operator: &Operator| {
         matches!(operator, Operator::Expand(_) | Operator::EdgeEnds(_) | Operator::Filter(_))
     };
@@ -66,7 +68,7 @@ mod tests {
 
     fn repeated(body: Vec<Operator>, times: u64, before: bool) -> Operator {
         let body = Traversal { operators: body };
-        let until = Some((Ask::Times(times), before));
+        let until = Some((RepeatCondition::Times(times), before));
         Operator::Repeat(Box::new(Repeat { body, name: None, until, emit: None }))
     }
 

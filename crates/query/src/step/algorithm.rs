@@ -16,10 +16,10 @@ pub mod shortest_path;
 pub use selection::Selection;
 
 use crate::batch::Batch;
-use crate::execute::computed::Values;
+use crate::execute::computed_properties::Values;
 use crate::execute::context::Context;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Step;
-use crate::execute::waiting::Waiting;
 use crate::plan::algorithm::Program;
 use crate::plan::operator::Name;
 use crate::step::algorithm::selection::Selected;
@@ -44,7 +44,7 @@ pub struct Analysis {
     property: Name,
     /// Whether vertices begin with as much as there are traversers at them.
     from_traversers: bool,
-    waiting: Waiting,
+    waiting: PendingBatches,
     done: bool,
 }
 
@@ -52,7 +52,14 @@ impl Analysis {
     /// Runs `program` on `selection`; later steps read its results as `property`.
     #[must_use]
     pub fn new(program: Program, selection: Selection, property: Name, from_traversers: bool) -> Self {
-        Self { program, selection, property, from_traversers, waiting: Waiting::default(), done: false }
+        Self {
+            program,
+            selection,
+            property,
+            from_traversers,
+            waiting: PendingBatches::default(),
+            done: false,
+        }
     }
 
     /// How many traversers are at each vertex below `bound`.

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
 use crate::execute::context::Context;
-use crate::execute::limits::{Charge, Holding};
+use crate::execute::limits::{Charge, MemoryShare};
 use crate::execute::pipeline::Step;
 use crate::plan::operator::Reducer;
 use crate::value::item::Item;
@@ -34,7 +34,7 @@ impl Accumulator {
         item: Item,
         times: u64,
         charge: &mut Charge<'_>,
-        holding: &mut Holding,
+        holding: &mut MemoryShare,
     ) -> Result<()> {
         match reducer {
             Reducer::Fold => {
@@ -145,7 +145,7 @@ impl Accumulator {
 pub struct Reduce {
     reducer: Reducer,
     origins: Vec<Accumulator>,
-    holding: Holding,
+    holding: MemoryShare,
     finished: bool,
 }
 
@@ -153,7 +153,12 @@ impl Reduce {
     /// By `reducer`.
     #[must_use]
     pub fn new(reducer: Reducer) -> Self {
-        Self { reducer, origins: vec![Accumulator::default()], holding: Holding::default(), finished: false }
+        Self {
+            reducer,
+            origins: vec![Accumulator::default()],
+            holding: MemoryShare::default(),
+            finished: false,
+        }
     }
 }
 
@@ -184,7 +189,7 @@ impl Step for Reduce {
                 items.push(item);
             }
         }
-        self.holding = Holding::default();
+        self.holding = MemoryShare::default();
         let column = if matches!(self.reducer, Reducer::Count | Reducer::SumOfCounts) {
             let counts = items.iter().filter_map(|item| item.as_value()?.as_i64()).collect();
             Column::new(Data::Integers(ValueType::I64, counts))
@@ -197,6 +202,6 @@ impl Step for Reduce {
     fn reset(&mut self, origins: u32) {
         self.origins.clear();
         self.origins.resize(origins as usize, Accumulator::default());
-        (self.holding, self.finished) = (Holding::default(), false);
+        (self.holding, self.finished) = (MemoryShare::default(), false);
     }
 }

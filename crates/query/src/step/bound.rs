@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
-use crate::execute::limits::Holding;
+use crate::execute::limits::MemoryShare;
 use crate::execute::pipeline::Step;
 use evergraph_graph::error::Result;
 use std::collections::VecDeque;
@@ -97,12 +97,12 @@ impl Step for TimeLimit {
 }
 
 /// What a part of a batch takes beside its rows: the first of an origin makes room for four.
-const PART_BYTES: usize = 4 * size_of::<(Batch, Holding)>();
+const PART_BYTES: usize = 4 * size_of::<(Batch, MemoryShare)>();
 
 /// The last rows of each origin.
 pub struct Tail {
     count: u64,
-    last: Vec<VecDeque<(Batch, Holding)>>,
+    last: Vec<VecDeque<(Batch, MemoryShare)>>,
 }
 
 impl Tail {
@@ -142,7 +142,7 @@ impl Step for Tail {
     }
 
     fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        let (batches, _holdings): (Vec<Batch>, Vec<Holding>) = self.last.drain(..).flatten().unzip();
+        let (batches, _holdings): (Vec<Batch>, Vec<MemoryShare>) = self.last.drain(..).flatten().unzip();
         Ok((!batches.is_empty()).then(|| Batch::concat(&batches)))
     }
 

@@ -5,9 +5,9 @@ use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
-use crate::execute::limits::Holding;
+use crate::execute::limits::MemoryShare;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Step;
-use crate::execute::waiting::Waiting;
 use crate::plan::predicate::Predicate;
 use crate::step::branches::Branches;
 use crate::step::by::Projection;
@@ -159,7 +159,7 @@ impl Step for Coalesce {
         let Some(batch) = input.take() else { return Ok(None) };
         let mut left: Vec<u32> = (0..batch.len() as u32).collect();
         let (mut made, mut past): (Vec<Vec<u32>>, Vec<Batch>) = (Vec::new(), Vec::new());
-        let mut holding = Holding::default();
+        let mut holding = MemoryShare::default();
         for child in &mut self.children {
             if left.is_empty() {
                 break;
@@ -184,7 +184,7 @@ impl Step for Coalesce {
 /// `map()` and `flatMap()`: the first result of a traversal, or all. Steps inside it are not part of the path.
 pub struct FlatMap {
     child: Child,
-    wanted: Wanted,
+    wanted: ChildResults,
     /// The slot of where edges came from, which goes along.
     came_from: Option<usize>,
     running: bool,
@@ -192,7 +192,7 @@ pub struct FlatMap {
 
 /// Which results of a child go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wanted {
+pub enum ChildResults {
     /// The first of each row.
     First,
     /// All, as they come.
@@ -204,7 +204,7 @@ pub enum Wanted {
 impl FlatMap {
     /// The results of `child`.
     #[must_use]
-    pub fn new(child: Child, wanted: Wanted, came_from: Option<usize>) -> Self {
+    pub fn new(child: Child, wanted: ChildResults, came_from: Option<usize>) -> Self {
         Self { child, wanted, came_from, running: false }
     }
 
@@ -220,15 +220,15 @@ impl Step for FlatMap {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input else { return Ok(None) };
         match self.wanted {
-            Wanted::First => {
+            ChildResults::First => {
                 let (rows, column) = self.child.first(batch, cx)?;
                 return Ok(input.take().map(|batch| batch.follow(&Rows::Some(rows.into()), column)));
             }
-            Wanted::AllInOrder => {
+            ChildResults::AllInOrder => {
                 let (found, _holding) = self.child.all(batch, cx)?;
                 return Ok(input.take().map(|batch| self.made(batch, found)));
             }
-            Wanted::All => {}
+            ChildResults::All => {}
         }
         if !std::mem::replace(&mut self.running, true) {
             self.child.begin(batch);
@@ -324,9 +324,9 @@ impl Step for Local {
 }
 
 /// `sideEffect()`: runs a traversal for what it does aside.
-pub struct Aside(pub Child);
+pub struct SideEffectStep(pub Child);
 
-impl Step for Aside {
+impl Step for SideEffectStep {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
         self.0.run(&batch, cx, |_, _| Ok(true))?;
@@ -377,9 +377,9 @@ impl Step for Fail {
 
 /// Rows wait until the last has come: nobody is asked about what is gathered behind before all have been.
 #[derive(Default)]
-pub struct Together(Waiting);
+pub struct CollectAll(PendingBatches);
 
-impl Step for Together {
+impl Step for CollectAll {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         if let Some(batch) = input.take() {
             self.0.push(batch, &mut cx.charge)?;
@@ -398,11 +398,11 @@ impl Step for Together {
 
 /// Rows one by one: a traversal for each that gathers aside sees what those before gathered, and no more.
 #[derive(Default)]
-pub struct OneByOne {
+pub struct SingleRows {
     row: usize,
 }
 
-impl Step for OneByOne {
+impl Step for SingleRows {
     fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input else { return Ok(None) };
         let one = batch.slice(self.row, self.row + 1);

@@ -10,9 +10,9 @@
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Pipeline;
-use crate::execute::waiting::Waiting;
-use crate::plan::facts::Pace;
+use crate::plan::operator_facts::OutputTiming;
 use crate::plan::row_order::RowOrder;
 use evergraph_graph::error::Result;
 use std::collections::{HashSet, VecDeque};
@@ -32,15 +32,15 @@ pub enum ResultOrder {
 impl ResultOrder {
     /// For rows in `order` and branches of these paces.
     #[must_use]
-    pub fn of(order: RowOrder, paces: impl Iterator<Item = Pace>) -> Self {
+    pub fn of(order: RowOrder, paces: impl Iterator<Item = OutputTiming>) -> Self {
         if !order.is_kept() {
             return Self::Any;
         }
-        match Pace::of_all(paces) {
-            Pace::Alone | Pace::AloneAtEnd => Self::ByRow,
+        match OutputTiming::of_all(paces) {
+            OutputTiming::Alone | OutputTiming::AloneAtEnd => Self::ByRow,
             // Rows come one by one: see `Operator::keeps_order_one_by_one`.
-            Pace::Remembers => Self::Any,
-            Pace::Waits => Self::ByBranch,
+            OutputTiming::Remembers => Self::Any,
+            OutputTiming::Waits => Self::ByBranch,
         }
     }
 }
@@ -49,9 +49,9 @@ impl ResultOrder {
     /// The same in a traversal that runs for each row alone: which result is the first counts there, and what one branch gives
     /// comes before what the next does, also if it gives nothing before its end.
     #[must_use]
-    pub fn for_each_row(self, paces: impl Iterator<Item = Pace>) -> Self {
-        match (self, Pace::of_all(paces)) {
-            (Self::Any, Pace::AloneAtEnd | Pace::Waits) => Self::ByBranch,
+    pub fn for_each_row(self, paces: impl Iterator<Item = OutputTiming>) -> Self {
+        match (self, OutputTiming::of_all(paces)) {
+            (Self::Any, OutputTiming::AloneAtEnd | OutputTiming::Waits) => Self::ByBranch,
             (order, _) => order,
         }
     }
@@ -65,7 +65,7 @@ pub struct Branches {
     waiting: VecDeque<(Option<usize>, Batch)>,
     running: Option<usize>,
     /// Rows for each branch, then those for none, until the last input: see [`ResultOrder::ByBranch`].
-    held: Vec<Waiting>,
+    held: Vec<PendingBatches>,
     finishing: usize,
     /// Of which origins rows went to each branch.
     entered: Vec<HashSet<u32>>,
@@ -79,7 +79,7 @@ impl Branches {
     #[must_use]
     pub fn new(pipelines: Vec<Pipeline>, order: ResultOrder) -> Self {
         let entered = vec![HashSet::new(); pipelines.len()];
-        let held = (0..=pipelines.len()).map(|_| Waiting::default()).collect();
+        let held = (0..=pipelines.len()).map(|_| PendingBatches::default()).collect();
         Self { pipelines, order, waiting: VecDeque::new(), running: None, held, finishing: 0, entered }
     }
 
@@ -155,7 +155,7 @@ impl Branches {
 
     /// What becomes of the rows of `batch`, in their order.
     fn by_row(&mut self, batch: &Batch, parts: Vec<Part>, cx: &mut Context<'_>) -> Result<Batch> {
-        let mut made = Waiting::default();
+        let mut made = PendingBatches::default();
         for (branch, rows) in parts {
             // A row stands for itself alone in here, however many it stands for outside.
             let rows = Batch { origin: rows.to_vec(), bulk: None, ..batch.gather(&rows) };
@@ -215,7 +215,7 @@ impl Branches {
 
     fn begin(&mut self) {
         self.waiting.clear();
-        self.held.iter_mut().for_each(Waiting::clear);
+        self.held.iter_mut().for_each(PendingBatches::clear);
         self.entered.iter_mut().for_each(HashSet::clear);
         (self.running, self.finishing) = (None, 0);
     }

@@ -1,27 +1,27 @@
 //! Build: turns operators into steps.
 
-use crate::chance::Chance;
 use crate::execute::child::Child;
 use crate::execute::pipeline::{Pipeline, Step};
-use crate::execute::profile::Profiled;
+use crate::execute::profile::ProfiledStep;
 use crate::plan::algorithm::{Selection, ShortestPaths};
 use crate::plan::call::Call;
-use crate::plan::facts::Facts;
 use crate::plan::function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
+use crate::plan::operator_facts::Facts;
 use crate::plan::pattern::{Match, Pattern};
 use crate::plan::predicate::Predicate;
 use crate::plan::row_order::{RowOrder, before_each};
 use crate::plan::scalar::Scalar;
+use crate::randomness::Chance;
 use crate::stack::deeper;
 use crate::step::algorithm::shortest_path;
 use crate::step::by::Projection;
-use crate::step::map::{Function, Map, Naming};
+use crate::step::map::{ComputedName, Function, Map};
 use crate::step::{
     algorithm, barrier, bound, branch, branches, bulk, call, chance, dedup, expand, filter, group, merge,
-    options, order, parallel, pattern, portion, repeat, sack, scalar, side_effect, source, subgraph, traced,
-    tree, unbulk, unfold, write,
+    options, order, parallel, path_recorder, pattern, portion, repeat, sack, scalar, side_effect, source,
+    subgraph, tree, unbulk, unfold, write,
 };
 use crate::value::item::Token;
 use evergraph_graph::error::{Error, Result};
@@ -97,21 +97,21 @@ impl<'a> Builder<'a> {
             let fact = self.facts.at(operator);
             if fact.drops && !matches!(operator, Operator::Drop) {
                 // What it deletes for a row, those behind it see; which rows there are does not depend on that.
-                steps.push(Box::new(branch::Together::default()));
-                steps.push(Box::new(branch::OneByOne::default()));
+                steps.push(Box::new(branch::CollectAll::default()));
+                steps.push(Box::new(branch::SingleRows::default()));
             }
             if lockstep && fact.writes {
-                steps.push(Box::new(branch::OneByOne::default()));
+                steps.push(Box::new(branch::SingleRows::default()));
                 lockstep = false;
             }
             if row_order.is_kept() && operator.keeps_order_one_by_one(fact.pace) {
-                steps.push(Box::new(branch::OneByOne::default()));
+                steps.push(Box::new(branch::SingleRows::default()));
             }
             if matches!(operator, Operator::Local(_) | Operator::Child { .. }) && fact.gathers {
-                steps.push(Box::new(branch::OneByOne::default()));
+                steps.push(Box::new(branch::SingleRows::default()));
             }
             if self.asks_aside && matches!(operator, Operator::Aggregate { .. }) {
-                steps.push(Box::new(branch::Together::default()));
+                steps.push(Box::new(branch::CollectAll::default()));
             }
             if operator.writes_for_each() {
                 steps.push(Box::new(unbulk::Unbulk::default()));
@@ -185,13 +185,13 @@ impl<'a> Builder<'a> {
         let step = self.traced(step, moves);
         let line = self.lines.as_ref().and_then(|lines| lines.get(&operator.place()));
         Ok(match line {
-            Some(line) => Box::new(Profiled::new(step, *line)),
+            Some(line) => Box::new(ProfiledStep::new(step, *line)),
             None => step,
         })
     }
 
     fn traced(&self, step: Box<dyn Step>, moves: bool) -> Box<dyn Step> {
-        if moves && self.plan.reads_paths { Box::new(traced::Traced(step)) } else { step }
+        if moves && self.plan.reads_paths { Box::new(path_recorder::PathRecorder(step)) } else { step }
     }
 
     /// The step of an operator, and whether traversers are elsewhere after it: their paths are longer then.
@@ -257,7 +257,7 @@ impl<'a> Builder<'a> {
             Operator::Fail(message) => (Box::new(branch::Fail(message.clone())), false),
             Operator::Tree { into: None, by } => (Box::new(tree::ReduceTree::new(self.all_by(by)?)), true),
             Operator::Tree { into: Some(into), by } => {
-                (Box::new(tree::TreeAside::new(*into, self.all_by(by)?)), false)
+                (Box::new(tree::TreeSideEffect::new(*into, self.all_by(by)?)), false)
             }
             Operator::Reduce(reducer) => (Box::new(barrier::Reduce::new(reducer.clone())), true),
             Operator::Top(by, keep) => {
@@ -280,7 +280,7 @@ impl<'a> Builder<'a> {
             }
             Operator::Coalesce(all) => {
                 let step = branch::Coalesce::new(self.children(all)?, self.came_from());
-                (Box::new(portion::InPortions::new(Box::new(step))), true)
+                (Box::new(portion::PortionedStep::new(Box::new(step))), true)
             }
             Operator::Optional(of) => {
                 let step = branch::Local::optional(self.child(of)?);
@@ -292,14 +292,14 @@ impl<'a> Builder<'a> {
             }
             Operator::Child { of, all } => {
                 let wanted = match all {
-                    false => branch::Wanted::First,
-                    true if self.must_sort(of) => branch::Wanted::AllInOrder,
-                    true => branch::Wanted::All,
+                    false => branch::ChildResults::First,
+                    true if self.must_sort(of) => branch::ChildResults::AllInOrder,
+                    true => branch::ChildResults::All,
                 };
                 let step = branch::FlatMap::new(self.child(of)?, wanted, self.came_from());
                 (self.bounded(step), true)
             }
-            Operator::SideEffect(of) => (Box::new(branch::Aside(self.child(of)?)), false),
+            Operator::SideEffect(of) => (Box::new(branch::SideEffectStep(self.child(of)?)), false),
             Operator::Choose(choose) => {
                 let step = self.choose(choose)?;
                 (self.bounded(step), false)
@@ -309,7 +309,7 @@ impl<'a> Builder<'a> {
                 let step = self.branch(branch)?;
                 (self.bounded(step), false)
             }
-            Operator::Subgraph(into) => (Box::new(subgraph::SubgraphAside::new(*into)), false),
+            Operator::Subgraph(into) => (Box::new(subgraph::SubgraphSideEffect::new(*into)), false),
             Operator::SetSack { how, by } => (Box::new(sack::SetSack::new(*how, self.by(by)?)), false),
             Operator::Barrier { normalises } => (Box::new(sack::Barrier::new(*normalises)), false),
             Operator::Match(matched) => (Box::new(self.matched(matched)?), true),
@@ -346,7 +346,7 @@ impl<'a> Builder<'a> {
     /// `step`, which hands on all that becomes of its input at once where the order of rows is kept: in portions then.
     fn bounded(&self, step: impl Step + 'static) -> Box<dyn Step> {
         match self.row_order.is_kept() {
-            true => Box::new(portion::InPortions::new(Box::new(step))),
+            true => Box::new(portion::PortionedStep::new(Box::new(step))),
             false => Box::new(step),
         }
     }
@@ -394,13 +394,13 @@ impl<'a> Builder<'a> {
 
     fn group(&mut self, group: &plan::Group) -> Result<(Box<dyn Step>, bool)> {
         let value = match &group.value {
-            plan::GroupValue::List(by) => group::Gathered::List(self.by(by)?),
-            plan::GroupValue::Count => group::Gathered::Count,
-            plan::GroupValue::Traversal(of) => group::Gathered::Traversal(self.child(of)?),
+            plan::GroupValue::List(by) => group::GroupReduction::List(self.by(by)?),
+            plan::GroupValue::Count => group::GroupReduction::Count,
+            plan::GroupValue::Traversal(of) => group::GroupReduction::Traversal(self.child(of)?),
         };
         let groups = group::Groups::new(self.by(&group.key)?, value);
         Ok(match group.into {
-            Some(into) => (Box::new(side_effect::GroupAside::new(groups, into)), false),
+            Some(into) => (Box::new(side_effect::GroupSideEffect::new(groups, into)), false),
             None => (Box::new(group::Group::new(groups)), true),
         })
     }
@@ -425,15 +425,16 @@ impl<'a> Builder<'a> {
     fn repeat(&mut self, repeat: &plan::Repeat) -> Result<repeat::Repeat> {
         self.repeats.push(repeat.name.clone());
         let body = self.pipeline(&repeat.body)?;
-        let mut ask = |asked: &Option<(plan::Ask, bool)>| -> Result<Option<(repeat::Ask, bool)>> {
-            let Some((ask, before)) = asked else { return Ok(None) };
-            let ask = match ask {
-                plan::Ask::Yes => repeat::Ask::Yes,
-                plan::Ask::Times(times) => repeat::Ask::Times(*times),
-                plan::Ask::Exists(of) => repeat::Ask::Exists(self.child(of)?),
+        let mut ask =
+            |asked: &Option<(plan::RepeatCondition, bool)>| -> Result<Option<(repeat::RowCondition, bool)>> {
+                let Some((ask, before)) = asked else { return Ok(None) };
+                let ask = match ask {
+                    plan::RepeatCondition::Yes => repeat::RowCondition::Yes,
+                    plan::RepeatCondition::Times(times) => repeat::RowCondition::Times(*times),
+                    plan::RepeatCondition::Exists(of) => repeat::RowCondition::Exists(self.child(of)?),
+                };
+                Ok(Some((ask, *before)))
             };
-            Ok(Some((ask, *before)))
-        };
         let (until, emit) = (ask(&repeat.until)?, ask(&repeat.emit)?);
         self.repeats.pop();
         Ok(repeat::Repeat::new(body, until, emit))
@@ -467,7 +468,7 @@ impl<'a> Builder<'a> {
 
     fn shortest_paths(&mut self, paths: &ShortestPaths) -> Result<shortest_path::ShortestPaths> {
         let target = &paths.target;
-        let chosen = shortest_path::Chosen {
+        let chosen = shortest_path::PathOptions {
             target: (!target.operators.is_empty()).then(|| self.child(target)).transpose()?,
             distance: paths.distance.as_ref().map(|by| self.by(by)).transpose()?,
             distance_max: paths.distance_max,
@@ -512,7 +513,7 @@ impl<'a> Builder<'a> {
             function::Function::Select { names, by } => Function::Select(names.clone(), self.all_by(by)?),
             function::Function::SelectNamed { key, pop, by } => {
                 let by = by.as_ref().map(|by| self.by(by)).transpose()?;
-                Function::SelectNamed(Box::new(Naming {
+                Function::SelectNamed(Box::new(ComputedName {
                     key: self.by(key)?,
                     pop: *pop,
                     by,

@@ -27,7 +27,7 @@ const FEW: usize = 256;
 
 /// Where each vertex of the origin that is being merged was put.
 #[derive(Debug)]
-enum Places {
+enum VertexPositions {
     Few(HashMap<VertexId, u32, RandomState>),
     /// One more than the place of a vertex, by its number; 0 if it wasn't met.
     Many(Vec<u32>),
@@ -36,7 +36,7 @@ enum Places {
 /// Rows at vertices, those of one origin and vertex merged while they follow each other.
 #[derive(Debug)]
 pub struct Merger {
-    places: Places,
+    places: VertexPositions,
     vertices: Vec<VertexId>,
     bulks: Vec<u64>,
     origins: Vec<u32>,
@@ -48,7 +48,7 @@ pub struct Merger {
 impl Default for Merger {
     fn default() -> Self {
         Self {
-            places: Places::Few(HashMap::default()),
+            places: VertexPositions::Few(HashMap::default()),
             vertices: Vec::new(),
             bulks: Vec::new(),
             origins: Vec::new(),
@@ -89,7 +89,7 @@ impl Merger {
             }
             self.put(*vertex, batch.bulk(row), *origin);
         }
-        if let Places::Few(few) = &self.places
+        if let VertexPositions::Few(few) = &self.places
             && few.len() >= FEW
         {
             self.spread();
@@ -105,8 +105,8 @@ impl Merger {
     fn put(&mut self, vertex: VertexId, bulk: u64, origin: u32) {
         let next = self.vertices.len() as u32;
         let place = match &mut self.places {
-            Places::Few(few) => *few.entry(vertex).or_insert(next),
-            Places::Many(many) => {
+            VertexPositions::Few(few) => *few.entry(vertex).or_insert(next),
+            VertexPositions::Many(many) => {
                 let at = vertex.0 as usize;
                 if at >= many.len() {
                     many.resize((at + 1).max(2 * many.len()), 0);
@@ -124,8 +124,8 @@ impl Merger {
             }
             // What one row can't stand for stays several rows.
             match &mut self.places {
-                Places::Few(few) => drop(few.insert(vertex, next)),
-                Places::Many(many) => many[vertex.0 as usize] = next + 1,
+                VertexPositions::Few(few) => drop(few.insert(vertex, next)),
+                VertexPositions::Many(many) => many[vertex.0 as usize] = next + 1,
             }
         }
         self.vertices.push(vertex);
@@ -136,8 +136,8 @@ impl Merger {
     /// Begins to merge another origin.
     fn next_origin(&mut self) {
         match &mut self.places {
-            Places::Few(few) => few.clear(),
-            Places::Many(many) => {
+            VertexPositions::Few(few) => few.clear(),
+            VertexPositions::Many(many) => {
                 self.vertices[self.first..].iter().for_each(|vertex| many[vertex.0 as usize] = 0);
             }
         }
@@ -155,13 +155,13 @@ impl Merger {
         for (vertex, place) in met.iter().zip(self.first as u32 + 1..) {
             many[vertex.0 as usize] = place;
         }
-        self.places = Places::Many(many);
+        self.places = VertexPositions::Many(many);
     }
 
     fn bytes(&self) -> usize {
         let places = match &self.places {
-            Places::Few(few) => few.capacity() * size_of::<(VertexId, u32, u32)>(),
-            Places::Many(many) => many.len() * size_of::<u32>(),
+            VertexPositions::Few(few) => few.capacity() * size_of::<(VertexId, u32, u32)>(),
+            VertexPositions::Many(many) => many.len() * size_of::<u32>(),
         };
         places + self.vertices.len() * ROW_BYTES
     }
@@ -263,7 +263,7 @@ mod tests {
             let expected: Vec<_> = (0..2000_u32).map(|row| (row % 1000 * 7 % 1000, 2, row / 1000)).collect();
             assert_eq!(found, expected);
         }
-        assert!(matches!(merger.places, Places::Many(_)));
+        assert!(matches!(merger.places, VertexPositions::Many(_)));
     }
 
     #[test]

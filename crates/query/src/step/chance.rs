@@ -1,10 +1,10 @@
 //! `coin()` and `sample()`: random selection.
 
 use crate::batch::Batch;
-use crate::chance::Chance;
 use crate::execute::context::Context;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Step;
-use crate::execute::waiting::Waiting;
+use crate::randomness::Chance;
 use crate::step::by::Projection;
 use crate::value::convert;
 use crate::value::item::Item;
@@ -48,7 +48,7 @@ pub struct Sample {
     count: u64,
     by: Option<Projection>,
     chance: Chance,
-    waiting: Waiting,
+    waiting: PendingBatches,
     weights: Vec<f64>,
     origins: u32,
 }
@@ -57,7 +57,7 @@ impl Sample {
     /// At most `count` of each origin, by the weight that `by` says.
     #[must_use]
     pub fn new(count: u64, by: Option<Projection>, chance: Chance) -> Self {
-        Self { count, by, chance, waiting: Waiting::default(), weights: Vec::new(), origins: 1 }
+        Self { count, by, chance, waiting: PendingBatches::default(), weights: Vec::new(), origins: 1 }
     }
 
     /// How many of the traversers of each row of one origin go on: at most `count` in all.

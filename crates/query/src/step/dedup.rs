@@ -3,11 +3,11 @@
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
 use crate::execute::context::Context;
-use crate::execute::limits::Work;
+use crate::execute::limits::WorkMeter;
 use crate::execute::pipeline::Step;
 use crate::step::by::Projection;
+use crate::value::identity::ByValue;
 use crate::value::item::Item;
-use crate::value::same::ByValue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 use foldhash::fast::RandomState;
@@ -129,7 +129,7 @@ impl Dedup {
             return Ok(rows.map(|(vertex, origin)| self.vertices.insert(*origin, *vertex)).collect());
         }
         let keys = self.keys(batch, cx)?;
-        let (mut keep, mut work) = (Vec::with_capacity(keys.len()), Work::default());
+        let (mut keep, mut work) = (Vec::with_capacity(keys.len()), WorkMeter::default());
         for (key, origin) in keys.into_iter().zip(&batch.origin) {
             keep.push(match key {
                 None => false,

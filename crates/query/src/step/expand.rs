@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub struct Expansion {
     expand: Expand,
     /// The rows of the input that is being expanded: looked up once, though it is expanded in pieces.
-    of: Option<Asked>,
+    of: Option<ExpandRequest>,
     found: NeighborBatch,
     /// How many were found last time.
     last: usize,
@@ -27,7 +27,7 @@ pub struct Expansion {
     vertices: Option<Child>,
 }
 
-struct Asked {
+struct ExpandRequest {
     vertices: Vec<VertexId>,
     types: Option<Vec<TypeId>>,
     cursor: NeighborCursor,
@@ -56,7 +56,7 @@ impl Expansion {
         Ok(())
     }
 
-    fn ask(&self, batch: &Batch, cx: &Context<'_>) -> Result<Asked> {
+    fn ask(&self, batch: &Batch, cx: &Context<'_>) -> Result<ExpandRequest> {
         let vertices = vertices(batch, || format!("{}()", self.name()))?;
         let catalogue = cx.catalogue();
         let numbers =
@@ -67,7 +67,7 @@ impl Expansion {
             types.dedup();
         }
         let done = types.as_ref().is_some_and(Vec::is_empty);
-        Ok(Asked { vertices, types, cursor: NeighborCursor { done, ..NeighborCursor::default() } })
+        Ok(ExpandRequest { vertices, types, cursor: NeighborCursor { done, ..NeighborCursor::default() } })
     }
 
     fn name(&self) -> &'static str {

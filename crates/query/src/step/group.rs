@@ -4,14 +4,14 @@ use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::child::Child;
 use crate::execute::context::{Context, Grouping};
-use crate::execute::limits::{Growth, Work};
+use crate::execute::limits::{GrowingShare, WorkMeter};
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Step;
-use crate::execute::waiting::Waiting;
 use crate::step::by::Projection;
+use crate::value::identity::ByValue;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
 use crate::value::number;
-use crate::value::same::ByValue;
 use evergraph_graph::error::Result;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 const GROUP_BYTES: usize = 192;
 
 /// What becomes of those of a group.
-pub enum Gathered {
+pub enum GroupReduction {
     /// A list of what each is.
     List(Projection),
     /// How many they are.
@@ -32,20 +32,20 @@ pub enum Gathered {
 /// Rows by origin and key.
 pub struct Groups {
     key: Projection,
-    value: Gathered,
+    value: GroupReduction,
     /// The number of each key of an origin, in the order they came.
     numbers: HashMap<(u32, ByValue), u32>,
     keys: Vec<(u32, Item)>,
     counts: Vec<u64>,
     lists: Vec<Vec<Item>>,
     /// Rows that a traversal is to be run on, with their group as origin.
-    rows: Waiting,
+    rows: PendingBatches,
 }
 
 impl Groups {
     /// Groups by `key`.
     #[must_use]
-    pub fn new(key: Projection, value: Gathered) -> Self {
+    pub fn new(key: Projection, value: GroupReduction) -> Self {
         Self {
             key,
             value,
@@ -53,7 +53,7 @@ impl Groups {
             keys: Vec::new(),
             counts: Vec::new(),
             lists: Vec::new(),
-            rows: Waiting::default(),
+            rows: PendingBatches::default(),
         }
     }
 
@@ -73,7 +73,7 @@ impl Groups {
     pub fn add(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<()> {
         let keys = self.key.of(batch, cx)?;
         let (mut rows, mut groups) = (Vec::new(), Vec::new());
-        let (mut bytes, mut work) = (0_usize, Work::default());
+        let (mut bytes, mut work) = (0_usize, WorkMeter::default());
         for (row, key) in keys.into_iter().enumerate() {
             let Some(key) = key else { continue };
             let origin = batch.origin[row];
@@ -92,13 +92,13 @@ impl Groups {
             groups.push(number);
         }
         match &mut self.value {
-            Gathered::Count => {
+            GroupReduction::Count => {
                 for (row, group) in rows.iter().zip(&groups) {
                     let count = &mut self.counts[*group as usize];
                     *count = count.checked_add(batch.bulk(*row as usize)).ok_or_else(number::too_many)?;
                 }
             }
-            Gathered::List(by) => {
+            GroupReduction::List(by) => {
                 let values = by.of(batch, cx)?;
                 for (row, group) in rows.iter().zip(&groups) {
                     let Some(value) = values[*row as usize].clone() else { continue };
@@ -107,7 +107,7 @@ impl Groups {
                     cx.charge.repeat(list, value, batch.bulk(*row as usize))?.forget();
                 }
             }
-            Gathered::Traversal(_) => {
+            GroupReduction::Traversal(_) => {
                 let mut kept = batch.gather(&rows.into());
                 kept.origin = groups;
                 self.rows.push(kept, &mut cx.charge)?;
@@ -122,24 +122,24 @@ impl Groups {
     /// Errors of the traversal of the groups.
     pub fn maps(&mut self, origins: u32, cx: &mut Context<'_>) -> Result<Vec<ItemMap>> {
         let mut values: Vec<Option<Item>> = match &mut self.value {
-            Gathered::Count => {
+            GroupReduction::Count => {
                 let count =
                     |count: &u64| i64::try_from(*count).map(Item::from).map_err(|_| number::too_many());
                 self.counts.iter().map(|number| count(number).map(Some)).collect::<Result<_>>()?
             }
-            Gathered::List(_) => {
-                let mut growth = Growth::default();
+            GroupReduction::List(_) => {
+                let mut growth = GrowingShare::default();
                 let mut copied = |list: &Vec<Item>| {
                     growth.add_bytes(list.len() * size_of::<Item>(), &mut cx.charge)?;
                     Ok(Some(Item::List(list.as_slice().into())))
                 };
                 self.lists.iter().map(&mut copied).collect::<Result<_>>()?
             }
-            Gathered::Traversal(child) => {
+            GroupReduction::Traversal(child) => {
                 let mut values = vec![None; self.keys.len()];
                 if !self.rows.is_empty() {
                     let rows = Batch::concat(&self.rows.iter().cloned().collect::<Vec<_>>()).sort_by_origin();
-                    let mut growth = Growth::default();
+                    let mut growth = GrowingShare::default();
                     child.run_grouped(rows, self.keys.len() as u32, cx, |batch, cx| {
                         for (item, group) in batch.current.items().zip(&batch.origin) {
                             growth.add(&item, &mut cx.charge)?;

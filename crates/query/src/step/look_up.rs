@@ -14,7 +14,7 @@ use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
-use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
 use std::ops::Bound;
@@ -94,7 +94,7 @@ macro_rules! index_owner {
                 range: &ValueRange,
                 limit: usize,
             ) -> Result<(Vec<$item>, bool)> {
-                let (mut cursor, mut ranked) = (RangeCursor::default(), Ranked::default());
+                let (mut cursor, mut ranked) = (RangeCursor::default(), OrderedMatches::default());
                 view.$range(self, key, range, &mut cursor, limit, &mut ranked)?;
                 Ok((ranked.items, cursor.done))
             }
@@ -109,12 +109,12 @@ index_owner!(TypeId of EdgeId: edge_types, EdgeType, look_up_edges, range_edges)
 #[derive(Clone, PartialEq, Debug)]
 pub struct Choice<O> {
     name: Name,
-    asked: Asked<O>,
+    asked: IndexRequests<O>,
 }
 
 /// What indexes are asked for.
 #[derive(Clone, PartialEq, Debug)]
-enum Asked<O> {
+enum IndexRequests<O> {
     /// What equals one of these values.
     Equal(KeyId, Vec<(O, Vec<Value>)>),
     /// What lies in this range.
@@ -131,13 +131,13 @@ impl<O: IndexOwner> Choice<O> {
             tests.iter().find_map(|test| {
                 let Test::Property(name, predicate) = test else { return None };
                 let Some(key) = catalogue.key(name) else {
-                    return Some(Self { name: name.clone(), asked: Asked::Nothing });
+                    return Some(Self { name: name.clone(), asked: IndexRequests::Nothing });
                 };
                 let having = having(catalogue, owners, key);
                 let asked = if range {
-                    Asked::Range(key, ranges(catalogue, &having, key, predicate)?)
+                    IndexRequests::Range(key, ranges(catalogue, &having, key, predicate)?)
                 } else {
-                    Asked::Equal(key, values(catalogue, &having, key, &predicate.only()?)?)
+                    IndexRequests::Equal(key, values(catalogue, &having, key, &predicate.only()?)?)
                 };
                 Some(Self { name: name.clone(), asked })
             })
@@ -150,10 +150,14 @@ impl<O: IndexOwner> Choice<O> {
     pub fn describe(&self, catalogue: &Catalogue) -> String {
         let of = |owner: &O| format!("{}.{}", catalogue.owner_name(owner.owner()), self.name);
         match &self.asked {
-            Asked::Nothing => format!("nothing has a property {}", self.name),
-            Asked::Equal(_, all) if all.is_empty() => format!("nothing there has a property {}", self.name),
-            Asked::Equal(_, all) => all.iter().map(|(owner, _)| of(owner)).collect::<Vec<_>>().join(", "),
-            Asked::Range(_, all) => {
+            IndexRequests::Nothing => format!("nothing has a property {}", self.name),
+            IndexRequests::Equal(_, all) if all.is_empty() => {
+                format!("nothing there has a property {}", self.name)
+            }
+            IndexRequests::Equal(_, all) => {
+                all.iter().map(|(owner, _)| of(owner)).collect::<Vec<_>>().join(", ")
+            }
+            IndexRequests::Range(_, all) => {
                 all.iter().map(|(owner, _)| format!("{}, a range", of(owner))).collect::<Vec<_>>().join(", ")
             }
         }
@@ -162,13 +166,13 @@ impl<O: IndexOwner> Choice<O> {
     fn items(&self, cx: &mut Context<'_>) -> Result<Option<Vec<O::Item>>> {
         let mut found = Vec::new();
         match &self.asked {
-            Asked::Nothing => {}
-            Asked::Equal(key, all) => {
+            IndexRequests::Nothing => {}
+            IndexRequests::Equal(key, all) => {
                 for (owner, values) in all {
                     equal(*owner, *key, values, &mut found, cx)?;
                 }
             }
-            Asked::Range(key, all) => {
+            IndexRequests::Range(key, all) => {
                 for (owner, range) in all {
                     if !within(*owner, *key, range, &mut found, cx)? {
                         return Ok(None);

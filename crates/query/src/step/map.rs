@@ -4,7 +4,7 @@ use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
-use crate::execute::limits::Growth;
+use crate::execute::limits::GrowingShare;
 use crate::execute::pipeline::Step;
 use crate::plan::function::{MapShape, PathPart, Pop, Selected};
 use crate::plan::operator::{Name, Reducer, Sorting};
@@ -39,7 +39,7 @@ pub enum Function {
     /// What names stand for: one alone, or a map of several.
     Select(Vec<Selected>, Vec<Projection>),
     /// What a name stands for that is only known of each row.
-    SelectNamed(Box<Naming>),
+    SelectNamed(Box<ComputedName>),
     /// Where the traverser has been.
     Path(PathPart, Vec<Projection>),
     /// What the traverser carries along.
@@ -92,7 +92,7 @@ impl Step for Map {
 impl Function {
     fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
         let mut each = |of: &mut dyn FnMut(Item) -> Result<Option<Item>>| {
-            Growth::all(batch.current.items().map(of), &mut cx.charge)
+            GrowingShare::all(batch.current.items().map(of), &mut cx.charge)
         };
         match self {
             Self::Constant(item) => Ok(vec![Some(item.clone()); batch.len()]),
@@ -135,7 +135,7 @@ fn grown(
     cx: &mut Context<'_>,
     mut of: impl FnMut(Item, &mut Context<'_>) -> Result<Option<Item>>,
 ) -> Result<Vec<Option<Item>>> {
-    let (mut growth, mut all) = (Growth::default(), Vec::with_capacity(batch.len()));
+    let (mut growth, mut all) = (GrowingShare::default(), Vec::with_capacity(batch.len()));
     for item in batch.current.items() {
         let made = of(item, cx)?;
         if let Some(made) = &made {
@@ -153,7 +153,7 @@ fn select(
     by: &mut [Projection],
     cx: &mut Context<'_>,
 ) -> Result<Vec<Option<Item>>> {
-    let (mut columns, mut growth) = (Vec::with_capacity(names.len()), Growth::default());
+    let (mut columns, mut growth) = (Vec::with_capacity(names.len()), GrowingShare::default());
     for (at, selected) in names.iter().enumerate() {
         let aside = selected.side_effect.map(|number| side_effect::read(number, cx)).transpose()?;
         let mut found = Vec::with_capacity(batch.len());
@@ -190,7 +190,7 @@ fn select(
 }
 
 /// What a name stands for that is only known of each row: `select(select('a'))`.
-pub struct Naming {
+pub struct ComputedName {
     /// What gives the name, or a key of a map.
     pub key: Projection,
     /// Which, of several that a label named.
@@ -203,7 +203,7 @@ pub struct Naming {
     pub side_effects: Vec<Name>,
 }
 
-impl Naming {
+impl ComputedName {
     fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
         let keys = self.key.of(batch, cx)?;
         let mut found = Vec::with_capacity(keys.len());
@@ -256,7 +256,7 @@ pub fn paths(
     by: &mut [Projection],
     cx: &mut Context<'_>,
 ) -> Result<Vec<Option<Item>>> {
-    let (mut found, mut growth) = (Vec::with_capacity(batch.len()), Growth::default());
+    let (mut found, mut growth) = (Vec::with_capacity(batch.len()), GrowingShare::default());
     for row in 0..batch.len() {
         let id = batch.path.as_ref().and_then(|path| path.get(row)).copied();
         let mut path = id.map(|id| cx.paths.path(id)).unwrap_or_else(|| Path::new(Vec::new()));
@@ -483,7 +483,7 @@ fn project(
     by: &mut [Projection],
     cx: &mut Context<'_>,
 ) -> Result<Vec<Option<Item>>> {
-    let mut growth = Growth::default();
+    let mut growth = GrowingShare::default();
     growth.add_bytes(batch.len() * (size_of::<ItemMap>() + size_of::<Item>()), &mut cx.charge)?;
     let mut maps = vec![ItemMap::new(); batch.len()];
     for (at, name) in names.iter().enumerate() {

@@ -18,14 +18,14 @@
 use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
-use crate::execute::limits::Holding;
+use crate::execute::limits::MemoryShare;
 use crate::execute::pipeline::Step;
-use crate::plan::merge::{Described, Description, End, Given, Merged, Role};
+use crate::plan::merge::{Description, End, MergeEntry, MergeSubject, PropertyPattern, Role};
 use crate::plan::new_element::{DEFAULT_EDGE_LABEL, DEFAULT_LABEL, NO_OWN_EDGE_IDS, NO_OWN_IDS};
 use crate::plan::operator::{Scan, Test};
 use crate::plan::predicate::Predicate;
 use crate::step::by::Projection;
-use crate::step::property::{Written, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
+use crate::step::property::{PropertyValue, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
 use crate::step::source;
 use crate::value::item::Item;
 use crate::write::Writer as _;
@@ -47,7 +47,7 @@ pub enum MergeMap {
 
 /// Finds what a map describes, or adds it, for each row, which stands for one traverser: see [`super::unbulk`].
 pub struct Merge {
-    kind: Merged,
+    kind: MergeSubject,
     map: MergeMap,
     on_create: Option<MergeMap>,
     on_match: Option<MergeMap>,
@@ -61,7 +61,7 @@ impl Merge {
     /// What `map` describes, with what is said for when it is found and when it isn't, and for the ends of an edge.
     #[must_use]
     pub fn new(
-        kind: Merged,
+        kind: MergeSubject,
         map: MergeMap,
         on_create: Option<MergeMap>,
         on_match: Option<MergeMap>,
@@ -74,8 +74,8 @@ impl Merge {
     fn merged(&mut self, row: &Batch, cx: &mut Context<'_>) -> Result<Vec<Item>> {
         let wanted = self.map.describe(row, self.kind, Role::Wanted, cx)?;
         let found = match self.kind {
-            Merged::Vertices => find_vertices(&wanted, cx)?.into_iter().map(Item::Vertex).collect(),
-            Merged::Edges => {
+            MergeSubject::Vertices => find_vertices(&wanted, cx)?.into_iter().map(Item::Vertex).collect(),
+            MergeSubject::Edges => {
                 let ends = self.resolved(&wanted, row, cx)?;
                 find_edges(&wanted, &ends, cx)?.into_iter().map(Item::Edge).collect::<Vec<_>>()
             }
@@ -130,7 +130,7 @@ impl Merge {
             MergeMap::Literal(wanted) => wanted.clone(),
             MergeMap::Of(of) => match of.of(row, cx)?.pop().flatten() {
                 Some(Item::Vertex(vertex)) => return Ok(vertex),
-                given => description(given, Merged::Vertices, Role::Wanted)?,
+                given => description(given, MergeSubject::Vertices, Role::Wanted)?,
             },
         };
         let found = find_vertices(&wanted, cx)?;
@@ -146,12 +146,12 @@ impl Merge {
             wanted = wanted.extended(&more).map_err(Error::invalid)?;
         }
         if wanted.id.is_some() {
-            let text = if self.kind == Merged::Vertices { NO_OWN_IDS } else { NO_OWN_EDGE_IDS };
+            let text = if self.kind == MergeSubject::Vertices { NO_OWN_IDS } else { NO_OWN_EDGE_IDS };
             return Err(Error::invalid(text));
         }
         let ends = match self.kind {
-            Merged::Vertices => None,
-            Merged::Edges => Some(self.resolved(&wanted, row, cx)?),
+            MergeSubject::Vertices => None,
+            MergeSubject::Edges => Some(self.resolved(&wanted, row, cx)?),
         };
         let properties = std::mem::take(&mut wanted.properties);
         let properties =
@@ -174,7 +174,7 @@ impl MergeMap {
     fn describe(
         &mut self,
         row: &Batch,
-        kind: Merged,
+        kind: MergeSubject,
         role: Role,
         cx: &mut Context<'_>,
     ) -> Result<Description> {
@@ -186,7 +186,7 @@ impl MergeMap {
 }
 
 /// What a map that a traversal gave says.
-fn description(given: Option<Item>, kind: Merged, role: Role) -> Result<Description> {
+fn description(given: Option<Item>, kind: MergeSubject, role: Role) -> Result<Description> {
     let entries: Vec<(Item, Item)> = match given {
         Some(Item::Map(map)) => map.entries().to_vec(),
         Some(Item::Value(Value::Map(map))) => {
@@ -206,14 +206,14 @@ fn description(given: Option<Item>, kind: Merged, role: Role) -> Result<Descript
             )));
         }
     };
-    let entries = entries.into_iter().map(|(key, value)| (key, Given::Item(value)));
+    let entries = entries.into_iter().map(|(key, value)| (key, MergeEntry::Item(value)));
     Description::of(entries, kind, role).map_err(Error::invalid)
 }
 
-fn written(property: Described, cx: &mut Context<'_>) -> Result<Written> {
-    let Described { key, value, cardinality } = property;
+fn written(property: PropertyPattern, cx: &mut Context<'_>) -> Result<PropertyValue> {
+    let PropertyPattern { key, value, cardinality } = property;
     let key = cx.writer()?.key(&key)?;
-    Ok(Written { key, value, cardinality, properties: Vec::new() })
+    Ok(PropertyValue { key, value, cardinality, properties: Vec::new() })
 }
 
 /// What must hold of an element that a map describes, but for its id and ends.
@@ -222,7 +222,7 @@ fn tests(wanted: &Description) -> Vec<Test> {
     if let Some(label) = &wanted.label {
         tests.push(Test::Label(Predicate::equal_to(Item::from(&**label))));
     }
-    tests.extend(wanted.properties.iter().map(|Described { key, value, .. }| match value {
+    tests.extend(wanted.properties.iter().map(|PropertyPattern { key, value, .. }| match value {
         Item::Null => Test::HasNot(key.clone()),
         value => Test::Property(key.clone(), Predicate::equal_to(value.clone())),
     }));
@@ -275,7 +275,7 @@ fn find_edges(wanted: &Description, ends: &[Option<Item>; 2], cx: &mut Context<'
     };
     let (mut found, mut cursor, mut batch) =
         (Vec::new(), NeighborCursor::default(), NeighborBatch::default());
-    let mut holding = Holding::default();
+    let mut holding = MemoryShare::default();
     while !cursor.done {
         cx.charge.check()?;
         batch.clear();
@@ -320,8 +320,8 @@ impl Step for Merge {
             }
         }
         let column = match self.kind {
-            Merged::Vertices => Data::Vertices(items.iter().filter_map(Item::as_vertex).collect()),
-            Merged::Edges => Data::Edges(items.iter().filter_map(Item::as_edge).collect()),
+            MergeSubject::Vertices => Data::Vertices(items.iter().filter_map(Item::as_vertex).collect()),
+            MergeSubject::Edges => Data::Edges(items.iter().filter_map(Item::as_edge).collect()),
         };
         let made = batch.clone().follow(&Rows::Some(rows.into()), Column::new(column));
         if self.row < batch.len() {

@@ -5,7 +5,7 @@
 
 use crate::execute::context::Context;
 use crate::plan::merge::Cardinality;
-use crate::step::property::{Written, only_one};
+use crate::step::property::{PropertyValue, only_one};
 use crate::step::stored_property::{Change, Occurrence, Stored, not_declared, several, stored};
 use crate::value::item::{Item, Owner, Property};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The key of which `property` is one value, with its vertex, and all values as they are now. `None` if the vertex is gone.
-struct Place {
+struct PropertyLocation {
     vertex: VertexId,
     several: Option<Cardinality>,
     meta: Option<KeyId>,
@@ -24,7 +24,7 @@ struct Place {
     all: Vec<Occurrence>,
 }
 
-fn place(property: &Property, cx: &Context<'_>) -> Result<Option<Place>> {
+fn place(property: &Property, cx: &Context<'_>) -> Result<Option<PropertyLocation>> {
     let Owner::Vertex(vertex) = property.owner else { return Ok(None) };
     let mut label = Vec::new();
     cx.view().labels(&[vertex], &mut label)?;
@@ -32,7 +32,7 @@ fn place(property: &Property, cx: &Context<'_>) -> Result<Option<Place>> {
     let catalogue = cx.catalogue();
     let several = several(&catalogue, label, property.key);
     let all = Stored::read(vertex, label, property.key, cx)?.split(several);
-    Ok(Some(Place { vertex, several, meta: catalogue.meta_key(label, property.key), label, all }))
+    Ok(Some(PropertyLocation { vertex, several, meta: catalogue.meta_key(label, property.key), label, all }))
 }
 
 /// Which of `all` is `property`: the one at its place, as long as none that equals it came or went since it was met; else
@@ -76,7 +76,7 @@ pub fn properties_of(property: &Property, cx: &Context<'_>) -> Result<Vec<(KeyId
 /// # Errors
 /// `invalid` for a property that can have none, and where the schema doesn't ask for them; `not_found` if it is gone; errors
 /// of writing.
-pub fn set(property: &Property, written: Written, cx: &mut Context<'_>) -> Result<Property> {
+pub fn set(property: &Property, written: PropertyValue, cx: &mut Context<'_>) -> Result<Property> {
     only_one(&written, "a property", cx)?;
     if !matches!(property.owner, Owner::Vertex(_)) {
         return Err(Error::invalid(
@@ -115,11 +115,11 @@ pub fn drop_of(of: &Property, key: KeyId, cx: &mut Context<'_>) -> Result<()> {
 
 fn changed(
     property: &Property,
-    place: Place,
+    place: PropertyLocation,
     change: Change,
     cx: &mut Context<'_>,
 ) -> Result<Option<Property>> {
-    let Place { vertex, several, meta, mut all, .. } = place;
+    let PropertyLocation { vertex, several, meta, mut all, .. } = place;
     let Some(at) = position(&all, property) else { return Ok(None) };
     all[at].change(&[change])?;
     let count = |of: &[Occurrence]| of.iter().filter(|other| other.value == property.value).count() as u32;
@@ -134,7 +134,9 @@ fn changed(
 /// # Errors
 /// Errors of writing.
 pub fn drop_value(property: &Property, cx: &mut Context<'_>) -> Result<()> {
-    let Some(Place { vertex, several, meta, mut all, .. }) = place(property, cx)? else { return Ok(()) };
+    let Some(PropertyLocation { vertex, several, meta, mut all, .. }) = place(property, cx)? else {
+        return Ok(());
+    };
     match (several, position(&all, property)) {
         (None, _) => all.clear(),
         (Some(_), Some(at)) => drop(all.remove(at)),

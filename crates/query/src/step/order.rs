@@ -1,12 +1,12 @@
 //! `order()`: all rows of an origin, sorted.
 
 use crate::batch::Batch;
-use crate::chance::Chance;
 use crate::execute::context::Context;
-use crate::execute::limits::Growth;
+use crate::execute::limits::GrowingShare;
+use crate::execute::pending_batches::{CountedPortions, PendingBatches};
 use crate::execute::pipeline::Step;
-use crate::execute::waiting::{Giving, Waiting};
 use crate::plan::operator::Sorting;
+use crate::randomness::Chance;
 use crate::step::by::Projection;
 use crate::value::item::{Item, Property};
 use crate::value::relation;
@@ -22,9 +22,9 @@ const PRUNED: usize = 8192;
 /// Sorts the rows of each origin.
 pub struct Order {
     by: Vec<(Projection, Sorting)>,
-    waiting: Waiting,
+    waiting: PendingBatches,
     /// What is left of the sorted rows, to be given in batches.
-    sorted: Option<Giving>,
+    sorted: Option<CountedPortions>,
     chance: Chance,
     /// As many rows as anybody wants.
     keep: usize,
@@ -35,7 +35,7 @@ impl Order {
     /// Sorts by the first of `by`, then by the next, and so on; equal rows stay in order.
     #[must_use]
     pub fn new(by: Vec<(Projection, Sorting)>, chance: Chance) -> Self {
-        Self { by, waiting: Waiting::default(), sorted: None, chance, keep: usize::MAX, origins: 1 }
+        Self { by, waiting: PendingBatches::default(), sorted: None, chance, keep: usize::MAX, origins: 1 }
     }
 
     /// The same for the first `keep` rows of an origin; further rows are not kept.
@@ -57,7 +57,7 @@ impl Order {
 
     fn sort(&mut self, cx: &mut Context<'_>) -> Result<Batch> {
         let (all, _holding) = self.waiting.together(&mut cx.charge)?;
-        let mut growth = Growth::default();
+        let mut growth = GrowingShare::default();
         growth.add_bytes(all.len() * size_of::<u32>(), &mut cx.charge)?;
         let mut columns = Vec::with_capacity(self.by.len());
         for (by, sorting) in &mut self.by {
@@ -123,7 +123,7 @@ impl Step for Order {
                 return Ok(None);
             }
             let sorted = self.sort(cx)?;
-            self.sorted = Some(Giving::new(sorted, &mut cx.charge)?);
+            self.sorted = Some(CountedPortions::new(sorted, &mut cx.charge)?);
         }
         let rows_max = cx.charge.batch_rows();
         Ok(self.sorted.as_mut().and_then(|rows| rows.next(rows_max)))

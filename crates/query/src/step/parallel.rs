@@ -11,9 +11,9 @@
 
 use crate::batch::Batch;
 use crate::execute::context::{Context, Graph};
-use crate::execute::measured::Measurements;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::{Pipeline, Step};
-use crate::execute::waiting::Waiting;
+use crate::execute::step_measures::Measurements;
 use evergraph_graph::error::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -31,8 +31,8 @@ pub struct Parallel {
     /// At least one; the others are made once there are many rows.
     workers: Vec<Pipeline>,
     make: MakeWorker,
-    waiting: Waiting,
-    found: Waiting,
+    waiting: PendingBatches,
+    found: PendingBatches,
     /// Workers that had any rows, from the first on.
     used: usize,
     origins: u32,
@@ -47,8 +47,8 @@ impl Parallel {
             workers: vec![first],
             make,
             origins: 1,
-            waiting: Waiting::default(),
-            found: Waiting::default(),
+            waiting: PendingBatches::default(),
+            found: PendingBatches::default(),
             used: 0,
             finished: false,
         }
@@ -92,19 +92,20 @@ impl Parallel {
         // Relaxed: the number is all that threads tell each other.
         let next = AtomicUsize::new(0);
         let batches: Vec<&Batch> = waiting.iter().collect();
-        let work = |worker: &mut Pipeline, mut context: Context<'_>| -> Result<(Waiting, Measurements)> {
-            let mut found = Waiting::default();
-            while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-                worker.push((*batch).clone());
-                while let Some(batch) = worker.pull(false, &mut context)? {
+        let work =
+            |worker: &mut Pipeline, mut context: Context<'_>| -> Result<(PendingBatches, Measurements)> {
+                let mut found = PendingBatches::default();
+                while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    worker.push((*batch).clone());
+                    while let Some(batch) = worker.pull(false, &mut context)? {
+                        found.push(batch, &mut context.charge)?;
+                    }
+                }
+                while ended && let Some(batch) = worker.pull(true, &mut context)? {
                     found.push(batch, &mut context.charge)?;
                 }
-            }
-            while ended && let Some(batch) = worker.pull(true, &mut context)? {
-                found.push(batch, &mut context.charge)?;
-            }
-            Ok((found, context.measurements))
-        };
+                Ok((found, context.measurements))
+            };
         let done = Mutex::new(Vec::with_capacity(threads));
         let (view, charge, kernels) = (cx.view(), &cx.charge, cx.kernels);
         let (measurements, computed) = (&cx.measurements, &cx.computed);

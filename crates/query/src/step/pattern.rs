@@ -17,9 +17,9 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::plan::operator::{Expand, ExpandTo, Name, Operator};
 use crate::plan::pattern::PathPattern;
+use crate::value::identity::ByValue;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
-use crate::value::same::ByValue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, TypeId, VertexId};
 use std::sync::Arc;
@@ -211,12 +211,12 @@ fn by_bound(rows: &Batch, names: &[(usize, Name)]) -> Vec<(Vec<usize>, Batch)> {
 /// A pattern, ready to run.
 pub struct Pattern {
     needs: Vec<usize>,
-    asked: Asked,
+    asked: PatternKind,
     /// What it costs where its end isn't known, once that was asked.
     cost: Option<f64>,
 }
 
-enum Asked {
+enum PatternKind {
     Path(Box<Path>),
     Any { all: Vec<Solver>, at: usize, begun: bool },
 }
@@ -299,17 +299,17 @@ impl Pattern {
             closes: false,
             counted: None,
         };
-        Self { needs: plan.needs.clone(), asked: Asked::Path(Box::new(path)), cost: None }
+        Self { needs: plan.needs.clone(), asked: PatternKind::Path(Box::new(path)), cost: None }
     }
 
     /// One of several lists of patterns, which together need the slots `needs`.
     #[must_use]
     pub fn any(all: Vec<Solver>, needs: Vec<usize>) -> Self {
-        Self { needs, asked: Asked::Any { all, at: 0, begun: false }, cost: None }
+        Self { needs, asked: PatternKind::Any { all, at: 0, begun: false }, cost: None }
     }
 
     fn cost(&mut self, bound: &[usize], cx: &Context<'_>) -> Result<f64> {
-        let Asked::Path(path) = &self.asked else { return Ok(ANY) };
+        let PatternKind::Path(path) = &self.asked else { return Ok(ANY) };
         let closes = path.to.is_some_and(|slot| bound.contains(&slot));
         Ok(match &path.shape {
             Shape::Filter => FILTER,
@@ -325,15 +325,15 @@ impl Pattern {
 
     fn begin(&mut self, rows: &Batch, bound: &[usize]) {
         match &mut self.asked {
-            Asked::Any { at, begun, .. } => (*at, *begun) = (0, false),
-            Asked::Path(path) => path.begin(rows, bound),
+            PatternKind::Any { at, begun, .. } => (*at, *begun) = (0, false),
+            PatternKind::Path(path) => path.begin(rows, bound),
         }
     }
 
     fn next(&mut self, rows: &Batch, names: &[(usize, Name)], cx: &mut Context<'_>) -> Result<Option<Batch>> {
         match &mut self.asked {
-            Asked::Path(path) => path.next(rows, names, cx),
-            Asked::Any { all, at, begun } => {
+            PatternKind::Path(path) => path.next(rows, names, cx),
+            PatternKind::Any { all, at, begun } => {
                 while let Some(solver) = all.get_mut(*at) {
                     if !std::mem::replace(begun, true) {
                         solver.reset();

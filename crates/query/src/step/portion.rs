@@ -2,20 +2,20 @@
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
+use crate::execute::pending_batches::CountedPortions;
 use crate::execute::pipeline::Step;
-use crate::execute::waiting::Giving;
 use evergraph_graph::error::Result;
 
 /// A step whose batches go on in portions.
-pub struct InPortions {
+pub struct PortionedStep {
     step: Box<dyn Step>,
     /// What was made and hasn't gone on yet.
-    giving: Option<Giving>,
+    giving: Option<CountedPortions>,
     /// Whether the step is through with its input, in whose place an empty batch stands until all has gone on.
     is_through: bool,
 }
 
-impl InPortions {
+impl PortionedStep {
     /// What `step` makes.
     #[must_use]
     pub fn new(step: Box<dyn Step>) -> Self {
@@ -27,7 +27,7 @@ impl InPortions {
     }
 }
 
-impl Step for InPortions {
+impl Step for PortionedStep {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let rows_max = cx.charge.batch_rows();
         if let Some(giving) = &mut self.giving {
@@ -46,7 +46,7 @@ impl Step for InPortions {
         }
         self.is_through = input.is_none();
         input.get_or_insert_with(Batch::empty);
-        Ok(self.giving.insert(Giving::new(batch, &mut cx.charge)?).next(rows_max))
+        Ok(self.giving.insert(CountedPortions::new(batch, &mut cx.charge)?).next(rows_max))
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {

@@ -16,8 +16,8 @@
 use crate::execute::context::Context;
 use crate::plan::merge::Cardinality;
 use crate::step::stored_property::{Change, Occurrence, Stored, each, not_declared, several, stored};
+use crate::value::identity::ByValue;
 use crate::value::item::Item;
-use crate::value::same::ByValue;
 use crate::write::Writer as _;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, Result};
@@ -27,7 +27,7 @@ use evergraph_graph::value::{Value, ValueType};
 
 /// A key with its value, and how it joins others.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct PropertyValue {
     /// The key.
     pub key: KeyId,
     /// The value; null takes the property away.
@@ -44,7 +44,7 @@ pub struct Written {
 /// As [`set_of_vertex`].
 pub fn of_new_vertex(
     label: LabelId,
-    written: Vec<Written>,
+    written: Vec<PropertyValue>,
     cx: &mut Context<'_>,
 ) -> Result<Vec<(KeyId, Value)>> {
     let mut all: Vec<(KeyId, Stored)> = Vec::with_capacity(written.len());
@@ -70,7 +70,7 @@ pub fn of_new_vertex(
 ///
 /// # Errors
 /// As [`set_of_edge`].
-pub fn of_new_edge(written: Vec<Written>, cx: &Context<'_>) -> Result<Vec<(KeyId, Value)>> {
+pub fn of_new_edge(written: Vec<PropertyValue>, cx: &Context<'_>) -> Result<Vec<(KeyId, Value)>> {
     let mut all: Vec<(KeyId, Value)> = Vec::with_capacity(written.len());
     for written in written {
         only_one(&written, "an edge", cx)?;
@@ -87,7 +87,7 @@ pub fn of_new_edge(written: Vec<Written>, cx: &Context<'_>) -> Result<Vec<(KeyId
 ///
 /// # Errors
 /// `invalid` for what is no value, and where the schema says that there is one value; errors of writing.
-pub fn set_of_vertex(vertex: VertexId, written: Written, cx: &mut Context<'_>) -> Result<()> {
+pub fn set_of_vertex(vertex: VertexId, written: PropertyValue, cx: &mut Context<'_>) -> Result<()> {
     let mut label = Vec::new();
     cx.view().labels(&[vertex], &mut label)?;
     let key = written.key;
@@ -108,7 +108,7 @@ pub fn set_of_vertex(vertex: VertexId, written: Written, cx: &mut Context<'_>) -
 ///
 /// # Errors
 /// `invalid` for what is no value, and for a list or a set of values; errors of writing.
-pub fn set_of_edge(edge: EdgeId, written: Written, cx: &mut Context<'_>) -> Result<()> {
+pub fn set_of_edge(edge: EdgeId, written: PropertyValue, cx: &mut Context<'_>) -> Result<()> {
     only_one(&written, "an edge", cx)?;
     no_properties(&written)?;
     let value = match written.value {
@@ -119,7 +119,7 @@ pub fn set_of_edge(edge: EdgeId, written: Written, cx: &mut Context<'_>) -> Resu
 }
 
 /// Returns an error for a cardinality of several values on a property of `what`.
-pub(super) fn only_one(written: &Written, what: &str, cx: &Context<'_>) -> Result<()> {
+pub(super) fn only_one(written: &PropertyValue, what: &str, cx: &Context<'_>) -> Result<()> {
     match written.cardinality {
         None | Some(Cardinality::Single) => Ok(()),
         Some(_) => Err(Error::invalid(format!(
@@ -129,7 +129,7 @@ pub(super) fn only_one(written: &Written, what: &str, cx: &Context<'_>) -> Resul
     }
 }
 
-fn no_properties(written: &Written) -> Result<()> {
+fn no_properties(written: &PropertyValue) -> Result<()> {
     if written.properties.is_empty() {
         return Ok(());
     }
@@ -139,10 +139,10 @@ fn no_properties(written: &Written) -> Result<()> {
 }
 
 /// What is stored of a key once `written` has joined what was stored `before`.
-fn joined(label: LabelId, before: Stored, written: Written, cx: &mut Context<'_>) -> Result<Stored> {
+fn joined(label: LabelId, before: Stored, written: PropertyValue, cx: &mut Context<'_>) -> Result<Stored> {
     let catalogue = cx.catalogue();
     let owner = Owner::Label(label);
-    let Written { key, value, cardinality, properties } = written;
+    let PropertyValue { key, value, cardinality, properties } = written;
     if !properties.is_empty() && catalogue.meta_key(label, key).is_none() {
         return Err(not_declared(&catalogue, label, key));
     }

@@ -18,16 +18,16 @@ use crate::batch::Batch;
 use crate::batch::path::PathId;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
-use crate::execute::limits::Holding;
+use crate::execute::limits::MemoryShare;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::{Pipeline, Step};
-use crate::execute::waiting::Waiting;
 use crate::step::bulk::Merger;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
 use std::collections::{HashMap, VecDeque};
 
 /// A question to the rows of a repeat.
-pub enum Ask {
+pub enum RowCondition {
     /// Yes.
     Yes,
     /// Whether the body has run so often.
@@ -36,7 +36,7 @@ pub enum Ask {
     Exists(Child),
 }
 
-impl Ask {
+impl RowCondition {
     fn of(&mut self, batch: &Batch, loops: u32, cx: &mut Context<'_>) -> Result<Vec<bool>> {
         match self {
             Self::Yes => Ok(vec![true; batch.len()]),
@@ -55,27 +55,31 @@ impl Ask {
 pub struct Repeat {
     body: Pipeline,
     /// When it ends, and whether that is asked before the body.
-    until: Option<(Ask, bool)>,
+    until: Option<(RowCondition, bool)>,
     /// Which go on besides staying, and whether that is asked before the body.
-    emit: Option<(Ask, bool)>,
+    emit: Option<(RowCondition, bool)>,
     origins: u32,
     loops: u32,
     /// Rows of the next wave, as long as all are at vertices and have no past.
     merger: Merger,
     /// Rows of the next wave otherwise.
-    next: Waiting,
+    next: PendingBatches,
     /// Rows of this wave that the body has not had yet.
     wave: VecDeque<Batch>,
     /// The memory of those.
-    holding: Holding,
+    holding: MemoryShare,
     running: bool,
-    out: Waiting,
+    out: PendingBatches,
 }
 
 impl Repeat {
     /// Runs `body` until `until` holds, and emits traversers as `emit` says.
     #[must_use]
-    pub fn new(body: Pipeline, until: Option<(Ask, bool)>, emit: Option<(Ask, bool)>) -> Self {
+    pub fn new(
+        body: Pipeline,
+        until: Option<(RowCondition, bool)>,
+        emit: Option<(RowCondition, bool)>,
+    ) -> Self {
         Self {
             body,
             until,
@@ -83,11 +87,11 @@ impl Repeat {
             origins: 1,
             loops: 0,
             merger: Merger::default(),
-            next: Waiting::default(),
+            next: PendingBatches::default(),
             wave: VecDeque::new(),
-            holding: Holding::default(),
+            holding: MemoryShare::default(),
             running: false,
-            out: Waiting::default(),
+            out: PendingBatches::default(),
         }
     }
 
@@ -177,7 +181,7 @@ impl Repeat {
 
     /// The rows of the next wave, equal ones merged, by ascending origin.
     fn next_wave(&mut self, cx: &mut Context<'_>) -> Result<Vec<Batch>> {
-        self.holding = Holding::default();
+        self.holding = MemoryShare::default();
         let all = if self.next.is_empty() {
             self.merger.take(&mut cx.charge).sort_by_origin()
         } else {
@@ -226,7 +230,7 @@ impl Step for Repeat {
         self.merger.clear();
         self.next.clear();
         self.wave.clear();
-        self.holding = Holding::default();
+        self.holding = MemoryShare::default();
         self.out.clear();
     }
 }

@@ -8,9 +8,9 @@ use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::batch::path::PathId;
 use crate::execute::context::Context;
-use crate::execute::limits::Growth;
+use crate::execute::limits::GrowingShare;
+use crate::execute::pending_batches::{CountedPortions, PendingBatches};
 use crate::execute::pipeline::Step;
-use crate::execute::waiting::{Giving, Waiting};
 use crate::step::by::Projection;
 use crate::value::combine::Combine;
 use crate::value::item::Item;
@@ -45,7 +45,7 @@ impl Step for SetSack {
         let Some(mut batch) = input.take() else { return Ok(None) };
         let counts = self.by.of(&batch, cx)?;
         let keep: Vec<bool> = counts.iter().map(Option::is_some).collect();
-        let (mut made, mut growth) = (Vec::with_capacity(batch.len()), Growth::default());
+        let (mut made, mut growth) = (Vec::with_capacity(batch.len()), GrowingShare::default());
         for (sack, item) in sacks(&batch, cx).into_iter().zip(counts) {
             let sack = match item {
                 Some(item) => cx.charge.combined(self.how, sack, item, 1)?,
@@ -62,16 +62,16 @@ impl Step for SetSack {
 /// `barrier()`: waits for all rows of an origin, and merges equal ones.
 pub struct Barrier {
     normalises: bool,
-    waiting: Waiting,
+    waiting: PendingBatches,
     /// What is left of the rows, to be given in batches.
-    made: Option<Giving>,
+    made: Option<CountedPortions>,
 }
 
 impl Barrier {
     /// A barrier that normalises the sacks of an origin to a sum of one, if it `normalises`.
     #[must_use]
     pub fn new(normalises: bool) -> Self {
-        Self { normalises, waiting: Waiting::default(), made: None }
+        Self { normalises, waiting: PendingBatches::default(), made: None }
     }
 
     fn make(&mut self, cx: &mut Context<'_>) -> Result<Batch> {
@@ -98,7 +98,7 @@ impl Step for Barrier {
                 return Ok(None);
             }
             let made = self.make(cx)?;
-            self.made = Some(Giving::new(made, &mut cx.charge)?);
+            self.made = Some(CountedPortions::new(made, &mut cx.charge)?);
         }
         let rows_max = cx.charge.batch_rows();
         Ok(self.made.as_mut().and_then(|rows| rows.next(rows_max)))

@@ -1,17 +1,17 @@
 //! Scalar functions, row by row: texts, lists, numbers and dates.
 
 use crate::batch::Batch;
-use crate::chance::Chance;
 use crate::execute::context::Context;
-use crate::execute::limits::{Charge, Growth};
+use crate::execute::limits::{Charge, GrowingShare};
 use crate::plan::function::Selected;
 use crate::plan::scalar::Part;
+use crate::randomness::Chance;
 use crate::step::by::Projection;
 use crate::step::element;
 use crate::step::names::{named, of_found};
 use crate::step::side_effect;
 use crate::value::item::Item;
-use crate::value::list::{Given, ListFunction};
+use crate::value::list::{ListFunction, OperandOrigin};
 use crate::value::map::ItemMap;
 use crate::value::math::Formula;
 use crate::value::scalar::ScalarFunction;
@@ -28,7 +28,7 @@ pub enum Scalar {
     /// The item and these, as one text.
     Concat(Vec<Projection>),
     /// A collection of the item and another.
-    List(ListFunction, Given, Projection),
+    List(ListFunction, OperandOrigin, Projection),
     /// Milliseconds between the item and another moment.
     DateDifference(Projection),
     /// A text with values in it.
@@ -69,7 +69,7 @@ impl Scalar {
             Self::Math(formula, names, by) => math(batch, formula, names, by, cx),
             Self::Sample(count, chance) => {
                 let sampled = batch.current.items().map(|item| Ok(Some(sample(item, *count, chance))));
-                Growth::all(sampled, &mut cx.charge)
+                GrowingShare::all(sampled, &mut cx.charge)
             }
         }
     }
@@ -81,7 +81,7 @@ fn each<T>(
     charge: &mut Charge<'_>,
     of: impl Fn(T, &Charge<'_>) -> Result<Item>,
 ) -> Result<Vec<Option<Item>>> {
-    let (mut made, mut growth) = (Vec::with_capacity(all.size_hint().0), Growth::default());
+    let (mut made, mut growth) = (Vec::with_capacity(all.size_hint().0), GrowingShare::default());
     for one in all {
         let item = of(one, charge)?;
         growth.add(&item, charge)?;
@@ -109,7 +109,7 @@ fn format_parts(
     cx: &mut Context<'_>,
 ) -> Result<Vec<Option<Item>>> {
     let catalogue = cx.catalogue();
-    let (mut texts, mut growth) = (vec![Some(String::new()); batch.len()], Growth::default());
+    let (mut texts, mut growth) = (vec![Some(String::new()); batch.len()], GrowingShare::default());
     let mut turn = 0;
     for part in parts {
         let found = match part {

@@ -3,10 +3,10 @@
 use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::context::{Context, Grouping};
-use crate::execute::limits::Growth;
+use crate::execute::limits::GrowingShare;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Step;
 use crate::execute::side_effects::SideEffect;
-use crate::execute::waiting::Waiting;
 use crate::step::by::Projection;
 use crate::step::group::Groups;
 use crate::value::item::Item;
@@ -56,7 +56,7 @@ pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
 
 /// A copy of what was gathered, if there is room for it.
 fn copied(items: &[Item], cx: &mut Context<'_>) -> Result<ItemList> {
-    let mut growth = Growth::default();
+    let mut growth = GrowingShare::default();
     items.iter().try_for_each(|item| growth.add(item, &mut cx.charge))?;
     Ok(items.into())
 }
@@ -74,7 +74,7 @@ fn together(before: &Item, after: &Item) -> Result<Item> {
 pub struct Aggregate {
     into: usize,
     by: Projection,
-    waiting: Waiting,
+    waiting: PendingBatches,
     /// What came in this run, where all of it is assigned at once.
     assigned: Option<Vec<Item>>,
 }
@@ -83,7 +83,7 @@ impl Aggregate {
     /// Gathers in the side effect `into` what `by` says of each.
     #[must_use]
     pub fn new(into: usize, by: Projection) -> Self {
-        Self { into, by, waiting: Waiting::default(), assigned: None }
+        Self { into, by, waiting: PendingBatches::default(), assigned: None }
     }
 }
 
@@ -128,20 +128,20 @@ impl Step for Aggregate {
 }
 
 /// `group('x')`, `groupCount('x')`: groups all, then lets them go on.
-pub struct GroupAside {
+pub struct GroupSideEffect {
     /// The groups, until they are in the side effect.
     groups: Option<Groups>,
     into: usize,
     /// Which of the side effect's groups they are.
     part: usize,
-    waiting: Waiting,
+    waiting: PendingBatches,
 }
 
-impl GroupAside {
+impl GroupSideEffect {
     /// Groups in the side effect `into`.
     #[must_use]
     pub fn new(groups: Groups, into: usize) -> Self {
-        Self { groups: Some(groups), into, part: 0, waiting: Waiting::default() }
+        Self { groups: Some(groups), into, part: 0, waiting: PendingBatches::default() }
     }
 
     /// Puts the groups into the side effect, before anything is in them.
@@ -159,7 +159,7 @@ impl GroupAside {
     }
 }
 
-impl Step for GroupAside {
+impl Step for GroupSideEffect {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
         self.begin(cx);

@@ -4,7 +4,7 @@ use crate::batch::column::{Column, Data};
 use crate::batch::path::PathId;
 use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
-use crate::execute::limits::Holding;
+use crate::execute::limits::MemoryShare;
 use crate::execute::pipeline::Step;
 use crate::plan::operator::{Name, Scan, Test};
 use crate::step::filter::passes;
@@ -26,14 +26,14 @@ pub struct Vertices {
     /// What is left of the ids that were named.
     named: Option<std::vec::IntoIter<VertexId>>,
     /// The memory of those.
-    holding: Holding,
+    holding: MemoryShare,
 }
 
 impl Vertices {
     /// The vertices of `scan`.
     #[must_use]
     pub fn new(scan: Scan) -> Self {
-        Self { scan, row: 0, cursor: VertexCursor::default(), named: None, holding: Holding::default() }
+        Self { scan, row: 0, cursor: VertexCursor::default(), named: None, holding: MemoryShare::default() }
     }
 
     fn next(&mut self, limit: usize, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
@@ -70,7 +70,7 @@ impl Step for Vertices {
         let rows = Rows::Some(vec![self.row as u32; found.len()].into());
         let made = batch.clone().follow(&rows, Column::new(Data::Vertices(found)));
         if self.cursor.done {
-            (self.cursor, self.named, self.holding) = (VertexCursor::default(), None, Holding::default());
+            (self.cursor, self.named, self.holding) = (VertexCursor::default(), None, MemoryShare::default());
             self.row += 1;
             if self.row == batch.len() {
                 self.row = 0;
@@ -82,7 +82,7 @@ impl Step for Vertices {
 
     fn reset(&mut self, _origins: u32) {
         (self.row, self.cursor, self.named) = (0, VertexCursor::default(), None);
-        self.holding = Holding::default();
+        self.holding = MemoryShare::default();
     }
 }
 
@@ -93,14 +93,14 @@ pub struct Edges {
     cursor: EdgeCursor,
     named: Option<std::vec::IntoIter<EdgeId>>,
     /// The memory of those.
-    holding: Holding,
+    holding: MemoryShare,
 }
 
 impl Edges {
     /// The edges of `scan`.
     #[must_use]
     pub fn new(scan: Scan) -> Self {
-        Self { scan, row: 0, cursor: EdgeCursor::default(), named: None, holding: Holding::default() }
+        Self { scan, row: 0, cursor: EdgeCursor::default(), named: None, holding: MemoryShare::default() }
     }
 
     fn next(&mut self, limit: usize, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
@@ -137,7 +137,7 @@ impl Step for Edges {
         let rows = Rows::Some(vec![self.row as u32; found.len()].into());
         let made = batch.clone().follow(&rows, Column::new(Data::Edges(found)));
         if self.cursor.done {
-            (self.cursor, self.named, self.holding) = (EdgeCursor::default(), None, Holding::default());
+            (self.cursor, self.named, self.holding) = (EdgeCursor::default(), None, MemoryShare::default());
             self.row += 1;
             if self.row == batch.len() {
                 self.row = 0;
@@ -149,7 +149,7 @@ impl Step for Edges {
 
     fn reset(&mut self, _origins: u32) {
         (self.row, self.cursor, self.named) = (0, EdgeCursor::default(), None);
-        self.holding = Holding::default();
+        self.holding = MemoryShare::default();
     }
 }
 
@@ -159,7 +159,7 @@ impl Step for Edges {
 /// Errors of reading; `limit`.
 pub fn find_vertices(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
     let labels = labels(&scan.tests, |name| cx.catalogue().label(name));
-    let mut holding = Holding::default();
+    let mut holding = MemoryShare::default();
     let all = match &scan.ids {
         Some(ids) => live_vertices(ids, cx)?,
         None => match look_up::named(&scan.tests, labels.as_deref(), cx)? {
@@ -182,7 +182,7 @@ pub fn find_vertices(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<VertexId>>
 /// Errors of reading; `limit`.
 pub fn find_edges(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
     let types = labels(&scan.tests, |name| cx.catalogue().edge_type(name));
-    let mut holding = Holding::default();
+    let mut holding = MemoryShare::default();
     let all = match &scan.ids {
         Some(ids) => live_edges(ids, cx)?,
         None => match look_up::named(&scan.tests, types.as_deref(), cx)? {
@@ -210,7 +210,7 @@ pub fn passing_edges(edges: Vec<EdgeId>, tests: &[Test], cx: &mut Context<'_>) -
 /// All vertices that there are now: a scan that goes on while its query writes would meet what that added.
 fn all_vertices(
     labels: Option<&[LabelId]>,
-    holding: &mut Holding,
+    holding: &mut MemoryShare,
     cx: &mut Context<'_>,
 ) -> Result<Vec<VertexId>> {
     let (mut all, mut cursor) = (Vec::new(), VertexCursor::default());
@@ -224,7 +224,11 @@ fn all_vertices(
 }
 
 /// As [`all_vertices`], of edges.
-fn all_edges(types: Option<&[TypeId]>, holding: &mut Holding, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
+fn all_edges(
+    types: Option<&[TypeId]>,
+    holding: &mut MemoryShare,
+    cx: &mut Context<'_>,
+) -> Result<Vec<EdgeId>> {
     let (mut all, mut cursor) = (Vec::new(), EdgeCursor::default());
     while !cursor.done && types.is_none_or(|types| !types.is_empty()) {
         cx.charge.check()?;

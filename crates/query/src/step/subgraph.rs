@@ -2,9 +2,9 @@
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Step;
 use crate::execute::side_effects::SideEffect;
-use crate::execute::waiting::Waiting;
 use crate::value::item::Item;
 use crate::value::subgraph::Subgraph;
 use evergraph_graph::error::{Error, Result};
@@ -14,16 +14,16 @@ use evergraph_graph::id::{EdgeId, VertexId};
 const EDGE_BYTES: usize = size_of::<EdgeId>() + 2 * size_of::<VertexId>();
 
 /// Gathers edges aside.
-pub struct SubgraphAside {
+pub struct SubgraphSideEffect {
     into: usize,
-    waiting: Waiting,
+    waiting: PendingBatches,
 }
 
-impl SubgraphAside {
+impl SubgraphSideEffect {
     /// In the side effect `into`.
     #[must_use]
     pub fn new(into: usize) -> Self {
-        Self { into, waiting: Waiting::default() }
+        Self { into, waiting: PendingBatches::default() }
     }
 
     /// The graph, which is there even if no edge comes.
@@ -39,7 +39,7 @@ impl SubgraphAside {
     }
 }
 
-impl Step for SubgraphAside {
+impl Step for SubgraphSideEffect {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
         let edges = batch.current.edges().ok_or_else(|| {

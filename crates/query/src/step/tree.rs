@@ -3,9 +3,9 @@
 use crate::batch::Batch;
 use crate::batch::column::Column;
 use crate::execute::context::Context;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Step;
 use crate::execute::side_effects::SideEffect;
-use crate::execute::waiting::Waiting;
 use crate::step::by::Projection;
 use crate::value::item::Item;
 use crate::value::tree::Tree;
@@ -83,21 +83,21 @@ impl Step for ReduceTree {
 }
 
 /// `tree('x')`: lays all in a side effect, then lets them go on.
-pub struct TreeAside {
+pub struct TreeSideEffect {
     into: usize,
     by: Vec<Projection>,
-    waiting: Waiting,
+    waiting: PendingBatches,
 }
 
-impl TreeAside {
+impl TreeSideEffect {
     /// In the side effect `into`, steps as `by` sees them.
     #[must_use]
     pub fn new(into: usize, by: Vec<Projection>) -> Self {
-        Self { into, by, waiting: Waiting::default() }
+        Self { into, by, waiting: PendingBatches::default() }
     }
 }
 
-impl Step for TreeAside {
+impl Step for TreeSideEffect {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
         // Out of the context meanwhile: what sees the steps runs in it.

@@ -3,13 +3,13 @@
 use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Step;
-use crate::execute::waiting::Waiting;
 use crate::plan::merge::Cardinality;
 use crate::plan::new_element::{checked_key, checked_label};
 use crate::step::by::Projection;
 use crate::step::meta_property;
-use crate::step::property::{Written, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
+use crate::step::property::{PropertyValue, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
 use crate::step::source::live_vertices;
 use crate::step::stored_property::{Change, stored};
 use crate::value::item::{Item, Owner};
@@ -36,8 +36,8 @@ pub struct NewProperties(pub Vec<NewProperty>);
 
 impl NewProperties {
     /// What is written of each row's properties; a row that has no value for a key isn't changed there.
-    fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Vec<Written>>> {
-        let mut all: Vec<Vec<Written>> = vec![Vec::new(); batch.len()];
+    fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Vec<PropertyValue>>> {
+        let mut all: Vec<Vec<PropertyValue>> = vec![Vec::new(); batch.len()];
         for property in &mut self.0 {
             for (row, written) in all.iter_mut().zip(property.of(batch, cx)?) {
                 row.extend(written);
@@ -48,7 +48,7 @@ impl NewProperties {
 }
 
 impl NewProperty {
-    fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Written>>> {
+    fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<PropertyValue>>> {
         let (keys, values) = (self.key.of(batch, cx)?, self.value.of(batch, cx)?);
         let mut known: Vec<Vec<Change>> = vec![Vec::new(); batch.len()];
         for (key, value) in &mut self.properties {
@@ -67,7 +67,7 @@ impl NewProperty {
                 continue;
             };
             let (_, key) = named(key, cx)?;
-            all.push(Some(Written { key, value, cardinality: self.cardinality, properties }));
+            all.push(Some(PropertyValue { key, value, cardinality: self.cardinality, properties }));
         }
         Ok(all)
     }
@@ -215,7 +215,7 @@ impl Step for SetProperties {
 /// Deletes each row's element, once the last has come that becomes of the same input: what is deleted is not met again on
 /// the way there, so that it makes no difference how many rows a batch has.
 #[derive(Default)]
-pub struct Drop(Waiting);
+pub struct Drop(PendingBatches);
 
 impl Step for Drop {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {

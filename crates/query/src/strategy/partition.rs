@@ -4,13 +4,13 @@
 //! they are. Source: TinkerPop 3.8, `PartitionStrategy`.
 
 use crate::plan::function::Function;
-use crate::plan::merge::{Described, MergeMap, NewProperty};
+use crate::plan::merge::{MergeMap, NewProperty, PropertyPattern};
 use crate::plan::operator::{By, Name, Operator, Plan, Test, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::plan::scalar::Scalar;
 use crate::strategy::subgraph::Subgraph;
 use crate::value::item::Item;
-use crate::value::list::{Given, ListFunction};
+use crate::value::list::{ListFunction, OperandOrigin};
 use crate::value::map::ItemMap;
 use std::sync::Arc;
 
@@ -74,12 +74,16 @@ impl Partition {
         match map {
             MergeMap::Literal(description) => {
                 description.properties.retain(|property| property.key != self.key);
-                description.properties.push(Described { key: self.key.clone(), value, cardinality: None });
+                description.properties.push(PropertyPattern {
+                    key: self.key.clone(),
+                    value,
+                    cardinality: None,
+                });
             }
             MergeMap::Of(by) => {
                 let entry = ItemMap::from_iter([(Item::from(&*self.key), value)]);
                 let entry = By::Item(Item::Map(Arc::new(entry)));
-                let more = Function::Scalar(Scalar::List(ListFunction::Merge, Given::Literal, entry));
+                let more = Function::Scalar(Scalar::List(ListFunction::Merge, OperandOrigin::Literal, entry));
                 let mut operators = match std::mem::replace(by, By::Itself) {
                     By::Child(of) => vec![Operator::Child { of, all: false }],
                     _ => Vec::new(),

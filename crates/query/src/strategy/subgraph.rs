@@ -15,7 +15,7 @@
 
 use crate::plan::call::Shown;
 use crate::plan::function::{Function, Pop, Selected};
-use crate::plan::merge::Merged;
+use crate::plan::merge::MergeSubject;
 use crate::plan::operator::{By, EdgeEnd, ExpandTo, Name, Operator, Test, Traversal};
 use crate::plan::predicate::Predicate;
 use crate::value::types::ItemType;
@@ -103,7 +103,7 @@ impl<'v> Tests<'v> {
                     }
                 }
                 Operator::Merge(merge) => {
-                    tested = self.subgraph.added && merge.kind == Merged::Vertices;
+                    tested = self.subgraph.added && merge.kind == MergeSubject::Vertices;
                     if self.subgraph.added {
                         tests = if tested { &self.vertices } else { &self.edges };
                     }

@@ -16,7 +16,7 @@ use crate::value::list;
 use crate::value::map::ItemMap;
 use crate::value::number::{self, Arithmetic};
 use crate::value::relation;
-use crate::value::room::Room;
+use crate::value::result_budget::ResultBudget;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::Value;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl Combine {
         mut left: Item,
         right: Item,
         times: u64,
-        room: Room,
+        room: ResultBudget,
         check: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Item> {
         if self == Self::AddAll {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     fn times(how: Combine, left: Item, right: Item, times: u64) -> Result<Item> {
-        how.of_times(left, right, times, Room { bytes: 1000, limit_bytes: 1000 }, &mut || Ok(()))
+        how.of_times(left, right, times, ResultBudget { bytes: 1000, limit_bytes: 1000 }, &mut || Ok(()))
     }
 
     #[test]

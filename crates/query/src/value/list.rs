@@ -1,10 +1,10 @@
 //! Functions of lists: `combine()`, `merge()`, `intersect()` and similar, `conjoin()`, `reverse()`, `index()`.
 
+use crate::value::identity::ByValue;
 use crate::value::item::Item;
 use crate::value::item_list::ItemList;
 use crate::value::map::ItemMap;
-use crate::value::room::Room;
-use crate::value::same::ByValue;
+use crate::value::result_budget::ResultBudget;
 use crate::value::text;
 use crate::value::types::kind_name;
 use evergraph_graph::catalogue::Catalogue;
@@ -35,7 +35,7 @@ const PAIR_BYTES: usize = size_of::<Item>() + ItemList::BYTES + 2 * size_of::<It
 
 /// Where the second collection comes from; messages differ by it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Given {
+pub enum OperandOrigin {
     /// It was written.
     Literal,
     /// A traversal gave it.
@@ -60,7 +60,7 @@ impl ListFunction {
     ///
     /// # Errors
     /// `invalid` of what isn't a list, set or path; `merge` takes two maps too. `limit` if there isn't room.
-    pub fn of(self, left: &Item, right: &Item, given: Given, room: Room) -> Result<Item> {
+    pub fn of(self, left: &Item, right: &Item, given: OperandOrigin, room: ResultBudget) -> Result<Item> {
         // A set takes a table besides.
         room.check(left.heap_bytes().saturating_add(right.heap_bytes()).saturating_mul(2))?;
         if self == Self::Merge
@@ -100,22 +100,26 @@ impl ListFunction {
         })
     }
 
-    fn argument(self, right: &Item, given: Given) -> Result<Vec<Item>> {
+    fn argument(self, right: &Item, given: OperandOrigin) -> Result<Vec<Item>> {
         let name = self.name();
         let kind = kind_name(right);
         right.elements().ok_or_else(|| {
             Error::invalid(match (right, given) {
-                (Item::Null, Given::Literal) => format!("Argument provided for {name} step can't be null."),
-                (Item::Null, Given::Traversal) => {
+                (Item::Null, OperandOrigin::Literal) => {
+                    format!("Argument provided for {name} step can't be null.")
+                }
+                (Item::Null, OperandOrigin::Traversal) => {
                     format!("traversal argument for {name} step must yield an iterable type, not null")
                 }
-                (Item::Map(_) | Item::Value(Value::Map(_)), Given::Literal) if self == Self::Merge => {
+                (Item::Map(_) | Item::Value(Value::Map(_)), OperandOrigin::Literal)
+                    if self == Self::Merge =>
+                {
                     "step type mismatch: expected argument to be Iterable but got Map".to_owned()
                 }
-                (_, Given::Literal) => format!(
+                (_, OperandOrigin::Literal) => format!(
                     "{name} step can only take an array or an Iterable as an argument, encountered {kind}"
                 ),
-                (_, Given::Traversal) => {
+                (_, OperandOrigin::Traversal) => {
                     format!(
                         "traversal argument for {name} step must yield an iterable type, encountered {kind}"
                     )
@@ -170,7 +174,7 @@ fn merge_maps(left: Vec<(Item, Item)>, right: &Item) -> Result<Item> {
 ///
 /// # Errors
 /// `invalid` of what isn't a collection; `limit` if there isn't room.
-pub fn conjoin(item: &Item, delimiter: &str, catalogue: &Catalogue, room: Room) -> Result<Item> {
+pub fn conjoin(item: &Item, delimiter: &str, catalogue: &Catalogue, room: ResultBudget) -> Result<Item> {
     let items = incoming("conjoin", item)?;
     let (mut all, mut first) = (String::new(), true);
     for item in items.iter().filter(|item| !matches!(item, Item::Null)) {
@@ -188,7 +192,7 @@ pub fn conjoin(item: &Item, delimiter: &str, catalogue: &Catalogue, room: Room) 
 ///
 /// # Errors
 /// `limit` if there isn't room.
-pub fn reverse(item: &Item, room: Room) -> Result<Item> {
+pub fn reverse(item: &Item, room: ResultBudget) -> Result<Item> {
     room.check(item.heap_bytes())?;
     Ok(match (item.as_str(), item.elements()) {
         (Some(text), _) => Item::from(text.chars().rev().collect::<String>()),
@@ -202,7 +206,7 @@ pub fn reverse(item: &Item, room: Room) -> Result<Item> {
 ///
 /// # Errors
 /// `limit` if there isn't `room` for it.
-pub fn index(item: &Item, as_map: bool, room: Room) -> Result<Item> {
+pub fn index(item: &Item, as_map: bool, room: ResultBudget) -> Result<Item> {
     let length = item.elements().map_or(1, |items| items.len());
     room.check(item.heap_bytes().saturating_add(length.saturating_mul(2 * PAIR_BYTES)))?;
     let items = match entries(item) {
@@ -251,7 +255,7 @@ mod tests {
         ] {
             let right = Item::List(items(right));
             assert_eq!(
-                function.of(&left, &right, Given::Literal, Room::UNLIMITED).unwrap(),
+                function.of(&left, &right, OperandOrigin::Literal, ResultBudget::UNLIMITED).unwrap(),
                 expected,
                 "{function:?}"
             );
@@ -269,61 +273,67 @@ mod tests {
                 combine,
                 &Item::Null,
                 &list,
-                Given::Literal,
+                OperandOrigin::Literal,
                 "Incoming traverser for combine step can't be null",
             ),
             (
                 combine,
                 &number,
                 &list,
-                Given::Literal,
+                OperandOrigin::Literal,
                 "combine step can only take an array or an Iterable type for incoming traversers, encountered Integer",
             ),
             (
                 combine,
                 &list,
                 &Item::Null,
-                Given::Traversal,
+                OperandOrigin::Traversal,
                 "traversal argument for combine step must yield an iterable type, not null",
             ),
             (
                 combine,
                 &list,
                 &number,
-                Given::Traversal,
+                OperandOrigin::Traversal,
                 "traversal argument for combine step must yield an iterable type, encountered",
             ),
             (
                 combine,
                 &list,
                 &number,
-                Given::Literal,
+                OperandOrigin::Literal,
                 "combine step can only take an array or an Iterable as an argument, encountered",
             ),
-            (combine, &list, &Item::Null, Given::Literal, "Argument provided for combine step can't be null"),
+            (
+                combine,
+                &list,
+                &Item::Null,
+                OperandOrigin::Literal,
+                "Argument provided for combine step can't be null",
+            ),
             (
                 merge,
                 &map,
                 &number,
-                Given::Traversal,
+                OperandOrigin::Traversal,
                 "merge step expected provided argument to evaluate to a Map, encountered",
             ),
             (
                 merge,
                 &list,
                 &map,
-                Given::Traversal,
+                OperandOrigin::Traversal,
                 "traversal argument for merge step must yield an iterable type, encountered",
             ),
             (
                 merge,
                 &list,
                 &map,
-                Given::Literal,
+                OperandOrigin::Literal,
                 "step type mismatch: expected argument to be Iterable but got Map",
             ),
         ] {
-            let error = function.of(left, right, given, Room::UNLIMITED).unwrap_err().to_string();
+            let error = function.of(left, right, given, ResultBudget::UNLIMITED).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }
@@ -337,8 +347,8 @@ mod tests {
         let merged = ListFunction::Merge.of(
             &map(&[("a", 1), ("b", 2)]),
             &map(&[("b", 3)]),
-            Given::Literal,
-            Room::UNLIMITED,
+            OperandOrigin::Literal,
+            ResultBudget::UNLIMITED,
         );
         assert_eq!(merged.unwrap(), map(&[("a", 1), ("b", 3)]));
     }
@@ -347,27 +357,31 @@ mod tests {
     fn lists_joined_turned_and_numbered() {
         let catalogue = Catalogue::default();
         let list = Item::List(items(&["a", "null", "b"]));
-        assert_eq!(conjoin(&list, "xyz", &catalogue, Room::UNLIMITED).unwrap(), Item::from("axyzb"));
+        assert_eq!(conjoin(&list, "xyz", &catalogue, ResultBudget::UNLIMITED).unwrap(), Item::from("axyzb"));
         assert_eq!(
-            conjoin(&Item::List(items(&[])), ";", &catalogue, Room::UNLIMITED).unwrap(),
+            conjoin(&Item::List(items(&[])), ";", &catalogue, ResultBudget::UNLIMITED).unwrap(),
             Item::from("")
         );
-        let error = conjoin(&Item::from("a"), ";", &catalogue, Room::UNLIMITED).unwrap_err().to_string();
+        let error =
+            conjoin(&Item::from("a"), ";", &catalogue, ResultBudget::UNLIMITED).unwrap_err().to_string();
         assert!(error.contains("conjoin step can only take an array or an Iterable type"), "{error}");
-        assert_eq!(reverse(&list, Room::UNLIMITED).unwrap(), Item::List(items(&["b", "null", "a"])));
-        assert_eq!(reverse(&Item::from("test one"), Room::UNLIMITED).unwrap(), Item::from("eno tset"));
-        assert_eq!(reverse(&Item::from(29_i32), Room::UNLIMITED).unwrap(), Item::from(29_i32));
+        assert_eq!(reverse(&list, ResultBudget::UNLIMITED).unwrap(), Item::List(items(&["b", "null", "a"])));
+        assert_eq!(
+            reverse(&Item::from("test one"), ResultBudget::UNLIMITED).unwrap(),
+            Item::from("eno tset")
+        );
+        assert_eq!(reverse(&Item::from(29_i32), ResultBudget::UNLIMITED).unwrap(), Item::from(29_i32));
         let pair = |text: &str, place: i32| Item::List([Item::from(text), Item::from(place)].into());
         let ab = Item::List(items(&["a", "b"]));
         assert_eq!(
-            index(&ab, false, Room::UNLIMITED).unwrap(),
+            index(&ab, false, ResultBudget::UNLIMITED).unwrap(),
             Item::List([pair("a", 0), pair("b", 1)].into())
         );
         assert_eq!(
-            index(&Item::from("a"), false, Room::UNLIMITED).unwrap(),
+            index(&Item::from("a"), false, ResultBudget::UNLIMITED).unwrap(),
             Item::List([pair("a", 0)].into())
         );
-        let Item::Map(map) = index(&ab, true, Room::UNLIMITED).unwrap() else {
+        let Item::Map(map) = index(&ab, true, ResultBudget::UNLIMITED).unwrap() else {
             panic!("a map was asked for")
         };
         assert_eq!(map.get(&Item::from(1_i32)), Some(&Item::from("b")));

@@ -2,7 +2,7 @@
 
 use crate::value::date::{self, Unit};
 use crate::value::item::Item;
-use crate::value::room::Room;
+use crate::value::result_budget::ResultBudget;
 use crate::value::text::{self, TextFunction};
 use crate::value::{convert, list};
 use evergraph_graph::catalogue::Catalogue;
@@ -37,7 +37,7 @@ impl ScalarFunction {
     ///
     /// # Errors
     /// `invalid` of an item that it has no answer for; `limit` if there isn't room.
-    pub fn of(&self, item: &Item, catalogue: &Catalogue, room: Room) -> Result<Item> {
+    pub fn of(&self, item: &Item, catalogue: &Catalogue, room: ResultBudget) -> Result<Item> {
         match self {
             Self::AsString(local) => text::as_string(item, *local, catalogue, room),
             Self::Text(function, local) => function.of(item, *local, room),

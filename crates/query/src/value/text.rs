@@ -4,7 +4,7 @@
 
 use crate::value::element_id::edge_id_text;
 use crate::value::item::{Item, Owner, Token};
-use crate::value::room::Room;
+use crate::value::result_budget::ResultBudget;
 use crate::value::tree::Tree;
 use crate::value::types::kind_name;
 use evergraph_graph::catalogue::Catalogue;
@@ -59,7 +59,7 @@ impl TextFunction {
     ///
     /// # Errors
     /// `invalid` of what is neither a text nor null; `limit` if there isn't room.
-    pub fn of(&self, item: &Item, local: bool, room: Room) -> Result<Item> {
+    pub fn of(&self, item: &Item, local: bool, room: ResultBudget) -> Result<Item> {
         let name = self.name();
         if local {
             let wrong = |item: &Item| {
@@ -68,7 +68,7 @@ impl TextFunction {
                     kind_name(item)
                 ))
             };
-            let one = |item: &Item, room: Room| {
+            let one = |item: &Item, room: ResultBudget| {
                 item.as_str().map_or(Ok(()), |text| room.check(self.made_bytes(text)))?;
                 self.of_text(item).ok_or_else(|| wrong(item))
             };
@@ -149,7 +149,11 @@ impl TextFunction {
 }
 
 /// What `one` makes of each of `items`, as long as there is `room` for all of it.
-fn each(items: &[Item], mut room: Room, one: impl Fn(&Item, Room) -> Result<Item>) -> Result<Item> {
+fn each(
+    items: &[Item],
+    mut room: ResultBudget,
+    one: impl Fn(&Item, ResultBudget) -> Result<Item>,
+) -> Result<Item> {
     let mut made = Vec::new();
     for item in items {
         let item = one(item, room)?;
@@ -165,7 +169,7 @@ fn each(items: &[Item], mut room: Room, one: impl Fn(&Item, Room) -> Result<Item
 ///
 /// # Errors
 /// `invalid` of what is neither a text nor null; `limit` if there isn't room.
-pub fn concat<'a>(items: impl IntoIterator<Item = &'a Item>, room: Room) -> Result<Item> {
+pub fn concat<'a>(items: impl IntoIterator<Item = &'a Item>, room: ResultBudget) -> Result<Item> {
     let mut all: Option<String> = None;
     for item in items {
         match (item, item.as_str()) {
@@ -190,8 +194,8 @@ pub fn concat<'a>(items: impl IntoIterator<Item = &'a Item>, room: Room) -> Resu
 ///
 /// # Errors
 /// `invalid` of null; `limit` if there isn't room.
-pub fn as_string(item: &Item, local: bool, catalogue: &Catalogue, room: Room) -> Result<Item> {
-    let one = |item: &Item, room: Room| match item {
+pub fn as_string(item: &Item, local: bool, catalogue: &Catalogue, room: ResultBudget) -> Result<Item> {
+    let one = |item: &Item, room: ResultBudget| match item {
         Item::Null => Err(Error::invalid("Can't parse null as String.")),
         item => shown(item, catalogue, room).map(Item::from),
     };
@@ -205,7 +209,7 @@ pub fn as_string(item: &Item, local: bool, catalogue: &Catalogue, room: Room) ->
 ///
 /// # Errors
 /// `limit` if there isn't `room` for it.
-pub fn shown(item: &Item, catalogue: &Catalogue, room: Room) -> Result<String> {
+pub fn shown(item: &Item, catalogue: &Catalogue, room: ResultBudget) -> Result<String> {
     let mut text = String::new();
     Printer { catalogue, room }.item(item, &mut text)?;
     Ok(text)
@@ -214,7 +218,7 @@ pub fn shown(item: &Item, catalogue: &Catalogue, room: Room) -> Result<String> {
 /// Writes items behind a text, as long as there is room.
 struct Printer<'a> {
     catalogue: &'a Catalogue,
-    room: Room,
+    room: ResultBudget,
 }
 
 impl Printer<'_> {
@@ -359,33 +363,34 @@ mod tests {
         for (function, text, expected) in table {
             let text = Item::from(*text);
             assert_eq!(
-                &function.of(&text, false, Room::UNLIMITED).unwrap(),
+                &function.of(&text, false, ResultBudget::UNLIMITED).unwrap(),
                 expected,
                 "{function:?} of {text:?}"
             );
             let within = Item::List([text, Item::Null].into());
-            let found = function.of(&within, true, Room::UNLIMITED).unwrap();
+            let found = function.of(&within, true, ResultBudget::UNLIMITED).unwrap();
             assert_eq!(found, Item::List([expected.clone(), Item::Null].into()), "{function:?}, local");
-            assert_eq!(function.of(&Item::Null, false, Room::UNLIMITED).unwrap(), Item::Null);
+            assert_eq!(function.of(&Item::Null, false, ResultBudget::UNLIMITED).unwrap(), Item::Null);
         }
     }
 
     #[test]
     fn what_is_no_text_is_refused_by_the_steps_name() {
         let numbers = Item::List([Item::from(1_i32)].into());
-        let global = TextFunction::TrimStart.of(&numbers, false, Room::UNLIMITED).unwrap_err().to_string();
+        let global =
+            TextFunction::TrimStart.of(&numbers, false, ResultBudget::UNLIMITED).unwrap_err().to_string();
         assert!(global.contains("The lTrim() step can only take string as argument"), "{global}");
-        let local = TextFunction::Trim.of(&numbers, true, Room::UNLIMITED).unwrap_err().to_string();
+        let local = TextFunction::Trim.of(&numbers, true, ResultBudget::UNLIMITED).unwrap_err().to_string();
         assert!(local.contains("The trim(local) step can only take string or list of strings"), "{local}");
     }
 
     #[test]
     fn null_adds_nothing_to_a_text() {
         let [a, b] = ["a", "b"].map(Item::from);
-        assert_eq!(concat([&a, &b], Room::UNLIMITED).unwrap(), Item::from("ab"));
-        assert_eq!(concat([&Item::Null, &b], Room::UNLIMITED).unwrap(), b);
-        assert_eq!(concat([&Item::Null], Room::UNLIMITED).unwrap(), Item::Null);
-        let error = concat([&list(&["a"]), &b], Room::UNLIMITED).unwrap_err().to_string();
+        assert_eq!(concat([&a, &b], ResultBudget::UNLIMITED).unwrap(), Item::from("ab"));
+        assert_eq!(concat([&Item::Null, &b], ResultBudget::UNLIMITED).unwrap(), b);
+        assert_eq!(concat([&Item::Null], ResultBudget::UNLIMITED).unwrap(), Item::Null);
+        let error = concat([&list(&["a"]), &b], ResultBudget::UNLIMITED).unwrap_err().to_string();
         assert!(error.contains("String concat() can only take string as argument"), "{error}");
     }
 
@@ -401,14 +406,17 @@ mod tests {
             (Item::Vertex(evergraph_graph::id::VertexId(1)), "v[1]"),
             (Item::Token(Token::Id), "id"),
         ] {
-            assert_eq!(as_string(&item, false, &catalogue, Room::UNLIMITED).unwrap(), Item::from(expected));
+            assert_eq!(
+                as_string(&item, false, &catalogue, ResultBudget::UNLIMITED).unwrap(),
+                Item::from(expected)
+            );
         }
         assert_eq!(
-            as_string(&list(&["a", "b"]), true, &catalogue, Room::UNLIMITED).unwrap(),
+            as_string(&list(&["a", "b"]), true, &catalogue, ResultBudget::UNLIMITED).unwrap(),
             list(&["a", "b"])
         );
-        let error =
-            as_string(&Item::List([Item::Null].into()), true, &catalogue, Room::UNLIMITED).unwrap_err();
+        let error = as_string(&Item::List([Item::Null].into()), true, &catalogue, ResultBudget::UNLIMITED)
+            .unwrap_err();
         assert!(error.to_string().contains("Can't parse null"), "{error}");
     }
 }

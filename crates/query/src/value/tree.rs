@@ -1,7 +1,7 @@
 //! Trees of items: merged paths, as `tree()` returns them.
 
+use crate::value::identity::ByValue;
 use crate::value::item::Item;
-use crate::value::same::ByValue;
 use crate::value::trie::{BranchKey, Trie};
 use std::hash::BuildHasher;
 

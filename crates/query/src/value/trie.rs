@@ -20,7 +20,7 @@ pub trait BranchKey {
 pub struct Trie<T> {
     branches: Vec<(T, Trie<T>)>,
     /// Where each item is among many.
-    places: Option<Box<Places>>,
+    places: Option<Box<BranchTable>>,
 }
 
 /// So many siblings are looked through one by one.
@@ -28,7 +28,7 @@ const LINEAR_MAX: usize = 8;
 
 /// Places in a list of branches by the hash of their items.
 #[derive(Clone, Default)]
-struct Places {
+struct BranchTable {
     table: HashTable<u32>,
     hasher: foldhash::quality::RandomState,
 }
@@ -78,7 +78,7 @@ impl<T: BranchKey> Trie<T> {
             return at;
         }
         let from = if self.places.is_some() { at } else { 0 };
-        let Places { table, hasher } = &mut **self.places.get_or_insert_default();
+        let BranchTable { table, hasher } = &mut **self.places.get_or_insert_default();
         let hash = |at: &u32| self.branches[*at as usize].0.branch_hash(hasher);
         for place in from..=at {
             table.insert_unique(hash(&(place as u32)), place as u32, hash);

@@ -3,7 +3,7 @@
 //! A transaction adds edges between random vertices, by id, both directions kept. Each combination has
 //! a database of its own; in every round each combination has its turn.
 
-use crate::bench::plan::Work;
+use crate::bench::plan::BenchContext;
 use crate::bench::section::Section;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
@@ -21,20 +21,20 @@ const PURPOSE: u64 = 100;
 
 /// A way to commit.
 #[derive(Clone, Copy)]
-struct Way {
+struct CommitMode {
     mode: &'static str,
     durability: Durability,
     clients: u64,
     edges: u64,
 }
 
-const fn way(mode: &'static str, durability: Durability, clients: u64, edges: u64) -> Way {
-    Way { mode, durability, clients, edges }
+const fn way(mode: &'static str, durability: Durability, clients: u64, edges: u64) -> CommitMode {
+    CommitMode { mode, durability, clients, edges }
 }
 
 const INTERVAL: Durability = Durability::Interval(Duration::from_millis(10));
 
-const WAYS: [Way; 8] = [
+const WAYS: [CommitMode; 8] = [
     way("none", Durability::None, 1, 1),
     way("none", Durability::None, 1, 1000),
     way("interval 10 ms", INTERVAL, 1, 1),
@@ -49,7 +49,7 @@ const WAYS: [Way; 8] = [
 ///
 /// # Errors
 /// `cancelled`; what writing meets.
-pub fn measure(work: &Work<'_>) -> Result<Section> {
+pub fn measure(work: &BenchContext<'_>) -> Result<Section> {
     let folder = work.folder.join("commits");
     let mut benches = Vec::new();
     for (index, way) in (0..).zip(WAYS) {
@@ -104,7 +104,7 @@ fn open(path: &Path, durability: Durability, vertices: u32) -> Result<Database> 
 
 /// One way to commit, and how fast it was so far.
 struct Bench {
-    way: Way,
+    way: CommitMode,
     database: Database,
     /// One for each client.
     randoms: Vec<Random>,
@@ -132,7 +132,7 @@ impl Bench {
     }
 
     fn figure(&self) -> Figure {
-        let Way { mode, clients, edges, .. } = self.way;
+        let CommitMode { mode, clients, edges, .. } = self.way;
         let name =
             format!("commits.{}.clients_{clients}.edges_{edges}", mode.split(' ').next().unwrap_or(mode));
         let plural = if clients == 1 { "" } else { "s" };

@@ -1,6 +1,6 @@
 //! Importing: an edge list in a file becomes a durable database.
 
-use crate::bench::plan::Work;
+use crate::bench::plan::BenchContext;
 use crate::bench::section::Section;
 use evergraph::Database;
 use evergraph::generate::rmat;
@@ -17,7 +17,7 @@ use std::time::Instant;
 ///
 /// # Errors
 /// `cancelled`; what reading and writing meets.
-pub fn measure(work: &Work<'_>) -> Result<(Section, PathBuf)> {
+pub fn measure(work: &BenchContext<'_>) -> Result<(Section, PathBuf)> {
     let meter = work.console.meter();
     let file = work.folder.join("rmat.e");
     let edges = write_edges(&file, &rmat::edges(&work.plan.graph())?)?;

@@ -17,8 +17,8 @@
 
 pub mod commits;
 pub mod importing;
-pub mod live;
-pub mod looking_up;
+pub mod live_graph;
+pub mod look_ups;
 pub mod plan;
 pub mod report;
 pub mod restart;

@@ -57,7 +57,7 @@ impl Plan {
 }
 
 /// What every measurement is given.
-pub struct Work<'a> {
+pub struct BenchContext<'a> {
     /// How much to measure.
     pub plan: &'a Plan,
     /// Where databases and files go.
@@ -68,7 +68,7 @@ pub struct Work<'a> {
     pub cancel: &'a CancelFlag,
 }
 
-impl Work<'_> {
+impl BenchContext<'_> {
     /// Tells that `phase` has done `round` rounds, and goes on unless somebody asked to stop.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Restart: until a database is open, from its checkpoint alone and with a long log behind it.
 
-use crate::bench::plan::Work;
+use crate::bench::plan::BenchContext;
 use crate::bench::section::Section;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
@@ -20,7 +20,7 @@ const TRANSACTIONS_PER_LOOK: u32 = 1000;
 ///
 /// # Errors
 /// `cancelled`; what opening and writing meets.
-pub fn measure(work: &Work<'_>, path: &Path) -> Result<Section> {
+pub fn measure(work: &BenchContext<'_>, path: &Path) -> Result<Section> {
     let meter = work.console.meter();
     // The log stays as it is between the runs.
     let options = Options {
@@ -74,7 +74,7 @@ fn open(path: &Path, options: &Options) -> Result<f64> {
 }
 
 /// Fills the log with transactions of one edge; how many, and how many bytes of frames they are.
-fn write_log(work: &Work<'_>, path: &Path, options: &Options) -> Result<(u64, u64)> {
+fn write_log(work: &BenchContext<'_>, path: &Path, options: &Options) -> Result<(u64, u64)> {
     let database = Database::open_with(path, options)?;
     let mut random = Random::new(work.plan.seed, PURPOSE, 0);
     let vertices = u64::from(work.plan.vertices());

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 /// The figures of one analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Ranked {
+pub struct AnalysisFigures {
     /// Transfers in the snapshot.
     pub transfers: u64,
     /// To freeze the snapshot for PageRank.
@@ -48,7 +48,7 @@ pub struct Ranked {
     pub syncs: u64,
 }
 
-impl Ranked {
+impl AnalysisFigures {
     /// From taking the snapshot to having the ranks: what PageRank takes live, and how old its answer is.
     #[must_use]
     pub fn live(&self) -> Duration {

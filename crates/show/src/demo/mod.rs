@@ -15,12 +15,12 @@
 pub mod analysis;
 pub mod booking;
 pub mod load;
-pub mod message;
 pub mod network;
-pub mod play;
+pub mod process_message;
 pub mod reference;
 pub mod report;
 pub mod rings;
+pub mod story;
 pub mod stream;
 pub mod tally;
 pub mod ticker;

@@ -1,11 +1,11 @@
 //! The demo's report: a small table of what was reached, and what to try next.
 
-use crate::demo::analysis::Ranked;
+use crate::demo::analysis::AnalysisFigures;
 use crate::demo::load::LoadFigures;
 use crate::demo::rings::RingScore;
 use crate::demo::tally::{Tally, latency, quantile};
 use crate::demo::ticker::{precise, static_share};
-use crate::demo::verify::Verified;
+use crate::demo::verify::VerifySummary;
 use evergraph_terminal::number::{count, time};
 use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub struct DemoReport {
     /// To verify every checksum, list and index.
     pub check_seconds: f64,
     /// What was verified.
-    pub verified: Verified,
+    pub verified: VerifySummary,
 }
 
 /// How writing and analysing went.
@@ -77,8 +77,9 @@ impl StreamFigures {
         let commits = tally.latencies_us.len() as u64;
         let ranked = || tally.ranked.iter();
         let share = |share| latency(&tally.latencies_us, share).unwrap_or_default().as_secs_f64();
-        let middle =
-            |part: fn(&Ranked) -> Duration| quantile(ranked().map(part), 0.5).map(|time| time.as_secs_f64());
+        let middle = |part: fn(&AnalysisFigures) -> Duration| {
+            quantile(ranked().map(part), 0.5).map(|time| time.as_secs_f64())
+        };
         Self {
             writers,
             seconds: wrote.as_secs_f64(),
@@ -88,7 +89,7 @@ impl StreamFigures {
             latency_p50_seconds: share(0.5),
             latency_p99_seconds: share(0.99),
             analyses: tally.ranked.len() as u64,
-            pagerank_seconds: middle(Ranked::live),
+            pagerank_seconds: middle(AnalysisFigures::live),
             freeze_seconds: middle(|ranked| ranked.freeze),
             static_share: static_share(&tally.ranked),
             static_runs: ranked().filter(|ranked| ranked.static_kernel.is_some()).count() as u64,

@@ -8,10 +8,10 @@
 //!
 //! It ends by itself when nobody reads its standard output any longer, or on Ctrl-C.
 
-use crate::demo::analysis::{Ranked, find_rings, rank, rank_static};
+use crate::demo::analysis::{AnalysisFigures, find_rings, rank, rank_static};
 use crate::demo::booking::book;
-use crate::demo::message::Message;
 use crate::demo::network::{Network, NetworkSize};
+use crate::demo::process_message::Message;
 use crate::demo::reference::Reference;
 use crate::demo::rings::RingKey;
 use evergraph::database::{Database, Snapshot};
@@ -117,7 +117,7 @@ impl Stream<'_> {
                 .transact(|transaction| book(transaction.by_id(), &self.accounts, &transfer, reference))?;
             let latency_us = began.elapsed().as_micros() as u64;
             self.reached_ms[lane as usize].store(transfer.time_ms, Ordering::Release);
-            if self.pipe.say(&Message::Booked { reference, latency_us })? == Said::ToNobody {
+            if self.pipe.say(&Message::Booked { reference, latency_us })? == Delivery::ToNobody {
                 break;
             }
         }
@@ -145,7 +145,7 @@ impl Stream<'_> {
             let began = Instant::now();
             let found = find_rings(&snapshot, since_ms, &control)?;
             let log = self.database.store().log().statistics();
-            let ranked = Ranked {
+            let ranked = AnalysisFigures {
                 transfers: topology.edge_count(),
                 freeze,
                 kernel,
@@ -163,7 +163,7 @@ impl Stream<'_> {
                     self.pipe.say(&Message::Ring(ring))?;
                 }
             }
-            if self.pipe.say(&Message::Ranked(ranked))? == Said::ToNobody {
+            if self.pipe.say(&Message::Ranked(ranked))? == Delivery::ToNobody {
                 break;
             }
         }
@@ -180,7 +180,7 @@ impl Stream<'_> {
 struct Pipe(File);
 
 #[derive(PartialEq, Eq)]
-enum Said {
+enum Delivery {
     ToSomebody,
     /// Whoever started us is gone.
     ToNobody,
@@ -195,10 +195,10 @@ impl Pipe {
     }
 
     /// One write for the whole line: writes of several threads don't mix in a pipe.
-    fn say(&self, message: &Message) -> Result<Said> {
+    fn say(&self, message: &Message) -> Result<Delivery> {
         match (&self.0).write_all(message.to_line().as_bytes()) {
-            Ok(()) => Ok(Said::ToSomebody),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Said::ToNobody),
+            Ok(()) => Ok(Delivery::ToSomebody),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Delivery::ToNobody),
             Err(error) => {
                 Err(Error::new(ErrorKind::Io, format!("write to standard output: {error}")).because(error))
             }

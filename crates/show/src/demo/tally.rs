@@ -1,8 +1,8 @@
 //! Tally: what the writing process has said so far, added up.
 
-use crate::demo::analysis::Ranked;
-use crate::demo::message::Message;
+use crate::demo::analysis::AnalysisFigures;
 use crate::demo::network::Network;
+use crate::demo::process_message::Message;
 use crate::demo::rings::RingKey;
 use evergraph::generate::payment_stream::PaymentStream;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -19,7 +19,7 @@ pub struct Tally {
     /// Latency of each commit, in microseconds, in the order of arrival.
     pub latencies_us: Vec<u64>,
     /// The analyses, in order.
-    pub ranked: Vec<Ranked>,
+    pub ranked: Vec<AnalysisFigures>,
     /// The rings found.
     pub rings: HashSet<RingKey>,
     /// The lanes, each as far as acknowledged: they know which rings are closed.

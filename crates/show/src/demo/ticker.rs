@@ -7,7 +7,7 @@
 //!
 //! Plain lines without any cursor movement: the same on a terminal and in a log.
 
-use crate::demo::analysis::Ranked;
+use crate::demo::analysis::AnalysisFigures;
 use crate::demo::tally::{Tally, latency, quantile};
 use evergraph_terminal::number::{count, time};
 use std::time::{Duration, Instant};
@@ -62,13 +62,13 @@ impl Ticker {
         let seconds = (now - self.told).as_secs_f64();
         // It is measured less often than lines may be told.
         let share = static_share(ranked).or_else(|| static_share(&tally.ranked));
-        let middle = |part: fn(&Ranked) -> u64| quantile(ranked.iter().map(part), 0.5);
+        let middle = |part: fn(&AnalysisFigures) -> u64| quantile(ranked.iter().map(part), 0.5);
         let line = row([
             format!("{:.0} s", (now - self.began).as_secs_f64()),
             count((latencies.len() as f64 / seconds).round() as u64),
             or_nothing(latency(latencies, 0.5), precise),
             or_nothing(latency(latencies, 0.99), precise),
-            or_nothing(quantile(ranked.iter().map(Ranked::live), 0.5), time),
+            or_nothing(quantile(ranked.iter().map(AnalysisFigures::live), 0.5), time),
             or_nothing(share, |share| format!("{:.0} %", share * 100.0)),
             or_nothing(middle(|ranked| ranked.lacks_at_first), count),
             or_nothing(middle(|ranked| ranked.lacks_at_last), count),
@@ -85,8 +85,8 @@ impl Ticker {
 
 /// The median share of a static graph's speed; `None` where it wasn't measured.
 #[must_use]
-pub fn static_share(ranked: &[Ranked]) -> Option<f64> {
-    let mut shares: Vec<f64> = ranked.iter().filter_map(Ranked::static_share).collect();
+pub fn static_share(ranked: &[AnalysisFigures]) -> Option<f64> {
+    let mut shares: Vec<f64> = ranked.iter().filter_map(AnalysisFigures::static_share).collect();
     shares.sort_unstable_by(f64::total_cmp);
     shares.get(shares.len() / 2).copied()
 }
@@ -110,8 +110,8 @@ fn row(cells: [String; COLUMNS.len()]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::message::Message;
     use crate::demo::network::{Network, NetworkSize};
+    use crate::demo::process_message::Message;
     use crate::demo::reference::Reference;
 
     #[test]

@@ -32,7 +32,7 @@ const FINDINGS_MAX: usize = 20;
 
 /// What was found.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Verified {
+pub struct VerifySummary {
     /// Transfers that the writers were told are durable.
     pub acknowledged: u64,
     /// Of those, found.
@@ -53,7 +53,7 @@ pub struct Verified {
     pub findings: Vec<String>,
 }
 
-impl Verified {
+impl VerifySummary {
     /// Goes on if everything is as promised.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ pub fn verify(
     network: &Network,
     accounts: &[VertexId],
     acknowledged: &[u64],
-) -> Result<Verified> {
+) -> Result<VerifySummary> {
     let began = Instant::now();
     let mut ledger = Ledger::new(network, acknowledged);
     let booked = read_transfers(view, accounts)?;
@@ -93,12 +93,12 @@ pub fn verify(
     ledger.look_for_gaps();
     let balance_cents = ledger.compare_balances(view, accounts)?;
     let Ledger { lanes, findings, findings_count, .. } = ledger;
-    let found_by_lane: Vec<u64> = lanes.iter().map(Lane::found_count).collect();
+    let found_by_lane: Vec<u64> = lanes.iter().map(LaneCheck::found_count).collect();
     let acknowledged_found = lanes
         .iter()
         .map(|lane| lane.found.iter().take(lane.acknowledged).filter(|found| **found).count() as u64)
         .sum();
-    Ok(Verified {
+    Ok(VerifySummary {
         acknowledged: acknowledged.iter().sum(),
         acknowledged_found,
         unacknowledged_found: found_by_lane.iter().sum::<u64>() - acknowledged_found,
@@ -112,7 +112,7 @@ pub fn verify(
 }
 
 /// The transfers that are stored.
-struct Booked {
+struct StoredTransfers {
     /// How many have no reference: those that were loaded.
     without_reference: u64,
     /// The others.
@@ -126,9 +126,9 @@ struct Properties {
     time_ms: Option<i64>,
 }
 
-fn read_transfers(view: &impl GraphView, accounts: &[VertexId]) -> Result<Booked> {
+fn read_transfers(view: &impl GraphView, accounts: &[VertexId]) -> Result<StoredTransfers> {
     let catalogue = view.catalogue();
-    let mut booked = Booked { without_reference: 0, referenced: Vec::new() };
+    let mut booked = StoredTransfers { without_reference: 0, referenced: Vec::new() };
     let Some(edge_type) = catalogue.edge_type(TRANSFER) else { return Ok(booked) };
     let mut cursor = NeighborCursor::default();
     let mut batch = NeighborBatch::default();
@@ -166,21 +166,21 @@ fn whole_numbers(view: &impl GraphView, edges: &[EdgeId], key: Option<KeyId>) ->
 
 /// What ought to be there, and what was found of it.
 struct Ledger {
-    lanes: Vec<Lane>,
+    lanes: Vec<LaneCheck>,
     /// What each account should have, by row: moves with every transfer that is found.
     balances: Vec<i64>,
     findings: Vec<String>,
     findings_count: u64,
 }
 
-struct Lane {
+struct LaneCheck {
     acknowledged: usize,
     /// The acknowledged transfers and the one after them.
     expected: Vec<Transfer>,
     found: Vec<bool>,
 }
 
-impl Lane {
+impl LaneCheck {
     fn found_count(&self) -> u64 {
         self.found.iter().filter(|found| **found).count() as u64
     }
@@ -194,7 +194,7 @@ impl Ledger {
                 let acknowledged = *acknowledged as usize;
                 let expected: Vec<Transfer> = network.lane(lane).take(acknowledged + 1).collect();
                 let found = vec![false; expected.len()];
-                Lane { acknowledged, expected, found }
+                LaneCheck { acknowledged, expected, found }
             })
             .collect();
         let balances = vec![OPENING_BALANCE_CENTS; network.accounts() as usize];
@@ -354,7 +354,7 @@ mod tests {
             edges.iter().find(|(edge, _)| snapshot.get_edge(*edge, REFERENCE).unwrap() == stored).unwrap().0
         }
 
-        fn verify(&self) -> Verified {
+        fn verify(&self) -> VerifySummary {
             verify(&self.database.snapshot(), &self.network, &self.accounts, &ACKNOWLEDGED).unwrap()
         }
 

@@ -4,7 +4,7 @@
 //! microseconds a line. What the process had said before it was killed is still in the pipe, and is
 //! read to the end.
 
-use crate::demo::message::Message;
+use crate::demo::process_message::Message;
 use crate::demo::tally::Tally;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::io::{self, BufRead, BufReader, Read};

@@ -74,7 +74,7 @@ impl GeneratedGraph {
 /// The planted rings, by the ids of their accounts.
 fn rings_json(rings: &[Ring]) -> String {
     #[derive(Serialize)]
-    struct Planted<'a> {
+    struct PlantedRings<'a> {
         accounts: &'a [i64],
         transfers: Vec<Hop>,
     }
@@ -85,9 +85,9 @@ fn rings_json(rings: &[Ring]) -> String {
         amount_cents: i64,
         time_ms: i64,
     }
-    let rings: Vec<Planted<'_>> = rings
+    let rings: Vec<PlantedRings<'_>> = rings
         .iter()
-        .map(|ring| Planted {
+        .map(|ring| PlantedRings {
             accounts: &ring.accounts,
             transfers: ring
                 .transfers

@@ -30,7 +30,7 @@ const ROWS_PER_LOOK: u64 = 1 << 16;
 #[derive(Debug)]
 pub struct GraphFiles<'a> {
     folder: &'a Path,
-    found: Found,
+    found: ExistingFiles,
     meter: &'a Meter,
     cancel: &'a CancelFlag,
     written: Vec<PathBuf>,
@@ -38,7 +38,7 @@ pub struct GraphFiles<'a> {
 
 /// What was where the files go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Found {
+enum ExistingFiles {
     Nothing,
     EmptyFolder,
     /// Files, which may be replaced; or the finished ones.
@@ -63,7 +63,7 @@ impl<'a> GraphFiles<'a> {
             Error::new(ErrorKind::Io, text).because(error)
         };
         let found = match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
-            Ok(true) if overwrite => Found::Files,
+            Ok(true) if overwrite => ExistingFiles::Files,
             Ok(true) => {
                 return Err(Error::invalid(format!(
                     "{} already exists and has content: name another folder, or replace files of the same \
@@ -72,10 +72,10 @@ impl<'a> GraphFiles<'a> {
                 ))
                 .into());
             }
-            Ok(false) => Found::EmptyFolder,
+            Ok(false) => ExistingFiles::EmptyFolder,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::create_dir_all(folder).map_err(|error| failed("create", error))?;
-                Found::Nothing
+                ExistingFiles::Nothing
             }
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 return Err(Error::invalid(format!("{} is a file: name a folder", folder.display())).into());
@@ -88,7 +88,7 @@ impl<'a> GraphFiles<'a> {
     /// Keeps the files, and names them.
     #[must_use]
     pub fn finish(mut self) -> Vec<PathBuf> {
-        self.found = Found::Files; // nothing of it goes
+        self.found = ExistingFiles::Files; // nothing of it goes
         std::mem::take(&mut self.written)
     }
 
@@ -191,13 +191,13 @@ impl<'a> GraphFiles<'a> {
         Ok(records)
     }
 
-    fn look(&self, name: String, rows: u64) -> Look<'a> {
-        Look { name, row: 0, rows, meter: self.meter, cancel: self.cancel }
+    fn look(&self, name: String, rows: u64) -> FileProgress<'a> {
+        FileProgress { name, row: 0, rows, meter: self.meter, cancel: self.cancel }
     }
 
     fn create(&mut self, name: &str) -> Result<ResultFile, Failure> {
         let path = self.folder.join(name);
-        let file = ResultFile::create(&path, self.found == Found::Files)?;
+        let file = ResultFile::create(&path, self.found == ExistingFiles::Files)?;
         self.written.push(path);
         Ok(file)
     }
@@ -205,21 +205,21 @@ impl<'a> GraphFiles<'a> {
 
 impl Drop for GraphFiles<'_> {
     fn drop(&mut self) {
-        if self.found == Found::Files {
+        if self.found == ExistingFiles::Files {
             return; // what was replaced doesn't come back by removing the new
         }
         // Why it ends like this is told already: what can't be removed stays.
         for path in &self.written {
             let _ = fs::remove_file(path);
         }
-        if self.found == Found::Nothing {
+        if self.found == ExistingFiles::Nothing {
             let _ = fs::remove_dir(self.folder);
         }
     }
 }
 
 /// Where one file's writing stands.
-struct Look<'a> {
+struct FileProgress<'a> {
     name: String,
     row: u64,
     rows: u64,
@@ -227,7 +227,7 @@ struct Look<'a> {
     cancel: &'a CancelFlag,
 }
 
-impl Look<'_> {
+impl FileProgress<'_> {
     /// One row more: now and then looks at the flag and tells the meter.
     fn row(&mut self) -> Result<(), Failure> {
         let row = self.row;
@@ -244,7 +244,7 @@ impl Look<'_> {
 /// A file of lines.
 struct Lines<'a> {
     file: ResultFile,
-    look: Look<'a>,
+    look: FileProgress<'a>,
 }
 
 impl Lines<'_> {
@@ -257,7 +257,7 @@ impl Lines<'_> {
 /// A file of CSV records.
 struct Records<'a> {
     file: Writer<ResultFile>,
-    look: Look<'a>,
+    look: FileProgress<'a>,
 }
 
 impl Records<'_> {

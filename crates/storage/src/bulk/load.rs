@@ -46,7 +46,7 @@ const MAYBE_DURABLE: &str =
 
 /// What a load did.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Loaded {
+pub struct LoadSummary {
     /// The place of the load in the order of commits.
     pub timestamp: Timestamp,
     /// For each vertex table of the load, its first new vertex; the others follow, row by row.
@@ -72,7 +72,7 @@ impl<E: DurableEngine> Store<E> {
         load: &Load,
         progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
         make_durable: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadSummary> {
         self.load_within(u64::MAX, load, progress, make_durable)
     }
 
@@ -95,7 +95,7 @@ impl<E: DurableEngine> Store<E> {
         load: &Load,
         progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
         make_durable: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadSummary> {
         check_shape(load)?;
         let front = self.front();
         let gate = LoadingGate::close(&front.timeline)?;
@@ -131,7 +131,7 @@ impl<E: DurableEngine> Store<E> {
         self.enter_load(&staged, &indexed)?;
         drop(staged);
         // Snapshots see the load once it is durable: the empty frame alone says nothing of it.
-        let held = Held::back(&front.timeline, newest);
+        let held = HeldSnapshots::back(&front.timeline, newest);
         let displaced = under_latch(&front.timeline, |latch| {
             check_healthy(latch)?;
             latch.loads += 1;
@@ -154,7 +154,7 @@ impl<E: DurableEngine> Store<E> {
         drop(gate);
         front.engine.snapshot_ended();
         let first_vertices = (0..load.vertices.len()).map(|table| numbers.vertex(table, 0)).collect();
-        Ok(Loaded { timestamp, first_vertices })
+        Ok(LoadSummary { timestamp, first_vertices })
     }
 
     /// Gives numbers to the names of `load`; the indexes on its labels and types, there or asked for.
@@ -230,16 +230,16 @@ impl<E: DurableEngine> Store<E> {
 }
 
 /// Keeps snapshots from seeing what is newer than a commit; lets go when dropped.
-struct Held<'a>(&'a Timeline);
+struct HeldSnapshots<'a>(&'a Timeline);
 
-impl<'a> Held<'a> {
+impl<'a> HeldSnapshots<'a> {
     fn back(timeline: &'a Timeline, newest: Timestamp) -> Self {
         timeline.hold_readable(newest);
         Self(timeline)
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldSnapshots<'_> {
     fn drop(&mut self) {
         self.0.hold_readable(Timestamp::MAX);
     }

@@ -32,12 +32,12 @@ pub struct CheckpointProgress {
 }
 
 /// Is told how far a checkpoint is, and may stop it.
-pub type TellCheckpoint<'a> = dyn FnMut(CheckpointProgress) -> ControlFlow<()> + 'a;
+pub type OnCheckpointProgress<'a> = dyn FnMut(CheckpointProgress) -> ControlFlow<()> + 'a;
 
 /// What a checkpoint did.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Checkpointed {
+pub struct CheckpointOutcome {
     /// C: the log is needed for later commits only.
     pub covered_through: Timestamp,
     /// The commit that the log must reach.
@@ -54,7 +54,7 @@ pub struct Checkpointed {
     pub left_over: Option<CheckpointError>,
 }
 
-impl Checkpointed {
+impl CheckpointOutcome {
     /// A checkpoint for which nothing had to be written.
     #[must_use]
     pub fn new(covered_through: Timestamp, need: Timestamp) -> Self {

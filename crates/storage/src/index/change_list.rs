@@ -17,7 +17,7 @@
 
 use crate::engine::Newer;
 use crate::index::item::Item;
-use crate::index::ordered_entries::Place;
+use crate::index::ordered_entries::EntryBound;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use hashbrown::HashTable;
@@ -70,7 +70,7 @@ impl<I: Item> ChangeList<I> {
     /// Whether a value between two places of an index with an order gained a holder after `since`. Cost:
     /// linear in all that changed after `since`.
     #[must_use]
-    pub fn newer_between(&self, low: &Place<I>, high: &Place<I>, since: Timestamp) -> Newer {
+    pub fn newer_between(&self, low: &EntryBound<I>, high: &EntryBound<I>, since: Timestamp) -> Newer {
         let newer = self.order.iter().rev().take_while(|(at, _)| !at.visible_at(since));
         let mut entries = self.entries.iter().rev().zip(newer).map(|(entry, _)| entry);
         let between = |(value, item): &(Value, I)| {
@@ -176,7 +176,7 @@ mod tests {
                 for (low, high) in [(0, 0), (1, 2), (0, 3)] {
                     let newer = |changed: &u32| (low..=high).contains(changed);
                     let truth = history.iter().any(|(at, changed)| newer(changed) && at.0 > since);
-                    let place = |hash: u32, item| Place::At(Value::from(i64::from(hash)), item);
+                    let place = |hash: u32, item| EntryBound::At(Value::from(i64::from(hash)), item);
                     let (from, to) = (place(low, None), place(high + 1, None));
                     match list.newer_between(&from, &to, T(since)) {
                         Newer::Yes => prop_assert!(truth),

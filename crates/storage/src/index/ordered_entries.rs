@@ -33,7 +33,7 @@ const PART_MAX: usize = 256;
 
 /// A place in the order of entries; only `At` with an item can be an entry's own.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place<I> {
+pub enum EntryBound<I> {
     /// Before all.
     Start,
     /// Before everything of this content.
@@ -46,7 +46,7 @@ pub enum Place<I> {
     End,
 }
 
-impl<I: Item> Place<I> {
+impl<I: Item> EntryBound<I> {
     /// The places between which the values of `range` lie, the lower one first; no entry is at either.
     #[must_use]
     pub fn around(range: &ValueRange) -> (Self, Self) {
@@ -83,7 +83,7 @@ impl<I: Item> Place<I> {
     }
 }
 
-impl<I: Item> Ord for Place<I> {
+impl<I: Item> Ord for EntryBound<I> {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::At(left, of_left), Self::At(right, of_right)) => {
@@ -100,7 +100,7 @@ impl<I: Item> Ord for Place<I> {
     }
 }
 
-impl<I: Item> PartialOrd for Place<I> {
+impl<I: Item> PartialOrd for EntryBound<I> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -108,7 +108,7 @@ impl<I: Item> PartialOrd for Place<I> {
 
 type Part<I> = Vec<(Value, I)>;
 /// By the place that no entry of a part is before; the first part's is the start.
-type Parts<I> = BTreeMap<Place<I>, RwLock<Part<I>>>;
+type Parts<I> = BTreeMap<EntryBound<I>, RwLock<Part<I>>>;
 
 /// Pairs of value and item in order, each once.
 ///
@@ -124,21 +124,24 @@ pub struct OrderedEntries<I> {
 
 impl<I: Item> Default for OrderedEntries<I> {
     fn default() -> Self {
-        let parts = Parts::from([(Place::Start, RwLock::default())]);
+        let parts = Parts::from([(EntryBound::Start, RwLock::default())]);
         let (count, distinct, heap_bytes) = Default::default();
         Self { parts: RwLock::new(parts), count, distinct, heap_bytes }
     }
 }
 
 /// The part where `place` is or would be.
-fn part_of<'p, I: Item>(parts: &'p Parts<I>, place: &Place<I>) -> (&'p Place<I>, &'p RwLock<Part<I>>) {
+fn part_of<'p, I: Item>(
+    parts: &'p Parts<I>,
+    place: &EntryBound<I>,
+) -> (&'p EntryBound<I>, &'p RwLock<Part<I>>) {
     parts.range(..=place).next_back().expect("the first part begins before every place")
 }
 
 /// The part where `place` is or would be, and those behind it.
 fn parts_from<'p, I: Item>(
     parts: &'p Parts<I>,
-    place: &'p Place<I>,
+    place: &'p EntryBound<I>,
 ) -> impl Iterator<Item = &'p RwLock<Part<I>>> {
     let first = std::iter::once(part_of(parts, place).1);
     // `range` searches the tree when it is called: who finds all in the first part doesn't pay for it.
@@ -159,15 +162,15 @@ fn is_repeated<I>(part: &Part<I>, at: usize) -> bool {
 impl<I: Item> OrderedEntries<I> {
     /// Adds a pair, if it isn't there.
     pub fn insert(&self, value: Value, item: I) {
-        let place = Place::At(value, Some(item));
+        let place = EntryBound::At(value, Some(item));
         loop {
             {
                 let parts = self.parts.read();
                 let mut part = part_of(&parts, &place).1.write();
-                let Place::At(value, _) = &place else { unreachable!("made above") };
+                let EntryBound::At(value, _) = &place else { unreachable!("made above") };
                 let Err(at) = find(&part, value, item) else { return };
                 if part.len() < PART_MAX {
-                    let Place::At(value, _) = place else { unreachable!("made above") };
+                    let EntryBound::At(value, _) = place else { unreachable!("made above") };
                     self.count.fetch_add(1, Memory::Relaxed);
                     self.heap_bytes.fetch_add(value.heap_bytes() as u64, Memory::Relaxed);
                     part.insert(at, (value, item));
@@ -182,7 +185,7 @@ impl<I: Item> OrderedEntries<I> {
     }
 
     /// Cuts the part of `place` in two, if it is full.
-    fn cut(&self, place: &Place<I>) {
+    fn cut(&self, place: &EntryBound<I>) {
         let mut parts = self.parts.write();
         let mut full = part_of(&parts, place).1.write();
         if full.len() < PART_MAX {
@@ -198,12 +201,12 @@ impl<I: Item> OrderedEntries<I> {
         let upper = full.split_off(cut);
         drop(full);
         let (value, item) = upper.first().expect("a cut leaves something above it");
-        parts.insert(Place::At(value.clone(), Some(*item)), RwLock::new(upper));
+        parts.insert(EntryBound::At(value.clone(), Some(*item)), RwLock::new(upper));
     }
 
     /// Removes a pair, if it is there; its value, for the caller to free.
     pub fn remove(&self, value: &Value, item: I) -> Option<Value> {
-        let place = Place::At(value.clone(), Some(item));
+        let place = EntryBound::At(value.clone(), Some(item));
         let (removed, left) = {
             let parts = self.parts.read();
             let mut part = part_of(&parts, &place).1.write();
@@ -224,7 +227,7 @@ impl<I: Item> OrderedEntries<I> {
     }
 
     /// Joins the part of `place` with the one before it, if both are small.
-    fn join(&self, place: &Place<I>) {
+    fn join(&self, place: &EntryBound<I>) {
         let mut parts = self.parts.write();
         let fence = part_of(&parts, place).0.clone();
         let Some((_, before)) = parts.range(..&fence).next_back() else { return };
@@ -240,8 +243,8 @@ impl<I: Item> OrderedEntries<I> {
     /// second; down if `descending`, and then `until` is the lower one.
     pub fn between(
         &self,
-        after: &Place<I>,
-        until: &Place<I>,
+        after: &EntryBound<I>,
+        until: &EntryBound<I>,
         descending: bool,
         limit: usize,
         entries: &mut Vec<(Value, I)>,
@@ -278,7 +281,7 @@ impl<I: Item> OrderedEntries<I> {
 
     /// Appends up to `limit` items of `value` that are greater than `after`, ascending.
     pub fn of(&self, value: &Value, after: Option<I>, limit: usize, items: &mut Vec<I>) {
-        let place = Place::At(value.clone(), after);
+        let place = EntryBound::At(value.clone(), after);
         let end = items.len().saturating_add(limit);
         let parts = self.parts.read();
         let mut copy = |entry: &(Value, I)| {
@@ -300,7 +303,7 @@ impl<I: Item> OrderedEntries<I> {
     /// Whether a pair is there.
     #[must_use]
     pub fn contains(&self, value: &Value, item: I) -> bool {
-        let place = Place::At(value.clone(), Some(item));
+        let place = EntryBound::At(value.clone(), Some(item));
         let parts = self.parts.read();
         let part = part_of(&parts, &place).1.read();
         find(&part, value, item).is_ok()
@@ -312,7 +315,7 @@ impl<I: Item> OrderedEntries<I> {
         let parts = self.parts.read();
         let slots: usize = parts.values().map(|part| part.read().capacity()).sum();
         // A node of the tree is about two thirds full.
-        let tree = parts.len() * (size_of::<Place<I>>() + size_of::<RwLock<Part<I>>>()) * 3 / 2;
+        let tree = parts.len() * (size_of::<EntryBound<I>>() + size_of::<RwLock<Part<I>>>()) * 3 / 2;
         let load = |counter: &AtomicU64| counter.load(Memory::Relaxed);
         let bytes = (tree + slots * size_of::<(Value, I)>()) as u64 + load(&self.heap_bytes);
         (load(&self.count), load(&self.distinct), bytes)
@@ -329,14 +332,14 @@ mod tests {
     type Entries = OrderedEntries<VertexId>;
 
     fn all(entries: &Entries, range: &ValueRange, batch: usize) -> Vec<(Value, u32)> {
-        let (low, high) = Place::around(range);
+        let (low, high) = EntryBound::around(range);
         let (mut after, until) = if range.descending { (high, low) } else { (low, high) };
         let mut found = Vec::new();
         loop {
             let start = found.len();
             entries.between(&after, &until, range.descending, batch, &mut found);
             let Some((value, item)) = found[start..].last() else { break };
-            after = Place::At(value.clone(), Some(*item));
+            after = EntryBound::At(value.clone(), Some(*item));
         }
         found.into_iter().map(|(value, item)| (value, item.0)).collect()
     }

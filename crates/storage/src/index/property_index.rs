@@ -22,7 +22,7 @@ use crate::engine::Newer;
 use crate::index::change_list::ChangeList;
 use crate::index::hash_entries::HashEntries;
 use crate::index::item::Item;
-use crate::index::ordered_entries::{OrderedEntries, Place};
+use crate::index::ordered_entries::{EntryBound, OrderedEntries};
 use crate::index::removals::{EntryKey, Removals};
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -185,8 +185,8 @@ impl<I: Item> PropertyIndex<I> {
     /// from a hash index, which has no order.
     pub fn between(
         &self,
-        after: &Place<I>,
-        until: &Place<I>,
+        after: &EntryBound<I>,
+        until: &EntryBound<I>,
         descending: bool,
         limit: usize,
         pairs: &mut Vec<(Value, I)>,
@@ -217,7 +217,7 @@ impl<I: Item> PropertyIndex<I> {
 
     /// As [`PropertyIndex::newer`], for the values between two places of an index with an order.
     #[must_use]
-    pub fn newer_between(&self, low: &Place<I>, high: &Place<I>, since: Timestamp) -> Newer {
+    pub fn newer_between(&self, low: &EntryBound<I>, high: &EntryBound<I>, since: Timestamp) -> Newer {
         self.changes.lock().newer_between(low, high, since)
     }
 
@@ -359,11 +359,11 @@ impl<I: Item> PropertyIndex<I> {
                 failed?;
             }
             Entries::Ordered(entries) => {
-                let (mut after, mut batch) = (Place::Start, Vec::new());
+                let (mut after, mut batch) = (EntryBound::Start, Vec::new());
                 loop {
-                    entries.between(&after, &Place::End, false, 256, &mut batch);
+                    entries.between(&after, &EntryBound::End, false, 256, &mut batch);
                     let Some((value, item)) = batch.last() else { break };
-                    after = Place::At(value.clone(), Some(*item));
+                    after = EntryBound::At(value.clone(), Some(*item));
                     for (value, item) in batch.drain(..) {
                         look(self.hash(&value), value_of(item)?.as_ref() == Some(&value), item);
                     }

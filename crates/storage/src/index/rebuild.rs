@@ -32,7 +32,7 @@ pub fn build_all<E: Engine>(
     background: Background,
     mut seed: impl FnMut() -> u64,
 ) -> Result<Indexes> {
-    let mut work = Work {
+    let mut work = RebuildTasks {
         engine: Arc::clone(engine),
         pin: engine.pin(at),
         at,
@@ -77,7 +77,7 @@ type Opening<I> = (Arc<PropertyIndex<I>>, Mutex<Duplicates<I>>);
 ///
 /// Concurrency: `next` gives each index and group to one thread; nothing is published through it, the
 /// threads' end does that.
-struct Work<E: Engine> {
+struct RebuildTasks<E: Engine> {
     engine: Arc<E>,
     pin: E::Pin,
     at: Timestamp,
@@ -88,7 +88,7 @@ struct Work<E: Engine> {
     outcome: Mutex<Result<()>>,
 }
 
-impl<E: Engine> Work<E> {
+impl<E: Engine> RebuildTasks<E> {
     fn groups_count(&self) -> u64 {
         self.engine.view(&self.pin, self.at).group_count().into()
     }

@@ -82,7 +82,7 @@ impl fmt::Display for Operation {
 #[non_exhaustive]
 pub enum IoError {
     /// The system refused; nothing is promised about how much of a write happened.
-    #[error("{operation} {}{}: {source}", path.display(), At(*offset))]
+    #[error("{operation} {}{}: {source}", path.display(), AtOffset(*offset))]
     Failed {
         /// What was asked.
         operation: Operation,
@@ -97,7 +97,7 @@ pub enum IoError {
     #[error(
         "database {} is open in {}; close it there, or work through that process",
         directory.display(),
-        Holder(*holder)
+        LockHolder(*holder)
     )]
     Locked {
         /// The database's directory.
@@ -152,17 +152,17 @@ impl IoError {
     }
 }
 
-struct At(Option<u64>);
+struct AtOffset(Option<u64>);
 
-impl fmt::Display for At {
+impl fmt::Display for AtOffset {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |offset| write!(formatter, " at byte {offset}"))
     }
 }
 
-struct Holder(Option<u32>);
+struct LockHolder(Option<u32>);
 
-impl fmt::Display for Holder {
+impl fmt::Display for LockHolder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(process) if process == std::process::id() => {

@@ -58,7 +58,7 @@ pub enum Unsynced<'a> {
 
 /// What becomes of something unsynced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum CrashOutcome {
     /// It reached the disk.
     Kept,
     /// It did not.
@@ -106,18 +106,18 @@ impl MemoryDirectory {
     /// What is found after the power failed now and nothing unsynced was kept.
     #[must_use]
     pub fn power_cut(&self) -> Self {
-        self.crash(|_| Fate::Lost)
+        self.crash(|_| CrashOutcome::Lost)
     }
 
     /// What is found after the power failed now; `keep` decides about each unsynced thing, the
     /// bytes of a file in the order of its writes, then the names in the order of their changes.
     #[must_use]
-    pub fn crash(&self, mut keep: impl FnMut(Unsynced<'_>) -> Fate) -> Self {
+    pub fn crash(&self, mut keep: impl FnMut(Unsynced<'_>) -> CrashOutcome) -> Self {
         let _moment = self.power.write();
         let disk = self.disk.lock();
         let mut names = disk.durable_names.clone();
         for change in &disk.unsynced {
-            if keep(Unsynced::Name(change.name())) == Fate::Kept {
+            if keep(Unsynced::Name(change.name())) == CrashOutcome::Kept {
                 change.apply(&mut names);
             }
         }
@@ -171,13 +171,13 @@ impl NameChange {
 }
 
 impl Node {
-    fn after_crash(&self, keep: &mut impl FnMut(Unsynced<'_>) -> Fate) -> Vec<u8> {
+    fn after_crash(&self, keep: &mut impl FnMut(Unsynced<'_>) -> CrashOutcome) -> Vec<u8> {
         let mut found = self.durable.clone();
         let file = self.created_as.as_str();
         for change in &self.unsynced {
             match change {
                 Change::Length(length) => {
-                    if keep(Unsynced::Length { file }) == Fate::Kept {
+                    if keep(Unsynced::Length { file }) == CrashOutcome::Kept {
                         found.resize(*length, 0);
                     }
                 }
@@ -187,9 +187,9 @@ impl Node {
                         let at = offset + start;
                         let length = (SECTOR_BYTES - at % SECTOR_BYTES).min(bytes.len() - start);
                         let kept = match keep(Unsynced::Sector { file, offset: at as u64, length }) {
-                            Fate::Kept => length,
-                            Fate::Lost => 0,
-                            Fate::Torn(arrived) => arrived.min(length),
+                            CrashOutcome::Kept => length,
+                            CrashOutcome::Lost => 0,
+                            CrashOutcome::Torn(arrived) => arrived.min(length),
                         };
                         if kept > 0 {
                             write(&mut found, at, &bytes[start..start + kept]);
@@ -414,9 +414,9 @@ mod tests {
             let Unsynced::Sector { offset, length, .. } = unsynced else { panic!("{unsynced:?}") };
             sectors.push((offset, length));
             match offset {
-                512 => Fate::Lost,
-                1024 => Fate::Torn(10),
-                _ => Fate::Kept,
+                512 => CrashOutcome::Lost,
+                1024 => CrashOutcome::Torn(10),
+                _ => CrashOutcome::Kept,
             }
         });
         assert_eq!(sectors, [(100, 412), (512, 512), (1024, 512), (1536, 64)]);
@@ -435,8 +435,8 @@ mod tests {
         assert_eq!(directory.read_all("manifest", 9).unwrap(), b"new");
         assert_eq!(directory.power_cut().read_all("manifest", 9).unwrap(), b"old");
         let only_renamed = directory.crash(|unsynced| match unsynced {
-            Unsynced::Name("manifest") => Fate::Kept,
-            _ => Fate::Lost,
+            Unsynced::Name("manifest") => CrashOutcome::Kept,
+            _ => CrashOutcome::Lost,
         });
         assert_eq!(only_renamed.read_all("manifest", 9).unwrap(), b"new");
         directory.sync_directory().unwrap();

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::io::directory::{Directory, File};
-use crate::log::end_file::{self, KnownEnd};
+use crate::log::end_file::{self, RecordedEnd};
 use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, UsedFile, file_name};
 use crate::log::frame::{FrameSeed, finish_batch, payload_crc, push_frame};
@@ -46,7 +46,7 @@ impl PinnedLog {
     pub fn open(directory: &dyn Directory, after_ts: u64) -> Result<Self, LogError> {
         // What `log_end` says may be newer than the list of files, since the log is open.
         let replay = Replay { after_ts, ..Replay::default() };
-        let files = find_chain(directory, replay, KnownEnd::default())?.wanted;
+        let files = find_chain(directory, replay, RecordedEnd::default())?.wanted;
         Ok(Self { directory: directory.location().to_owned(), files, after_ts })
     }
 
@@ -183,7 +183,7 @@ impl<'a> NewLog<'a> {
         self.file.write_at(&header.encode(), 0)?;
         self.file.sync_data()?;
         let end = LogEnd { last_ts: through_ts, ..self.end };
-        end_file::create(self.directory, KnownEnd { newest: NUMBER, end })?;
+        end_file::create(self.directory, RecordedEnd { newest: NUMBER, end })?;
         Ok(CopiedLog { commits_count: self.commits_count, bytes: self.offset })
     }
 }

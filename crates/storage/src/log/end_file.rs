@@ -48,14 +48,14 @@ const FORMAT_VERSION: u32 = 1;
 
 /// What is known of the log outside of its files; the default is nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct KnownEnd {
+pub struct RecordedEnd {
     /// The number of the newest log file that was taken into use: it has a header. 0 for none.
     pub newest: u64,
     /// The log reaches this end.
     pub end: LogEnd,
 }
 
-impl KnownEnd {
+impl RecordedEnd {
     /// Whether the log is known to go on behind `found`, where reading it stopped.
     #[must_use]
     pub fn is_beyond(&self, found: LogEnd) -> bool {
@@ -78,7 +78,7 @@ pub struct EndFile {
 struct Pages {
     file: Arc<dyn File>,
     sequence: u64,
-    known: KnownEnd,
+    known: RecordedEnd,
 }
 
 impl EndFile {
@@ -100,7 +100,7 @@ impl EndFile {
     pub fn make(&self) -> Result<(), LogError> {
         let mut pages = self.pages.lock();
         if pages.is_none() {
-            create(&*self.directory, KnownEnd::default())?;
+            create(&*self.directory, RecordedEnd::default())?;
             *pages = Pages::open(&*self.directory, OpenMode::ReadWrite)?;
         }
         Ok(())
@@ -110,7 +110,7 @@ impl EndFile {
     ///
     /// # Errors
     /// What the system says. Either the old or the new is found then.
-    pub fn store(&self, known: KnownEnd) -> Result<(), IoError> {
+    pub fn store(&self, known: RecordedEnd) -> Result<(), IoError> {
         match &mut *self.pages.lock() {
             Some(pages) if pages.known != known => pages.store(known),
             _ => Ok(()),
@@ -119,8 +119,8 @@ impl EndFile {
 
     /// What was stored last.
     #[must_use]
-    pub fn known(&self) -> KnownEnd {
-        self.pages.lock().as_ref().map_or_else(KnownEnd::default, |pages| pages.known)
+    pub fn known(&self) -> RecordedEnd {
+        self.pages.lock().as_ref().map_or_else(RecordedEnd::default, |pages| pages.known)
     }
 }
 
@@ -128,7 +128,7 @@ impl EndFile {
 ///
 /// # Errors
 /// [`LogError::Full`], and what the system says; none is left under the new name then.
-pub fn create(directory: &dyn Directory, known: KnownEnd) -> Result<(), LogError> {
+pub fn create(directory: &dyn Directory, known: RecordedEnd) -> Result<(), LogError> {
     let bytes = [encode(0, known), encode(1, known)].concat();
     remove_if_there(directory, NEW_FILE_NAME)?;
     let made = directory.write_all_new(NEW_FILE_NAME, &bytes);
@@ -151,14 +151,14 @@ pub fn create(directory: &dyn Directory, known: KnownEnd) -> Result<(), LogError
 /// # Errors
 /// [`LogError::Lost`] if it is promised and missing, [`LogError::Corrupt`] if no page of it verifies,
 /// [`LogError::UnsupportedVersion`], and what the system says.
-pub fn read(directory: &dyn Directory, is_promised: bool) -> Result<KnownEnd, LogError> {
+pub fn read(directory: &dyn Directory, is_promised: bool) -> Result<RecordedEnd, LogError> {
     match Pages::open(directory, OpenMode::Read)? {
         Some(pages) => Ok(pages.known),
         None if is_promised => {
             let witness = "the manifest says that there is one".to_owned();
             Err(LogError::Lost { missing: directory.path(FILE_NAME), witness })
         }
-        None => Ok(KnownEnd::default()),
+        None => Ok(RecordedEnd::default()),
     }
 }
 
@@ -187,7 +187,7 @@ impl Pages {
         Ok(Some(Self { file, sequence, known }))
     }
 
-    fn store(&mut self, known: KnownEnd) -> Result<(), IoError> {
+    fn store(&mut self, known: RecordedEnd) -> Result<(), IoError> {
         let sequence = self.sequence + 1;
         self.file.write_at(&encode(sequence, known), sequence % 2 * PAGE_BYTES as u64)?;
         self.file.sync_data()?;
@@ -196,7 +196,7 @@ impl Pages {
     }
 }
 
-fn encode(sequence: u64, KnownEnd { newest, end }: KnownEnd) -> Vec<u8> {
+fn encode(sequence: u64, RecordedEnd { newest, end }: RecordedEnd) -> Vec<u8> {
     let mut page = vec![0; PAGE_BYTES];
     page[..8].copy_from_slice(&MAGIC);
     page[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
@@ -210,7 +210,7 @@ fn encode(sequence: u64, KnownEnd { newest, end }: KnownEnd) -> Vec<u8> {
 }
 
 /// Format version, sequence and content of the page with this number, if it verifies.
-fn decode(at: u64, page: &[u8]) -> Option<(u32, u64, KnownEnd)> {
+fn decode(at: u64, page: &[u8]) -> Option<(u32, u64, RecordedEnd)> {
     let sequence = u64_at(page, 16);
     let is_sound = page[..8] == MAGIC && u32_at(page, 12) == page_crc(page) && sequence % 2 == at;
     let end = LogEnd {
@@ -219,7 +219,7 @@ fn decode(at: u64, page: &[u8]) -> Option<(u32, u64, KnownEnd)> {
         last_ts: u64_at(page, 48),
         last_crc: u32_at(page, 56),
     };
-    is_sound.then_some((u32_at(page, 8), sequence, KnownEnd { newest: u64_at(page, 24), end }))
+    is_sound.then_some((u32_at(page, 8), sequence, RecordedEnd { newest: u64_at(page, 24), end }))
 }
 
 fn page_crc(page: &[u8]) -> u32 {
@@ -236,11 +236,11 @@ fn remove_if_there(directory: &dyn Directory, name: &str) -> Result<(), IoError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::memory::{Fate, MemoryDirectory};
+    use crate::io::memory::{CrashOutcome, MemoryDirectory};
 
-    fn known(newest: u64) -> KnownEnd {
+    fn known(newest: u64) -> RecordedEnd {
         let end = LogEnd { number: newest, cut: 4136, last_ts: 100 + newest, last_crc: 0xdead_beef };
-        KnownEnd { newest, end }
+        RecordedEnd { newest, end }
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
         let directory = MemoryDirectory::new("db");
         let file = EndFile::open(Arc::new(directory.clone())).unwrap();
         file.store(known(9)).unwrap();
-        assert_eq!(read(&directory, false).unwrap(), KnownEnd::default(), "nothing before it is made");
+        assert_eq!(read(&directory, false).unwrap(), RecordedEnd::default(), "nothing before it is made");
         file.make().unwrap();
         for newest in 1..6 {
             file.store(known(newest)).unwrap();
@@ -273,7 +273,7 @@ mod tests {
             torn.open(FILE_NAME, OpenMode::ReadWrite).unwrap().write_at(&page, next).unwrap();
             for kept in 0..60 {
                 // Behind the last byte that differs from the page before, the write has arrived whole.
-                let found = read(&torn.crash(|_| Fate::Torn(kept)), true).unwrap();
+                let found = read(&torn.crash(|_| CrashOutcome::Torn(kept)), true).unwrap();
                 assert!(found == known(newest) || (kept > 48 && found == known(newest + 1)), "{kept} bytes");
             }
             assert_eq!(read(&torn, true).unwrap(), known(newest + 1));

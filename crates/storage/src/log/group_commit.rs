@@ -28,16 +28,16 @@ use std::sync::Arc;
 use crate::io::directory::{Directory, File};
 use crate::io::error::{IoError, Operation};
 use crate::io::random::Random;
-use crate::log::bell::Bell;
 use crate::log::buffer::Buffer;
 use crate::log::end_file::EndFile;
 use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, file_name, prepare};
 use crate::log::frame::FRAME_HEADER_BYTES;
 use crate::log::frame::payload_crc;
-use crate::log::leader::{LogWriter, RetiredFile, Written};
+use crate::log::leader::{LogWriter, RetiredFile, WrittenBatch};
 use crate::log::options::LogOptions;
 use crate::log::recovery::{Recovered, UnfilledFile};
+use crate::log::wake_signal::Bell;
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::thread::{self, Thread};
@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     pub(crate) buffer: Mutex<Buffer>,
     /// Bytes in `buffer`. Stored under its lock, read without, to decide about a spill.
     pub(crate) buffered_bytes: AtomicUsize,
-    pub(crate) turn: Mutex<Turn>,
+    pub(crate) turn: Mutex<Leadership>,
     /// Every frame through this timestamp is on stable storage. Only grows.
     /// Release by the leader before it gives its place back, Acquire by whoever asks.
     durable: AtomicU64,
@@ -71,7 +71,7 @@ pub(crate) struct Shared {
 
 /// Whose turn it is to lead, and what the leaders have done.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Leadership {
     /// Absent while a thread leads, and for ever after a leader failed.
     writer: Option<LogWriter>,
     /// The number of the newest batch that was taken.
@@ -156,7 +156,7 @@ impl Shared {
             files.pop();
             active_bytes = file_bytes;
         }
-        let turn = Turn {
+        let turn = Leadership {
             writer: Some(writer),
             batch: 0,
             batch_ts: last_ts,
@@ -344,7 +344,12 @@ impl Shared {
     /// Callers wait for something that only a leader changes, and look again with `turn` locked: it must
     /// not be so yet when they call this. Who waits for a sync and is woken to lead does, or another has done
     /// so before, takes it along and wakes it.
-    fn lead_or_wait(&self, mut turn: MutexGuard<'_, Turn>, ts: u64, sync: bool) -> Result<(), LogError> {
+    fn lead_or_wait(
+        &self,
+        mut turn: MutexGuard<'_, Leadership>,
+        ts: u64,
+        sync: bool,
+    ) -> Result<(), LogError> {
         if let Some(cause) = &turn.cause {
             return Err(LogError::OutcomeUnknown { ts, cause: cause.clone() });
         }
@@ -382,7 +387,7 @@ impl Shared {
             }
             Err(cause) if planted(Bug::FailedSyncForgotten) && writer.position() > begin => {
                 let durable_ts = self.durable();
-                self.hand_over(writer, Written { durable_ts, ..Written::default() });
+                self.hand_over(writer, WrittenBatch { durable_ts, ..WrittenBatch::default() });
                 Err(LogError::OutcomeUnknown { ts, cause: Arc::new(cause) })
             }
             Err(cause) => Err(LogError::OutcomeUnknown { ts, cause: self.poison(cause) }),
@@ -390,7 +395,7 @@ impl Shared {
     }
 
     /// Publishes what a leader did, and lets the next one lead.
-    fn hand_over(&self, writer: LogWriter, written: Written) {
+    fn hand_over(&self, writer: LogWriter, written: WrittenBatch) {
         if !planted(Bug::TwoLeaders) {
             debug_assert!(written.durable_ts >= self.durable(), "the durable timestamp only grows");
             self.durable.store(written.durable_ts, Ordering::Release);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crate::io::directory::File;
 use crate::io::error::IoError;
 use crate::log::buffer::Batch;
-use crate::log::end_file::{EndFile, KnownEnd};
+use crate::log::end_file::{EndFile, RecordedEnd};
 use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, PreparedFile};
 use crate::log::frame::{FrameSeed, finish_batch};
@@ -59,7 +59,7 @@ pub struct RetiredFile {
 
 /// What one leader did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Written {
+pub struct WrittenBatch {
     /// Every frame through this timestamp is on stable storage.
     pub durable_ts: u64,
     /// The file that was left for the next one.
@@ -111,8 +111,8 @@ impl LogWriter {
     ///
     /// # Errors
     /// The system's error. The end of the log is unknown then, and nothing more may be written.
-    pub fn write(&mut self, batch: Batch, sync: bool) -> Result<Written, IoError> {
-        let mut written = Written::default();
+    pub fn write(&mut self, batch: Batch, sync: bool) -> Result<WrittenBatch, IoError> {
+        let mut written = WrittenBatch::default();
         let Batch { mut bytes, last_ts, roll_to, .. } = batch;
         if let Some(next) = roll_to {
             self.go_over_to(next, &mut written)?;
@@ -127,7 +127,7 @@ impl LogWriter {
             self.end = LogEnd { number: active.number, cut: active.offset + end as u64, last_ts, last_crc };
             active.offset = after;
             if planted(Bug::EndBeforeSync) {
-                self.end_file.store(KnownEnd { newest: active.number, end: self.end })?;
+                self.end_file.store(RecordedEnd { newest: active.number, end: self.end })?;
             }
             self.position += bytes.len() as u64;
             written.batch_bytes = bytes.len() as u64;
@@ -144,7 +144,7 @@ impl LogWriter {
     fn name_active(&self) -> Result<(), IoError> {
         let number = self.active.as_ref().map_or(0, |active| active.number);
         match self.end_file.known().newest < number {
-            true => self.end_file.store(KnownEnd { newest: number, ..self.end_file.known() }),
+            true => self.end_file.store(RecordedEnd { newest: number, ..self.end_file.known() }),
             false => Ok(()),
         }
     }
@@ -156,7 +156,7 @@ impl LogWriter {
     pub fn store_end(&self) -> Result<(), LogError> {
         debug_assert_eq!(self.synced_position, self.position, "an end that was synced");
         let newest = self.active.as_ref().map_or(self.end.number, |active| active.number);
-        let known = KnownEnd { newest: newest.max(self.end_file.known().newest), end: self.end };
+        let known = RecordedEnd { newest: newest.max(self.end_file.known().newest), end: self.end };
         if known != self.end_file.known() {
             self.end_file.make()?;
             self.end_file.store(known)?;
@@ -164,7 +164,7 @@ impl LogWriter {
         Ok(())
     }
 
-    fn sync(&mut self, written: &mut Written) -> Result<(), IoError> {
+    fn sync(&mut self, written: &mut WrittenBatch) -> Result<(), IoError> {
         if self.synced_position < self.position {
             let active = self.active.as_ref().expect("what is not synced was written to the active file");
             let synced = if planted(Bug::SkipSync) { Ok(()) } else { active.file.sync_data() };
@@ -180,7 +180,7 @@ impl LogWriter {
         Ok(())
     }
 
-    fn go_over_to(&mut self, next: PreparedFile, written: &mut Written) -> Result<(), IoError> {
+    fn go_over_to(&mut self, next: PreparedFile, written: &mut WrittenBatch) -> Result<(), IoError> {
         if !planted(Bug::LinkBeforeSync) {
             self.sync(written)?;
         }
@@ -194,7 +194,7 @@ impl LogWriter {
         next.file.write_at(&header.encode(), 0)?;
         next.file.sync_data()?;
         written.syncs += 1;
-        self.end_file.store(KnownEnd { newest: next.number, end: self.end })?;
+        self.end_file.store(RecordedEnd { newest: next.number, end: self.end })?;
         written.opened_bytes = next.file_bytes;
         let opened = ActiveFile {
             file: next.file,

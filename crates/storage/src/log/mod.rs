@@ -22,10 +22,9 @@
 //! The log does not look into payloads. Timestamps are counts from 1 that only grow.
 
 pub mod background;
-mod bell;
 pub mod buffer;
 pub mod copy;
-pub mod damaged;
+pub mod damaged_log;
 pub mod end_file;
 pub mod error;
 pub mod file;
@@ -35,4 +34,5 @@ pub mod leader;
 pub mod options;
 pub mod recovery;
 pub mod scan;
+mod wake_signal;
 pub mod writer;

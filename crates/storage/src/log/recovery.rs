@@ -25,7 +25,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use crate::io::directory::Directory;
-use crate::log::end_file::{self, KnownEnd};
+use crate::log::end_file::{self, RecordedEnd};
 use crate::log::error::LogError;
 use crate::log::file::{LogEnd, UsedFile, file_name, file_number, open_used};
 use crate::log::frame::{FrameFault, FrameHeader, PAGE_BYTES};
@@ -103,7 +103,7 @@ pub fn recover<E: From<LogError>>(
 ) -> Result<Recovered, E> {
     let mut known = end_file::read(directory, replay.has_end_file)?;
     if planted(Bug::EndFileIgnored) {
-        known = KnownEnd::default();
+        known = RecordedEnd::default();
     }
     let replay = Replay { need_ts: replay.need_ts.max(known.end.last_ts), ..replay };
     let Chain { older, wanted, unused, next_number } = find_chain(directory, replay, known)?;
@@ -146,7 +146,7 @@ impl Recovered {
         &mut self,
         scan: &mut Scan,
         replay: Replay,
-        known: KnownEnd,
+        known: RecordedEnd,
         visit: &mut impl FnMut(u64, &[u8]) -> Result<(), E>,
     ) -> Result<String, E> {
         let (offset, fault) = loop {
@@ -200,7 +200,7 @@ pub(crate) struct Chain {
 pub(crate) fn find_chain(
     directory: &dyn Directory,
     replay: Replay,
-    known: KnownEnd,
+    known: RecordedEnd,
 ) -> Result<Chain, LogError> {
     let mut used = BTreeMap::new();
     let mut chain = Chain { older: Vec::new(), wanted: Vec::new(), unused: Vec::new(), next_number: 1 };

@@ -9,7 +9,7 @@ use evergraph_graph::error::Result;
 use crate::checkpoint::manifest::Manifest;
 use crate::io::directory::Directory;
 use crate::log::copy::NewLog;
-use crate::unfinished::Unfinished;
+use crate::unfinished_directory::Unfinished;
 
 /// Where the new database will lie.
 pub struct SalvageTarget<'a> {

@@ -11,7 +11,7 @@ use crate::io::directory::Directory;
 use crate::salvage::new_database::SalvageTarget;
 use crate::salvage::salvaged::Salvaged;
 use crate::salvage::source::SalvageSource;
-use crate::unfinished::{LOCK_NAME, is_unfinished, unfinished};
+use crate::unfinished_directory::{LOCK_NAME, is_unfinished, unfinished};
 
 /// Reads the database in `directory`, of which not a byte is changed, and writes what verifies into
 /// `target`, an empty directory. `salt` is any number; `progress` may ask to stop.

@@ -2,7 +2,7 @@
 
 use evergraph_graph::timestamp::Timestamp;
 
-use crate::log::damaged::LeftCommits;
+use crate::log::damaged_log::UnusedCommits;
 use crate::salvage::loss::Loss;
 
 /// What was saved, and what wasn't.
@@ -23,13 +23,13 @@ pub struct Salvaged {
     /// What is damaged, and what of that is missing.
     pub losses: Vec<Loss>,
     /// Commits that verify behind a missing one, and were not taken.
-    pub left: LeftCommits,
+    pub left: UnusedCommits,
 }
 
 impl Salvaged {
     /// One in which no vertex was found: what `losses` list is missing.
     #[must_use]
-    pub fn new(through: Timestamp, losses: Vec<Loss>, left: LeftCommits) -> Self {
+    pub fn new(through: Timestamp, losses: Vec<Loss>, left: UnusedCommits) -> Self {
         let (vertices_count, edges_count, bytes_written) = (0, 0, 0);
         Self { through, mixed_through: None, vertices_count, edges_count, bytes_written, losses, left }
     }

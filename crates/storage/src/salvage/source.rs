@@ -11,12 +11,12 @@ use crate::checkpoint::error::{CheckpointError, CheckpointResult};
 use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, tell};
 use crate::io::directory::Directory;
-use crate::log::damaged::{DamagedLog, LogFault, read_damaged};
+use crate::log::damaged_log::{DamagedLog, LogFault, read_damaged};
 use crate::log::file;
 use crate::salvage::loss::{Loss, LossKind};
 
 /// Takes a commit of the log: its timestamp and payload. Why it isn't taken, if it isn't.
-pub type TakeCommit<'a> = dyn FnMut(Timestamp, &[u8]) -> std::result::Result<(), String> + 'a;
+pub type CommitVisitor<'a> = dyn FnMut(Timestamp, &[u8]) -> std::result::Result<(), String> + 'a;
 
 /// A database that may be damaged.
 pub struct SalvageSource<'a> {
@@ -89,7 +89,7 @@ impl<'a> SalvageSource<'a> {
     /// commit; `cancelled`, and what the system says.
     pub fn read_log(
         &mut self,
-        take: &mut TakeCommit<'_>,
+        take: &mut CommitVisitor<'_>,
         progress: &mut CheckProgress<'_>,
     ) -> Result<DamagedLog> {
         let need = self.manifest.need.0;

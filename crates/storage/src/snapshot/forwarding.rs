@@ -14,7 +14,7 @@ macro_rules! view_through_reader {
             use evergraph_graph::error::Result;
             use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
             use evergraph_graph::index::IndexStatistics;
-            use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+            use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, OrderedMatches, ValueRange};
             use evergraph_graph::newest::NewestEdges;
             use evergraph_graph::timestamp::Timestamp;
             use evergraph_graph::value::Value;
@@ -57,7 +57,7 @@ macro_rules! view_through_reader {
                     asked: &NewestEdges,
                     cursor: &mut RangeCursor<EdgeId>,
                     limit: usize,
-                    ranked: &mut Ranked<EdgeId>
+                    ranked: &mut OrderedMatches<EdgeId>
                 ) -> Result<()>);
                 forward!(count_edges_between(
                     pairs: &[(VertexId, VertexId)],
@@ -97,7 +97,7 @@ macro_rules! view_through_reader {
                     range: &ValueRange,
                     cursor: &mut RangeCursor<VertexId>,
                     limit: usize,
-                    ranked: &mut Ranked<VertexId>
+                    ranked: &mut OrderedMatches<VertexId>
                 ) -> Result<()>);
                 forward!(range_edges(
                     edge_type: TypeId,
@@ -105,7 +105,7 @@ macro_rules! view_through_reader {
                     range: &ValueRange,
                     cursor: &mut RangeCursor<EdgeId>,
                     limit: usize,
-                    ranked: &mut Ranked<EdgeId>
+                    ranked: &mut OrderedMatches<EdgeId>
                 ) -> Result<()>);
                 forward!(indexes() -> Vec<IndexStatistics>);
                 forward!(statistics() -> Result<Statistics>);

@@ -11,18 +11,18 @@
 
 use crate::engine::View;
 use crate::index::directory::Indexed;
-use crate::index::ordered_entries::Place;
+use crate::index::ordered_entries::EntryBound;
 use crate::index::property_index::PropertyIndex;
 use crate::snapshot::reader::Reader;
 use crate::transaction::fitting::fitted;
-use crate::transaction::look_ups::LookUps;
+use crate::transaction::look_ups::IndexReads;
 use crate::transaction::reads::Reads;
-use crate::transaction::writes::{Noted, Writes};
+use crate::transaction::writes::{ValueOrder, Writes};
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexKind, IndexStatistics};
-use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
 use std::borrow::Cow;
@@ -43,10 +43,10 @@ pub(crate) trait ReadItem: Indexed {
     fn read<V: View>(self, reader: &Reader<'_, V>, key: KeyId) -> Result<Option<Value>>;
 
     /// What own writes gave to such items.
-    fn noted(writes: &Writes) -> &Noted<Self>;
+    fn noted(writes: &Writes) -> &ValueOrder<Self>;
 
     /// Where look-ups of such items are noted.
-    fn looked_up(reads: &Reads) -> &LookUps<Self>;
+    fn looked_up(reads: &Reads) -> &IndexReads<Self>;
 
     /// Appends the next items of `owner`; whether there are more.
     fn scan<V: View>(
@@ -69,11 +69,11 @@ impl ReadItem for VertexId {
         reader.vertex_property(self, key)
     }
 
-    fn noted(writes: &Writes) -> &Noted<Self> {
+    fn noted(writes: &Writes) -> &ValueOrder<Self> {
         writes.vertex_values()
     }
 
-    fn looked_up(reads: &Reads) -> &LookUps<Self> {
+    fn looked_up(reads: &Reads) -> &IndexReads<Self> {
         &reads.vertices
     }
 
@@ -96,11 +96,11 @@ impl ReadItem for EdgeId {
         reader.edge_property(self, key)
     }
 
-    fn noted(writes: &Writes) -> &Noted<Self> {
+    fn noted(writes: &Writes) -> &ValueOrder<Self> {
         writes.edge_values()
     }
 
-    fn looked_up(reads: &Reads) -> &LookUps<Self> {
+    fn looked_up(reads: &Reads) -> &IndexReads<Self> {
         &reads.edges
     }
 
@@ -119,9 +119,9 @@ impl ReadItem for EdgeId {
 }
 
 /// The item of an own write's place, and its value.
-fn noted_pair<I: Copy>(place: &Place<I>) -> Option<(&Value, I)> {
+fn noted_pair<I: Copy>(place: &EntryBound<I>) -> Option<(&Value, I)> {
     match place {
-        Place::At(value, Some(item)) => Some((value, *item)),
+        EntryBound::At(value, Some(item)) => Some((value, *item)),
         _ => None,
     }
 }
@@ -256,7 +256,7 @@ impl<V: View> Reader<'_, V> {
         let noted = I::noted(self.writes);
         if !noted.is_empty() {
             let last = candidates.last().copied().filter(|_| !whole);
-            let from = (owner, key, Place::At(value.clone(), after));
+            let from = (owner, key, EntryBound::At(value.clone(), after));
             let own = noted.range((Bound::Excluded(from), Bound::Unbounded));
             let own = own.take_while(|(of, on, _)| (*of, *on) == (owner, key));
             let own = own.map_while(|(.., place)| noted_pair(place));
@@ -275,15 +275,15 @@ impl<V: View> Reader<'_, V> {
         range: &ValueRange,
         cursor: &mut RangeCursor<I>,
         limit: usize,
-        ranked: &mut Ranked<I>,
+        ranked: &mut OrderedMatches<I>,
     ) -> Result<()> {
-        let (low, high) = Place::around(range);
+        let (low, high) = EntryBound::around(range);
         if low >= high {
             cursor.done = true;
         }
         let (after, until) = if range.descending { (high, low) } else { (low, high) };
         let reached = |cursor: &RangeCursor<I>| {
-            cursor.after.as_ref().map(|(value, item)| Place::At(value.clone(), Some(*item)))
+            cursor.after.as_ref().map(|(value, item)| EntryBound::At(value.clone(), Some(*item)))
         };
         let after = reached(cursor).unwrap_or(after);
         let Some(index) = self.index_on::<I>(property, Some(IndexKind::Ordered))? else {
@@ -307,11 +307,11 @@ impl<V: View> Reader<'_, V> {
         &self,
         property: Property,
         index: &PropertyIndex<I>,
-        (mut after, until): (Place<I>, &Place<I>),
+        (mut after, until): (EntryBound<I>, &EntryBound<I>),
         descending: bool,
         cursor: &mut RangeCursor<I>,
         limit: usize,
-        ranked: &mut Ranked<I>,
+        ranked: &mut OrderedMatches<I>,
     ) -> Result<()> {
         let end = ranked.items.len().saturating_add(limit);
         let mut pairs = Vec::new();
@@ -333,7 +333,7 @@ impl<V: View> Reader<'_, V> {
                     ranked.values.push(value.clone());
                     ranked.items.push(item);
                 }
-                after = Place::At(value.clone(), Some(item));
+                after = EntryBound::At(value.clone(), Some(item));
                 cursor.after = Some((value, item));
             }
             cursor.done = whole;
@@ -346,8 +346,8 @@ impl<V: View> Reader<'_, V> {
     fn add_noted<I: ReadItem>(
         &self,
         (owner, key): Property,
-        after: &Place<I>,
-        until: &Place<I>,
+        after: &EntryBound<I>,
+        until: &EntryBound<I>,
         whole: bool,
         descending: bool,
         pairs: &mut Vec<(Value, I)>,
@@ -357,10 +357,10 @@ impl<V: View> Reader<'_, V> {
             return;
         }
         let last = match pairs.last().filter(|_| !whole) {
-            Some((value, item)) => Place::At(value.clone(), Some(*item)),
+            Some((value, item)) => EntryBound::At(value.clone(), Some(*item)),
             None => until.clone(),
         };
-        let bound = |place: &Place<I>| Bound::Excluded((owner, key, place.clone()));
+        let bound = |place: &EntryBound<I>| Bound::Excluded((owner, key, place.clone()));
         let (from, to) = if descending { (&last, after) } else { (after, &last) };
         if from >= to {
             return;
@@ -463,7 +463,7 @@ impl<V: View> Reader<'_, V> {
         range: &ValueRange,
         cursor: &mut RangeCursor<I>,
         limit: usize,
-        ranked: &mut Ranked<I>,
+        ranked: &mut OrderedMatches<I>,
     ) -> Result<()> {
         let mut found: Vec<(Value, I)> = Vec::new();
         self.for_each_value(property, |item: I, value| {

@@ -5,7 +5,7 @@ use crate::snapshot::reader::Reader;
 use crate::transaction::writes::EdgeWrite;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId};
-use evergraph_graph::look_up::{RangeCursor, Ranked};
+use evergraph_graph::look_up::{OrderedMatches, RangeCursor};
 use evergraph_graph::newest::{NewestEdges, Overlay, moved};
 use evergraph_graph::view::newest_by_sorting;
 
@@ -16,7 +16,7 @@ impl<V: View> Reader<'_, V> {
         asked: &NewestEdges,
         cursor: &mut RangeCursor<EdgeId>,
         limit: usize,
-        ranked: &mut Ranked<EdgeId>,
+        ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<()> {
         if self.catalogue.newest_first(asked.edge_type) != Some(asked.key) {
             return newest_by_sorting(self, asked, cursor, limit, ranked);
@@ -42,7 +42,7 @@ impl<V: View> Reader<'_, V> {
             }
         } else {
             // As many as may drop out are read more.
-            let mut stored = Ranked::default();
+            let mut stored = OrderedMatches::default();
             if !self.view.newest(asked, after, limit.saturating_add(own.len()), &mut stored)? {
                 return newest_by_sorting(self, asked, cursor, limit, ranked);
             }

@@ -20,7 +20,7 @@ use evergraph_graph::id::{
     Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId,
 };
 use evergraph_graph::index::IndexStatistics;
-use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
+use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -248,7 +248,7 @@ impl<V: View> GraphView for Reader<'_, V> {
         asked: &NewestEdges,
         cursor: &mut RangeCursor<EdgeId>,
         limit: usize,
-        ranked: &mut Ranked<EdgeId>,
+        ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<()> {
         self.newest_edges(asked, cursor, limit, ranked)
     }
@@ -374,7 +374,7 @@ impl<V: View> GraphView for Reader<'_, V> {
         range: &ValueRange,
         cursor: &mut RangeCursor<VertexId>,
         limit: usize,
-        ranked: &mut Ranked<VertexId>,
+        ranked: &mut OrderedMatches<VertexId>,
     ) -> Result<()> {
         self.range((Owner::Label(label), key), range, cursor, limit, ranked)
     }
@@ -386,7 +386,7 @@ impl<V: View> GraphView for Reader<'_, V> {
         range: &ValueRange,
         cursor: &mut RangeCursor<EdgeId>,
         limit: usize,
-        ranked: &mut Ranked<EdgeId>,
+        ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<()> {
         self.range((Owner::EdgeType(edge_type), key), range, cursor, limit, ranked)
     }

@@ -9,7 +9,7 @@ use crate::transaction::reads::Reads;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::look_up::Ranked;
+use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -123,7 +123,7 @@ impl<V: View> View for Watched<'_, V> {
         asked: &NewestEdges,
         after: Option<&Stamped>,
         limit: usize,
-        ranked: &mut Ranked<EdgeId>,
+        ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<bool> {
         self.note(|| match planted(Bug::NewestNotNoted) {
             true => Key::List(asked.source, asked.edge_type, Direction::Out),

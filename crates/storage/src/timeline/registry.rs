@@ -23,11 +23,11 @@ pub enum Access {
 /// The open snapshots, ascending by timestamp. Few: a linear scan is the fastest look.
 #[derive(Debug, Default)]
 pub struct Registry {
-    open: Vec<Open>,
+    open: Vec<OpenSnapshots>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenSnapshots {
     timestamp: Timestamp,
     readers: u32,
     writers: u32,
@@ -38,7 +38,7 @@ impl Registry {
     pub fn enter(&mut self, timestamp: Timestamp, access: Access) {
         let at = self.open.partition_point(|open| open.timestamp < timestamp);
         if self.open.get(at).is_none_or(|open| open.timestamp != timestamp) {
-            self.open.insert(at, Open { timestamp, readers: 0, writers: 0 });
+            self.open.insert(at, OpenSnapshots { timestamp, readers: 0, writers: 0 });
         }
         *self.open[at].count(access) += 1;
     }
@@ -88,7 +88,7 @@ impl Registry {
     }
 }
 
-impl Open {
+impl OpenSnapshots {
     fn count(&mut self, access: Access) -> &mut u32 {
         match access {
             Access::Read => &mut self.readers,

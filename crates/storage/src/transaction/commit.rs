@@ -38,7 +38,7 @@ use crate::transaction::latch::{check_healthy, check_open, under_latch};
 use crate::transaction::reads::Reads;
 use crate::transaction::resolve::{Resolved, resolve};
 use crate::transaction::schema_writes::SchemaWrites;
-use crate::transaction::stale::Stale;
+use crate::transaction::stale::StaleRead;
 use crate::transaction::writes::Writes;
 use crate::transaction::{describe, payload};
 use evergraph_graph::catalogue::Catalogue;
@@ -107,7 +107,7 @@ fn attempt<E: Engine>(
     deadline: &Deadline,
     completion: Option<&dyn Completion>,
     renames: &mut Renames,
-) -> std::result::Result<Installed<E::Displaced>, Failure> {
+) -> std::result::Result<InstalledCommit<E::Displaced>, Failure> {
     let (front, since) = (session.front(), session.timestamp());
     let view = session.view();
     let checked = front.timeline.published();
@@ -136,7 +136,7 @@ fn attempt<E: Engine>(
             let current = front.catalogue.load_full();
             check(front, since, &current, schema, &resolved, completion, latch)?;
             if reads.is_some() && has_new_names(&current, schema.base()) {
-                return Err(Refusal::Stale(Stale::NewNames));
+                return Err(Refusal::Stale(StaleRead::NewNames));
             }
             if let Some(refusal) = stale(Some(checked)).filter(|_| !planted(Bug::ReadsCheckedEarly)) {
                 return Err(refusal);
@@ -175,7 +175,7 @@ fn refused<E: Engine>(front: &Front<E>, error: Error) -> Failure {
 }
 
 /// What came of a commit under the latch; dropped after it.
-struct Installed<D> {
+struct InstalledCommit<D> {
     timestamp: Timestamp,
     _displaced: D,
     _old_catalogue: Arc<Catalogue>,
@@ -212,7 +212,7 @@ enum Refusal {
     /// Values entered into the index to be made ready since S.
     Late,
     /// What a serialisable transaction read would be another answer now.
-    Stale(Stale),
+    Stale(StaleRead),
     /// No conflict: an index was created or dropped since the entries were worked out.
     OtherIndexes,
     /// No conflict: parallel edges were given these names since S.
@@ -240,29 +240,29 @@ impl Refusal {
                 "a unique index on {} was created meanwhile: run the transaction again",
                 catalogue.property_name(id.owner, id.key),
             )),
-            Self::Stale(Stale::Changed(key, Newer::Forgotten)) => Error::conflict(format!(
+            Self::Stale(StaleRead::Changed(key, Newer::Forgotten)) => Error::conflict(format!(
                 "the transaction began too long ago to know whether {}, which it read, was changed since: \
                  run it again",
                 describe::key(view, catalogue, &key)
             )),
-            Self::Stale(Stale::Changed(key, _)) => Error::conflict(format!(
+            Self::Stale(StaleRead::Changed(key, _)) => Error::conflict(format!(
                 "another transaction changed {}, which this one read: run it again",
                 describe::key(view, catalogue, &key)
             )),
-            Self::Stale(Stale::Entered(id, Newer::Forgotten)) => Error::conflict(format!(
+            Self::Stale(StaleRead::Entered(id, Newer::Forgotten)) => Error::conflict(format!(
                 "the transaction began too long ago to know whether its look-ups of {} would find more now: \
                  run it again",
                 catalogue.property_name(id.owner, id.key)
             )),
-            Self::Stale(Stale::Entered(id, _)) => Error::conflict(format!(
+            Self::Stale(StaleRead::Entered(id, _)) => Error::conflict(format!(
                 "another transaction entered a {} that this one looked up: run it again",
                 catalogue.property_name(id.owner, id.key)
             )),
-            Self::Stale(Stale::NewNames) => Error::conflict(
+            Self::Stale(StaleRead::NewNames) => Error::conflict(
                 "another transaction introduced a label, an edge type or a property key that this one may \
                  have looked for: run it again",
             ),
-            Self::Stale(Stale::Dropped(id)) => Error::conflict(format!(
+            Self::Stale(StaleRead::Dropped(id)) => Error::conflict(format!(
                 "the index on {}, which the transaction used, was dropped meanwhile: run it again",
                 catalogue.property_name(id.owner, id.key)
             )),
@@ -363,7 +363,7 @@ fn install<E: Engine>(
     mut frame: Frame<'_>,
     completion: Option<&dyn Completion>,
     latch: &mut MutexGuard<'_, LatchState>,
-) -> Installed<E::Displaced> {
+) -> InstalledCommit<E::Displaced> {
     let timestamp = front.timeline.published().next();
     if planted(Bug::FrameBeforeInstall) {
         frame.append(&front.log, timestamp);
@@ -396,7 +396,7 @@ fn install<E: Engine>(
     if !planted(Bug::PublishBeforeInstall) && !planted(Bug::IndexAfterPublish) {
         front.timeline.publish(timestamp, latch);
     }
-    Installed { timestamp, _displaced: displaced, _old_catalogue: current, _old_indexes: old_indexes }
+    InstalledCommit { timestamp, _displaced: displaced, _old_catalogue: current, _old_indexes: old_indexes }
 }
 
 fn publish_schema<E: Engine>(front: &Front<E>, current: &Arc<Catalogue>, schema: &SchemaWrites) {

@@ -9,18 +9,18 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 
 /// Runs `body` under the commit latch.
 pub fn under_latch<R>(timeline: &Timeline, body: impl FnOnce(&mut MutexGuard<'_, LatchState>) -> R) -> R {
-    let mut held = Held { state: timeline.latch(), finished: false };
+    let mut held = HeldLatch { state: timeline.latch(), finished: false };
     let result = body(&mut held.state);
     held.finished = true;
     result
 }
 
-struct Held<'a> {
+struct HeldLatch<'a> {
     state: MutexGuard<'a, LatchState>,
     finished: bool,
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldLatch<'_> {
     fn drop(&mut self) {
         if !self.finished {
             let cause = "a commit panicked half-way: reopen the database, and please report this";

@@ -5,11 +5,11 @@
 
 use crate::engine::Newer;
 use crate::index::directory::{Indexed, Indexes};
-use crate::index::ordered_entries::Place;
+use crate::index::ordered_entries::EntryBound;
 use crate::index::property_index::PropertyIndex;
 use crate::planted::{Bug, planted};
 use crate::sync::Mutex;
-use crate::transaction::stale::Stale;
+use crate::transaction::stale::StaleRead;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::collections::HashSet;
@@ -20,9 +20,9 @@ pub const APART_MAX: usize = 4096;
 
 /// What was looked up in indexes of vertices, or of edges.
 #[derive(Debug)]
-pub struct LookUps<I>(Mutex<Vec<LookedUp<I>>>);
+pub struct IndexReads<I>(Mutex<Vec<IndexRead<I>>>);
 
-impl<I> Default for LookUps<I> {
+impl<I> Default for IndexReads<I> {
     fn default() -> Self {
         Self(Mutex::default())
     }
@@ -30,15 +30,15 @@ impl<I> Default for LookUps<I> {
 
 /// What was looked up in one index.
 #[derive(Debug)]
-struct LookedUp<I> {
+struct IndexRead<I> {
     index: Arc<PropertyIndex<I>>,
     hashes: HashSet<u32>,
-    ranges: Vec<(Place<I>, Place<I>)>,
+    ranges: Vec<(EntryBound<I>, EntryBound<I>)>,
     /// Too much to tell apart: any change of the index counts.
     whole: bool,
 }
 
-impl<I: Indexed> LookUps<I> {
+impl<I: Indexed> IndexReads<I> {
     /// The items with `value` were asked for.
     pub fn note_value(&self, index: &Arc<PropertyIndex<I>>, value: &Value) {
         let hash = index.hash_of(value);
@@ -48,15 +48,15 @@ impl<I: Indexed> LookUps<I> {
     }
 
     /// The entries between two places were asked for.
-    pub fn note_range(&self, index: &Arc<PropertyIndex<I>>, low: Place<I>, high: Place<I>) {
+    pub fn note_range(&self, index: &Arc<PropertyIndex<I>>, low: EntryBound<I>, high: EntryBound<I>) {
         self.note(index, |entry| entry.ranges.push((low, high)));
     }
 
-    fn note(&self, index: &Arc<PropertyIndex<I>>, note: impl FnOnce(&mut LookedUp<I>)) {
+    fn note(&self, index: &Arc<PropertyIndex<I>>, note: impl FnOnce(&mut IndexRead<I>)) {
         let mut all = self.0.lock();
         let at = all.iter().position(|entry| Arc::ptr_eq(&entry.index, index)).unwrap_or_else(|| {
             let index = Arc::clone(index);
-            all.push(LookedUp { index, hashes: HashSet::new(), ranges: Vec::new(), whole: false });
+            all.push(IndexRead { index, hashes: HashSet::new(), ranges: Vec::new(), whole: false });
             all.len() - 1
         });
         let entry = &mut all[at];
@@ -71,17 +71,22 @@ impl<I: Indexed> LookUps<I> {
 
     /// The first look-up whose answer changed after `since`. Indexes without any change after
     /// `checked`, up to which all was looked at before, are passed over.
-    pub fn stale(&self, indexes: &Indexes, since: Timestamp, checked: Option<Timestamp>) -> Option<Stale> {
+    pub fn stale(
+        &self,
+        indexes: &Indexes,
+        since: Timestamp,
+        checked: Option<Timestamp>,
+    ) -> Option<StaleRead> {
         self.0.lock().iter().find_map(|entry| {
             let id = entry.index.definition().id;
             if !indexes.get::<I>(id).is_some_and(|now| Arc::ptr_eq(now, &entry.index)) {
-                return Some(Stale::Dropped(id));
+                return Some(StaleRead::Dropped(id));
             }
             if checked.is_some_and(|checked| entry.index.any_newer(checked) == Newer::No) {
                 return None;
             }
             let newer = entry.newer(since);
-            (newer != Newer::No).then_some(Stale::Entered(id, newer))
+            (newer != Newer::No).then_some(StaleRead::Entered(id, newer))
         })
     }
 
@@ -91,7 +96,7 @@ impl<I: Indexed> LookUps<I> {
     }
 }
 
-impl<I: Indexed> LookedUp<I> {
+impl<I: Indexed> IndexRead<I> {
     fn newer(&self, since: Timestamp) -> Newer {
         if self.whole {
             return self.index.any_newer(since);

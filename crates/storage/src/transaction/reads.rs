@@ -26,8 +26,8 @@
 use crate::engine::{Engine, Key, Newer};
 use crate::index::directory::Indexes;
 use crate::sync::Mutex;
-use crate::transaction::look_ups::{APART_MAX, LookUps};
-use crate::transaction::stale::Stale;
+use crate::transaction::look_ups::{APART_MAX, IndexReads};
+use crate::transaction::stale::StaleRead;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::{HashMap, HashSet};
@@ -41,15 +41,15 @@ const FRESH_MAX: usize = 256;
 /// inside which nothing else is locked.
 #[derive(Debug, Default)]
 pub struct Reads {
-    noted: Mutex<Noted>,
+    noted: Mutex<NotedReads>,
     /// Look-ups of vertices.
-    pub vertices: LookUps<VertexId>,
+    pub vertices: IndexReads<VertexId>,
     /// Look-ups of edges.
-    pub edges: LookUps<EdgeId>,
+    pub edges: IndexReads<EdgeId>,
 }
 
 #[derive(Debug, Default)]
-struct Noted {
+struct NotedReads {
     /// The newest reads, at most [`FRESH_MAX`].
     fresh: Vec<Key>,
     subjects: HashMap<Subject, Keys>,
@@ -102,7 +102,7 @@ struct Keys {
     whole: bool,
 }
 
-impl Noted {
+impl NotedReads {
     /// Moves the newest reads to those that are grouped by segment.
     fn sort_in(&mut self) {
         for key in self.fresh.drain(..) {
@@ -155,11 +155,11 @@ impl Reads {
         indexes: &Indexes,
         since: Timestamp,
         checked: Option<Timestamp>,
-    ) -> Option<Stale> {
+    ) -> Option<StaleRead> {
         let noted = self.noted.lock();
         let changed = |key: Key| match engine.newer(&key, since) {
             Newer::No => None,
-            newer => Some(Stale::Changed(key, newer)),
+            newer => Some(StaleRead::Changed(key, newer)),
         };
         let looked_at = checked.unwrap_or(since);
         let unchanged = |subject: &Subject| {

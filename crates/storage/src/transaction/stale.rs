@@ -5,7 +5,7 @@ use evergraph_graph::index::IndexId;
 
 /// A read that would have another answer now.
 #[derive(Debug)]
-pub enum Stale {
+pub enum StaleRead {
     /// This was changed, or the records that would show it were dropped.
     Changed(Key, Newer),
     /// A value that was looked up was entered, or the changes that would show it were dropped.

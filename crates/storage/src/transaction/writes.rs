@@ -15,7 +15,7 @@
 //!
 //! This file knows nothing of what is stored: callers say what was there at S.
 
-use crate::index::ordered_entries::Place;
+use crate::index::ordered_entries::EntryBound;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -87,7 +87,7 @@ impl EdgeWrite {
 type InOrder = (VertexId, TypeId, VertexId, u16);
 
 /// Values of indexed properties in order, with the items that got them.
-pub type Noted<I> = BTreeSet<(Owner, KeyId, Place<I>)>;
+pub type ValueOrder<I> = BTreeSet<(Owner, KeyId, EntryBound<I>)>;
 
 /// The buffered writes of one transaction.
 ///
@@ -99,8 +99,8 @@ pub struct Writes {
     /// The written edges in the order of the in lists; built on first use.
     in_order: OnceLock<BTreeSet<InOrder>>,
     /// Which vertices and edges got which values of indexed properties; a superset, to be re-read.
-    vertex_values: Noted<VertexId>,
-    edge_values: Noted<EdgeId>,
+    vertex_values: ValueOrder<VertexId>,
+    edge_values: ValueOrder<EdgeId>,
 }
 
 impl Writes {
@@ -370,23 +370,23 @@ impl Writes {
 
     /// Notes that `vertex` got a value of an indexed property.
     pub fn note_vertex(&mut self, label: LabelId, key: KeyId, value: Value, vertex: VertexId) {
-        self.vertex_values.insert((Owner::Label(label), key, Place::At(value, Some(vertex))));
+        self.vertex_values.insert((Owner::Label(label), key, EntryBound::At(value, Some(vertex))));
     }
 
     /// Notes that `edge` got a value of an indexed property.
     pub fn note_edge(&mut self, key: KeyId, value: Value, edge: EdgeId) {
-        self.edge_values.insert((Owner::EdgeType(edge.edge_type), key, Place::At(value, Some(edge))));
+        self.edge_values.insert((Owner::EdgeType(edge.edge_type), key, EntryBound::At(value, Some(edge))));
     }
 
     /// What was noted of vertices.
     #[must_use]
-    pub fn vertex_values(&self) -> &Noted<VertexId> {
+    pub fn vertex_values(&self) -> &ValueOrder<VertexId> {
         &self.vertex_values
     }
 
     /// What was noted of edges.
     #[must_use]
-    pub fn edge_values(&self) -> &Noted<EdgeId> {
+    pub fn edge_values(&self) -> &ValueOrder<EdgeId> {
         &self.edge_values
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
-use evergraph_storage::io::memory::{Fate, MemoryDirectory};
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::Replay;
@@ -18,9 +18,9 @@ use crate::support::{append, commit, open, read, small_files, timestamps};
 fn crash(directory: &MemoryDirectory, seed: u64) -> MemoryDirectory {
     let mut random = SplitMix64::new(seed);
     directory.crash(|_| match random.next_u64() % 4 {
-        0 | 1 => Fate::Kept,
-        2 => Fate::Lost,
-        _ => Fate::Torn((random.next_u64() % 512) as usize),
+        0 | 1 => CrashOutcome::Kept,
+        2 => CrashOutcome::Lost,
+        _ => CrashOutcome::Torn((random.next_u64() % 512) as usize),
     })
 }
 

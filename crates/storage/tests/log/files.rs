@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evergraph_storage::io::directory::{Directory, OpenMode};
-use evergraph_storage::io::memory::{Fate, MemoryDirectory};
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::file::file_name;
 use evergraph_storage::log::frame::{FRAME_HEADER_BYTES, payload_crc};
@@ -181,7 +181,7 @@ fn a_log_with_something_behind_its_end_goes_on_in_a_new_file() {
     let options = LogOptions { first_file_bytes: 6 * 4096, ..options };
     let log = open(&directory, options.clone()).unwrap();
     (1..=3).for_each(|ts| commit(&log, ts).unwrap());
-    let image = directory.crash(|_| Fate::Kept);
+    let image = directory.crash(|_| CrashOutcome::Kept);
     let bytes = image.read_all(&file_name(1), 1 << 20).unwrap();
     let batches: Vec<usize> =
         (4096..bytes.len()).step_by(4096).filter(|at| bytes[*at..].starts_with(b"EvFm")).collect();

@@ -1,10 +1,10 @@
 //! Execute: reads the files and loads them, or proposes how they are read.
 
 use crate::command::import::arguments::ImportArguments;
-use crate::command::import::report::{BadRowsReport, ImportReport, Proposed};
+use crate::command::import::report::{BadRowsReport, ImportReport, ProposedMapping};
 use crate::context::Context;
 use crate::loading::Destination;
-use evergraph::import::known::Known;
+use evergraph::import::existing_graph::ExistingGraph;
 use evergraph::import::options::{Imported, Progress};
 use evergraph::import::plan::{is_database, propose};
 use evergraph::import::read::read_beside;
@@ -22,9 +22,9 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
     let Some(database) = arguments.database.as_ref().filter(|_| !arguments.propose) else {
         let known = match arguments.database.as_deref() {
             Some(path) if is_database(path) => Destination::new(path)?.known(),
-            _ => Known::default(),
+            _ => ExistingGraph::default(),
         };
-        return context.console.result(&Proposed { mapping: propose(&options, &known)? });
+        return context.console.result(&ProposedMapping { mapping: propose(&options, &known)? });
     };
     let destination = Destination::new(database)?;
     options.temporary.clone_from(&arguments.temporary);

@@ -2,7 +2,7 @@
 
 use crate::loading::{LabelRow, LoadReport};
 use evergraph::import::faults::BadRows;
-use evergraph::import::policy::Settled;
+use evergraph::import::policy::PolicyCounts;
 use evergraph_terminal::number::{counted, size};
 use evergraph_terminal::table::visible;
 use serde::Serialize;
@@ -16,11 +16,11 @@ const NOTES_SHOWN: usize = 30;
 
 /// A mapping file that isn't written yet.
 #[derive(Debug, Serialize)]
-pub(super) struct Proposed {
+pub(super) struct ProposedMapping {
     pub(super) mapping: String,
 }
 
-impl fmt::Display for Proposed {
+impl fmt::Display for ProposedMapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.mapping)
     }
@@ -32,7 +32,7 @@ pub(super) struct ImportReport {
     #[serde(flatten)]
     pub(super) load: LoadReport,
     pub(super) bad_rows: BadRowsReport,
-    pub(super) settled: SettledReport,
+    pub(super) settled: PolicyReport,
     /// What `--memory` said or was.
     pub(super) memory_bytes: u64,
     /// Bytes of rows that went through the temporary file.
@@ -44,22 +44,22 @@ pub(super) struct ImportReport {
 
 /// What was done as `--on-duplicate` and `--on-unknown` say, and to files without direction.
 #[derive(Debug, Serialize)]
-pub(super) struct SettledReport {
+pub(super) struct PolicyReport {
     pub(super) duplicates: u64,
     pub(super) unknown: u64,
     pub(super) repeated_pairs: u64,
     pub(super) created: Vec<LabelRow>,
 }
 
-impl From<Settled> for SettledReport {
-    fn from(settled: Settled) -> Self {
-        let Settled { duplicates, unknown, created, repeated_pairs } = settled;
+impl From<PolicyCounts> for PolicyReport {
+    fn from(settled: PolicyCounts) -> Self {
+        let PolicyCounts { duplicates, unknown, created, repeated_pairs } = settled;
         let created = created.into_iter().map(|(label, vertices)| LabelRow { label, vertices });
         Self { duplicates, unknown, repeated_pairs, created: created.collect() }
     }
 }
 
-impl fmt::Display for SettledReport {
+impl fmt::Display for PolicyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (count, one, many) in [
             (self.duplicates, "repeated vertex (--on-duplicate)", "repeated vertices (--on-duplicate)"),

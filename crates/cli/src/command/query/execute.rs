@@ -1,6 +1,6 @@
 //! Querying: opens a database, asks, and prints what comes.
 
-use crate::command::query::asking::{AskingArguments, answered};
+use crate::command::query::execution::{QueryOptionArguments, answered};
 use crate::command::query::plan_report::PlanReport;
 use crate::context::Context;
 use clap::Args;
@@ -64,7 +64,7 @@ pub struct QueryArguments {
     pub profile: bool,
     /// Options for running it.
     #[command(flatten)]
-    pub asking: AskingArguments,
+    pub asking: QueryOptionArguments,
 }
 
 /// Asks and prints.

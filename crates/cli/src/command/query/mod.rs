@@ -5,9 +5,9 @@
 //!                          └─> writes: a transaction, committed      ┴─> naming -> shown -> output
 //! ```
 
-pub mod asking;
+pub mod element_names;
 pub mod execute;
-pub mod naming;
+pub mod execution;
 pub mod output;
 pub mod plan_report;
-pub mod shown;
+pub mod printed_item;

@@ -2,7 +2,7 @@
 //!
 //! A table's columns are as wide as what is in them, so its rows wait for each other, and a long table is printed in parts.
 
-use crate::command::query::shown::Shown;
+use crate::command::query::printed_item::PrintedItem;
 use evergraph_terminal::table::{Side, Table, visible};
 use std::io::{self, Write};
 
@@ -16,7 +16,7 @@ pub struct Output<W> {
     out: W,
     json: bool,
     /// Maps of the same keys that wait to be a table.
-    rows: Vec<Vec<(Shown, Shown)>>,
+    rows: Vec<Vec<(PrintedItem, PrintedItem)>>,
     /// Results that are printed; others are counted.
     rows_max: u64,
     results_count: u64,
@@ -37,14 +37,14 @@ impl<W: Write> Output<W> {
     ///
     /// # Errors
     /// If `out` doesn't take it.
-    pub fn result(&mut self, result: Shown) -> io::Result<()> {
+    pub fn result(&mut self, result: PrintedItem) -> io::Result<()> {
         self.results_count += 1;
         if self.json {
             serde_json::to_writer(&mut self.out, &result)?;
             return self.out.write_all(b"\n");
         }
         match result {
-            Shown::Map(entries) if is_row(&entries) => {
+            PrintedItem::Map(entries) if is_row(&entries) => {
                 let fits = self.rows.first().is_none_or(|first| same_keys(first, &entries));
                 if !fits || self.rows.len() == ROWS_MAX {
                     self.table()?;
@@ -100,11 +100,11 @@ impl<W: Write> Output<W> {
     }
 }
 
-fn is_row(entries: &[(Shown, Shown)]) -> bool {
+fn is_row(entries: &[(PrintedItem, PrintedItem)]) -> bool {
     (1..=COLUMNS_MAX).contains(&entries.len()) && entries.iter().all(|(key, _)| key.is_name())
 }
 
-fn same_keys(one: &[(Shown, Shown)], other: &[(Shown, Shown)]) -> bool {
+fn same_keys(one: &[(PrintedItem, PrintedItem)], other: &[(PrintedItem, PrintedItem)]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.0 == other.0)
 }
 
@@ -113,12 +113,14 @@ mod tests {
     use super::*;
     use evergraph_graph::value::Value;
 
-    fn map(entries: &[(&str, Value)]) -> Shown {
-        let entry = |(key, value): &(&str, Value)| (Shown::Value((*key).into()), Shown::Value(value.clone()));
-        Shown::Map(entries.iter().map(entry).collect())
+    fn map(entries: &[(&str, Value)]) -> PrintedItem {
+        let entry = |(key, value): &(&str, Value)| {
+            (PrintedItem::Value((*key).into()), PrintedItem::Value(value.clone()))
+        };
+        PrintedItem::Map(entries.iter().map(entry).collect())
     }
 
-    fn printed(json: bool, results: impl IntoIterator<Item = Shown>) -> String {
+    fn printed(json: bool, results: impl IntoIterator<Item = PrintedItem>) -> String {
         let mut bytes = Vec::new();
         let mut output = Output::new(&mut bytes, json, u64::MAX);
         results.into_iter().for_each(|result| output.result(result).unwrap());
@@ -131,7 +133,7 @@ mod tests {
         let ann = map(&[("name", "ann\u{1b}".into()), ("age", 41.into())]);
         let bob = map(&[("name", "bob".into()), ("age", 7.into())]);
         let other = map(&[("age", 7.into()), ("name", "bob".into())]);
-        let text = printed(false, [ann, bob, other, Shown::Null]);
+        let text = printed(false, [ann, bob, other, PrintedItem::Null]);
         let wanted = "name       age\n──────────────\nann\\u{1b}   41\nbob          7\n\
                       age  name\n─────────\n  7  bob\nnull\n";
         assert_eq!(text, wanted);
@@ -139,8 +141,10 @@ mod tests {
 
     #[test]
     fn a_map_of_many_keys_or_of_others_than_texts_is_a_line() {
-        let wide = Shown::Map((0..17).map(|at| (Shown::Value(at.to_string().into()), Shown::Null)).collect());
-        let by_number = Shown::Map(vec![(Shown::Value(1.into()), Shown::Null)]);
+        let wide = PrintedItem::Map(
+            (0..17).map(|at| (PrintedItem::Value(at.to_string().into()), PrintedItem::Null)).collect(),
+        );
+        let by_number = PrintedItem::Map(vec![(PrintedItem::Value(1.into()), PrintedItem::Null)]);
         let text = printed(false, [wide, by_number, map(&[])]);
         assert_eq!(text.lines().count(), 3);
         assert!(text.ends_with("\n{1: null}\n{:}\n"), "{text}");
@@ -156,7 +160,7 @@ mod tests {
 
     #[test]
     fn each_result_is_a_line_of_json() {
-        let text = printed(true, [map(&[("a", "x\ny".into())]), Shown::Null]);
+        let text = printed(true, [map(&[("a", "x\ny".into())]), PrintedItem::Null]);
         assert_eq!(text, "{\"a\":\"x\\ny\"}\nnull\n");
     }
 }

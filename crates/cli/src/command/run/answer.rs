@@ -18,7 +18,7 @@ use std::cmp::{Ordering, Reverse};
 use std::fmt;
 
 /// The rows of an answer.
-pub enum Found {
+pub enum AnswerRows {
     /// Values of vertices.
     Values(Values),
     /// Paths or cycles.
@@ -62,7 +62,7 @@ pub struct Values {
     pub top: Vec<(VertexId, Amount)>,
 }
 
-impl Found {
+impl AnswerRows {
     /// The rows of the `answer` of `algorithm`, and `top` of them.
     ///
     /// Cost: one pass; memory for `top` rows.
@@ -87,12 +87,12 @@ impl Values {
         let numbered = |row: &usize| u32::try_from(*row).expect("there are fewer vertices than numbers");
         let top = match order {
             Order::Highest => {
-                let rows = rows.map(|row| (Reverse(Ordered(amount(&column, row))), numbered(&row)));
+                let rows = rows.map(|row| (Reverse(OrderedAmount(amount(&column, row))), numbered(&row)));
                 lowest(rows, top).into_iter().map(|(_, row)| at(row as usize)).collect()
             }
             Order::Nearest => {
                 let reached = rows.filter(|row| column.is_known(*row));
-                let rows = reached.map(|row| (Ordered(amount(&column, row)), numbered(&row)));
+                let rows = reached.map(|row| (OrderedAmount(amount(&column, row)), numbered(&row)));
                 lowest(rows, top).into_iter().map(|(_, row)| at(row as usize)).collect()
             }
             Order::Groups => {
@@ -254,9 +254,9 @@ impl fmt::Display for Amount {
 
 /// An amount in its order: whole before real, which no answer mixes.
 #[derive(Clone, Copy)]
-struct Ordered(Amount);
+struct OrderedAmount(Amount);
 
-impl Ord for Ordered {
+impl Ord for OrderedAmount {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.0, other.0) {
             (Amount::Whole(left), Amount::Whole(right)) => left.cmp(&right),
@@ -267,19 +267,19 @@ impl Ord for Ordered {
     }
 }
 
-impl PartialOrd for Ordered {
+impl PartialOrd for OrderedAmount {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Ordered {
+impl PartialEq for OrderedAmount {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Ordered {}
+impl Eq for OrderedAmount {}
 
 /// The `count` lowest of `candidates`, ascending.
 fn lowest<K: Ord>(candidates: impl Iterator<Item = (K, u32)>, count: usize) -> Vec<(K, u32)> {

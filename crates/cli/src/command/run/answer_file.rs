@@ -9,7 +9,7 @@
 //! Keys are read in batches while the file is written, so that no answer is in memory twice. A file
 //! appears whole or not at all.
 
-use crate::command::run::answer::{Found, Kind};
+use crate::command::run::answer::{AnswerRows, Kind};
 use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
 use crate::command::run::csv_answer::CsvAnswer;
 use crate::command::run::keys::Keys;
@@ -39,7 +39,7 @@ pub fn is_parquet(name: &str) -> bool {
 pub fn write(
     file: ResultFile,
     view: &impl GraphView,
-    found: Found,
+    found: AnswerRows,
     keys: &Keys,
     meter: &Meter,
     cancel: &CancelFlag,
@@ -48,12 +48,12 @@ pub fn write(
         Columns { place: false, label: keys.need_label(), key: keys.kind(), values: Vec::new() };
     let progress = Progress { phase: format!("write {}", file.name()), meter, cancel };
     match found {
-        Found::Values(values) => {
+        AnswerRows::Values(values) => {
             columns.values.push(("value", values.kind));
             let row = |(vertex, value)| Row { place: None, vertex, values: [Some(value), None] };
             write_rows(file, view, columns, values.rows().map(row), values.count(), keys, &progress)
         }
-        Found::Paths(paths) => {
+        AnswerRows::Paths(paths) => {
             columns.place = true;
             columns.values.extend(paths.column_names().map(|name| (name, Kind::Real)));
             let places = paths.iter().zip(1..).flat_map(|(path, number)| {

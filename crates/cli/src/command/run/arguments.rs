@@ -1,7 +1,7 @@
 //! The arguments of `evergraph run`: a database, an algorithm of the table, and what each may be told.
 
-use crate::command::run::choices::CommonArguments;
-use crate::command::run::parameters::{Given, given, with_parameters};
+use crate::command::run::common_arguments::CommonArguments;
+use crate::command::run::parameters::{ParameterInput, given, with_parameters};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use evergraph_analysis::algorithm::{Algorithm, Group};
@@ -38,21 +38,21 @@ pub struct RunArguments {
     pub database: PathBuf,
     /// The algorithm.
     #[command(subcommand)]
-    pub chosen: Chosen,
+    pub chosen: RunRequest,
 }
 
 /// An algorithm and what was chosen about it.
 #[derive(Debug)]
-pub struct Chosen {
+pub struct RunRequest {
     /// The algorithm.
     pub algorithm: &'static Algorithm,
     /// Its parameters that were given.
-    pub given: Vec<(&'static str, Given)>,
+    pub given: Vec<(&'static str, ParameterInput)>,
     /// What all algorithms are told.
     pub common: CommonArguments,
 }
 
-impl FromArgMatches for Chosen {
+impl FromArgMatches for RunRequest {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let Some((name, matches)) = matches.subcommand() else {
             return Err(Error::raw(ErrorKind::MissingSubcommand, "name an algorithm"));
@@ -70,7 +70,7 @@ impl FromArgMatches for Chosen {
     }
 }
 
-impl Subcommand for Chosen {
+impl Subcommand for RunRequest {
     fn augment_subcommands(command: Command) -> Command {
         command.subcommands(ALGORITHMS.into_iter().map(described))
     }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn every_algorithm_has_a_command_with_an_example() {
-        let command = Chosen::augment_subcommands(Command::new("run"));
+        let command = RunRequest::augment_subcommands(Command::new("run"));
         assert!(command.get_subcommands().map(Command::get_name).eq(algorithm_names()));
         for algorithm in command.get_subcommands() {
             let name = algorithm.get_name();

@@ -1,12 +1,12 @@
 //! Execution: opens a database, runs the algorithm on a snapshot, and tells what came of it.
 
-use crate::command::run::answer::{Found, Path as FoundPath};
+use crate::command::run::answer::{AnswerRows, Path as FoundPath};
 use crate::command::run::answer_file;
-use crate::command::run::arguments::{Chosen, RunArguments};
+use crate::command::run::arguments::{RunArguments, RunRequest};
 use crate::command::run::keys::Keys;
 use crate::command::run::names;
 use crate::command::run::parameters::{arguments as arguments_of, figures as chosen_figures};
-use crate::command::run::report::{PathRow, PathVertex, RunReport, Seconds, Top, TopRow};
+use crate::command::run::report::{PathRow, PathVertex, RunReport, Seconds, TopRow, TopRows};
 use crate::command::run::scope::scope;
 use crate::context::Context;
 use evergraph::Snapshot;
@@ -29,7 +29,7 @@ use std::time::Instant;
 /// # Errors
 /// `not_found` for an unknown name or source; those of opening, of the algorithm, and of writing.
 pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Result<(), Failure> {
-    let RunArguments { database: path, chosen: Chosen { algorithm, given, common } } = arguments;
+    let RunArguments { database: path, chosen: RunRequest { algorithm, given, common } } = arguments;
     // Before hours of computing: is there anything against the file?
     let file =
         common.output.as_deref().map(|path| result_file(path, common.overwrite, context)).transpose()?;
@@ -52,7 +52,7 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     let answer = algorithm.run(&input, &arguments, &control)?;
     let (summary, outcome) = (answer.summary.clone(), outcome(&arguments, &answer));
     let (frozen, freeze, kernel) = (input.frozen(), input.freezing_time(), input.kernel_time());
-    let found = Found::new(algorithm, &arguments, answer, common.top);
+    let found = AnswerRows::new(algorithm, &arguments, answer, common.top);
 
     let top = top(&found, &snapshot, &keys, common.top)?;
     let began = Instant::now();
@@ -132,9 +132,9 @@ fn result_file(path: &Path, overwrite: bool, context: &Context) -> std::result::
 }
 
 /// What is worth a look, with names.
-fn top(found: &Found, view: &Snapshot, keys: &Keys, count: usize) -> Result<Top> {
+fn top(found: &AnswerRows, view: &Snapshot, keys: &Keys, count: usize) -> Result<TopRows> {
     match found {
-        Found::Values(values) => {
+        AnswerRows::Values(values) => {
             let ids: Vec<VertexId> = values.top.iter().map(|(vertex, _)| *vertex).collect();
             let names = keys.names(view, &ids)?;
             // Groups are numbered in the order in which they are worth a look.
@@ -146,13 +146,13 @@ fn top(found: &Found, view: &Snapshot, keys: &Keys, count: usize) -> Result<Top>
                 name,
                 value: *value,
             };
-            Ok(Top::Values {
+            Ok(TopRows::Values {
                 top_value: values.top_name,
                 group_name: values.group_name,
                 top: rows.map(row).collect(),
             })
         }
-        Found::Paths(paths) => {
+        AnswerRows::Paths(paths) => {
             let row = |path: FoundPath<'_>| {
                 let names = keys.names(view, path.vertices)?.into_iter();
                 let vertices = path.vertices.iter().zip(names);
@@ -162,7 +162,7 @@ fn top(found: &Found, view: &Snapshot, keys: &Keys, count: usize) -> Result<Top>
                 })
             };
             let rows = paths.iter().take(count).map(row).collect::<Result<_>>()?;
-            Ok(Top::Paths { closed: paths.are_cycles(), paths: rows })
+            Ok(TopRows::Paths { closed: paths.are_cycles(), paths: rows })
         }
     }
 }

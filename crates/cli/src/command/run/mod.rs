@@ -10,7 +10,7 @@ pub mod answer;
 pub mod answer_file;
 pub mod answer_rows;
 pub mod arguments;
-pub mod choices;
+pub mod common_arguments;
 pub mod condition;
 pub mod csv_answer;
 pub mod execute;

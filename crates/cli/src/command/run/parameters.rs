@@ -18,7 +18,7 @@ use evergraph_graph::view::GraphView;
 
 /// What was given for a parameter.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Given {
+pub enum ParameterInput {
     /// A value.
     Value(Argument),
     /// Vertices by their keys, and by their numbers.
@@ -131,15 +131,15 @@ fn option(parameter: &Parameter, parameters: &[Parameter]) -> Arg {
 
 /// What `matches` has of `parameters`.
 #[must_use]
-pub fn given(parameters: &'static [Parameter], matches: &ArgMatches) -> Vec<(&'static str, Given)> {
+pub fn given(parameters: &'static [Parameter], matches: &ArgMatches) -> Vec<(&'static str, ParameterInput)> {
     let one = |parameter: &'static Parameter| Some((parameter.name, given_one(parameter, matches)?));
     parameters.iter().filter_map(one).collect()
 }
 
-fn given_one(parameter: &Parameter, matches: &ArgMatches) -> Option<Given> {
+fn given_one(parameter: &Parameter, matches: &ArgMatches) -> Option<ParameterInput> {
     let name = parameter.name;
     let text = || matches.get_one::<String>(name).cloned();
-    Some(Given::Value(match parameter.kind {
+    Some(ParameterInput::Value(match parameter.kind {
         Kind::Boolean => Argument::Boolean(!matches.get_flag(name)),
         Kind::Whole { most, .. } if u32::try_from(most).is_ok() => {
             Argument::Whole(u64::from(*matches.get_one::<u32>(name)?))
@@ -157,7 +157,8 @@ fn given_one(parameter: &Parameter, matches: &ArgMatches) -> Option<Given> {
             let keys: Vec<String> = matches.get_many(name).into_iter().flatten().cloned().collect();
             let numbers = matches.get_many::<u32>(&format!("{name}_vertex"));
             let numbers: Vec<u32> = numbers.into_iter().flatten().copied().collect();
-            return (!keys.is_empty() || !numbers.is_empty()).then_some(Given::Vertices(keys, numbers));
+            return (!keys.is_empty() || !numbers.is_empty())
+                .then_some(ParameterInput::Vertices(keys, numbers));
         }
     }))
 }
@@ -168,14 +169,14 @@ fn given_one(parameter: &Parameter, matches: &ArgMatches) -> Option<Given> {
 /// Those of [`Keys::find`], and of [`Arguments::new`].
 pub fn arguments(
     parameters: &'static [Parameter],
-    given: &[(&'static str, Given)],
+    given: &[(&'static str, ParameterInput)],
     keys: &Keys,
     view: &impl GraphView,
 ) -> Result<Arguments> {
     let found = given.iter().map(|(name, given)| {
         let argument = match given {
-            Given::Value(argument) => argument.clone(),
-            Given::Vertices(named, numbers) => {
+            ParameterInput::Value(argument) => argument.clone(),
+            ParameterInput::Vertices(named, numbers) => {
                 let option =
                     parameters.iter().find(|parameter| parameter.name == *name).map_or(*name, singular);
                 let named = named.iter().map(|key| keys.find(view, option, key));

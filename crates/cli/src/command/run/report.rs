@@ -31,7 +31,7 @@ pub struct RunReport {
     pub outcome: serde_json::Value,
     /// What is worth a look.
     #[serde(flatten)]
-    pub top: Top,
+    pub top: TopRows,
     /// The file with the whole answer.
     pub output: Option<String>,
     /// Whether the text tells how long it took, and what was written.
@@ -44,7 +44,7 @@ pub struct RunReport {
 /// What is worth a look.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub enum Top {
+pub enum TopRows {
     /// Vertices with values.
     Values {
         /// What the values are.
@@ -122,10 +122,10 @@ impl fmt::Display for RunReport {
         }
         writeln!(f, "\n{}", self.summary)?;
         match &self.top {
-            Top::Values { top_value, group_name, top } if !top.is_empty() => {
+            TopRows::Values { top_value, group_name, top } if !top.is_empty() => {
                 write!(f, "\n{}\n", value_table(top_value, *group_name, top))?;
             }
-            Top::Paths { closed, paths } if !paths.is_empty() => {
+            TopRows::Paths { closed, paths } if !paths.is_empty() => {
                 write!(f, "\n{}\n", path_table(*closed, paths))?;
             }
             _ => {}

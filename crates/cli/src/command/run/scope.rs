@@ -1,6 +1,6 @@
 //! Scope: labels, edge types and conditions as the command line names them, as a part of the graph.
 
-use crate::command::run::choices::CommonArguments;
+use crate::command::run::common_arguments::CommonArguments;
 use crate::command::run::condition::filter;
 use crate::command::run::names::{edge_type, label};
 use evergraph_algorithms::scope::Scope;

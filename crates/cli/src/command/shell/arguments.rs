@@ -1,6 +1,6 @@
 //! Arguments of `evergraph shell`.
 
-use crate::command::query::asking::AskingArguments;
+use crate::command::query::execution::QueryOptionArguments;
 use crate::command::shell::command::rows;
 use clap::Args;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub struct ShellArguments {
     pub rows: Option<u64>,
     /// Options for running queries.
     #[command(flatten)]
-    pub asking: AskingArguments,
+    pub asking: QueryOptionArguments,
     /// Continue a script after an error; the exit code is that of the first error.
     #[arg(long)]
     pub keep_going: bool,

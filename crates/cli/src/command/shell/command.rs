@@ -57,7 +57,7 @@ pub enum Setting {
 }
 
 /// A command as it is written, and what it does.
-pub struct Described {
+pub struct CommandDescription {
     /// Its name.
     pub name: &'static str,
     /// What stands behind it.
@@ -66,12 +66,12 @@ pub struct Described {
     pub about: &'static str,
 }
 
-const fn described(name: &'static str, takes: &'static str, about: &'static str) -> Described {
-    Described { name, takes, about }
+const fn described(name: &'static str, takes: &'static str, about: &'static str) -> CommandDescription {
+    CommandDescription { name, takes, about }
 }
 
 /// All commands, in the order of the help.
-pub const COMMANDS: [Described; 13] = [
+pub const COMMANDS: [CommandDescription; 13] = [
     described("help", "[STEP]", "this text, or one step; :help steps lists all steps"),
     described("explain", "QUERY", "shows the plan and its indexes; runs nothing"),
     described("profile", "QUERY", "runs it; shows rows and time of each step"),
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn every_command_and_setting_of_the_help_is_one() {
-        for Described { name, .. } in COMMANDS {
+        for CommandDescription { name, .. } in COMMANDS {
             let text = parse(&format!(":{name}")).err().map(|error| error.to_string()).unwrap_or_default();
             assert!(!text.contains("no command"), "{name}");
         }

@@ -34,7 +34,7 @@ pub fn complete(text: &str, catalogue: &Catalogue) -> Completion {
     let Some((name, at)) = split(text) else { return query(text, 0, catalogue) };
     let is_typed = !text.ends_with(char::is_whitespace) && at == text.len();
     let (start, typed) = if is_typed { (text.len() - name.len(), name) } else { (at, &text[at..]) };
-    let mut found = Found::new(start, typed);
+    let mut found = CompletionMatches::new(start, typed);
     match name {
         _ if is_typed => {
             for command in COMMANDS {
@@ -55,13 +55,13 @@ pub fn complete(text: &str, catalogue: &Catalogue) -> Completion {
 }
 
 /// What fits to what is typed.
-struct Found<'a> {
+struct CompletionMatches<'a> {
     start: usize,
     typed: &'a str,
     candidates: BTreeMap<String, String>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> CompletionMatches<'a> {
     fn new(start: usize, typed: &'a str) -> Self {
         Self { start, typed, candidates: BTreeMap::new() }
     }
@@ -179,7 +179,7 @@ fn query(text: &str, from: usize, catalogue: &Catalogue) -> Completion {
                 let start = error.span.start as usize;
                 let quoted = rest[start..].chars().next().filter(|char| matches!(char, '\'' | '"'));
                 if let Some(quote) = quoted {
-                    let mut found = Found::new(from + start + 1, &rest[start + 1..]);
+                    let mut found = CompletionMatches::new(from + start + 1, &rest[start + 1..]);
                     names(&levels, &step_labels, quote, catalogue, &mut found);
                     return found.completion();
                 }
@@ -194,7 +194,7 @@ fn query(text: &str, from: usize, catalogue: &Catalogue) -> Completion {
             }
             Lexeme::Word(_) | Lexeme::End => {
                 let start = if lexeme == Lexeme::End { rest.len() } else { span.start as usize };
-                let mut found = Found::new(from + start, &rest[start..]);
+                let mut found = CompletionMatches::new(from + start, &rest[start..]);
                 let is_outermost = levels.len() == 1;
                 let level = &levels[levels.len() - 1];
                 match is_after_point {
@@ -247,7 +247,7 @@ fn query(text: &str, from: usize, catalogue: &Catalogue) -> Completion {
 }
 
 /// What may follow a point.
-fn followers(chain: Chain, is_outermost: bool, found: &mut Found<'_>) {
+fn followers(chain: Chain, is_outermost: bool, found: &mut CompletionMatches<'_>) {
     let is_step = |signature: &Signature| matches!(signature.role, Role::Step | Role::Modulator);
     match chain {
         Chain::Source => found.add_calls(|signature| matches!(signature.role, Role::Source | Role::Spawn)),
@@ -266,7 +266,7 @@ fn followers(chain: Chain, is_outermost: bool, found: &mut Found<'_>) {
 }
 
 /// What may stand where an argument of a call begins.
-fn arguments(level: &Level<'_>, found: &mut Found<'_>) {
+fn arguments(level: &Level<'_>, found: &mut CompletionMatches<'_>) {
     let Some(call) = level.call else { return };
     let forms = named(call).iter().flat_map(|signature| signature.forms);
     for kinds in forms.filter_map(|form| form.at(level.argument)) {
@@ -296,19 +296,19 @@ fn names(
     step_labels: &[&str],
     quote: char,
     catalogue: &Catalogue,
-    found: &mut Found<'_>,
+    found: &mut CompletionMatches<'_>,
 ) {
     let is_predicate = |call: &str| named(call).first().is_some_and(|found| found.role == Role::Predicate);
     // In `hasLabel(within(['a', 'b']))` the step is what it is about.
     let about = levels.iter().rev().find(|level| level.call.is_some_and(|call| !is_predicate(call)));
     let Some((level, call)) = about.and_then(|level| Some((level, level.call?))) else { return };
-    let labels = |found: &mut Found<'_>| {
+    let labels = |found: &mut CompletionMatches<'_>| {
         catalogue.labels().for_each(|(_, name)| found.add_quoted(name, quote));
     };
-    let types = |found: &mut Found<'_>| {
+    let types = |found: &mut CompletionMatches<'_>| {
         catalogue.edge_types().for_each(|(_, kind)| found.add_quoted(&kind.name, quote));
     };
-    let keys = |found: &mut Found<'_>| {
+    let keys = |found: &mut CompletionMatches<'_>| {
         catalogue.keys().for_each(|(_, name)| found.add_quoted(name, quote));
     };
     match (call, level.argument) {

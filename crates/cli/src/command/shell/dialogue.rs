@@ -3,10 +3,10 @@
 use crate::command::shell::arguments::ShellArguments;
 use crate::command::shell::editor::{Editor, Input};
 use crate::command::shell::history::{HistoryReport, usual_file};
-use crate::command::shell::place::placed;
 use crate::command::shell::schema::SchemaReport;
 use crate::command::shell::script::Script;
-use crate::command::shell::session::{Next, Session};
+use crate::command::shell::script_position::placed;
+use crate::command::shell::session::{AfterStatement, Session};
 use crate::context::Context;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind};
@@ -62,11 +62,11 @@ fn enter(text: &str, session: &mut Session<'_>, editor: &Editor) -> Result<bool,
     let mut script = Script::new(text.as_bytes());
     while let Some(statement) = script.next()? {
         match session.run(&statement.text) {
-            Ok(Next::Statement) => {}
-            Ok(Next::History(count)) => {
+            Ok(AfterStatement::Statement) => {}
+            Ok(AfterStatement::History(count)) => {
                 session.console().result(&HistoryReport { inputs: editor.last(count) })?;
             }
-            Ok(Next::End) => return Ok(false),
+            Ok(AfterStatement::End) => return Ok(false),
             Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
             Err(failure) => {
                 session.console().failure(&placed(failure, &statement, None), None);

@@ -1,8 +1,8 @@
 //! Runner: statements of scripts, one after the other, until the first error or, if it is to go on, the last statement.
 
-use crate::command::shell::place::placed;
 use crate::command::shell::script::Script;
-use crate::command::shell::session::{Next, Session};
+use crate::command::shell::script_position::placed;
+use crate::command::shell::session::{AfterStatement, Session};
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_terminal::failure::Failure;
 use std::io::BufRead;
@@ -39,9 +39,9 @@ impl<'s, 'd> Runner<'s, 'd> {
             })?;
             let Some(statement) = next else { break };
             let done = self.session.run(&statement.text).and_then(|next| match next {
-                Next::Statement => Ok(()),
-                Next::History(_) => Err(Error::invalid(":history works only at a terminal").into()),
-                Next::End => {
+                AfterStatement::Statement => Ok(()),
+                AfterStatement::History(_) => Err(Error::invalid(":history works only at a terminal").into()),
+                AfterStatement::End => {
                     self.has_quit = true;
                     Ok(())
                 }

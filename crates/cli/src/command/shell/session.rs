@@ -11,7 +11,7 @@
 //! is forgotten at once. It is still there to the eye until `:rollback`, so that what was typed ahead or stands
 //! behind it in a script isn't committed query by query instead.
 
-use crate::command::query::asking::{Answered, Asking, answered};
+use crate::command::query::execution::{QueryOptions, QueryOutcome, answered};
 use crate::command::query::plan_report::PlanReport;
 use crate::command::shell::command::{Command, Setting, parse, split};
 use crate::command::shell::help::help;
@@ -32,16 +32,16 @@ use std::collections::BTreeMap;
 pub struct Session<'d> {
     database: &'d Database,
     console: Console,
-    asking: Asking,
+    asking: QueryOptions,
     rows_max: u64,
     timing: bool,
     /// Values as they were written.
     variables: BTreeMap<String, String>,
-    within: Within,
+    within: ShellTransaction,
 }
 
 /// What transaction queries are asked within.
-enum Within {
+enum ShellTransaction {
     None,
     Open(Box<Transaction>),
     Broken,
@@ -49,7 +49,7 @@ enum Within {
 
 /// What comes after a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Next {
+pub enum AfterStatement {
     /// The next one.
     Statement,
     /// A list of the last inputs: so many.
@@ -65,12 +65,12 @@ impl<'d> Session<'d> {
     pub fn new(
         database: &'d Database,
         console: Console,
-        asking: Asking,
+        asking: QueryOptions,
         rows_max: u64,
         timing: bool,
         variables: BTreeMap<String, String>,
     ) -> Self {
-        Self { database, console, asking, rows_max, timing, variables, within: Within::None }
+        Self { database, console, asking, rows_max, timing, variables, within: ShellTransaction::None }
     }
 
     /// What stops what is run from now on.
@@ -88,30 +88,30 @@ impl<'d> Session<'d> {
     #[must_use]
     pub fn prompt(&self) -> &'static str {
         match self.within {
-            Within::None => "> ",
-            Within::Open(_) => "*> ",
-            Within::Broken => "!> ",
+            ShellTransaction::None => "> ",
+            ShellTransaction::Open(_) => "*> ",
+            ShellTransaction::Broken => "!> ",
         }
     }
 
     /// Whether a transaction is open that could be committed.
     #[must_use]
     pub fn has_transaction(&self) -> bool {
-        matches!(self.within, Within::Open(_))
+        matches!(self.within, ShellTransaction::Open(_))
     }
 
     /// Forgets the transaction that is open, if one is; whether it was.
     pub fn roll_back(&mut self) -> bool {
-        !matches!(std::mem::replace(&mut self.within, Within::None), Within::None)
+        !matches!(std::mem::replace(&mut self.within, ShellTransaction::None), ShellTransaction::None)
     }
 
     /// Runs a statement: a command, which begins with a colon, or a query.
     ///
     /// # Errors
     /// `invalid` for what is none, with the place in `text`; what it meets.
-    pub fn run(&mut self, text: &str) -> Result<Next, Failure> {
+    pub fn run(&mut self, text: &str) -> Result<AfterStatement, Failure> {
         if split(text).is_none() {
-            return self.answer(text).map(|()| Next::Statement);
+            return self.answer(text).map(|()| AfterStatement::Statement);
         }
         match parse(text)? {
             Command::Help(subject) => self.console.result(&help(subject)?)?,
@@ -134,34 +134,34 @@ impl<'d> Session<'d> {
                 self.variables.insert(name.to_owned(), value.trim_matches(ends_value).to_owned());
             }
             Command::Begin(isolation) => {
-                if !matches!(self.within, Within::None) {
+                if !matches!(self.within, ShellTransaction::None) {
                     let text = "a transaction is open already: :commit or :rollback ends it";
                     return Err(Error::invalid(text).into());
                 }
                 let isolation = isolation.unwrap_or(self.asking.isolation);
-                self.within = Within::Open(Box::new(self.database.begin_with(isolation)));
+                self.within = ShellTransaction::Open(Box::new(self.database.begin_with(isolation)));
                 self.console.note_on_terminal(format!("begun, at the level {}", isolation.name()));
             }
             Command::Commit => self.commit()?,
             Command::Rollback if self.roll_back() => self.console.note_on_terminal("rolled back"),
             Command::Rollback => return Err(none_open()),
-            Command::History(count) => return Ok(Next::History(count)),
-            Command::Quit => return Ok(Next::End),
+            Command::History(count) => return Ok(AfterStatement::History(count)),
+            Command::Quit => return Ok(AfterStatement::End),
         }
-        Ok(Next::Statement)
+        Ok(AfterStatement::Statement)
     }
 
     fn answer(&mut self, text: &str) -> Result<(), Failure> {
         let (json, rows_max) = (self.console.is_json(), self.rows_max);
         let (outcome, found) = match &mut self.within {
-            Within::Broken => return Err(broken()),
-            Within::None => {
+            ShellTransaction::Broken => return Err(broken()),
+            ShellTransaction::None => {
                 let (asking, database) = (&self.asking, self.database);
                 let (wrote, found) =
                     answered(json, rows_max, |output| asking.answer(database, text, output))?;
                 (if wrote { ", committed" } else { "" }, found)
             }
-            Within::Open(transaction) => {
+            ShellTransaction::Open(transaction) => {
                 let writes = self.asking.of(transaction.gremlin(text)).plan()?.writes;
                 let asking = &self.asking;
                 let ask = answered(json, rows_max, |output| asking.answer_within(transaction, text, output));
@@ -175,9 +175,9 @@ impl<'d> Session<'d> {
 
     fn explain(&mut self, text: &str, profile: bool) -> Result<(), Failure> {
         let explained = match &mut self.within {
-            Within::Broken => return Err(broken()),
-            Within::None => self.asking.explain(self.database, text, profile)?,
-            Within::Open(transaction) => {
+            ShellTransaction::Broken => return Err(broken()),
+            ShellTransaction::None => self.asking.explain(self.database, text, profile)?,
+            ShellTransaction::Open(transaction) => {
                 let writes = self.asking.of(transaction.gremlin(text)).plan()?.writes;
                 let query = self.asking.of(transaction.gremlin(text));
                 let explained = if profile { query.profile() } else { query.explain() };
@@ -190,19 +190,19 @@ impl<'d> Session<'d> {
     /// What was `done` in the transaction, which is broken if that failed and `writes`.
     fn or_broken<T>(&mut self, writes: bool, done: Result<T, Failure>) -> Result<T, Failure> {
         if writes && done.is_err() {
-            self.within = Within::Broken;
+            self.within = ShellTransaction::Broken;
         }
         done
     }
 
     fn commit(&mut self) -> Result<(), Failure> {
-        match std::mem::replace(&mut self.within, Within::None) {
-            Within::None => Err(none_open()),
-            Within::Broken => {
-                self.within = Within::Broken;
+        match std::mem::replace(&mut self.within, ShellTransaction::None) {
+            ShellTransaction::None => Err(none_open()),
+            ShellTransaction::Broken => {
+                self.within = ShellTransaction::Broken;
                 Err(broken())
             }
-            Within::Open(transaction) => {
+            ShellTransaction::Open(transaction) => {
                 transaction.commit()?;
                 self.console.note_on_terminal("committed");
                 Ok(())
@@ -225,7 +225,7 @@ impl<'d> Session<'d> {
         }
     }
 
-    fn tell(&self, found: &Answered, outcome: &str) {
+    fn tell(&self, found: &QueryOutcome, outcome: &str) {
         if found.left_out_count > 0 {
             let left_out = count(found.left_out_count);
             self.console.note(format!("... and {left_out} more: :rows N or :rows all shows them"));

@@ -1,6 +1,6 @@
 //! Variables and settings as they are listed.
 
-use crate::command::query::asking::Asking;
+use crate::command::query::execution::QueryOptions;
 use evergraph_terminal::number::{size, time};
 use evergraph_terminal::table::{Side, Table};
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub struct SettingsReport {
 impl SettingsReport {
     /// The settings as they are.
     #[must_use]
-    pub fn new(asking: &Asking, rows_max: u64, json: bool, timing: bool) -> Self {
+    pub fn new(asking: &QueryOptions, rows_max: u64, json: bool, timing: bool) -> Self {
         let limits = &asking.limits;
         let is_limited = limits.timeout != Duration::MAX;
         Self {

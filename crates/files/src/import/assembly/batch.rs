@@ -51,7 +51,7 @@ pub enum Columns {
 
 /// Why a row of a batch has no place in the graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rejected {
+pub struct RejectedRow {
     /// Index of the row in its batch.
     pub row: usize,
     /// Which part of it is wrong.

@@ -5,7 +5,7 @@
 //!               └──────> rejected rows ──> whoever read the file describes them
 //! ```
 
-use crate::import::assembly::batch::{Batch, Ends, Group, Grouping, IdPart, Rejected};
+use crate::import::assembly::batch::{Batch, Ends, Group, Grouping, IdPart, RejectedRow};
 use crate::import::assembly::graph::Assembly;
 use crate::import::faults::{FaultRules, Faults};
 use crate::import::policy::OnUnknown;
@@ -36,11 +36,11 @@ pub(super) struct EdgeGroup {
 }
 
 /// What the edges of a table have in common: index of the type, tables of source and target.
-pub(super) type Joins = (usize, usize, usize);
+pub(super) type EdgeTableKey = (usize, usize, usize);
 
 /// Edges of a batch whose ends are found, ready to be stored, in order of appearance.
 pub struct PlacedEdges {
-    groups: Vec<(Joins, EdgeGroup)>,
+    groups: Vec<(EdgeTableKey, EdgeGroup)>,
     undirected: bool,
 }
 
@@ -56,7 +56,7 @@ impl Assembly {
         rule: EdgeRule,
         batch: &Batch<Ends>,
         rules: FaultRules,
-    ) -> Result<(PlacedEdges, Faults<Rejected>)> {
+    ) -> Result<(PlacedEdges, Faults<RejectedRow>)> {
         self.drop_dead_rows()?;
         if rule.creates_sources || self.on_unknown == OnUnknown::Create {
             self.create_unknown(file, rule.source_space, &batch.ids.sources)?;
@@ -102,12 +102,12 @@ impl Assembly {
         file: &str,
         rule: EdgeRule,
         batch: &Batch<Ends>,
-        unknown: &mut Faults<Rejected>,
-    ) -> Result<Vec<(Joins, EdgeGroup)>> {
+        unknown: &mut Faults<RejectedRow>,
+    ) -> Result<Vec<(EdgeTableKey, EdgeGroup)>> {
         let EdgeRule { source_space, target_space, .. } = rule;
         let Ends { sources, targets } = &batch.ids;
-        let mut groups: Vec<(Joins, EdgeGroup)> = Vec::new();
-        let mut group_at: HashMap<Joins, usize> = HashMap::new();
+        let mut groups: Vec<(EdgeTableKey, EdgeGroup)> = Vec::new();
+        let mut group_at: HashMap<EdgeTableKey, usize> = HashMap::new();
         let mut grouping = Grouping::new(&batch.columns);
         let mut last = 0;
         for row in 0..batch.lines.len() {
@@ -125,7 +125,7 @@ impl Assembly {
                     };
                     let space = self.spaces[space].title();
                     let why = format!("there is no vertex {} in {space}", ids.show(row));
-                    Rejected { row, part, why }
+                    RejectedRow { row, part, why }
                 });
                 continue;
             };

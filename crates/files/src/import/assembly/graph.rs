@@ -2,15 +2,15 @@
 
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::assembly::other_keys::OtherKey;
-use crate::import::assembly::space::{Place, Space, kind_of};
+use crate::import::assembly::space::{Space, VertexLocation, kind_of};
 use crate::import::csv::header::EndSpace;
-use crate::import::declared::Declared;
+use crate::import::declared_types::DeclaredTypes;
+use crate::import::existing_graph::{ExistingGraph, OwnerByName};
 use crate::import::field::cell::CellType;
 use crate::import::id_type::IdType;
-use crate::import::identity::Inserted;
-use crate::import::known::{Known, OwnerOf};
+use crate::import::identity::InsertOutcome;
 use crate::import::options::ImportOptions;
-use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::policy::{OnDuplicate, OnUnknown, PolicyCounts};
 use crate::import::staging::spill::Staging;
 use crate::import::staging::stage::{StagedEdges, StagedVertices};
 use evergraph_graph::error::{Error, Result};
@@ -36,12 +36,12 @@ pub struct Assembly {
     known_spaces: HashMap<usize, Option<String>>,
     /// Index in `edges` by type, source label and target label.
     edge_tables: HashMap<(String, usize, usize), usize>,
-    declared: Declared,
+    declared: DeclaredTypes,
     /// Rows of vertices that a later one replaced.
-    pub(super) dead: HashSet<Place>,
+    pub(super) dead: HashSet<VertexLocation>,
     /// By edge type, for files without direction: the pairs of vertices that have an edge.
-    pub(super) pairs: HashMap<String, HashSet<[Place; 2]>>,
-    pub(super) settled: Settled,
+    pub(super) pairs: HashMap<String, HashSet<[VertexLocation; 2]>>,
+    pub(super) settled: PolicyCounts,
     /// Spaces of files whose numbers have no stated type.
     pub(super) untyped_spaces: HashSet<usize>,
     /// Spaces whose names are no labels.
@@ -49,7 +49,7 @@ pub struct Assembly {
     /// What of the files has another form in the graph: a sentence each.
     pub notes: Vec<String>,
     /// What the database has.
-    pub(super) known: Arc<Known>,
+    pub(super) known: Arc<ExistingGraph>,
     /// Where blocks go.
     staging: Arc<Staging>,
 }
@@ -58,7 +58,7 @@ impl Assembly {
     /// An empty graph beside `known`, in which `options` settle what is there twice or not at all; its
     /// blocks go where `staging` says.
     #[must_use]
-    pub fn new(options: &ImportOptions, known: Arc<Known>, staging: Arc<Staging>) -> Self {
+    pub fn new(options: &ImportOptions, known: Arc<ExistingGraph>, staging: Arc<Staging>) -> Self {
         Self {
             on_duplicate: options.ids.on_duplicate,
             on_unknown: options.ids.on_unknown,
@@ -70,10 +70,10 @@ impl Assembly {
             edges: Vec::new(),
             known_spaces: HashMap::new(),
             edge_tables: HashMap::new(),
-            declared: Declared::new(Arc::clone(&known)),
+            declared: DeclaredTypes::new(Arc::clone(&known)),
             dead: HashSet::new(),
             pairs: HashMap::new(),
-            settled: Settled::default(),
+            settled: PolicyCounts::default(),
             untyped_spaces: HashSet::new(),
             labelless_spaces: HashSet::new(),
             notes: Vec::new(),
@@ -231,7 +231,7 @@ impl Assembly {
         space: usize,
         ids: &IdColumn,
         row: usize,
-    ) -> Result<Option<Place>> {
+    ) -> Result<Option<VertexLocation>> {
         let found = self.spaces[space].find(ids, row);
         if found.is_some() || self.known.is_nothing() {
             return Ok(found);
@@ -240,9 +240,9 @@ impl Assembly {
         for table in (0..self.vertices.len()).filter(|table| self.table_spaces[*table].0 == space) {
             let Some(label) = self.vertices[table].known(&known) else { continue };
             let Some(vertex) = label.find(&ids.value(row))? else { continue };
-            let place = Place { table, row: self.vertices[table].add_existing(vertex)? };
+            let place = VertexLocation { table, row: self.vertices[table].add_existing(vertex)? };
             let space = &mut self.spaces[space];
-            let Inserted::New(entry) = space.insert(ids, row) else {
+            let InsertOutcome::New(entry) = space.insert(ids, row) else {
                 return Err(space.too_many_vertices(file));
             };
             space.set_existing(entry, place);
@@ -330,7 +330,7 @@ impl Assembly {
         file: &str,
     ) -> Result<()> {
         let StagedVertices { label, unique_key, .. } = &self.vertices[table];
-        let owner = OwnerOf::Label(label);
+        let owner = OwnerByName::Label(label);
         if let Some(key) = unique_key {
             self.declared.declare_ids(owner, key, id_type, file)?;
         }
@@ -347,14 +347,14 @@ impl Assembly {
         properties: impl IntoIterator<Item = (&'a str, CellType)>,
         file: &str,
     ) -> Result<()> {
-        declare_all(&mut self.declared, OwnerOf::EdgeType(edge_type), properties, file)
+        declare_all(&mut self.declared, OwnerByName::EdgeType(edge_type), properties, file)
     }
 
     /// Moves the graph into `load`, which must be empty, and tells what was settled.
     ///
     /// # Errors
     /// Errors of the file where blocks lie.
-    pub fn finish(mut self, load: &mut Load) -> Result<Settled> {
+    pub fn finish(mut self, load: &mut Load) -> Result<PolicyCounts> {
         self.drop_dead_rows()?;
         load.vertices = self.vertices.into_iter().map(StagedVertices::finish).collect();
         load.edges = self.edges.into_iter().map(StagedEdges::finish).collect();
@@ -363,8 +363,8 @@ impl Assembly {
 }
 
 fn declare_all<'a>(
-    declared: &mut Declared,
-    owner: OwnerOf<'_>,
+    declared: &mut DeclaredTypes,
+    owner: OwnerByName<'_>,
     properties: impl IntoIterator<Item = (&'a str, CellType)>,
     file: &str,
 ) -> Result<()> {

@@ -17,7 +17,7 @@ pub mod graph;
 pub mod id_column;
 pub mod id_keys;
 mod other_keys;
-pub mod settle;
+pub mod policies;
 pub mod space;
 pub mod types;
 pub mod vertices;

@@ -8,7 +8,7 @@
 //! known. Cost: such values of new vertices stay in memory until all are there, as ids do.
 
 use crate::import::assembly::batch::Columns;
-use crate::import::known::{Known, KnownLabel};
+use crate::import::existing_graph::{ExistingGraph, ExistingVertices};
 use evergraph_graph::error::Result;
 use evergraph_graph::value::Value;
 use evergraph_graph::value::shortened::Shortened;
@@ -26,7 +26,7 @@ pub(super) struct OtherKey {
 impl OtherKey {
     /// Those of `label`, whose new vertices are in `table` and have their ids as `own_key`.
     pub fn of<'a>(
-        known: &Known,
+        known: &ExistingGraph,
         label: &str,
         own_key: Option<&'a str>,
         table: usize,
@@ -36,7 +36,7 @@ impl OtherKey {
     }
 
     /// The vertices of the database by this key of `label`.
-    pub fn in_database<'a>(&self, known: &'a Known, label: &str) -> Option<KnownLabel<'a>> {
+    pub fn in_database<'a>(&self, known: &'a ExistingGraph, label: &str) -> Option<ExistingVertices<'a>> {
         known.by_key(label, &self.key)
     }
 
@@ -54,7 +54,7 @@ impl OtherKey {
     ///
     /// # Errors
     /// What reading the database meets.
-    pub fn taken(&self, in_database: Option<&KnownLabel<'_>>, value: &Value) -> Result<Option<String>> {
+    pub fn taken(&self, in_database: Option<&ExistingVertices<'_>>, value: &Value) -> Result<Option<String>> {
         let who = match in_database {
             Some(known) if known.find(value)?.is_some() => "a vertex in the database",
             _ if self.seen.contains(value) => "a vertex before, of this import,",

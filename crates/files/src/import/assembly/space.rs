@@ -11,8 +11,8 @@
 
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::id_type::{IdKind, IdType};
-use crate::import::identity::{Inserted, IntegerIds, StringIds};
-use crate::import::places::Places;
+use crate::import::identity::{InsertOutcome, IntegerIds, StringIds};
+use crate::import::row_origins::RowOrigins;
 use evergraph_graph::error::{Error, ErrorKind};
 use std::collections::HashMap;
 
@@ -23,18 +23,18 @@ pub struct Space {
     /// The file that spoke of it first.
     pub file: String,
     /// The line of each entry.
-    pub places: Places,
+    pub places: RowOrigins,
     id_type: Option<IdType>,
     ids: Ids,
     /// Sorted by entry: whose rows the entries from there on are.
     runs: Vec<Run>,
     /// Entries whose vertex came again later, and replaced the one before.
-    moved: HashMap<u32, Place>,
+    moved: HashMap<u32, VertexLocation>,
 }
 
 /// Where a vertex is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Place {
+pub struct VertexLocation {
     /// Index of the label's table.
     pub table: usize,
     /// Row of the table, or the number of a vertex that the database has.
@@ -44,7 +44,7 @@ pub struct Place {
 #[derive(Clone, Copy)]
 struct Run {
     entry: u32,
-    place: Place,
+    place: VertexLocation,
     /// Rows of new vertices ascend, numbers of existing ones descend.
     is_new: bool,
 }
@@ -62,7 +62,7 @@ impl Space {
         Self {
             name: name.to_owned(),
             file: file.to_owned(),
-            places: Places::default(),
+            places: RowOrigins::default(),
             id_type,
             ids: match kind_of(id_type) {
                 IdKind::Integers => Ids::Integers(IntegerIds::new()),
@@ -106,7 +106,7 @@ impl Space {
     ///
     /// # Panics
     /// If the ids are not of the space's kind.
-    pub fn insert(&mut self, ids: &IdColumn, row: usize) -> Inserted {
+    pub fn insert(&mut self, ids: &IdColumn, row: usize) -> InsertOutcome {
         match (&mut self.ids, ids) {
             (Ids::Integers(known), IdColumn::Integers(ids)) => known.insert(ids[row]),
             (Ids::Bytes(known), IdColumn::Strings(ids) | IdColumn::Values(ids)) => known.insert(ids.get(row)),
@@ -119,7 +119,7 @@ impl Space {
     /// # Panics
     /// If the ids are not of the space's kind.
     #[must_use]
-    pub fn find(&self, ids: &IdColumn, row: usize) -> Option<Place> {
+    pub fn find(&self, ids: &IdColumn, row: usize) -> Option<VertexLocation> {
         let entry = match (&self.ids, ids) {
             (Ids::Integers(known), IdColumn::Integers(ids)) => known.get(ids[row])?,
             (Ids::Bytes(known), IdColumn::Strings(ids) | IdColumn::Values(ids)) => known.get(ids.get(row))?,
@@ -133,7 +133,7 @@ impl Space {
     /// # Panics
     /// If nobody said where: see [`Space::set_place`].
     #[must_use]
-    pub fn place_of(&self, entry: u32) -> Place {
+    pub fn place_of(&self, entry: u32) -> VertexLocation {
         if !self.moved.is_empty()
             && let Some(place) = self.moved.get(&entry)
         {
@@ -144,16 +144,19 @@ impl Space {
             runs => &runs[runs.partition_point(|run| run.entry <= entry) - 1],
         };
         let after = entry - run.entry;
-        Place { row: if run.is_new { run.place.row + after } else { run.place.row - after }, ..run.place }
+        VertexLocation {
+            row: if run.is_new { run.place.row + after } else { run.place.row - after },
+            ..run.place
+        }
     }
 
     /// Says where the vertex of a new `entry` is. Entries come in order.
-    pub fn set_place(&mut self, entry: u32, place: Place) {
+    pub fn set_place(&mut self, entry: u32, place: VertexLocation) {
         self.note_run(Run { entry, place, is_new: true });
     }
 
     /// Says that the vertex of a new `entry` is in the database and has the number of `place` in edges.
-    pub fn set_existing(&mut self, entry: u32, place: Place) {
+    pub fn set_existing(&mut self, entry: u32, place: VertexLocation) {
         self.note_run(Run { entry, place, is_new: false });
     }
 
@@ -172,9 +175,9 @@ impl Space {
     ///
     /// Cost: a pass over the runs, and one more for each row that is gone.
     pub fn renumber(&mut self, dead: &[Vec<u32>]) {
-        let moved_up = |place: Place| {
+        let moved_up = |place: VertexLocation| {
             let gone = dead[place.table].partition_point(|row| *row < place.row);
-            Place { row: place.row - gone as u32, ..place }
+            VertexLocation { row: place.row - gone as u32, ..place }
         };
         self.moved.values_mut().for_each(|place| *place = moved_up(*place));
         let mut runs: Vec<Run> = Vec::with_capacity(self.runs.len());
@@ -191,14 +194,18 @@ impl Space {
                 if entry >= end {
                     break;
                 }
-                runs.push(Run { entry, place: moved_up(Place { row: row + 1, ..run.place }), ..*run });
+                runs.push(Run {
+                    entry,
+                    place: moved_up(VertexLocation { row: row + 1, ..run.place }),
+                    ..*run
+                });
             }
         }
         self.runs = runs;
     }
 
     /// Says that the vertex of `entry` is at `place` from now on.
-    pub fn move_to(&mut self, entry: u32, place: Place) {
+    pub fn move_to(&mut self, entry: u32, place: VertexLocation) {
         self.moved.insert(entry, place);
     }
 }
@@ -217,19 +224,19 @@ mod tests {
     fn every_id_leads_to_its_row_and_to_the_new_one_after_it_moved() {
         let mut space = Space::new("", Some(IdType::LONG), "a.csv");
         let ids = IdColumn::Integers(vec![7, 8, 9, 10]);
-        let places = [(0, 5), (0, 6), (1, 0), (0, 7)].map(|(table, row)| Place { table, row });
+        let places = [(0, 5), (0, 6), (1, 0), (0, 7)].map(|(table, row)| VertexLocation { table, row });
         for (row, place) in places.into_iter().enumerate() {
-            assert_eq!(space.insert(&ids, row), Inserted::New(row as u32));
+            assert_eq!(space.insert(&ids, row), InsertOutcome::New(row as u32));
             space.set_place(row as u32, place);
         }
         assert_eq!([0, 1, 2, 3].map(|row| space.find(&ids, row).unwrap()), places);
         assert_eq!(space.runs.len(), 3);
-        assert_eq!(space.insert(&ids, 1), Inserted::Known(1));
-        space.move_to(1, Place { table: 1, row: 4 });
-        assert_eq!(space.find(&ids, 1), Some(Place { table: 1, row: 4 }));
+        assert_eq!(space.insert(&ids, 1), InsertOutcome::Known(1));
+        space.move_to(1, VertexLocation { table: 1, row: 4 });
+        assert_eq!(space.find(&ids, 1), Some(VertexLocation { table: 1, row: 4 }));
         assert_eq!(space.find(&IdColumn::Integers(vec![6]), 0), None);
         space.renumber(&[vec![6], Vec::new()]);
-        let expected = [(0, 5), (1, 4), (1, 0), (0, 6)].map(|(table, row)| Place { table, row });
+        let expected = [(0, 5), (1, 4), (1, 0), (0, 6)].map(|(table, row)| VertexLocation { table, row });
         assert_eq!([0, 1, 2, 3].map(|row| space.find(&ids, row).unwrap()), expected);
     }
 }

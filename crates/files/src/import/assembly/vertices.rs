@@ -6,12 +6,12 @@
 //!                  └──────> rejected rows ──> whoever read the file describes them
 //! ```
 
-use crate::import::assembly::batch::{Batch, Columns, Group, Grouping, IdPart, Rejected};
+use crate::import::assembly::batch::{Batch, Columns, Group, Grouping, IdPart, RejectedRow};
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
-use crate::import::assembly::space::Place;
+use crate::import::assembly::space::VertexLocation;
 use crate::import::faults::{FaultRules, Faults};
-use crate::import::identity::Inserted;
+use crate::import::identity::InsertOutcome;
 use crate::import::policy::OnDuplicate;
 use crate::import::staging::stage::Typing;
 use evergraph_graph::error::{Error, Result};
@@ -36,7 +36,7 @@ impl Assembly {
         (space, tables): (usize, Vec<usize>),
         batch: &Batch<IdColumn>,
         rules: FaultRules,
-    ) -> Result<(PlacedVertices, Faults<Rejected>)> {
+    ) -> Result<(PlacedVertices, Faults<RejectedRow>)> {
         let mut rejected = Faults::new(rules);
         let known: Vec<_> = tables.iter().map(|table| self.vertices[*table].known(&self.known)).collect();
         let others: Vec<_> =
@@ -60,7 +60,7 @@ impl Assembly {
                 } else {
                     rejected.push(batch.lines[row], || {
                         let why = in_database(&batch.ids.show(row));
-                        Rejected { row, part: IdPart::Vertex, why }
+                        RejectedRow { row, part: IdPart::Vertex, why }
                     });
                 }
                 continue;
@@ -80,37 +80,37 @@ impl Assembly {
                 }
                 if let Some(why) = taken {
                     grouping.step(row, code, None);
-                    rejected.push(batch.lines[row], || Rejected { row, part: IdPart::Row, why });
+                    rejected.push(batch.lines[row], || RejectedRow { row, part: IdPart::Row, why });
                     continue;
                 }
                 values.into_iter().for_each(|(other, value)| other.note(value));
             }
             let table_row = self.vertices[table].stage.rows() + group.rows.len() as u64;
-            let place = Place { table, row: table_row as u32 };
+            let place = VertexLocation { table, row: table_row as u32 };
             match space.insert(&batch.ids, row) {
                 // Dead rows are counted as well, so there may be more of them than ids.
-                Inserted::Full => return Err(space.too_many_vertices(file)),
+                InsertOutcome::Full => return Err(space.too_many_vertices(file)),
                 _ if table_row >= u64::from(u32::MAX) => return Err(space.too_many_vertices(file)),
-                Inserted::New(entry) => {
+                InsertOutcome::New(entry) => {
                     space.places.push(entry, batch.lines[row]);
                     space.set_place(entry, place);
                 }
-                Inserted::Known(entry) if self.on_duplicate == OnDuplicate::Fail => {
+                InsertOutcome::Known(entry) if self.on_duplicate == OnDuplicate::Fail => {
                     grouping.step(row, code, None);
                     rejected.push(batch.lines[row], || {
                         let other = space.places.find(entry).unwrap_or_default();
                         let id = batch.ids.show(row);
                         let why = format!("vertex {id} of {} is there already, from {other}", space.title());
-                        Rejected { row, part: IdPart::Vertex, why }
+                        RejectedRow { row, part: IdPart::Vertex, why }
                     });
                     continue;
                 }
-                Inserted::Known(_) if self.on_duplicate == OnDuplicate::First => {
+                InsertOutcome::Known(_) if self.on_duplicate == OnDuplicate::First => {
                     grouping.step(row, code, None);
                     self.settled.duplicates += 1;
                     continue;
                 }
-                Inserted::Known(entry) => {
+                InsertOutcome::Known(entry) => {
                     self.settled.duplicates += 1;
                     self.dead.insert(space.place_of(entry));
                     space.move_to(entry, place);

@@ -92,7 +92,7 @@ impl Input {
         if matches!(*state, Stream::Unopened) {
             *state = Stream::Looked(Box::new(Source::open(&self.path)?), Vec::new());
         }
-        Ok(Source::from_unpacked(self.name(), Look { stream: Arc::clone(stream), at: 0 }))
+        Ok(Source::from_unpacked(self.name(), ReplayReader { stream: Arc::clone(stream), at: 0 }))
     }
 
     /// The bytes from the start, to be read. A stream is opened once.
@@ -113,12 +113,12 @@ impl Input {
 }
 
 /// Reads a stream from its start, and keeps what it reads.
-struct Look {
+struct ReplayReader {
     stream: Arc<Mutex<Stream>>,
     at: usize,
 }
 
-impl Read for Look {
+impl Read for ReplayReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut state = lock(&self.stream);
         let Stream::Looked(source, looked_at) = &mut *state else {

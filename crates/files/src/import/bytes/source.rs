@@ -75,7 +75,7 @@ impl Source {
     pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self> {
         let name = name.into();
         let packed = Arc::new(AtomicU64::new(0));
-        let mut reader = Counted { reader, count: Arc::clone(&packed) };
+        let mut reader = CountingReader { reader, count: Arc::clone(&packed) };
         let mut magic = Vec::with_capacity(MAGIC_BYTES);
         (&mut reader)
             .take(MAGIC_BYTES as u64)
@@ -340,12 +340,12 @@ fn foreign_packer(magic: &[u8]) -> Option<(&'static str, &'static str)> {
 }
 
 /// Counts the bytes that pass.
-struct Counted<R> {
+struct CountingReader<R> {
     reader: R,
     count: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
         self.count.fetch_add(count as u64, Ordering::Relaxed);

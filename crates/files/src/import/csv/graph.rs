@@ -5,14 +5,14 @@
 //! knows.csv   :START_ID(Person) ──────────^  17
 //! ```
 
-use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names, Rejected};
+use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names, RejectedRow};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::space::Space;
 use crate::import::bad_row::Fault;
 use crate::import::context::Context;
 use crate::import::csv::file::OpenCsv;
-use crate::import::csv::header::{Header, Meaning};
+use crate::import::csv::header::{ColumnRole, Header};
 use crate::import::csv::records::CsvRecords;
 use crate::import::csv::rows::{CsvRows, LABELS_KEY, RowFormat};
 use crate::import::faults::FaultCollector;
@@ -32,7 +32,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
     let OpenCsv { records, header, name, null, array_delimiter, .. } = file;
     let file = records.name().to_owned();
     let id = header.fields.iter().enumerate().find_map(|(column, field)| match &field.meaning {
-        Meaning::Id { key, space, id_type } => Some((column, key.clone(), space.clone(), *id_type)),
+        ColumnRole::Id { key, space, id_type } => Some((column, key.clone(), space.clone(), *id_type)),
         _ => None,
     });
     let Some((id_column, key, space_name, id_type)) = id else {
@@ -41,7 +41,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
     let id_name = header.fields[id_column].text.clone();
     let id_type = id_type.unwrap_or(context.options.ids.id_type);
     let space = assembly.enter_space(&space_name, Some(id_type), &file)?;
-    if header.position(|meaning| *meaning == Meaning::Label).is_none() {
+    if header.position(|meaning| *meaning == ColumnRole::Label).is_none() {
         // The label is there even if the file has no rows.
         let table = assembly.vertex_table(&name, key.as_deref(), Some(id_type), space, &file)?;
         assembly.declare_vertices(table, id_type, properties(&header), &file)?;
@@ -69,7 +69,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
         let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
         let (placed, rejected) =
             assembly.place_vertices(&file, (space, tables), &batch, collector.rules())?;
-        faults.join(rejected.map(|Rejected { row, part, why }| match part {
+        faults.join(rejected.map(|RejectedRow { row, part, why }| match part {
             IdPart::Row => Fault::of_row(why, &texts.text(row)),
             _ => Fault::of_column(id_column, &id_name, why, &texts.text(row)),
         }));
@@ -97,10 +97,10 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
     let mut end_columns = Vec::with_capacity(2);
     let mut id_types = Vec::with_capacity(2);
     for (column, field) in header.fields.iter().enumerate() {
-        let (Meaning::StartId(end) | Meaning::EndId(end)) = &field.meaning else { continue };
+        let (ColumnRole::StartId(end) | ColumnRole::EndId(end)) = &field.meaning else { continue };
         let text = format!("header column {} ({})", column + 1, Shortened::new(&field.text));
         let space = assembly.end_space(end, context.options.ids.id_type, &file, &text)?;
-        end_columns.push((column, space, matches!(field.meaning, Meaning::StartId(_)), end.creates));
+        end_columns.push((column, space, matches!(field.meaning, ColumnRole::StartId(_)), end.creates));
         id_types.push(end.id_type.map_or_else(|| id_type_of(&assembly.spaces()[space], &file), Ok)?);
     }
     let [first, second] = end_columns[..] else {
@@ -131,7 +131,7 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
         let ids = Ends { sources, targets };
         let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
         let (placed, rejected) = assembly.place_edges(&file, rule, &batch, collector.rules())?;
-        faults.join(rejected.map(|Rejected { row, part, why }| {
+        faults.join(rejected.map(|RejectedRow { row, part, why }| {
             let (column, ..) = if part == IdPart::Source { source } else { target };
             Fault::of_column(column, &format.header.fields[column].text, why, &texts.text(row))
         }));
@@ -143,8 +143,8 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
 /// The properties that a header declares.
 fn properties(header: &Header) -> impl Iterator<Item = (&str, CellType)> {
     header.fields.iter().flat_map(|field| match &field.meaning {
-        Meaning::Property { key, cell_type } => vec![(key.as_str(), *cell_type)],
-        Meaning::Attributes(attributes) => {
+        ColumnRole::Property { key, cell_type } => vec![(key.as_str(), *cell_type)],
+        ColumnRole::Attributes(attributes) => {
             attributes.iter().map(|(key, cell_type)| (key.as_str(), *cell_type)).collect()
         }
         _ => Vec::new(),

@@ -52,12 +52,12 @@ pub struct HeaderField {
     /// The words of the header, for errors.
     pub text: String,
     /// What they mean.
-    pub meaning: Meaning,
+    pub meaning: ColumnRole,
 }
 
 /// What a column holds.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Meaning {
+pub enum ColumnRole {
     /// The id of the vertex in `space`, kept as property `key` if there is one.
     Id {
         /// The property that keeps it.
@@ -109,7 +109,7 @@ impl Header {
     pub fn parse(file: &str, fields: &[String], array_delimiter: u8) -> Result<Self> {
         let mut parsed: Vec<HeaderField> = Vec::with_capacity(fields.len());
         // By what no two columns may say, the column that says it.
-        let mut said: HashMap<Said, usize> = HashMap::new();
+        let mut said: HashMap<UniqueClaim, usize> = HashMap::new();
         for (index, text) in fields.iter().enumerate() {
             let error = |why: String| {
                 Error::invalid(format!(
@@ -136,12 +136,12 @@ impl Header {
 
     /// The index of the first column whose meaning is `wanted`.
     #[must_use]
-    pub fn position(&self, wanted: impl Fn(&Meaning) -> bool) -> Option<usize> {
+    pub fn position(&self, wanted: impl Fn(&ColumnRole) -> bool) -> Option<usize> {
         self.fields.iter().position(|field| wanted(&field.meaning))
     }
 }
 
-impl Meaning {
+impl ColumnRole {
     /// The key that the column fills, if it fills one.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
@@ -165,22 +165,23 @@ impl Meaning {
     }
 
     /// What only one column may say.
-    fn says(&self) -> impl Iterator<Item = Said> {
-        let mut keys: Vec<Said> = self.key().map(|key| Said::Key(key.to_owned())).into_iter().collect();
+    fn says(&self) -> impl Iterator<Item = UniqueClaim> {
+        let mut keys: Vec<UniqueClaim> =
+            self.key().map(|key| UniqueClaim::Key(key.to_owned())).into_iter().collect();
         if let Self::Attributes(attributes) = self {
-            keys.extend(attributes.iter().map(|(key, _)| Said::Key(key.clone())));
+            keys.extend(attributes.iter().map(|(key, _)| UniqueClaim::Key(key.clone())));
         }
         let many = matches!(self, Self::Property { .. } | Self::Ignore | Self::Attributes(_));
-        let role = (!many).then(|| Said::Role(std::mem::discriminant(self)));
+        let role = (!many).then(|| UniqueClaim::Role(std::mem::discriminant(self)));
         keys.into_iter().chain(role)
     }
 }
 
 /// What no two columns may say.
 #[derive(PartialEq, Eq, Hash)]
-enum Said {
+enum UniqueClaim {
     Key(String),
-    Role(Discriminant<Meaning>),
+    Role(Discriminant<ColumnRole>),
 }
 
 /// Reads what stands behind source and target, or behind the id, in lists of edges or vertices.
@@ -198,12 +199,12 @@ pub fn parse_list_columns<'a>(
     for (index, word) in words.map(str::trim).enumerate() {
         let error = |why: &str| Error::invalid(format!("{option}: column {} ({word:?}): {why}", index + 1));
         let column = match parse_meaning(word, b';').map_err(|why| error(&why))? {
-            Meaning::Ignore => None,
-            Meaning::Property { key, .. } if !word.contains(':') && key == "weight" => {
+            ColumnRole::Ignore => None,
+            ColumnRole::Property { key, .. } if !word.contains(':') && key == "weight" => {
                 Some((key, CellType::Scalar(ValueType::F64)))
             }
-            Meaning::Property { key, .. } if !word.contains(':') => Some((key, CellType::Number)),
-            Meaning::Property { key, cell_type } => Some((key, cell_type)),
+            ColumnRole::Property { key, .. } if !word.contains(':') => Some((key, CellType::Number)),
+            ColumnRole::Property { key, cell_type } => Some((key, cell_type)),
             _ => return Err(error("a list has properties and :IGNORE only")),
         };
         if let Some((key, _)) = &column
@@ -225,20 +226,20 @@ pub fn check_word(word: &str) -> std::result::Result<(), String> {
 }
 
 fn find_role(fields: &[HeaderField]) -> std::result::Result<Role, String> {
-    let has = |wanted: fn(&Meaning) -> bool| fields.iter().any(|field| wanted(&field.meaning));
-    let id = has(|meaning| matches!(meaning, Meaning::Id { .. }));
-    let start = has(|meaning| matches!(meaning, Meaning::StartId(_)));
-    let end = has(|meaning| matches!(meaning, Meaning::EndId(_)));
+    let has = |wanted: fn(&ColumnRole) -> bool| fields.iter().any(|field| wanted(&field.meaning));
+    let id = has(|meaning| matches!(meaning, ColumnRole::Id { .. }));
+    let start = has(|meaning| matches!(meaning, ColumnRole::StartId(_)));
+    let end = has(|meaning| matches!(meaning, ColumnRole::EndId(_)));
     let words = || {
         let words: Vec<&str> = fields.iter().map(|field| field.text.as_str()).collect();
         Shortened::new(&words.join(" "))
     };
     match (id, start, end) {
-        (true, false, false) if has(|meaning| matches!(meaning, Meaning::Type)) => {
+        (true, false, false) if has(|meaning| matches!(meaning, ColumnRole::Type)) => {
             Err("a file with :ID holds vertices, which have a :LABEL and no :TYPE".to_owned())
         }
         (true, false, false) => Ok(Role::Nodes),
-        (_, true, true) if has(|meaning| matches!(meaning, Meaning::Label)) => {
+        (_, true, true) if has(|meaning| matches!(meaning, ColumnRole::Label)) => {
             Err("a file with :START_ID holds edges, which have a :TYPE and no :LABEL".to_owned())
         }
         // Neo4j and Neptune give ids to edges, too.
@@ -256,7 +257,7 @@ fn find_role(fields: &[HeaderField]) -> std::result::Result<Role, String> {
 }
 
 /// The parts of `name:type(space){option:value}`.
-fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning, String> {
+fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<ColumnRole, String> {
     let (rest, options) = split_brackets(text, '{', '}')?;
     let (rest, space) = split_brackets(rest, '(', ')')?;
     let (name, kind) = match rest.rsplit_once(':') {
@@ -267,7 +268,7 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     let is_nameless = name.is_empty();
     let name = quoted.as_deref().unwrap_or(name);
     if is_nameless && space.is_none() && kind.eq_ignore_ascii_case("ATTRIBUTES") {
-        return parse_attributes(options.unwrap_or(""), array_delimiter).map(Meaning::Attributes);
+        return parse_attributes(options.unwrap_or(""), array_delimiter).map(ColumnRole::Attributes);
     }
     let options = parse_options(options.unwrap_or(""))?;
     let kind_upper = kind.to_ascii_uppercase();
@@ -276,7 +277,7 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
         return Err("an id space in brackets belongs to ID, START_ID and END_ID".to_owned());
     }
     let space = space.unwrap_or("").trim().to_owned();
-    let nameless = |meaning: Meaning| match (name, options.first()) {
+    let nameless = |meaning: ColumnRole| match (name, options.first()) {
         ("", None) => Ok(meaning),
         ("", Some((option, _))) => Err(format!("there is no option {option:?} here")),
         _ => Err(format!(":{kind_upper} takes no name before it")),
@@ -284,18 +285,18 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
     match kind_upper.as_str() {
         "ID" => {
             let IdOptions { id_type, .. } = parse_id_options(&options, IdRole::Vertex)?;
-            Ok(Meaning::Id { key: (!name.is_empty()).then(|| name.to_owned()), space, id_type })
+            Ok(ColumnRole::Id { key: (!name.is_empty()).then(|| name.to_owned()), space, id_type })
         }
         "START_ID" | "END_ID" if !name.is_empty() => Err(format!(":{kind_upper} takes no name before it")),
         "START_ID" | "END_ID" => {
             let IdOptions { id_type, key, creates } = parse_id_options(&options, IdRole::End)?;
             let end = EndSpace { space, id_type, key, creates };
-            Ok(if kind_upper == "START_ID" { Meaning::StartId(end) } else { Meaning::EndId(end) })
+            Ok(if kind_upper == "START_ID" { ColumnRole::StartId(end) } else { ColumnRole::EndId(end) })
         }
-        "LABEL" => nameless(Meaning::Label),
-        "TYPE" => nameless(Meaning::Type),
+        "LABEL" => nameless(ColumnRole::Label),
+        "TYPE" => nameless(ColumnRole::Type),
         // Neo4j lets a name stand before it.
-        "IGNORE" => Ok(Meaning::Ignore),
+        "IGNORE" => Ok(ColumnRole::Ignore),
         _ if is_nameless => Err("there is no name and no role".to_owned()),
         _ => {
             let cell_type = parse_cell_type(kind, &options, array_delimiter).map_err(|why| {
@@ -304,7 +305,7 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
                     .find(|(open, close)| text.matches(*open).count() > text.matches(*close).count());
                 open.map_or(why, |(open, close)| format!("{open:?} without {close:?} at the end"))
             })?;
-            Ok(Meaning::Property { key: name.to_owned(), cell_type })
+            Ok(ColumnRole::Property { key: name.to_owned(), cell_type })
         }
     }
 }
@@ -313,7 +314,7 @@ fn parse_meaning(text: &str, array_delimiter: u8) -> std::result::Result<Meaning
 fn parse_attributes(text: &str, array_delimiter: u8) -> std::result::Result<Vec<(String, CellType)>, String> {
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
     let attribute = |word: &str| match parse_meaning(word, array_delimiter)? {
-        Meaning::Property { key, cell_type } => Ok((key, cell_type)),
+        ColumnRole::Property { key, cell_type } => Ok((key, cell_type)),
         _ => Err(format!("{word:?} is no property: :ATTRIBUTES has name:type of each")),
     };
     words.map(attribute).collect()
@@ -326,7 +327,7 @@ fn parse_attributes(text: &str, array_delimiter: u8) -> std::result::Result<Vec<
 /// What is allowed.
 pub fn parse_type(word: &str, array_delimiter: u8) -> std::result::Result<CellType, String> {
     match parse_meaning(&format!("name:{word}"), array_delimiter)? {
-        Meaning::Property { cell_type, .. } => Ok(cell_type),
+        ColumnRole::Property { cell_type, .. } => Ok(cell_type),
         _ => Err(format!("{word:?} is no type of properties")),
     }
 }
@@ -420,14 +421,14 @@ mod tests {
         Header::parse("a.csv", &fields, b';')
     }
 
-    fn property(key: &str, cell_type: CellType) -> Meaning {
-        Meaning::Property { key: key.to_owned(), cell_type }
+    fn property(key: &str, cell_type: CellType) -> ColumnRole {
+        ColumnRole::Property { key: key.to_owned(), cell_type }
     }
 
     #[test]
     fn names_in_quotes_hold_what_ends_a_name_elsewhere() {
         let header = parse(r#""a\u003aID"|:ID|"":int|" b""#).unwrap();
-        let meanings: Vec<Meaning> = header.fields.into_iter().map(|field| field.meaning).collect();
+        let meanings: Vec<ColumnRole> = header.fields.into_iter().map(|field| field.meaning).collect();
         let text = CellType::Scalar(ValueType::String);
         assert_eq!(meanings[0], property("a:ID", text));
         assert_eq!(meanings[2], property("", CellType::Scalar(ValueType::I32)));
@@ -452,11 +453,11 @@ mod tests {
             parse("id:ID(Person){id-type: long}|name|born:Int|tags:string[]|:LABEL|x:IGNORE|seen:date{epoch:seconds}")
                 .unwrap();
         assert_eq!(header.role, Role::Nodes);
-        let meanings: Vec<Meaning> = header.fields.into_iter().map(|field| field.meaning).collect();
+        let meanings: Vec<ColumnRole> = header.fields.into_iter().map(|field| field.meaning).collect();
         assert_eq!(
             meanings,
             [
-                Meaning::Id {
+                ColumnRole::Id {
                     key: Some("id".to_owned()),
                     space: "Person".to_owned(),
                     id_type: Some(IdType::LONG)
@@ -464,8 +465,8 @@ mod tests {
                 property("name", CellType::Scalar(ValueType::String)),
                 property("born", CellType::Scalar(ValueType::I32)),
                 property("tags", CellType::Array(ValueType::String, b';')),
-                Meaning::Label,
-                Meaning::Ignore,
+                ColumnRole::Label,
+                ColumnRole::Ignore,
                 property("seen", CellType::Epoch(ValueType::Date, EpochUnit::Seconds)),
             ]
         );
@@ -479,7 +480,7 @@ mod tests {
         assert_eq!(header.role, Role::Relationships);
         assert_eq!(
             header.fields[0].meaning,
-            Meaning::StartId(EndSpace {
+            ColumnRole::StartId(EndSpace {
                 space: "A B".to_owned(),
                 id_type: None,
                 key: Some("Name".to_owned()),
@@ -488,14 +489,14 @@ mod tests {
         );
         assert_eq!(
             header.fields[1].meaning,
-            Meaning::EndId(EndSpace {
+            ColumnRole::EndId(EndSpace {
                 space: String::new(),
                 id_type: Some(IdType::LONG),
                 key: None,
                 creates: true,
             })
         );
-        assert_eq!(header.position(|meaning| *meaning == Meaning::Type), Some(2));
+        assert_eq!(header.position(|meaning| *meaning == ColumnRole::Type), Some(2));
     }
 
     #[test]
@@ -503,7 +504,7 @@ mod tests {
         let header = parse(":START_ID|:END_ID|:ATTRIBUTES{Weight:double, kind:string}").unwrap();
         let attributes = [("Weight", ValueType::F64), ("kind", ValueType::String)];
         let attributes = attributes.map(|(key, of)| (key.to_owned(), CellType::Scalar(of)));
-        assert_eq!(header.fields[2].meaning, Meaning::Attributes(attributes.to_vec()));
+        assert_eq!(header.fields[2].meaning, ColumnRole::Attributes(attributes.to_vec()));
         let twice = parse(":ID|kind|:ATTRIBUTES{kind:string}").unwrap_err().to_string();
         assert!(twice.contains("column 2 (\"kind\") says the same"), "{twice}");
     }
@@ -513,7 +514,7 @@ mod tests {
         let header = parse("eid:ID{id-type:long}|:START_ID|:END_ID").unwrap();
         assert_eq!(header.role, Role::Relationships);
         assert_eq!(header.fields[0].meaning, property("eid", CellType::Scalar(ValueType::I64)));
-        assert_eq!(parse(":ID|:START_ID|:END_ID|:TYPE").unwrap().fields[0].meaning, Meaning::Ignore);
+        assert_eq!(parse(":ID|:START_ID|:END_ID|:TYPE").unwrap().fields[0].meaning, ColumnRole::Ignore);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use crate::import::assembly::batch::Names;
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::bad_row::Fault;
-use crate::import::csv::header::{Header, Meaning};
+use crate::import::csv::header::{ColumnRole, Header};
 use crate::import::csv::quoted_name;
 use crate::import::csv::records::{RecordBatch, RecordFields};
 use crate::import::faults::{FaultRules, Faults};
@@ -81,8 +81,8 @@ impl RowFormat {
         let mut several_labels = 0;
         for (column, field) in self.header.fields.iter().enumerate() {
             match &field.meaning {
-                Meaning::Ignore => {}
-                Meaning::Attributes(attributes) => {
+                ColumnRole::Ignore => {}
+                ColumnRole::Attributes(attributes) => {
                     let mut columns: Vec<Cells> =
                         attributes.iter().map(|(_, cell_type)| Cells::new(*cell_type)).collect();
                     for record in 0..records {
@@ -93,7 +93,7 @@ impl RowFormat {
                     }
                     properties.extend(attributes.iter().map(|(key, _)| key.clone()).zip(columns));
                 }
-                Meaning::Property { key, cell_type } => {
+                ColumnRole::Property { key, cell_type } => {
                     let mut cells = Cells::new(*cell_type);
                     for record in 0..records {
                         if let Err(why) = cells.push(self.without_null(fields.field(record, column))) {
@@ -102,7 +102,7 @@ impl RowFormat {
                     }
                     properties.push((key.clone(), cells));
                 }
-                Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_) => {
+                ColumnRole::Id { .. } | ColumnRole::StartId(_) | ColumnRole::EndId(_) => {
                     let id_type = self.id_types[ids.len()];
                     let mut cells = IdColumn::new(id_type.kind());
                     for record in 0..records {
@@ -113,7 +113,7 @@ impl RowFormat {
                     }
                     ids.push(cells);
                 }
-                Meaning::Label => {
+                ColumnRole::Label => {
                     let mut column_names = NameReader::default();
                     let mut all_labels = Cells::new(self.labels_type());
                     for record in 0..records {
@@ -135,7 +135,7 @@ impl RowFormat {
                         properties.push((LABELS_KEY.to_owned(), all_labels));
                     }
                 }
-                Meaning::Type => {
+                ColumnRole::Type => {
                     let mut column_names = NameReader::default();
                     for record in 0..records {
                         let text = self.without_null(fields.field(record, column));

@@ -3,7 +3,7 @@
 //! Edges wait in the blocks in which they were parsed: about 40 bytes an edge, and its packed properties.
 //! Files of one format share their ids, so that a graph may be cut into several.
 
-use crate::import::assembly::batch::{Batch, Ends, Rejected};
+use crate::import::assembly::batch::{Batch, Ends, RejectedRow};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_keys::OPEN_KEY;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// What is read of element files before their edges can be placed.
 #[derive(Default)]
 pub struct ElementGraph {
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingEdges>,
     /// Edges of GraphSON files by side, and the files.
     sums: SideSums,
     graphson_files: Vec<String>,
@@ -31,14 +31,14 @@ pub struct ElementGraph {
 }
 
 /// Edges of one file.
-struct Waiting {
+struct PendingEdges {
     file: String,
     rule: EdgeRule,
     batches: Vec<Batch<Ends>>,
 }
 
 /// A file whose elements come now.
-pub(super) struct Entered {
+pub(super) struct OpenElementFile {
     file: String,
     space: usize,
     rules: ElementRules,
@@ -52,13 +52,13 @@ impl ElementGraph {
     /// A bad row, if it stops the import; `invalid` if the GraphSON files are not whole; `cancelled`.
     pub fn finish(&mut self, assembly: &mut Assembly, context: &mut Context<'_>) -> Result<()> {
         self.check_sides()?;
-        for Waiting { file, rule, batches } in std::mem::take(&mut self.waiting) {
+        for PendingEdges { file, rule, batches } in std::mem::take(&mut self.waiting) {
             for batch in batches {
                 context.options.cancel.check()?;
                 let collector = &mut context.faults;
                 let (placed, rejected) = assembly.place_edges(&file, rule, &batch, collector.rules())?;
                 let (names, Ends { sources, targets }) = (&batch.names, &batch.ids);
-                let faults = rejected.map(|Rejected { row, why, .. }| {
+                let faults = rejected.map(|RejectedRow { row, why, .. }| {
                     let edge_type = &names.names[names.code(row)];
                     let text = edge_text(&sources.show(row), edge_type, &targets.show(row));
                     Fault::of_row(why, text.as_bytes())
@@ -77,12 +77,12 @@ impl ElementGraph {
         file: &ElementFile,
         assembly: &mut Assembly,
         options: &ImportOptions,
-    ) -> Result<Entered> {
+    ) -> Result<OpenElementFile> {
         let space = assembly.enter_space(file.format.space(), None, name)?;
         assembly.create_without_label(space);
         let undirected = file.rule.undirected;
         let rule = EdgeRule { source_space: space, target_space: space, undirected, ..EdgeRule::default() };
-        self.waiting.push(Waiting { file: name.to_owned(), rule, batches: Vec::new() });
+        self.waiting.push(PendingEdges { file: name.to_owned(), rule, batches: Vec::new() });
         let rules = ElementRules {
             vertex_label: file.rule.label.clone().unwrap_or_else(|| options.lists.vertex_label.clone()),
             vertex_id_key: options.ids.vertex_key.clone(),
@@ -92,19 +92,19 @@ impl ElementGraph {
         if file.format.has_untyped_numbers() {
             assembly.unify_numbers(space);
         }
-        Ok(Entered { file: name.to_owned(), space, rules, meta_properties: 0 })
+        Ok(OpenElementFile { file: name.to_owned(), space, rules, meta_properties: 0 })
     }
 
     /// Takes the elements of a block. Gives how many there are.
     pub(super) fn add(
         &mut self,
-        entered: &mut Entered,
+        entered: &mut OpenElementFile,
         block: ElementBlock,
         assembly: &mut Assembly,
         collector: &mut FaultCollector,
     ) -> Result<u64> {
         let ElementBlock { vertices, edges, mut faults, meta_properties } = block;
-        let Entered { file, space, rules, .. } = entered;
+        let OpenElementFile { file, space, rules, .. } = entered;
         let table = |label| {
             let key = rules.id_key(label).unwrap_or(OPEN_KEY);
             assembly.vertex_table(label, Some(key), None, *space, file)
@@ -113,7 +113,7 @@ impl ElementGraph {
             vertices.names.names.iter().map(|label| label.as_str()).map(table).collect::<Result<Vec<_>>>()?;
         let (placed, rejected) =
             assembly.place_vertices(file, (*space, tables), &vertices, collector.rules())?;
-        faults.join(rejected.map(|Rejected { row, why, .. }| {
+        faults.join(rejected.map(|RejectedRow { row, why, .. }| {
             Fault::of_row(why, vertex_text(&vertices.ids.show(row)).as_bytes())
         }));
         collector.add(file, 0, faults)?;
@@ -128,7 +128,7 @@ impl ElementGraph {
     }
 
     /// Ends a file.
-    pub(super) fn leave(&mut self, entered: &Entered) {
+    pub(super) fn leave(&mut self, entered: &OpenElementFile) {
         let count = entered.meta_properties;
         self.note(
             &entered.file,
@@ -169,7 +169,7 @@ impl ElementGraph {
     }
 }
 
-impl Entered {
+impl OpenElementFile {
     /// What becomes of its elements.
     pub(super) fn rules(&self) -> ElementRules {
         self.rules.clone()
@@ -179,8 +179,8 @@ impl Entered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::existing_graph::ExistingGraph;
     use crate::import::faults::OnBadRow;
-    use crate::import::known::Known;
     use crate::import::options::{Imported, InputFile};
     use crate::import::policy::OnUnknown;
     use crate::import::read::read_in_blocks;
@@ -208,7 +208,7 @@ mod tests {
         let mut options = ImportOptions { threads, ..ImportOptions::new(inputs) };
         change(&mut options);
         let prefix = format!("{}/", folder.path().display());
-        let mut imported = read_in_blocks(&options, Known::default(), &|_| (), block_bytes)
+        let mut imported = read_in_blocks(&options, ExistingGraph::default(), &|_| (), block_bytes)
             .map_err(|error| error.to_string().replace(&prefix, ""))?;
         imported.notes.iter_mut().for_each(|note| *note = note.replace(&prefix, ""));
         imported.bad_rows.first.iter_mut().for_each(|row| row.file = row.file.replace(&prefix, ""));

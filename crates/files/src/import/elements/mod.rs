@@ -14,7 +14,7 @@
 
 pub mod element_file;
 pub mod element_graph;
+pub mod element_stream;
 pub mod graphson;
-pub mod one_by_one;
 pub mod read;
 pub mod rows;

@@ -4,8 +4,8 @@ use crate::import::assembly::graph::Assembly;
 use crate::import::context::Context;
 use crate::import::elements::element_file::{ElementFile, ElementFormat};
 use crate::import::elements::element_graph::ElementGraph;
+use crate::import::elements::element_stream::read_one_by_one;
 use crate::import::elements::graphson::read_graphson;
-use crate::import::elements::one_by_one::read_one_by_one;
 use evergraph_graph::error::Result;
 
 /// Reads the vertices of `file` into `assembly`, its edges into `graph`.

@@ -11,7 +11,7 @@
 //! a bare scalar is the narrowest of bool, long, bigint, double, date, datetime and string that it fits.
 //! `null` and nothing are no value: in a map the key is left out, in a list they are refused.
 
-use crate::import::field::guess::narrowest_type;
+use crate::import::field::inference::narrowest_type;
 use evergraph_graph::value::collection::{List, Map};
 use evergraph_graph::value::{Value, ValueType};
 

@@ -2,7 +2,7 @@
 
 pub mod cell;
 pub mod epoch;
-pub mod guess;
+pub mod inference;
 pub mod integer;
 pub mod lenient;
 pub mod literal;

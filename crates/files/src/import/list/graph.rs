@@ -12,16 +12,16 @@
 use crate::import::assembly::vertices::in_database;
 use crate::import::bad_row::Fault;
 use crate::import::context::Context;
-use crate::import::declared::Declared;
+use crate::import::declared_types::DeclaredTypes;
+use crate::import::existing_graph::{ExistingGraph, ExistingVertices, OwnerByName};
 use crate::import::faults::{FaultRules, Faults};
 use crate::import::field::cell::{CellColumn, CellType, Cells};
-use crate::import::identity::{Inserted, IntegerIds};
-use crate::import::known::{Known, KnownLabel, OwnerOf};
+use crate::import::identity::{InsertOutcome, IntegerIds};
 use crate::import::list::file::ListFile;
 use crate::import::list::line::{LineFormat, LineRows};
 use crate::import::list::reader::EdgeListFile;
-use crate::import::places::Places;
-use crate::import::policy::{OnDuplicate, OnUnknown, Settled};
+use crate::import::policy::{OnDuplicate, OnUnknown, PolicyCounts};
+use crate::import::row_origins::RowOrigins;
 use crate::import::staging::memory::available_bytes;
 use crate::import::staging::spill::Staging;
 use crate::import::staging::stage::{StagedEdges, StagedVertices, Typing};
@@ -47,16 +47,16 @@ pub struct EdgeListGraph {
     /// The id of each row, by its bits.
     ids_by_row: Vec<u64>,
     is_closed: bool,
-    signs: Signs,
-    places: Places,
+    signs: IdSigns,
+    places: RowOrigins,
     /// What vertex lists say, beside ids: these come last, when it is known of which type they are.
     vertices: StagedVertices,
     edges: Vec<StagedEdges>,
     staging: Arc<Staging>,
-    declared: Declared,
+    declared: DeclaredTypes,
     /// By index in `edges`, for files without direction: the pairs of vertices that have an edge.
     pairs: HashMap<usize, HashSet<(u32, u32)>>,
-    settled: Settled,
+    settled: PolicyCounts,
 }
 
 impl EdgeListGraph {
@@ -72,14 +72,14 @@ impl EdgeListGraph {
             ids: IntegerIds::new(),
             ids_by_row: Vec::new(),
             is_closed: false,
-            signs: Signs::default(),
-            places: Places::default(),
+            signs: IdSigns::default(),
+            places: RowOrigins::default(),
             vertices,
             edges: Vec::new(),
             staging: Arc::clone(staging),
-            declared: Declared::new(Arc::clone(&context.known)),
+            declared: DeclaredTypes::new(Arc::clone(&context.known)),
             pairs: HashMap::new(),
-            settled: Settled::default(),
+            settled: PolicyCounts::default(),
         };
         let Some(range) = options.lists.vertices.clone() else { return Ok(graph) };
         if range.is_empty() {
@@ -104,7 +104,7 @@ impl EdgeListGraph {
         let file = list.name.clone();
         self.is_closed = true;
         self.places.enter(&file);
-        declare(&mut self.declared, OwnerOf::Label(&self.vertices.label), &list)?;
+        declare(&mut self.declared, OwnerByName::Label(&self.vertices.label), &list)?;
         let (rules, on_duplicate) = (context.faults.rules(), context.options.ids.on_duplicate);
         let all_known = Arc::clone(&context.known);
         let known = self.vertices.known(&all_known);
@@ -130,18 +130,18 @@ impl EdgeListGraph {
                     continue;
                 }
                 let inserted = self.ids.insert(id);
-                keep.push(matches!(inserted, Inserted::New(_)));
+                keep.push(matches!(inserted, InsertOutcome::New(_)));
                 match inserted {
-                    Inserted::New(row) => {
+                    InsertOutcome::New(row) => {
                         self.ids_by_row.push(id);
                         added += 1;
                         self.places.push(row, first_line + line);
                     }
                     // Nothing but the id: whichever counts, it is the same.
-                    Inserted::Known(_) if on_duplicate == OnDuplicate::Last && rows.columns.is_empty() => {
+                    InsertOutcome::Known(_) if on_duplicate == OnDuplicate::Last && rows.columns.is_empty() => {
                         self.settled.duplicates += 1;
                     }
-                    Inserted::Known(_) if on_duplicate == OnDuplicate::Last => {
+                    InsertOutcome::Known(_) if on_duplicate == OnDuplicate::Last => {
                         let id = self.signs.show(id);
                         return Err(Error::invalid(format!(
                             "{file}:{}: vertex {id} is there already: that the last one counts is for CSV files; \
@@ -149,14 +149,14 @@ impl EdgeListGraph {
                             first_line + line
                         )));
                     }
-                    Inserted::Known(_) if on_duplicate == OnDuplicate::First => self.settled.duplicates += 1,
-                    Inserted::Known(row) => duplicates.push(line, || {
+                    InsertOutcome::Known(_) if on_duplicate == OnDuplicate::First => self.settled.duplicates += 1,
+                    InsertOutcome::Known(row) => duplicates.push(line, || {
                         let other = self.places.find(row).unwrap_or_else(|| RANGE.to_owned());
                         let id = self.signs.show(id);
                         let why = format!("vertex {id} is there already, from {other}");
                         Fault::of_column(0, "id", why, texts.get(line))
                     }),
-                    Inserted::Full => return Err(too_many_vertices(&file)),
+                    InsertOutcome::Full => return Err(too_many_vertices(&file)),
                 }
             }
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &keep);
@@ -180,7 +180,7 @@ impl EdgeListGraph {
             let last = i64::try_from(header.vertices_count).unwrap_or(i64::MAX - 1);
             self.declare_range(1..last + 1, &format!("{file}:{}", header.lines))?;
         }
-        declare(&mut self.declared, OwnerOf::EdgeType(edge_type), &list)?;
+        declare(&mut self.declared, OwnerByName::EdgeType(edge_type), &list)?;
         let declared = match &list.header {
             Some(header) => {
                 format!("among the {} that line {} announces", header.vertices_count, header.lines)
@@ -221,7 +221,7 @@ impl EdgeListGraph {
     ///
     /// # Errors
     /// `invalid` if `load` has the label already; what reading the database meets.
-    pub fn finish(mut self, known: &Known, load: &mut Load) -> Result<Settled> {
+    pub fn finish(mut self, known: &ExistingGraph, load: &mut Load) -> Result<PolicyCounts> {
         let label = &self.vertices.label;
         if load.vertex_table(label).is_some() {
             return Err(Error::invalid(format!(
@@ -252,12 +252,12 @@ impl EdgeListGraph {
         &mut self,
         rows: &LineRows,
         file: &str,
-        known: Option<&KnownLabel<'_>>,
+        known: Option<&ExistingVertices<'_>>,
         rules: FaultRules,
     ) -> Result<Ends> {
         let mut created = 0;
         let mut insert = |id: u64| match self.ids.insert(id) {
-            Inserted::New(row) => {
+            InsertOutcome::New(row) => {
                 self.ids_by_row.push(id);
                 let is_created = self.is_closed
                     && match known {
@@ -267,8 +267,8 @@ impl EdgeListGraph {
                 created += u64::from(is_created);
                 Ok(row)
             }
-            Inserted::Known(row) => Ok(row),
-            Inserted::Full => Err(too_many_vertices(file)),
+            InsertOutcome::Known(row) => Ok(row),
+            InsertOutcome::Full => Err(too_many_vertices(file)),
         };
         let mut ends = Ends::with_capacity(rows.sources.len(), rules);
         for (&source, &target) in rows.sources.iter().zip(&rows.targets) {
@@ -286,7 +286,7 @@ impl EdgeListGraph {
         &mut self,
         rows: &LineRows,
         file: &str,
-        known: Option<&KnownLabel<'_>>,
+        known: Option<&ExistingVertices<'_>>,
         declared: &str,
         rules: FaultRules,
     ) -> Result<Ends> {
@@ -315,13 +315,13 @@ impl EdgeListGraph {
     }
 
     /// The row of a vertex that the lists or the database have. The latter get rows after all others.
-    fn find_end(&mut self, id: u64, file: &str, known: Option<&KnownLabel<'_>>) -> Result<Option<u32>> {
+    fn find_end(&mut self, id: u64, file: &str, known: Option<&ExistingVertices<'_>>) -> Result<Option<u32>> {
         let row = self.ids.get(id);
         let (None, Some(known)) = (row, known) else { return Ok(row) };
         if known.find(&self.signs.value(id))?.is_none() {
             return Ok(None);
         }
-        let Inserted::New(row) = self.ids.insert(id) else { return Err(too_many_vertices(file)) };
+        let InsertOutcome::New(row) = self.ids.insert(id) else { return Err(too_many_vertices(file)) };
         self.ids_by_row.push(id);
         Ok(Some(row))
     }
@@ -349,7 +349,7 @@ impl EdgeListGraph {
         self.is_closed = true;
         self.ids_by_row.reserve(count as usize);
         for id in range.map(i64::cast_unsigned) {
-            if let Inserted::New(_) = self.ids.insert(id) {
+            if let InsertOutcome::New(_) = self.ids.insert(id) {
                 self.ids_by_row.push(id);
             }
         }
@@ -357,7 +357,7 @@ impl EdgeListGraph {
     }
 
     /// Renumbers rows: in an open world so that ids ascend, and without those that the database has.
-    fn number_rows(&mut self, known: &Known) -> Result<()> {
+    fn number_rows(&mut self, known: &ExistingGraph) -> Result<()> {
         let is_signed = self.signs.beyond.is_none();
         let rank = |id: u64| if is_signed { id ^ (1 << 63) } else { id };
         let known = self.vertices.known(known);
@@ -479,12 +479,12 @@ impl Ends {
 
 /// Where ids were first seen that need one or the other reading of 64 bits.
 #[derive(Default)]
-struct Signs {
+struct IdSigns {
     negative: Option<String>,
     beyond: Option<String>,
 }
 
-impl Signs {
+impl IdSigns {
     fn note(&mut self, file: &str, first_line: u64, rows: &LineRows) -> Result<()> {
         let place = |row: usize| format!("{file}:{}", first_line + rows.line_of(row));
         for (seen, row) in [(&mut self.negative, rows.negative), (&mut self.beyond, rows.beyond)] {
@@ -529,7 +529,7 @@ fn finish_columns(format: &LineFormat, cells: Vec<Cells>, keep: &[bool]) -> Vec<
 }
 
 /// Notes the types of the columns of `list`, which are properties of `owner`.
-fn declare(declared: &mut Declared, owner: OwnerOf<'_>, list: &EdgeListFile) -> Result<()> {
+fn declare(declared: &mut DeclaredTypes, owner: OwnerByName<'_>, list: &EdgeListFile) -> Result<()> {
     for (key, cell_type) in list.format.columns.iter().flatten() {
         if key == ID_KEY && list.format.ids == 1 {
             return Err(in_file(&list.name, "column id keeps the ids of vertices: give it another name"));

@@ -177,13 +177,13 @@ impl LineFormat {
         if let Some(marker) = self.marker
             && fields.next() != Some(&[marker])
         {
-            return Err(BadLine { why: Why::Marker(marker), cells_pushed: false });
+            return Err(BadLine { why: LineFault::Marker(marker), cells_pushed: false });
         }
         let mut ids = [Id::default(); 2];
         for (at, id) in ids.iter_mut().enumerate().take(self.ids) {
             let field = fields.next().ok_or(BadLine::fields())?;
-            *id =
-                Id::parse(field).map_err(|error| BadLine { why: Why::Id(at, error), cells_pushed: false })?;
+            *id = Id::parse(field)
+                .map_err(|error| BadLine { why: LineFault::Id(at, error), cells_pushed: false })?;
         }
         let mut failed = None;
         let mut columns = rows.columns.iter_mut();
@@ -196,15 +196,15 @@ impl LineFormat {
                     let text = field.unwrap_or_default();
                     let is_null = self.null.as_deref() == Some(text);
                     let result = cells.push(if is_null { b"" } else { text });
-                    failed = failed.or(result.err().map(|error| Why::Cell(self.ids + at, error)));
+                    failed = failed.or(result.err().map(|error| LineFault::Cell(self.ids + at, error)));
                 }
                 if field.is_none() {
-                    failed = Some(Why::Fields);
+                    failed = Some(LineFault::Fields);
                 }
             }
         }
         if fields.next().is_some() {
-            failed = Some(Why::Fields);
+            failed = Some(LineFault::Fields);
         }
         if let Some(why) = failed {
             return Err(BadLine { why, cells_pushed: true });
@@ -225,14 +225,14 @@ impl LineFormat {
 
     fn describe(&self, line: &[u8], bad: &BadLine) -> Fault {
         match &bad.why {
-            Why::Marker(marker) => {
+            LineFault::Marker(marker) => {
                 let why = format!(
                     "a line begins with {:?} here, or with 'c' if it is a comment",
                     char::from(*marker)
                 );
                 Fault::of_row(why, line)
             }
-            Why::Fields => {
+            LineFault::Fields => {
                 let separator = match self.separator {
                     Separator::Blanks => "blanks or tabs".to_owned(),
                     Separator::Byte(byte) => format!("{:?}", char::from(byte)),
@@ -248,7 +248,7 @@ impl LineFormat {
                 );
                 Fault::of_row(reason, line)
             }
-            Why::Id(at, error) => {
+            LineFault::Id(at, error) => {
                 let text = self.separator.fields(line).nth(*at + usize::from(self.marker.is_some()));
                 let text = text.unwrap_or_default();
                 let why = match error {
@@ -257,7 +257,7 @@ impl LineFormat {
                 };
                 Fault::of_column(*at, &self.name(*at), format!("{} {why}", shortened(text)), line)
             }
-            Why::Cell(at, error) => Fault::of_column(*at, &self.name(*at), error.clone(), line),
+            LineFault::Cell(at, error) => Fault::of_column(*at, &self.name(*at), error.clone(), line),
         }
     }
 
@@ -364,12 +364,12 @@ impl Id {
 }
 
 struct BadLine {
-    why: Why,
+    why: LineFault,
     /// Whether the columns got a row for the line.
     cells_pushed: bool,
 }
 
-enum Why {
+enum LineFault {
     /// Another letter at the beginning than this one.
     Marker(u8),
     /// Too few fields or too many.
@@ -382,7 +382,7 @@ enum Why {
 
 impl BadLine {
     fn fields() -> Self {
-        Self { why: Why::Fields, cells_pushed: false }
+        Self { why: LineFault::Fields, cells_pushed: false }
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::import::bytes::input::Input;
 use crate::import::bytes::source::{display_name, open_error};
-use crate::import::csv::header::{Header, Meaning, parse_type};
+use crate::import::csv::header::{ColumnRole, Header, parse_type};
 use crate::import::csv::records::check_columns;
 use crate::import::field::cell::CellType;
 use crate::import::file_name::stem;
@@ -15,8 +15,8 @@ use crate::import::id_type::IdType;
 use crate::import::mapping::rule::FileRule;
 use crate::import::mapping::words::{header_words, is_role_word};
 use crate::import::parquet::cells::value_at;
+use crate::import::parquet::guards::{check_footer, guarded};
 use crate::import::parquet::packing::check_packing;
-use crate::import::parquet::sound::{check_footer, guarded};
 use crate::import::parquet::types::value_type_of;
 use crate::import::role::Role;
 use arrow_array::RecordBatch;
@@ -73,7 +73,7 @@ pub struct ParquetColumn {
     /// Its name in the file.
     pub text: String,
     /// What it is for.
-    pub meaning: Meaning,
+    pub meaning: ColumnRole,
     /// The type of its values.
     pub value_type: ValueType,
     /// What its texts are, if they are cells of another type.
@@ -85,8 +85,8 @@ impl ParquetColumn {
     #[must_use]
     pub fn id_type(&self) -> Option<IdType> {
         let stated = match &self.meaning {
-            Meaning::Id { id_type, .. } => *id_type,
-            Meaning::StartId(end) | Meaning::EndId(end) => end.id_type,
+            ColumnRole::Id { id_type, .. } => *id_type,
+            ColumnRole::StartId(end) | ColumnRole::EndId(end) => end.id_type,
             _ => None,
         };
         IdType::new(self.value_type).map(|found| stated.unwrap_or(found))
@@ -130,7 +130,7 @@ impl ParquetFile {
                 blame(format!("column {} ({}): {CELL_METADATA}: {why}", index + 1, names[index]))
             })?;
             let meaning = match field.meaning {
-                Meaning::Ignore if !is_ignored(word) => {
+                ColumnRole::Ignore if !is_ignored(word) => {
                     // Nothing to be kept, and no type to keep it by.
                     if *data_type == DataType::Null {
                         continue;
@@ -140,19 +140,23 @@ impl ParquetFile {
                     })?;
                     let key = metadata.schema().field(index).metadata().get(KEY_METADATA).unwrap_or(word);
                     let cell_type = cells.unwrap_or(CellType::Scalar(value_type));
-                    Meaning::Property { key: key.clone(), cell_type }
+                    ColumnRole::Property { key: key.clone(), cell_type }
                 }
-                Meaning::Ignore => continue,
+                ColumnRole::Ignore => continue,
                 meaning => meaning,
             };
             let value_type = value_type.unwrap_or(ValueType::Any);
             let column = ParquetColumn { index, text: names[index].clone(), meaning, value_type, cells };
-            let is_id =
-                matches!(column.meaning, Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_));
+            let is_id = matches!(
+                column.meaning,
+                ColumnRole::Id { .. } | ColumnRole::StartId(_) | ColumnRole::EndId(_)
+            );
             if is_id && column.id_type().is_none() {
                 return Err(refuse("which ids can't be"));
             }
-            if matches!(column.meaning, Meaning::Label | Meaning::Type) && value_type != ValueType::String {
+            if matches!(column.meaning, ColumnRole::Label | ColumnRole::Type)
+                && value_type != ValueType::String
+            {
                 return Err(refuse("names are strings"));
             }
             if let Some(key) = column.meaning.key()

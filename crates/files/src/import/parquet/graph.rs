@@ -2,14 +2,14 @@
 //!
 //! Faults name rows where those of texts name lines: `knows.parquet:17` is the 17th row.
 
-use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names, Rejected};
+use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names, RejectedRow};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::bad_row::Fault;
 use crate::import::bytes::source::BytesRead;
 use crate::import::context::Context;
-use crate::import::csv::header::{EndSpace, Meaning};
+use crate::import::csv::header::{ColumnRole, EndSpace};
 use crate::import::faults::{FaultCollector, FaultRules, Faults};
 use crate::import::field::cell::{CellColumn, CellType};
 use crate::import::id_type::IdType;
@@ -45,7 +45,7 @@ struct Rows {
 /// the import.
 pub fn read_nodes(assembly: &mut Assembly, file: &OpenParquet, context: &mut Context<'_>) -> Result<()> {
     let id = file.columns.iter().find_map(|column| match &column.meaning {
-        Meaning::Id { key, space, .. } => Some((column, key.clone(), space)),
+        ColumnRole::Id { key, space, .. } => Some((column, key.clone(), space)),
         _ => None,
     });
     let Some((id_column, key, space)) = id else {
@@ -53,7 +53,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: &OpenParquet, context: &mut Con
     };
     let id_type = id_type(id_column);
     let space = assembly.enter_space(space, Some(id_type), &file.name)?;
-    if !file.columns.iter().any(|column| column.meaning == Meaning::Label) {
+    if !file.columns.iter().any(|column| column.meaning == ColumnRole::Label) {
         // The label is there even if the file has no rows.
         let table =
             assembly.vertex_table(&file.default_name, key.as_deref(), Some(id_type), space, &file.name)?;
@@ -74,7 +74,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: &OpenParquet, context: &mut Con
         let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
         let (placed, rejected) =
             assembly.place_vertices(&file.name, (space, tables), &batch, collector.rules())?;
-        faults.join(rejected.map(|Rejected { row, part, why }| {
+        faults.join(rejected.map(|RejectedRow { row, part, why }| {
             let text = batch.ids.show(row);
             match part {
                 IdPart::Row => Fault::of_row(why, text.as_bytes()),
@@ -105,8 +105,8 @@ pub fn read_relationships(
     let (mut source, mut target, mut id_types) = (None, None, Vec::new());
     for column in &file.columns {
         let (place, space) = match &column.meaning {
-            Meaning::StartId(space) => (&mut source, space),
-            Meaning::EndId(space) => (&mut target, space),
+            ColumnRole::StartId(space) => (&mut source, space),
+            ColumnRole::EndId(space) => (&mut target, space),
             _ => continue,
         };
         let creates = space.creates;
@@ -137,7 +137,7 @@ pub fn read_relationships(
         let ids = Ends { sources, targets };
         let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
         let (placed, rejected) = assembly.place_edges(&file.name, rule, &batch, collector.rules())?;
-        faults.join(rejected.map(|Rejected { row, part, why }| {
+        faults.join(rejected.map(|RejectedRow { row, part, why }| {
             let (_, column, ..) = if part == IdPart::Source { source } else { target };
             let text = format!("{},{}", batch.ids.sources.show(row), batch.ids.targets.show(row));
             Fault::of_column(column.index, &column.text, why, text.as_bytes())
@@ -150,7 +150,7 @@ pub fn read_relationships(
 /// The properties that the schema declares.
 fn properties(file: &OpenParquet) -> impl Iterator<Item = (&str, CellType)> {
     file.columns.iter().filter_map(|column| match &column.meaning {
-        Meaning::Property { key, cell_type } => Some((key.as_str(), *cell_type)),
+        ColumnRole::Property { key, cell_type } => Some((key.as_str(), *cell_type)),
         _ => None,
     })
 }
@@ -219,11 +219,11 @@ fn parse_rows(
             bad.entry(row).or_insert((at, why));
         };
         match &column.meaning {
-            Meaning::Id { .. } | Meaning::StartId(_) | Meaning::EndId(_) => {
+            ColumnRole::Id { .. } | ColumnRole::StartId(_) | ColumnRole::EndId(_) => {
                 let is_uuid = column.value_type == ValueType::Uuid;
                 id_columns.push(ids(array, is_uuid, id_types[id_columns.len()], &mut note));
             }
-            Meaning::Label | Meaning::Type => {
+            ColumnRole::Label | ColumnRole::Type => {
                 let mut codes: HashMap<String, u32> = HashMap::new();
                 let mut found = Names::default();
                 for row in 0..array.len() {
@@ -243,7 +243,7 @@ fn parse_rows(
                 }
                 names = Some(found);
             }
-            Meaning::Property { key, .. } => {
+            ColumnRole::Property { key, .. } => {
                 let values = match column.cells {
                     Some(cell_type) => texts(array, cell_type, &mut note),
                     None => property(array, column.value_type, &mut note),
@@ -251,7 +251,7 @@ fn parse_rows(
                 columns.push((key.clone(), values));
             }
             // Names of columns say no such thing: their maps stay maps.
-            Meaning::Ignore | Meaning::Attributes(_) => {}
+            ColumnRole::Ignore | ColumnRole::Attributes(_) => {}
         }
     }
     let mut rows = Rows {
@@ -291,8 +291,8 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::existing_graph::ExistingGraph;
     use crate::import::faults::OnBadRow;
-    use crate::import::known::Known;
     use crate::import::options::{ImportOptions, Imported, InputFile};
     use crate::import::read::read_in_blocks;
     use crate::import::role::Role;
@@ -344,7 +344,7 @@ mod tests {
         let mut options = ImportOptions { threads, ..ImportOptions::new(inputs) };
         change(&mut options);
         let prefix = format!("{}/", folder.display());
-        read_in_blocks(&options, Known::default(), &|_| (), 32)
+        read_in_blocks(&options, ExistingGraph::default(), &|_| (), 32)
             .map_err(|error| error.to_string().replace(&prefix, ""))
     }
 

@@ -8,6 +8,6 @@
 pub mod cells;
 pub mod file;
 pub mod graph;
+pub mod guards;
 pub mod packing;
-pub mod sound;
 pub mod types;

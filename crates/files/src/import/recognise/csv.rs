@@ -12,14 +12,14 @@ use crate::import::options::{FirstLine, HeaderPlace, ImportOptions, InputFile};
 use crate::import::parquet::file::{look_at_start, refuse_stream};
 use crate::import::recognise::columns::PlainColumns;
 use crate::import::recognise::first_row::FirstRow;
-use crate::import::recognise::list::{ListLook, ListShape, look_at_list};
-use crate::import::recognise::look::Look;
-use crate::import::recognise::plain::{EndLabel, NullMarks, PlainFile};
+use crate::import::recognise::list::{ListRecognition, ListShape, look_at_list};
+use crate::import::recognise::plain_header::{EndLabel, NullMarks, PlainFile};
+use crate::import::recognise::recognition::Recognition;
 use crate::import::recognise::sample::Sample;
 use crate::import::recognise::systems::ldbc;
 use crate::import::recognise::systems::neo4j::{known_label, neo4j_rule};
 use crate::import::recognise::systems::neptune;
-use crate::import::recognise::table::{TableLook, leading_count, look_at_table};
+use crate::import::recognise::table::{TableRecognition, leading_count, look_at_table};
 use crate::import::role::Role;
 use evergraph_graph::error::{Error, Result};
 
@@ -37,18 +37,18 @@ const PARQUET_ROWS: usize = 4096;
 /// # Errors
 /// As reading; `invalid` if it is empty, or its first line can't be read or has one column with the delimiter
 /// that was told.
-pub fn look_at_csv(file: &InputFile, input: &Input, options: &ImportOptions) -> Result<Look> {
+pub fn look_at_csv(file: &InputFile, input: &Input, options: &ImportOptions) -> Result<Recognition> {
     let rule = csv_rule(file, input, options);
     if file.header != HeaderPlace::FirstLine {
         let rule = with_header(rule, file, options)?;
         let label = known_label(&rule, rule.columns.as_deref().unwrap_or_default());
-        return Ok(Look::Rule(rule, label, None));
+        return Ok(Recognition::Rule(rule, label, None));
     }
     let bars = CsvFormat { delimiter: b'|', quote: None, escape: None, comment: None };
     let first_line = CsvRecords::new(input.look()?, bars).read_header()?.unwrap_or_default().join("|");
     if let Some(rule) = ldbc::recognise(&file.path, &first_line) {
         let label = known_label(&rule, rule.columns.as_deref().unwrap_or_default());
-        return Ok(Look::Rule(rule, label, None));
+        return Ok(Recognition::Rule(rule, label, None));
     }
     let mut source = input.look()?;
     let told = rule.delimiter.or(options.csv.delimiter);
@@ -65,7 +65,8 @@ pub fn look_at_csv(file: &InputFile, input: &Input, options: &ImportOptions) -> 
         }
         None => detect_in(&mut source)?,
     };
-    let table = TableLook { delimiter, width: 0, comment: None, names: None, first_line: String::new() };
+    let table =
+        TableRecognition { delimiter, width: 0, comment: None, names: None, first_line: String::new() };
     look_at_columns(file, input, options, rule, table)
 }
 
@@ -74,24 +75,24 @@ pub fn look_at_csv(file: &InputFile, input: &Input, options: &ImportOptions) -> 
 ///
 /// # Errors
 /// As [`look_at_csv`].
-pub fn look_at_text(file: &InputFile, input: &Input, options: &ImportOptions) -> Result<Option<Look>> {
+pub fn look_at_text(file: &InputFile, input: &Input, options: &ImportOptions) -> Result<Option<Recognition>> {
     if file.header != HeaderPlace::FirstLine {
         return look_at_csv(file, input, options).map(Some);
     }
     let list = look_at_list(input, 2, options)?;
     if list.shape == ListShape::Numbers {
-        return Ok(Some(Look::List(FileRule::new(FileFormat::EdgeList), list)));
+        return Ok(Some(Recognition::List(FileRule::new(FileFormat::EdgeList), list)));
     }
     let table = look_at_table(&mut input.look()?, options.csv.delimiter, options.csv.quote)?;
     let Some(table) = table else {
         if let Some(count) = leading_count(&mut input.look()?, options.csv.delimiter, options.csv.quote)? {
             let problem = format!("its first line, {count}, counts the others: take it out (tail -n +2)");
-            let list = ListLook { problem: Some(problem), ..ListLook::default() };
-            return Ok(Some(Look::List(FileRule::new(FileFormat::EdgeList), list)));
+            let list = ListRecognition { problem: Some(problem), ..ListRecognition::default() };
+            return Ok(Some(Recognition::List(FileRule::new(FileFormat::EdgeList), list)));
         }
         // A line of it is wrong, which its reader names.
         let begins_as_list = list.shape != ListShape::Other;
-        return Ok(begins_as_list.then(|| Look::List(FileRule::new(FileFormat::EdgeList), list)));
+        return Ok(begins_as_list.then(|| Recognition::List(FileRule::new(FileFormat::EdgeList), list)));
     };
     let rule = csv_rule(file, input, options);
     look_at_columns(file, input, options, rule, table).map(Some)
@@ -103,9 +104,9 @@ fn look_at_columns(
     input: &Input,
     options: &ImportOptions,
     mut rule: FileRule,
-    table: TableLook,
-) -> Result<Look> {
-    let TableLook { delimiter, comment, names, .. } = table;
+    table: TableRecognition,
+) -> Result<Recognition> {
+    let TableRecognition { delimiter, comment, names, .. } = table;
     if delimiter != b',' || rule.delimiter.is_some() {
         rule.delimiter = Some(delimiter);
     }
@@ -155,10 +156,10 @@ fn look_at_columns(
     if is_list {
         let list = look_at_list(input, 2, options)?;
         if list.shape == ListShape::Numbers && list.problem.is_none() {
-            return Ok(Look::Numbers(list, plain, rule));
+            return Ok(Recognition::Numbers(list, plain, rule));
         }
     }
-    Ok(Look::Plain(plain, rule))
+    Ok(Recognition::Plain(plain, rule))
 }
 
 /// The first rows of `input`, and whether quotes are characters in it: without quoting rows are of one width, and
@@ -185,7 +186,7 @@ fn sample_of(input: &Input, format: CsvFormat) -> Result<(Option<Sample>, bool)>
 ///
 /// # Errors
 /// As reading; `invalid` for a stream.
-pub fn look_at_parquet(file: &InputFile, input: &Input, options: &ImportOptions) -> Result<Look> {
+pub fn look_at_parquet(file: &InputFile, input: &Input, options: &ImportOptions) -> Result<Recognition> {
     refuse_stream(input)?;
     let rule = FileRule { format: FileFormat::Parquet, delimiter: None, ..csv_rule(file, input, options) };
     let start = look_at_start(&file.path, PARQUET_ROWS)?;
@@ -194,15 +195,15 @@ pub fn look_at_parquet(file: &InputFile, input: &Input, options: &ImportOptions)
     }
     let texts = (0..start.names.len()).map(|column| start.texts(column));
     let sample = Sample::of_columns(&start.names, start.types.iter().copied().zip(texts));
-    Ok(Look::Plain(plain(file, input, options, (PlainColumns::of_schema(&sample), &sample)), rule))
+    Ok(Recognition::Plain(plain(file, input, options, (PlainColumns::of_schema(&sample), &sample)), rule))
 }
 
 /// A file with a header in Neo4j's conventions.
-fn by_header(rule: FileRule, header: Vec<String>, advice: Option<String>) -> Look {
+fn by_header(rule: FileRule, header: Vec<String>, advice: Option<String>) -> Recognition {
     let rule = neo4j_rule(rule, &header);
     match known_label(&rule, &header) {
-        None if rule.label.is_none() => Look::Edges(rule, header, advice),
-        label => Look::Rule(rule, label, advice),
+        None if rule.label.is_none() => Recognition::Edges(rule, header, advice),
+        label => Recognition::Rule(rule, label, advice),
     }
 }
 
@@ -261,7 +262,7 @@ fn foreign(first: &[String], first_line: &str) -> Option<String> {
 }
 
 /// Whether a CSV file, against its name, is a list of numbers between blanks.
-fn are_numbers_between_blanks(table: &TableLook) -> bool {
+fn are_numbers_between_blanks(table: &TableRecognition) -> bool {
     table.delimiter == BLANK && is_edge_line(table.first_line.as_bytes())
 }
 

@@ -13,7 +13,7 @@
 
 use crate::import::recognise::columns::{PlainColumns, stem_has, stem_of_key};
 use crate::import::recognise::end_names::{self, Rank, Scope, words_of};
-use crate::import::recognise::labels::KnownLabels;
+use crate::import::recognise::labels::JoinableLabels;
 use crate::import::recognise::systems::ldbc::type_in_name;
 use evergraph_graph::value::ValueType;
 
@@ -77,7 +77,7 @@ const TYPE_NAMES: [&str; 12] = [
 
 /// Where the edges of a file begin and end.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FoundEnds {
+pub struct RecognisedEnds {
     /// The columns of sources and targets.
     pub columns: [usize; 2],
     /// What shows it.
@@ -129,7 +129,7 @@ impl Evidence {
 /// The ends that the columns of a file show, among `labels`; `None` if it holds vertices, or
 /// nothing tells.
 #[must_use]
-pub fn find(columns: &PlainColumns, hint: NameHint<'_>, labels: &KnownLabels) -> Option<FoundEnds> {
+pub fn find(columns: &PlainColumns, hint: NameHint<'_>, labels: &JoinableLabels) -> Option<RecognisedEnds> {
     let has_id = columns.id_column(hint.stem).is_some();
     let has_key = columns.first_key().is_some();
     let named = by_names(columns, Scope::First)
@@ -147,7 +147,7 @@ pub fn find(columns: &PlainColumns, hint: NameHint<'_>, labels: &KnownLabels) ->
 /// The ends of a file of which somebody said that it holds edges: the first two columns if nothing else
 /// shows which they are.
 #[must_use]
-pub fn find_told(columns: &PlainColumns, labels: &KnownLabels) -> Option<FoundEnds> {
+pub fn find_told(columns: &PlainColumns, labels: &JoinableLabels) -> Option<RecognisedEnds> {
     let first = || {
         let mut used = columns.used();
         Some(found(columns, [used.next()?, used.next()?], Evidence::Told))
@@ -155,12 +155,12 @@ pub fn find_told(columns: &PlainColumns, labels: &KnownLabels) -> Option<FoundEn
     let ends = by_names(columns, Scope::Anywhere)
         .or_else(|| by_labels(columns, labels))
         .or_else(|| if columns.has_names { None } else { by_values(columns) });
-    ends.or_else(first).map(|ends| FoundEnds { label_columns: None, ..ends })
+    ends.or_else(first).map(|ends| RecognisedEnds { label_columns: None, ..ends })
 }
 
 /// The ends by ids of `labels`, of a file that may just as well hold vertices.
 #[must_use]
-pub fn by_ids(columns: &PlainColumns, labels: &KnownLabels) -> Option<FoundEnds> {
+pub fn by_ids(columns: &PlainColumns, labels: &JoinableLabels) -> Option<RecognisedEnds> {
     let is_end = |column: &usize| {
         let sample = &columns.samples[*column];
         sample.is_text() && labels.of_files.iter().any(|known| known.has_all(sample))
@@ -172,7 +172,7 @@ pub fn by_ids(columns: &PlainColumns, labels: &KnownLabels) -> Option<FoundEnds>
 
 /// The ends by the names of columns.
 #[must_use]
-pub fn by_names(columns: &PlainColumns, scope: Scope) -> Option<FoundEnds> {
+pub fn by_names(columns: &PlainColumns, scope: Scope) -> Option<RecognisedEnds> {
     if !columns.has_names {
         return None;
     }
@@ -190,7 +190,7 @@ pub fn by_names(columns: &PlainColumns, scope: Scope) -> Option<FoundEnds> {
         return Some(found(columns, columns_behind, evidence));
     }
     let label_columns = ends.label_columns;
-    Some(FoundEnds { subject: ends.subject, label_columns, ..found(columns, ends.columns, evidence) })
+    Some(RecognisedEnds { subject: ends.subject, label_columns, ..found(columns, ends.columns, evidence) })
 }
 
 /// The columns right behind `ends`, if both have one name: `From Bank, Account, To Bank, Account` joins accounts.
@@ -202,7 +202,7 @@ fn namesakes_behind(columns: &PlainColumns, ends: [usize; 2]) -> Option<[usize; 
 }
 
 /// The first two columns of a file that is called after two labels: `Comment_hasTag_Tag`.
-fn by_stem(columns: &PlainColumns, stem: &str, labels: &KnownLabels) -> Option<FoundEnds> {
+fn by_stem(columns: &PlainColumns, stem: &str, labels: &JoinableLabels) -> Option<RecognisedEnds> {
     let (source, _, target) = type_in_name(stem)?;
     let mut used = columns.used();
     let ends = [used.next()?, used.next()?];
@@ -212,7 +212,7 @@ fn by_stem(columns: &PlainColumns, stem: &str, labels: &KnownLabels) -> Option<F
 }
 
 /// Columns called after labels: the first two, or any two if rows have no ids of their own.
-fn by_labels(columns: &PlainColumns, labels: &KnownLabels) -> Option<FoundEnds> {
+fn by_labels(columns: &PlainColumns, labels: &JoinableLabels) -> Option<RecognisedEnds> {
     if !columns.has_names {
         return None;
     }
@@ -227,7 +227,7 @@ fn by_labels(columns: &PlainColumns, labels: &KnownLabels) -> Option<FoundEnds> 
 }
 
 /// Two ids of different things.
-fn by_keys(columns: &PlainColumns) -> Option<FoundEnds> {
+fn by_keys(columns: &PlainColumns) -> Option<RecognisedEnds> {
     if !columns.has_names {
         return None;
     }
@@ -239,7 +239,7 @@ fn by_keys(columns: &PlainColumns) -> Option<FoundEnds> {
 }
 
 /// Two columns of texts that share values, and one between them that names the types.
-fn by_values(columns: &PlainColumns) -> Option<FoundEnds> {
+fn by_values(columns: &PlainColumns) -> Option<RecognisedEnds> {
     let is_end = |column: &usize| {
         let sample = &columns.samples[*column];
         sample.is_text() && sample.filled == columns.rows
@@ -273,7 +273,7 @@ fn by_values(columns: &PlainColumns) -> Option<FoundEnds> {
 }
 
 /// Three columns of texts with few values in the middle one: subject, predicate, object.
-fn triple(columns: &PlainColumns) -> Option<FoundEnds> {
+fn triple(columns: &PlainColumns) -> Option<RecognisedEnds> {
     let used: Vec<usize> = columns.used().collect();
     let [subject, predicate, object] = used[..] else { return None };
     let values = |column: usize| columns.samples[column].values.len();
@@ -284,7 +284,7 @@ fn triple(columns: &PlainColumns) -> Option<FoundEnds> {
 }
 
 /// The first two columns of a file without names, or one called after edges, if they are of one kind.
-fn by_place(columns: &PlainColumns, hint: NameHint<'_>) -> Option<FoundEnds> {
+fn by_place(columns: &PlainColumns, hint: NameHint<'_>) -> Option<RecognisedEnds> {
     let mut used = columns.used();
     let ends = [used.next()?, used.next()?];
     let is_narrow = columns.used().count() <= NARROW;
@@ -303,10 +303,10 @@ fn by_place(columns: &PlainColumns, hint: NameHint<'_>) -> Option<FoundEnds> {
 }
 
 /// What is known of `ends`, with the column that names types.
-fn found(columns: &PlainColumns, ends: [usize; 2], evidence: Evidence) -> FoundEnds {
+fn found(columns: &PlainColumns, ends: [usize; 2], evidence: Evidence) -> RecognisedEnds {
     let type_column =
         columns.used().find(|column| !ends.contains(column) && names_types(columns, *column, ends));
-    FoundEnds { columns: ends, evidence, type_column, subject: None, label_columns: None }
+    RecognisedEnds { columns: ends, evidence, type_column, subject: None, label_columns: None }
 }
 
 /// Whether `column` names types of edges: its name says so, or it stands between ends without names and has

@@ -1,15 +1,15 @@
 //! File: what each file of an import is, judging by its name and first lines.
 
 use crate::import::bytes::input::Input;
+use crate::import::existing_graph::ExistingGraph;
 use crate::import::file_name::stem_and_ending;
-use crate::import::known::Known;
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::options::{ImportOptions, InputFile};
+use crate::import::recognise::cross_file::{RecognisedFile, settle};
 use crate::import::recognise::csv::{look_at_csv, look_at_parquet, look_at_text};
 use crate::import::recognise::elements::{ELEMENT_ENDINGS, format_of_elements};
 use crate::import::recognise::list::look_at_list;
-use crate::import::recognise::look::Look;
-use crate::import::recognise::settle::{Recognised, settle};
+use crate::import::recognise::recognition::Recognition;
 use crate::import::recognise::stream::ending_by_content;
 use crate::import::role::Role;
 use evergraph_graph::error::Result;
@@ -20,7 +20,7 @@ pub const KNOWN_ENDINGS: &str = "known are .csv .tsv .tab .psv .txt .dat .data .
 
 /// A file of which nothing is known but where it is, and what somebody said of it.
 #[derive(Clone, Debug)]
-pub struct Unrecognised {
+pub struct UnrecognisedFile {
     /// What was said.
     pub file: InputFile,
     /// Its bytes.
@@ -36,19 +36,19 @@ pub struct Unrecognised {
 /// As reading; `invalid` for a CSV file that is empty, whose header is not UTF-8, or that has one column with
 /// the delimiter that was told and more with another one.
 pub fn recognise(
-    files: &[Unrecognised],
+    files: &[UnrecognisedFile],
     options: &ImportOptions,
-    known: &Known,
-) -> Result<Vec<Option<Recognised>>> {
+    known: &ExistingGraph,
+) -> Result<Vec<Option<RecognisedFile>>> {
     let looks = files.iter().map(|file| look(file, options)).collect::<Result<Vec<_>>>()?;
     let inputs: Vec<(&InputFile, &Input)> = files.iter().map(|file| (&file.file, &file.input)).collect();
     Ok(settle(looks, &inputs, options, known))
 }
 
-fn look(unrecognised: &Unrecognised, options: &ImportOptions) -> Result<Look> {
-    let Unrecognised { file, input, is_in_folder } = unrecognised;
-    let rule = |format| Ok(Look::Rule(FileRule::new(format), None, None));
-    let list = |format, ids| Ok(Look::List(FileRule::new(format), look_at_list(input, ids, options)?));
+fn look(unrecognised: &UnrecognisedFile, options: &ImportOptions) -> Result<Recognition> {
+    let UnrecognisedFile { file, input, is_in_folder } = unrecognised;
+    let rule = |format| Ok(Recognition::Rule(FileRule::new(format), None, None));
+    let list = |format, ids| Ok(Recognition::List(FileRule::new(format), look_at_list(input, ids, options)?));
     let ending = match file.role {
         // It needs no ending.
         Some(Role::VertexList | Role::GraphSon | Role::GraphMl) => String::new(),
@@ -65,7 +65,7 @@ fn look(unrecognised: &Unrecognised, options: &ImportOptions) -> Result<Look> {
         (Some(Role::GraphSon), _) => rule(FileFormat::GraphSon),
         (Some(Role::GraphMl), _) => rule(FileFormat::GraphMl),
         (None, ending) if ELEMENT_ENDINGS.contains(&ending) => {
-            format_of_elements(ending, input)?.map_or(Ok(Look::Stranger), rule)
+            format_of_elements(ending, input)?.map_or(Ok(Recognition::Stranger), rule)
         }
         (Some(Role::EdgeList), _) => list(FileFormat::EdgeList, 2),
         (Some(Role::Nodes | Role::Relationships), _)
@@ -75,9 +75,13 @@ fn look(unrecognised: &Unrecognised, options: &ImportOptions) -> Result<Look> {
             let text = look_at_text(file, input, options)?;
             text.map_or_else(|| list(FileFormat::EdgeList, 2), Ok)
         }
-        (None, "txt" | "dat" | "data") => Ok(look_at_text(file, input, options)?.unwrap_or(Look::Stranger)),
+        (None, "txt" | "dat" | "data") => {
+            Ok(look_at_text(file, input, options)?.unwrap_or(Recognition::Stranger))
+        }
         // Somebody means it; in a folder it may be anything.
-        (None, _) if !is_in_folder => Ok(look_at_text(file, input, options)?.unwrap_or(Look::Stranger)),
-        (None, _) => Ok(Look::Stranger),
+        (None, _) if !is_in_folder => {
+            Ok(look_at_text(file, input, options)?.unwrap_or(Recognition::Stranger))
+        }
+        (None, _) => Ok(Recognition::Stranger),
     }
 }

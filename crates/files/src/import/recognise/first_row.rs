@@ -11,7 +11,7 @@
 //! What is certain outweighs what only seems so; where nothing is certain, the answer is a guess, and
 //! who asked says so.
 
-use crate::import::field::guess::{is_value, narrowest_type};
+use crate::import::field::inference::{is_value, narrowest_type};
 use crate::import::mapping::words::name_of;
 use crate::import::recognise::end_names::words_of;
 use crate::import::recognise::sample::{ColumnSample, NULL_MARK, Sample, shape_of};

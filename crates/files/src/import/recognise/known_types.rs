@@ -7,18 +7,18 @@
 //!
 //! A value that isn't of the database's type is a bad row, as it would be with a header that says so.
 
+use crate::import::existing_graph::{ExistingGraph, OwnerByName};
 use crate::import::id_type::IdType;
-use crate::import::known::{Known, OwnerOf};
 use crate::import::mapping::rule::{ColumnName, FileRule};
 use crate::import::mapping::words::name_of;
 use evergraph_graph::value::ValueType;
 
 /// Gives the columns of a guessed `rule` the types that `known` has of their properties. `words` is the
 /// header that names them; a type in there is no guess, and stays.
-pub fn yield_to_known(rule: &mut FileRule, words: &[String], known: &Known) {
+pub fn yield_to_known(rule: &mut FileRule, words: &[String], known: &ExistingGraph) {
     let owner = match (&rule.label, &rule.edge_type, &rule.id) {
-        (Some(label), _, Some(_)) => OwnerOf::Label(label),
-        (_, Some(edge_type), None) => OwnerOf::EdgeType(edge_type),
+        (Some(label), _, Some(_)) => OwnerByName::Label(label),
+        (_, Some(edge_type), None) => OwnerByName::EdgeType(edge_type),
         _ => return,
     };
     let known_type = |name: &str| known.property_type(owner, name).filter(|known| is_stated(*known));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A label whose vertices come from some file or are in the database, and the space of their ids.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct KnownLabel {
+pub struct JoinableLabel {
     /// The label.
     pub label: String,
     /// Its id space.
@@ -25,14 +25,14 @@ pub struct KnownLabel {
 
 /// All labels whose vertices edges may join.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct KnownLabels {
+pub struct JoinableLabels {
     /// Those of files that are imported.
-    pub of_files: Vec<KnownLabel>,
+    pub of_files: Vec<JoinableLabel>,
     /// Those of the database.
-    pub of_database: Vec<KnownLabel>,
+    pub of_database: Vec<JoinableLabel>,
 }
 
-impl KnownLabel {
+impl JoinableLabel {
     /// The label `label`, whose ids are in the space of its name.
     #[must_use]
     pub fn new(label: impl Into<String>) -> Self {
@@ -68,7 +68,7 @@ impl KnownLabel {
     }
 }
 
-impl KnownLabels {
+impl JoinableLabels {
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -76,13 +76,13 @@ impl KnownLabels {
     }
 
     /// All of them, those of files first.
-    pub fn all(&self) -> impl Iterator<Item = &KnownLabel> {
+    pub fn all(&self) -> impl Iterator<Item = &JoinableLabel> {
         self.of_files.iter().chain(&self.of_database)
     }
 
     /// The one that a column called `name` has ids of.
     #[must_use]
-    pub fn named(&self, name: &str) -> Option<&KnownLabel> {
+    pub fn named(&self, name: &str) -> Option<&JoinableLabel> {
         let stem = stem_of_key(name).unwrap_or(name);
         let exact = self.all().find(|known| known.label.eq_ignore_ascii_case(stem));
         exact.or_else(|| self.all().find(|known| known.is_named_by(name)))
@@ -90,13 +90,13 @@ impl KnownLabels {
 
     /// The one that columns of ids of `subject` have ids of.
     #[must_use]
-    pub fn about(&self, subject: &str) -> Option<&KnownLabel> {
+    pub fn about(&self, subject: &str) -> Option<&JoinableLabel> {
         self.all().find(|known| known.is_about(subject))
     }
 
     /// The one whose ids all values of `column` are, if it is only one.
     #[must_use]
-    pub fn having(&self, column: &ColumnSample) -> Option<&KnownLabel> {
+    pub fn having(&self, column: &ColumnSample) -> Option<&JoinableLabel> {
         let mut having = self.of_files.iter().filter(|known| known.has_all(column));
         having.next().filter(|_| having.next().is_none())
     }
@@ -104,7 +104,7 @@ impl KnownLabels {
     /// The one that is meant where nothing says which: the only one of the files, or if these have none, of
     /// the database.
     #[must_use]
-    pub fn only(&self) -> Option<&KnownLabel> {
+    pub fn only(&self) -> Option<&JoinableLabel> {
         match (&self.of_files[..], &self.of_database[..]) {
             ([only], _) | ([], [only]) => Some(only),
             _ => None,
@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn columns_name_labels_by_the_label_or_by_what_its_ids_are_called() {
-        let known = |label: &str, id_name: &str| KnownLabel {
+        let known = |label: &str, id_name: &str| JoinableLabel {
             id_name: Some(id_name.to_owned()),
-            ..KnownLabel::new(label)
+            ..JoinableLabel::new(label)
         };
         assert!(known("persons", "id").is_named_by("person_id"));
         assert!(known("title.basics", "tconst").is_named_by("tconst"));

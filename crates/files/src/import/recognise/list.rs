@@ -24,7 +24,7 @@ const TIMES: RangeInclusive<i64> = 100_000_000..=4_000_000_000;
 
 /// What the first lines show.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ListLook {
+pub struct ListRecognition {
     /// What its lines are made of.
     pub shape: ListShape,
     /// What one may want to say of its columns.
@@ -49,7 +49,7 @@ pub enum ListShape {
 ///
 /// # Errors
 /// As reading.
-pub fn look_at_list(input: &Input, ids: usize, options: &ImportOptions) -> Result<ListLook> {
+pub fn look_at_list(input: &Input, ids: usize, options: &ImportOptions) -> Result<ListRecognition> {
     let columns = if ids == 1 { &options.lists.vertex_columns } else { &options.lists.edge_columns };
     let mut source = input.look()?;
     let start = source.peek(START_BYTES)?;
@@ -59,15 +59,15 @@ pub fn look_at_list(input: &Input, ids: usize, options: &ImportOptions) -> Resul
     let start = &start[..end];
     // Where lines end in CR alone the reader says so.
     let first = first_data_line(start).filter(|line| !line.contains(&b'\r'));
-    let Some(first) = first else { return Ok(ListLook::default()) };
+    let Some(first) = first else { return Ok(ListRecognition::default()) };
     let separator = options.csv.delimiter.map_or_else(|| Separator::detect(first), Separator::from_option);
     let is_id = |field: &[u8]| parse_i64(field).is_ok() || parse_u64(field).is_ok();
     let mut fields = separator.fields(first);
     if !(0..ids).all(|_| fields.next().is_some_and(is_id)) {
-        return Ok(ListLook { shape: ListShape::Other, ..ListLook::default() });
+        return Ok(ListRecognition { shape: ListShape::Other, ..ListRecognition::default() });
     }
     if columns.is_some() {
-        return Ok(ListLook::default());
+        return Ok(ListRecognition::default());
     }
     let shape = if fields.all(is_number) { ListShape::Numbers } else { ListShape::Texts };
     let count = separator.fields(first).count().saturating_sub(ids);
@@ -77,7 +77,7 @@ pub fn look_at_list(input: &Input, ids: usize, options: &ImportOptions) -> Resul
          'time:datetime{epoch:seconds}' reads them (columns = [\"time:datetime{epoch:seconds}\"] in a mapping)"
             .to_owned()
     });
-    Ok(ListLook { shape, advice, problem })
+    Ok(ListRecognition { shape, advice, problem })
 }
 
 /// Whether `field` is a number, or empty, as a weight or a time may be.
@@ -103,7 +103,7 @@ fn are_times(start: &[u8], separator: Separator) -> bool {
 mod tests {
     use super::*;
 
-    fn look(text: &str, ids: usize, change: impl FnOnce(&mut ImportOptions)) -> ListLook {
+    fn look(text: &str, ids: usize, change: impl FnOnce(&mut ImportOptions)) -> ListRecognition {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("g.txt");
         std::fs::write(&path, text).unwrap();

@@ -24,6 +24,7 @@
 //! What is found is a [`FileRule`](crate::import::mapping::rule::FileRule), as a mapping file would say.
 
 pub mod columns;
+pub mod cross_file;
 pub mod csv;
 pub mod elements;
 pub mod end_names;
@@ -33,10 +34,9 @@ pub mod first_row;
 pub mod known_types;
 pub mod labels;
 pub mod list;
-pub mod look;
-pub mod plain;
+pub mod plain_header;
+pub mod recognition;
 pub mod sample;
-pub mod settle;
 pub mod stream;
 pub mod systems;
 pub mod table;

@@ -10,7 +10,7 @@
 use crate::import::bytes::input::Input;
 use crate::import::csv::records::{CsvFormat, CsvRecords, RecordBatch};
 use crate::import::faults::{FaultCollector, OnBadRow};
-use crate::import::field::guess::guess;
+use crate::import::field::inference::guess;
 use crate::import::field::literal::read_map;
 use evergraph_graph::error::Result;
 use evergraph_graph::value::{Value, ValueType};

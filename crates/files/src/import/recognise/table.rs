@@ -11,7 +11,7 @@ use crate::import::bytes::source::Source;
 use crate::import::csv::blanks::count_fields;
 use crate::import::csv::delimiter::count_outside_quotes;
 use crate::import::csv::records::BLANK;
-use crate::import::field::guess::is_value;
+use crate::import::field::inference::is_value;
 use crate::import::recognise::end_names::{self, Scope};
 use crate::import::recognise::sample::ColumnSample;
 use evergraph_graph::error::Result;
@@ -28,7 +28,7 @@ const DELIMITERS: [u8; 5] = [b'\t', b',', b'|', b';', BLANK];
 
 /// How a text is split.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TableLook {
+pub struct TableRecognition {
     /// What stands between fields; [`BLANK`] for any number of blanks and tabs.
     pub delimiter: u8,
     /// Fields of a line.
@@ -50,7 +50,7 @@ pub fn look_at_table(
     source: &mut Source,
     delimiter: Option<u8>,
     quote: Option<u8>,
-) -> Result<Option<TableLook>> {
+) -> Result<Option<TableRecognition>> {
     let start = source.peek(START_BYTES)?;
     // What is cut off is no line.
     let is_cut = start.len() >= START_BYTES;
@@ -90,7 +90,7 @@ pub fn look_at_table(
     let names =
         before.last().filter(|_| comment == Some(b'#')).and_then(|line| names_in(line, delimiter, width));
     let first_line = String::from_utf8_lossy(first_line).into_owned();
-    Ok(Some(TableLook { delimiter, width, comment, names, first_line }))
+    Ok(Some(TableRecognition { delimiter, width, comment, names, first_line }))
 }
 
 /// The first line of `source`, which is read again afterwards, if it is a number and the others are a table: some

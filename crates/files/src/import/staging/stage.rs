@@ -14,9 +14,9 @@
 //! All blocks go through `Stage`'s `add`, `rewrite` and `finish` and nowhere else: those
 //! that memory doesn't hold are put into a file (`spill`).
 
+use crate::import::existing_graph::{ExistingGraph, ExistingVertices};
 use crate::import::field::cell::{CellColumn, to_floats};
 use crate::import::id_type::IdType;
-use crate::import::known::{Known, KnownLabel};
 use crate::import::staging::spill::{Slot, Spill, StagedBlocks, Staging};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
@@ -78,7 +78,7 @@ impl StagedVertices {
 
     /// The table's vertices in the database, if that has any and knows them by their ids.
     #[must_use]
-    pub fn known<'a>(&self, known: &'a Known) -> Option<KnownLabel<'a>> {
+    pub fn known<'a>(&self, known: &'a ExistingGraph) -> Option<ExistingVertices<'a>> {
         known.by_key(&self.label, self.unique_key.as_deref()?)
     }
 

@@ -7,7 +7,7 @@ use evergraph_graph::value::Value;
 
 use crate::error::{Span, quoted};
 use crate::gremlin::bytecode::Bytecode;
-use crate::gremlin::bytecode::place::ReadError;
+use crate::gremlin::bytecode::instruction_position::ReadError;
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Predicate, Strategy, Test};
 use crate::gremlin::token::{Cardinality, Enumeration, Io, Token, WithOptions};
 use evergraph_graph::nearest::did_you_mean;
@@ -52,7 +52,7 @@ impl Levels {
 
 /// What is around a value: an element isn't the same everywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Around {
+pub enum ValueContext {
     /// An instruction of which it is an argument, a collection, a strategy.
     Anything,
     /// `from` or `to`, of which it is an argument.
@@ -63,17 +63,17 @@ pub enum Around {
     Element,
 }
 
-impl Around {
+impl ValueContext {
     /// What is around the arguments of the instruction `name`.
     #[must_use]
     pub fn of_instruction(name: &str) -> Self {
-        if matches!(name, "from" | "to") { Around::End } else { Around::Anything }
+        if matches!(name, "from" | "to") { ValueContext::End } else { ValueContext::Anything }
     }
 
     /// What is around the items of a collection that this is around.
     #[must_use]
     pub fn inside(self) -> Self {
-        if self == Around::End { Around::Anything } else { self }
+        if self == ValueContext::End { ValueContext::Anything } else { self }
     }
 }
 
@@ -257,9 +257,9 @@ fn simple_name(class: &str) -> &str {
 ///
 /// # Errors
 /// If it isn't told by its id where it stands.
-pub fn vertex(id: Argument, around: Around, span: Span) -> Result<ArgumentKind, String> {
+pub fn vertex(id: Argument, around: ValueContext, span: Span) -> Result<ArgumentKind, String> {
     match around {
-        Around::End => {
+        ValueContext::End => {
             Ok(ArgumentKind::Traversal(vec![Call { name: "V".into(), arguments: vec![id], span }]))
         }
         around => edge(id, around),
@@ -270,8 +270,8 @@ pub fn vertex(id: Argument, around: Around, span: Span) -> Result<ArgumentKind, 
 ///
 /// # Errors
 /// If it isn't told by its id where it stands.
-pub fn edge(id: Argument, around: Around) -> Result<ArgumentKind, String> {
-    if around == Around::Predicate {
+pub fn edge(id: Argument, around: ValueContext) -> Result<ArgumentKind, String> {
+    if around == ValueContext::Predicate {
         return Err("a predicate doesn't compare elements: compare their ids, as with `hasId`".to_owned());
     }
     match id.kind {

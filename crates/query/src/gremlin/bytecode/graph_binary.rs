@@ -35,8 +35,8 @@ use uuid::Uuid;
 
 use crate::error::{Span, TextError, quoted};
 use crate::gremlin::bytecode::Bytecode;
-use crate::gremlin::bytecode::assembly::{self, Around, Levels, refused, scalar};
-use crate::gremlin::bytecode::place::{Place, ReadError};
+use crate::gremlin::bytecode::assembly::{self, Levels, ValueContext, refused, scalar};
+use crate::gremlin::bytecode::instruction_position::{InstructionPosition, ReadError};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::parser::ParseLimits;
 use crate::gremlin::token::Enumeration;
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If something else comes next, or it isn't sound.
     pub fn read_argument(&mut self) -> Result<Argument, TextError> {
-        self.read_value(Around::Anything).map_err(ReadError::told)
+        self.read_value(ValueContext::Anything).map_err(ReadError::told)
     }
 
     /// Fails unless everything is read.
@@ -162,12 +162,12 @@ impl<'a> Reader<'a> {
         let start = self.offset();
         let name = self.string()?;
         let span = self.since(start);
-        let place = |argument| Place { of_source, number, name: name.into(), argument };
+        let place = |argument| InstructionPosition { of_source, number, name: name.into(), argument };
         self.levels.enter(span).map_err(|error| error.within(place(None)))?;
         let count = self.count(2).map_err(|error| error.within(place(None)))?;
         let mut arguments = Vec::new();
         for argument in 1..=count {
-            let value = self.read_value(Around::of_instruction(name));
+            let value = self.read_value(ValueContext::of_instruction(name));
             arguments.push(value.map_err(|error| error.within(place(Some(argument))))?);
         }
         self.levels.leave();
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn read_value(&mut self, around: Around) -> Result<Argument, ReadError> {
+    fn read_value(&mut self, around: ValueContext) -> Result<Argument, ReadError> {
         let start = self.offset();
         let Some(code) = self.read_header()? else {
             return Ok(Argument { kind: ArgumentKind::Null, span: self.since(start) });
@@ -274,7 +274,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the content of a type that has values inside.
-    fn read_nesting(&mut self, code: u8, around: Around, start: usize) -> Result<ArgumentKind, ReadError> {
+    fn read_nesting(
+        &mut self,
+        code: u8,
+        around: ValueContext,
+        start: usize,
+    ) -> Result<ArgumentKind, ReadError> {
         self.levels.enter(self.since(start))?;
         let kind = match code {
             0x06 => {
@@ -289,12 +294,12 @@ impl<'a> Reader<'a> {
                 self.told(assembly::edge(id, around), start)?
             }
             0x11 => {
-                let id = self.read_value(Around::Element)?;
+                let id = self.read_value(ValueContext::Element)?;
                 self.string()?;
-                self.read_value(Around::Element)?;
+                self.read_value(ValueContext::Element)?;
                 self.told(assembly::vertex(id, around, self.since(start)), start)?
             }
-            0x0f | 0x12 if around == Around::Element => {
+            0x0f | 0x12 if around == ValueContext::Element => {
                 self.read_property(code == 0x12)?;
                 ArgumentKind::Null
             }
@@ -308,7 +313,7 @@ impl<'a> Reader<'a> {
             }
             0x1e | 0x28 => {
                 let name = self.string()?;
-                let arguments = self.read_values(Around::Predicate)?;
+                let arguments = self.read_values(ValueContext::Predicate)?;
                 self.told(assembly::predicate(name, arguments, self.since(start)), start)?
             }
             0x29 => self.read_strategy()?,
@@ -321,7 +326,7 @@ impl<'a> Reader<'a> {
         Ok(kind)
     }
 
-    fn read_values(&mut self, around: Around) -> Result<Vec<Argument>, ReadError> {
+    fn read_values(&mut self, around: ValueContext) -> Result<Vec<Argument>, ReadError> {
         let mut values = Vec::new();
         for _ in 0..self.count(2)? {
             values.push(self.read_value(around)?);
@@ -329,7 +334,7 @@ impl<'a> Reader<'a> {
         Ok(values)
     }
 
-    fn read_entries(&mut self, around: Around) -> Result<Vec<(Argument, Argument)>, ReadError> {
+    fn read_entries(&mut self, around: ValueContext) -> Result<Vec<(Argument, Argument)>, ReadError> {
         let mut entries = Vec::new();
         for _ in 0..self.count(4)? {
             entries.push((self.read_value(around)?, self.read_value(around)?));
@@ -342,24 +347,25 @@ impl<'a> Reader<'a> {
         let mut settings = Vec::new();
         for _ in 0..self.count(4)? {
             let before = self.bytes.clone();
-            let ArgumentKind::Scalar(Value::String(key)) = self.read_value(Around::Anything)?.kind else {
+            let ArgumentKind::Scalar(Value::String(key)) = self.read_value(ValueContext::Anything)?.kind
+            else {
                 return Err(malformed(before.error("the name of a setting expected, a string")));
             };
-            settings.push((key, self.read_value(Around::Anything)?));
+            settings.push((key, self.read_value(ValueContext::Anything)?));
         }
         Ok(assembly::strategy(class, settings))
     }
 
     /// The id of an edge, the rest of which is left out.
     fn read_edge(&mut self) -> Result<Argument, ReadError> {
-        let id = self.read_value(Around::Element)?;
+        let id = self.read_value(ValueContext::Element)?;
         self.string()?;
         for _ in ["in", "out"] {
-            self.read_value(Around::Element)?;
+            self.read_value(ValueContext::Element)?;
             self.string()?;
         }
         for _ in ["parent", "properties"] {
-            self.read_value(Around::Element)?;
+            self.read_value(ValueContext::Element)?;
         }
         Ok(id)
     }
@@ -367,11 +373,11 @@ impl<'a> Reader<'a> {
     /// Reads what an element brings with it and nobody asks for.
     fn read_property(&mut self, of_vertex: bool) -> Result<(), ReadError> {
         if of_vertex {
-            self.read_value(Around::Element)?;
+            self.read_value(ValueContext::Element)?;
         }
         self.string()?;
         for _ in 0..if of_vertex { 3 } else { 2 } {
-            self.read_value(Around::Element)?;
+            self.read_value(ValueContext::Element)?;
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! Arguments: items, names, predicates, and the content of `by()`.
 
-use crate::chance::Chance;
 use crate::error::{TextError, quoted};
 use crate::gremlin::call::{self, Argument, ArgumentKind, Call};
 use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, wrong};
@@ -9,6 +8,7 @@ use crate::plan::function;
 use crate::plan::merge;
 use crate::plan::operator::{By, Name, Operator, Sorting, Traversal};
 use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
+use crate::randomness::Chance;
 use crate::stack::deeper;
 use crate::value::combine::Combine;
 use crate::value::item::{self, Item};

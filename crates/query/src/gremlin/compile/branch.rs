@@ -7,7 +7,9 @@ use crate::gremlin::compile::compiler::{
     Calls, Compiled, Compiler, NamedMethod, as_traversal, not_yet, one, wrong,
 };
 use crate::gremlin::token::{Pick, Token};
-use crate::plan::operator::{Ask, Branch, By, Case, Choose, Chooser, Operator, Repeat, Test, Traversal};
+use crate::plan::operator::{
+    Branch, By, Case, Choose, Chooser, Operator, Repeat, RepeatCondition, Test, Traversal,
+};
 use crate::plan::predicate::Predicate;
 use crate::value::item::Item;
 
@@ -30,8 +32,8 @@ pub(super) const METHODS: &[NamedMethod] = &[
 /// What modulates a `repeat()`, wherever it stands.
 #[derive(Default)]
 struct Modulators {
-    until: Option<(Ask, bool)>,
-    emit: Option<(Ask, bool)>,
+    until: Option<(RepeatCondition, bool)>,
+    emit: Option<(RepeatCondition, bool)>,
 }
 
 fn no_repeat(call: &Call) -> TextError {
@@ -85,18 +87,20 @@ impl Compiler {
 
     fn modulate(&mut self, call: &Call, before: bool, modulators: &mut Modulators) -> Compiled<()> {
         let ask = match call.arguments.as_slice() {
-            [] => Ask::Yes,
+            [] => RepeatCondition::Yes,
             [argument] if &*call.name == "times" => {
                 let times = whole(argument)?;
                 let times = u64::try_from(times)
                     .map_err(|_| wrong(argument.span, "times() needs a number from 0 on"))?;
-                Ask::Times(times)
+                RepeatCondition::Times(times)
             }
             [argument] => match as_traversal(argument) {
-                Some(of) => Ask::Exists(self.traversal(of)?),
+                Some(of) => RepeatCondition::Exists(self.traversal(of)?),
                 None => {
                     let predicate = self.predicate(argument, Texts::Values)?;
-                    Ask::Exists(Traversal { operators: vec![Operator::Filter(vec![Test::Is(predicate)])] })
+                    RepeatCondition::Exists(Traversal {
+                        operators: vec![Operator::Filter(vec![Test::Is(predicate)])],
+                    })
                 }
             },
             _ => return Err(not_yet(call)),

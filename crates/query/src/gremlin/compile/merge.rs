@@ -8,17 +8,17 @@ use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::compile::argument::{cardinality_of, direction_of, item};
 use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, NamedMethod, not_yet, one, wrong};
 use crate::gremlin::token::{Cardinality, Merge as MergeToken, Token};
-use crate::plan::merge::{Description, Given, Merge, MergeMap, Merged, Role};
+use crate::plan::merge::{Description, Merge, MergeEntry, MergeMap, MergeSubject, Role};
 use crate::plan::operator::{By, Operator};
 use evergraph_graph::id::Direction;
 
 pub(super) const METHODS: &[NamedMethod] = &[
-    one("mergeV", |compiler, call, calls| compiler.merge(Merged::Vertices, call, calls)),
-    one("mergeE", |compiler, call, calls| compiler.merge(Merged::Edges, call, calls)),
+    one("mergeV", |compiler, call, calls| compiler.merge(MergeSubject::Vertices, call, calls)),
+    one("mergeE", |compiler, call, calls| compiler.merge(MergeSubject::Edges, call, calls)),
 ];
 
 impl Compiler {
-    fn merge(&mut self, kind: Merged, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
+    fn merge(&mut self, kind: MergeSubject, call: &Call, calls: &mut Calls<'_>) -> Compiled<Operator> {
         self.writes = true;
         let map = match call.arguments.first() {
             Some(argument) => self.merge_map(argument, None, kind, Role::Wanted)?,
@@ -46,11 +46,11 @@ impl Compiler {
                 (MergeToken::OnMatch, _) => {
                     merge.on_match = Some(self.merge_map(argument, cardinality, kind, Role::OnMatch)?);
                 }
-                (MergeToken::OutV | MergeToken::InV, Merged::Edges) => {
-                    let end = self.merge_map(argument, None, Merged::Vertices, Role::Wanted)?;
+                (MergeToken::OutV | MergeToken::InV, MergeSubject::Edges) => {
+                    let end = self.merge_map(argument, None, MergeSubject::Vertices, Role::Wanted)?;
                     merge.ends[usize::from(*event == MergeToken::InV)] = Some(end);
                 }
-                (MergeToken::OutV | MergeToken::InV, Merged::Vertices) => {
+                (MergeToken::OutV | MergeToken::InV, MergeSubject::Vertices) => {
                     return Err(wrong(option.span, "Merge.outV and Merge.inV are for mergeE()"));
                 }
             }
@@ -63,7 +63,7 @@ impl Compiler {
         &mut self,
         argument: &Argument,
         cardinality: Option<Cardinality>,
-        kind: Merged,
+        kind: MergeSubject,
         role: Role,
     ) -> Compiled<MergeMap> {
         let entries = match &argument.kind {
@@ -79,8 +79,8 @@ impl Compiler {
         for (key, value) in entries {
             let key = item(key)?;
             let given = match &value.kind {
-                ArgumentKind::Token(Token::Merge(MergeToken::OutV)) => Given::End(Direction::Out),
-                ArgumentKind::Token(Token::Merge(MergeToken::InV)) => Given::End(Direction::In),
+                ArgumentKind::Token(Token::Merge(MergeToken::OutV)) => MergeEntry::End(Direction::Out),
+                ArgumentKind::Token(Token::Merge(MergeToken::InV)) => MergeEntry::End(Direction::In),
                 ArgumentKind::Token(Token::Direction(direction)) => {
                     return Err(wrong(
                         value.span,
@@ -88,13 +88,13 @@ impl Compiler {
                     ));
                 }
                 ArgumentKind::WithCardinality(cardinality, value) => {
-                    Given::With(cardinality_of(*cardinality), item(value)?)
+                    MergeEntry::With(cardinality_of(*cardinality), item(value)?)
                 }
                 _ => match cardinality {
                     Some(cardinality) if key.as_str().is_some() => {
-                        Given::With(cardinality_of(cardinality), item(value)?)
+                        MergeEntry::With(cardinality_of(cardinality), item(value)?)
                     }
-                    _ => Given::Item(item(value)?),
+                    _ => MergeEntry::Item(item(value)?),
                 },
             };
             all.push((key, given));

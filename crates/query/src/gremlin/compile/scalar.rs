@@ -11,7 +11,7 @@ use crate::plan::scalar::{Part, Scalar};
 use crate::value::convert::as_number;
 use crate::value::date::Unit;
 use crate::value::item::Item;
-use crate::value::list::{Given, ListFunction};
+use crate::value::list::{ListFunction, OperandOrigin};
 use crate::value::math::Formula;
 use crate::value::scalar::ScalarFunction;
 use crate::value::text::TextFunction;
@@ -136,7 +136,7 @@ impl Compiler {
     fn list(&mut self, function: ListFunction, call: &Call) -> Compiled<Operator> {
         let argument = only(call)?;
         let by = self.value(argument)?;
-        let given = if matches!(by, By::Item(_)) { Given::Literal } else { Given::Traversal };
+        let given = if matches!(by, By::Item(_)) { OperandOrigin::Literal } else { OperandOrigin::Traversal };
         Ok(scalar(Scalar::List(function, given, by)))
     }
 

@@ -12,7 +12,7 @@ use evergraph_graph::nearest::did_you_mean;
 use std::cell::RefCell;
 
 /// A strategy that a query asks for.
-struct Asked {
+struct RequestedStrategy {
     name: Box<str>,
     /// What it does; nothing if it only makes TinkerPop's engine faster.
     strategy: Option<Strategy>,
@@ -21,7 +21,7 @@ struct Asked {
 
 /// The strategies that a query asks for.
 #[derive(Default)]
-pub(super) struct Strategies(Vec<Asked>);
+pub(super) struct Strategies(Vec<RequestedStrategy>);
 
 impl Strategies {
     /// `withStrategies(...)`.
@@ -32,7 +32,7 @@ impl Strategies {
             let strategy = compiler.strategy(&options)?;
             options.no_others()?;
             self.0.retain(|other| other.name != asked.name);
-            self.0.push(Asked { name: asked.name.clone(), strategy, span: argument.span });
+            self.0.push(RequestedStrategy { name: asked.name.clone(), strategy, span: argument.span });
             if &*asked.name == "ConnectiveStrategy" {
                 compiler.keeps_connectives = false;
             }
@@ -67,7 +67,7 @@ impl Strategies {
             ));
         }
         self.0.sort_by_key(|asked| asked.strategy.as_ref().map(Strategy::rank));
-        for Asked { strategy, span, .. } in self.0 {
+        for RequestedStrategy { strategy, span, .. } in self.0 {
             if let Some(strategy) = strategy {
                 strategy.apply(plan).map_err(|why| wrong(span, why))?;
             }

@@ -64,8 +64,8 @@ impl Compiler {
     }
 
     /// What the `property()` calls that follow say. What `with()` sets there is for other graphs.
-    fn properties(&mut self, calls: &mut Calls<'_>) -> Compiled<Written> {
-        let mut written = Written::default();
+    fn properties(&mut self, calls: &mut Calls<'_>) -> Compiled<PropertyWrites> {
+        let mut written = PropertyWrites::default();
         loop {
             if let Some(call) = calls.next_if("property") {
                 self.property(call, &mut written)?;
@@ -75,7 +75,7 @@ impl Compiler {
         }
     }
 
-    fn property(&mut self, call: &Call, written: &mut Written) -> Compiled<()> {
+    fn property(&mut self, call: &Call, written: &mut PropertyWrites) -> Compiled<()> {
         let mut arguments = call.arguments.as_slice();
         let mut cardinality = None;
         if let [Argument { kind: ArgumentKind::Token(Token::Cardinality(given)), .. }, rest @ ..] = arguments
@@ -101,7 +101,7 @@ impl Compiler {
         value: &Argument,
         cardinality: Option<Cardinality>,
         own: &[Argument],
-        written: &mut Written,
+        written: &mut PropertyWrites,
     ) -> Compiled<()> {
         let (pairs, rest) = own.as_chunks::<2>();
         if let [key, ..] = rest {
@@ -165,7 +165,7 @@ impl Compiler {
 
 /// What `property()` calls say.
 #[derive(Default)]
-struct Written {
+struct PropertyWrites {
     properties: Vec<NewProperty>,
     label: Option<By>,
 }

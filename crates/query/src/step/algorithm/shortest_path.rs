@@ -14,8 +14,8 @@ use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
 use crate::execute::child::Child;
 use crate::execute::context::Context;
+use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Step;
-use crate::execute::waiting::Waiting;
 use crate::step::algorithm::selection::{Selected, Selection};
 use crate::step::algorithm::{not_a_vertex, within};
 use crate::step::by::Projection;
@@ -36,7 +36,7 @@ const NAME: &str = "shortestPath";
 const STEPS: usize = 4096;
 
 /// What may be chosen about the paths.
-pub struct Chosen {
+pub struct PathOptions {
     /// Paths end where this gives something; anywhere without it.
     pub target: Option<Child>,
     /// How long an edge is; 1 without it.
@@ -50,8 +50,8 @@ pub struct Chosen {
 /// All shortest paths from each row's vertex.
 pub struct ShortestPaths {
     selection: Selection,
-    chosen: Chosen,
-    waiting: Waiting,
+    chosen: PathOptions,
+    waiting: PendingBatches,
     graph: Option<Graph>,
     /// The paths from the row that is next of the first batch that waits, once some were given.
     walk: Option<Walk>,
@@ -61,8 +61,8 @@ pub struct ShortestPaths {
 impl ShortestPaths {
     /// Through `selection`.
     #[must_use]
-    pub fn new(selection: Selection, chosen: Chosen) -> Self {
-        Self { selection, chosen, waiting: Waiting::default(), graph: None, walk: None, row: 0 }
+    pub fn new(selection: Selection, chosen: PathOptions) -> Self {
+        Self { selection, chosen, waiting: PendingBatches::default(), graph: None, walk: None, row: 0 }
     }
 }
 
@@ -141,7 +141,7 @@ struct Graph {
 }
 
 impl Graph {
-    fn read(selection: &mut Selection, chosen: &mut Chosen, cx: &mut Context<'_>) -> Result<Self> {
+    fn read(selection: &mut Selection, chosen: &mut PathOptions, cx: &mut Context<'_>) -> Result<Self> {
         // The edges are asked for their lengths, and may be in the paths.
         let keeps = chosen.distance.is_some() || chosen.includes_edges;
         let selected = selection.read(NAME, keeps, cx)?;

@@ -11,8 +11,8 @@
 
 use crate::bench::section::Section;
 use crate::bench::transactions::contest::{Contest, THREADS};
-use crate::bench::transactions::plan::Work;
-use crate::bench::transactions::told::Told;
+use crate::bench::transactions::plan::TransactionsContext;
+use crate::bench::transactions::section_table::TabledSection;
 use evergraph::generate::random::Random;
 use evergraph::generate::rmat::{self, RmatOptions};
 use evergraph::generate::zipf::{Skew, Zipf};
@@ -57,7 +57,7 @@ struct Bank {
 ///
 /// # Errors
 /// `cancelled`; what reading and writing meet.
-pub fn measure(work: &Work<'_>) -> Result<Told> {
+pub fn measure(work: &TransactionsContext<'_>) -> Result<TabledSection> {
     let scale = |vertices: u32| vertices.next_power_of_two().trailing_zeros();
     let mut arenas = [
         Arena::open(work, "low", scale(work.plan.nodes), Skew::Mild)?,
@@ -85,7 +85,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
     for arena in arenas {
         arena.database.close()?;
     }
-    Ok(Told {
+    Ok(TabledSection {
         section: Section {
             title: "Half writes on a skewed graph: a neighbourhood read, one in two changes it".to_owned(),
             figures: figures.into_iter().flatten().collect(),
@@ -104,7 +104,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
 }
 
 impl Arena {
-    fn open(work: &Work<'_>, contention: &str, scale: u32, skew: Skew) -> Result<Self> {
+    fn open(work: &TransactionsContext<'_>, contention: &str, scale: u32, skew: Skew) -> Result<Self> {
         let name = format!("half_writes.{contention}");
         let options = Options { durability: Durability::None, ..Options::default() };
         let database = Database::open_with(work.folder.join(&name), &options)?;

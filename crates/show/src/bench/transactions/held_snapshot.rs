@@ -10,8 +10,8 @@
 //! grow to a second copy of what changed, under the held snapshot, and not beyond.
 
 use crate::bench::section::Section;
-use crate::bench::transactions::plan::Work;
-use crate::bench::transactions::told::Told;
+use crate::bench::transactions::plan::TransactionsContext;
+use crate::bench::transactions::section_table::TabledSection;
 use evergraph::generate::random::Random;
 use evergraph::transaction::TransactionById;
 use evergraph::{Database, Durability, Isolation, Options, Snapshot};
@@ -56,7 +56,7 @@ struct Side {
 ///
 /// # Errors
 /// `cancelled`; `corrupt` if the held snapshot changes; what writing meets.
-pub fn measure(work: &Work<'_>) -> Result<Told> {
+pub fn measure(work: &TransactionsContext<'_>) -> Result<TabledSection> {
     let mut sides = [Side::load(work, "held")?, Side::load(work, "free")?];
     let snapshot = sides[0].database.snapshot();
     let before = sides[0].sum(&snapshot)?;
@@ -84,7 +84,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
     Ok(told)
 }
 
-fn told(work: &Work<'_>, [held, free]: &[Side; 2], resident: &[u64]) -> Told {
+fn told(work: &TransactionsContext<'_>, [held, free]: &[Side; 2], resident: &[u64]) -> TabledSection {
     let warm = |side: &Side| side.rates[WARM_UP..].to_vec();
     let ratios: Vec<f64> = warm(held).iter().zip(warm(free)).map(|(held, free)| held / free).collect();
     let figure = |name: &str, title: &str, unit, samples: &[f64]| {
@@ -126,7 +126,7 @@ fn told(work: &Work<'_>, [held, free]: &[Side; 2], resident: &[u64]) -> Told {
         ]
     });
     let of_graph = size(last(held)[0]);
-    Told {
+    TabledSection {
         rows: rows.collect(),
         columns: vec![
             "after",
@@ -157,7 +157,7 @@ fn told(work: &Work<'_>, [held, free]: &[Side; 2], resident: &[u64]) -> Told {
 }
 
 impl Side {
-    fn load(work: &Work<'_>, name: &str) -> Result<Self> {
+    fn load(work: &TransactionsContext<'_>, name: &str) -> Result<Self> {
         let options = Options { durability: Durability::None, ..Options::default() };
         let database = Database::open_with(work.folder.join(name), &options)?;
         let vertices = work.plan.nodes;

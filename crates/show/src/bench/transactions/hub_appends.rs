@@ -10,8 +10,8 @@
 
 use crate::bench::section::Section;
 use crate::bench::transactions::contest::THREADS;
-use crate::bench::transactions::plan::Work;
-use crate::bench::transactions::told::Told;
+use crate::bench::transactions::plan::TransactionsContext;
+use crate::bench::transactions::section_table::TabledSection;
 use evergraph::transaction::TransactionById;
 use evergraph::{Database, Durability, Isolation, Options};
 use evergraph_graph::error::Result;
@@ -39,7 +39,7 @@ struct Source {
 }
 
 /// Both ways on so many threads.
-struct Ways {
+struct HubComparison {
     threads: usize,
     hub: Vec<Run>,
     distinct: Vec<Run>,
@@ -49,16 +49,16 @@ struct Ways {
 ///
 /// # Errors
 /// `cancelled`; what writing meets.
-pub fn measure(work: &Work<'_>) -> Result<Told> {
+pub fn measure(work: &TransactionsContext<'_>) -> Result<TabledSection> {
     let clients = THREADS.into_iter().max().unwrap_or(1);
     let edges = EDGES.min(work.plan.hub_edges);
     let options = Options { durability: Durability::None, ..Options::default() };
     let database = Database::open_with(work.folder.join("hub-appends"), &options)?;
     let (sources, edge_type, first) = load(&database, clients as u32 + 1, edges, work)?;
     let (hub, distinct) = sources.split_first().expect("there is one more than clients");
-    let mut ways: Vec<Ways> = THREADS
+    let mut ways: Vec<HubComparison> = THREADS
         .iter()
-        .map(|threads| Ways { threads: *threads, hub: Vec::new(), distinct: Vec::new() })
+        .map(|threads| HubComparison { threads: *threads, hub: Vec::new(), distinct: Vec::new() })
         .collect();
     let append = |source: &Source| {
         let number = source.edges.fetch_add(1, Ordering::Relaxed);
@@ -69,7 +69,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
     let meter = work.console.meter();
     for round in 0..work.plan.rounds {
         work.round(&meter, "appends to a hub", round)?;
-        for Ways { threads, hub: on_hub, distinct: on_distinct } in &mut ways {
+        for HubComparison { threads, hub: on_hub, distinct: on_distinct } in &mut ways {
             let mut numbers: Vec<usize> = (0..*threads).collect();
             for to_hub in if round % 2 == 0 { [true, false] } else { [false, true] } {
                 let step = |client: &mut usize| append(if to_hub { hub } else { &distinct[*client] });
@@ -79,8 +79,8 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
         }
     }
     database.close()?;
-    let (figures, rows): (Vec<_>, Vec<_>) = ways.iter().map(Ways::told).unzip();
-    Ok(Told {
+    let (figures, rows): (Vec<_>, Vec<_>) = ways.iter().map(HubComparison::told).unzip();
+    Ok(TabledSection {
         section: Section {
             title: "Appending edges to one hub, and to a vertex a thread, an edge a transaction".to_owned(),
             figures: figures.into_iter().flatten().collect(),
@@ -98,7 +98,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
     })
 }
 
-impl Ways {
+impl HubComparison {
     fn told(&self) -> (Vec<Figure>, Vec<String>) {
         let threads = self.threads;
         let title = format!("{threads} thread{}", if threads == 1 { "" } else { "s" });
@@ -134,7 +134,7 @@ fn load(
     database: &Database,
     sources: u32,
     edges: u32,
-    work: &Work<'_>,
+    work: &TransactionsContext<'_>,
 ) -> Result<(Vec<Source>, TypeId, u32)> {
     let pairs: Vec<(u32, u32)> = (0..sources)
         .flat_map(|source| (0..edges).map(move |edge| (source * GROUP_SIZE, target(0, edge).0)))

@@ -8,8 +8,8 @@
 //! Half of the edges asked for are there.
 
 use crate::bench::section::Section;
-use crate::bench::transactions::plan::Work;
-use crate::bench::transactions::told::Told;
+use crate::bench::transactions::plan::TransactionsContext;
+use crate::bench::transactions::section_table::TabledSection;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -48,7 +48,7 @@ struct Hub {
 ///
 /// # Errors
 /// `cancelled`; `corrupt` if an answer is wrong; what reading and writing meet.
-pub fn measure(work: &Work<'_>) -> Result<Told> {
+pub fn measure(work: &TransactionsContext<'_>) -> Result<TabledSection> {
     let mut hub = Hub::load(work)?;
     let mut random = Random::new(work.plan.seed, PURPOSE, 0);
     let (mut quiet, mut appends) = (Runs::default(), Runs::default());
@@ -82,7 +82,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
     let ratio = Figure::new("hub_look_ups.ratio", "look-ups with appends / without", Unit::Times, &ratio);
     let told = format!("look-ups with appends / without: {}", ratio.range_text());
     figures.push(ratio);
-    Ok(Told {
+    Ok(TabledSection {
         section: Section {
             title: format!("Single edges of a hub of {} edges looked up, 1 thread", count(hub.edges.into())),
             figures,
@@ -99,7 +99,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
 }
 
 impl Hub {
-    fn load(work: &Work<'_>) -> Result<Self> {
+    fn load(work: &TransactionsContext<'_>) -> Result<Self> {
         let options = Options { durability: Durability::None, ..Options::default() };
         let database = Database::open_with(work.folder.join("hub-look-ups"), &options)?;
         let edges = work.plan.hub_edges;

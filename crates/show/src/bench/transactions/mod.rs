@@ -22,5 +22,5 @@ pub mod hub_look_ups;
 pub mod plan;
 pub mod recovery;
 pub mod run;
+pub mod section_table;
 pub mod social;
-pub mod told;

@@ -86,7 +86,7 @@ impl Plan {
 }
 
 /// What every measurement is given.
-pub struct Work<'a> {
+pub struct TransactionsContext<'a> {
     /// How much to measure.
     pub plan: &'a Plan,
     /// Where databases go.
@@ -97,7 +97,7 @@ pub struct Work<'a> {
     pub cancel: &'a CancelFlag,
 }
 
-impl Work<'_> {
+impl TransactionsContext<'_> {
     /// Tells that a part of `phase`, 0 to 1, is done, and goes on unless somebody asked to stop.
     ///
     /// # Errors

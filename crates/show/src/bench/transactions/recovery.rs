@@ -9,8 +9,8 @@
 //! frame's payload and its header, each once when it is written and once when it is read.
 
 use crate::bench::section::Section;
-use crate::bench::transactions::plan::Work;
-use crate::bench::transactions::told::Told;
+use crate::bench::transactions::plan::TransactionsContext;
+use crate::bench::transactions::section_table::TabledSection;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -30,7 +30,7 @@ const PURPOSE: u64 = 304;
 const EDGES_PER_LOOK: u64 = 10_000;
 
 /// Commits of so many edges.
-struct Way {
+struct CommitSize {
     edges_per_commit: u64,
     path: PathBuf,
     random: Random,
@@ -54,13 +54,13 @@ struct Length {
 ///
 /// # Errors
 /// `cancelled`; `corrupt` if opening doesn't find every commit; what opening and writing meet.
-pub fn measure(work: &Work<'_>) -> Result<[Told; 2]> {
+pub fn measure(work: &TransactionsContext<'_>) -> Result<[TabledSection; 2]> {
     let meter = work.console.meter();
     let mut ways = Vec::new();
     for (stream, edges_per_commit) in [(0, 1), (1, 1000)] {
         let path = work.folder.join(format!("recovery-{edges_per_commit}"));
         let random = Random::new(work.plan.seed, PURPOSE, stream);
-        let way = Way { edges_per_commit, path, random, lengths: Vec::new() };
+        let way = CommitSize { edges_per_commit, path, random, lengths: Vec::new() };
         way.create(work)?;
         ways.push(way);
     }
@@ -82,7 +82,7 @@ pub fn measure(work: &Work<'_>) -> Result<[Told; 2]> {
     Ok([recovery(work, &ways), checksums(&ways)])
 }
 
-fn recovery(work: &Work<'_>, ways: &[Way]) -> Told {
+fn recovery(work: &TransactionsContext<'_>, ways: &[CommitSize]) -> TabledSection {
     let (mut figures, mut rows) = (Vec::new(), Vec::new());
     for (way, length) in ways.iter().flat_map(|way| way.lengths.iter().map(move |length| (way, length))) {
         let title = format!("{} edges, {} a commit", count(length.edges), count(way.edges_per_commit));
@@ -95,7 +95,7 @@ fn recovery(work: &Work<'_>, ways: &[Way]) -> Told {
         rows.push(vec![title, size(length.frame_bytes), seconds.range_text(), rate.value_text()]);
         figures.extend([seconds, rate]);
     }
-    Told {
+    TabledSection {
         section: Section {
             title: "Recovery: opening a database by the length of its log, random edges".to_owned(),
             figures,
@@ -111,7 +111,7 @@ fn recovery(work: &Work<'_>, ways: &[Way]) -> Told {
 }
 
 /// The share of checksums in committing and in recovering the longest logs.
-fn checksums(ways: &[Way]) -> Told {
+fn checksums(ways: &[CommitSize]) -> TabledSection {
     let (mut figures, mut rows) = (Vec::new(), Vec::new());
     for (way, length) in ways.iter().filter_map(|way| Some((way, way.lengths.last()?))) {
         let seconds = checksum_seconds(length);
@@ -134,7 +134,7 @@ fn checksums(ways: &[Way]) -> Told {
         ]);
         figures.extend([committing, recovering]);
     }
-    Told {
+    TabledSection {
         section: Section {
             title: "Checksums: their share of committing and of recovering".to_owned(),
             figures,
@@ -163,13 +163,13 @@ fn checksum_seconds(length: &Length) -> f64 {
     began.elapsed().as_secs_f64()
 }
 
-impl Way {
+impl CommitSize {
     fn options() -> Options {
         Options { durability: Durability::None, checkpoint_after_bytes: u64::MAX / 4, ..Options::default() }
     }
 
     /// Makes a database of vertices.
-    fn create(&self, work: &Work<'_>) -> Result<()> {
+    fn create(&self, work: &TransactionsContext<'_>) -> Result<()> {
         let database = Database::open_with(&self.path, &Self::options())?;
         let block = VertexBlock::bare(work.plan.nodes as usize);
         let table = VertexTable::new("Vertex", Vec::new(), vec![block]);
@@ -178,7 +178,7 @@ impl Way {
     }
 
     /// Commits until there are `edges` in the log.
-    fn grow(&mut self, edges: u64, work: &Work<'_>, meter: &Meter) -> Result<()> {
+    fn grow(&mut self, edges: u64, work: &TransactionsContext<'_>, meter: &Meter) -> Result<()> {
         let database = Database::open_with(&self.path, &Self::options())?;
         let vertices = u64::from(work.plan.nodes);
         let (mut done, commits) = self.lengths.last().map_or((0, 0), |length| (length.edges, length.commits));
@@ -215,7 +215,7 @@ impl Way {
     }
 
     /// Opens the database, which finds all commits.
-    fn recover(&mut self, work: &Work<'_>) -> Result<()> {
+    fn recover(&mut self, work: &TransactionsContext<'_>) -> Result<()> {
         let length = self.lengths.last_mut().expect("the log was written before");
         let began = Instant::now();
         let database = Database::open_with(&self.path, &Self::options())?;

@@ -1,8 +1,8 @@
 //! Run: all measurements of transactions in their order.
 
 use crate::bench::report::BenchReport;
-use crate::bench::transactions::plan::{Part, Plan, Work};
-use crate::bench::transactions::told::Told;
+use crate::bench::transactions::plan::{Part, Plan, TransactionsContext};
+use crate::bench::transactions::section_table::TabledSection;
 use crate::bench::transactions::{half_writes, held_snapshot, hub_appends, hub_look_ups, recovery, social};
 use crate::folder::Folder;
 use clap::ValueEnum;
@@ -25,8 +25,8 @@ pub fn run(
     for part in Part::value_variants().iter().filter(|part| plan.parts.contains(part)) {
         // A folder for each part, so that what was measured leaves the disk.
         let folder = Folder::make("evergraph-bench-", parent)?;
-        let work = Work { plan: &plan, folder: folder.path(), console, cancel };
-        let tables: Vec<Told> = match part {
+        let work = TransactionsContext { plan: &plan, folder: folder.path(), console, cancel };
+        let tables: Vec<TabledSection> = match part {
             Part::Social => vec![social::measure(&work)?],
             Part::HalfWrites => vec![half_writes::measure(&work)?],
             Part::HubLookUps => vec![hub_look_ups::measure(&work)?],

@@ -2,8 +2,8 @@
 
 use crate::bench::section::Section;
 use crate::bench::transactions::contest::{Contest, THREADS};
-use crate::bench::transactions::plan::Work;
-use crate::bench::transactions::told::Told;
+use crate::bench::transactions::plan::TransactionsContext;
+use crate::bench::transactions::section_table::TabledSection;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::Result;
@@ -34,7 +34,7 @@ struct Arena {
 ///
 /// # Errors
 /// `cancelled`; what the file of distributions, reading and writing meet.
-pub fn measure(work: &Work<'_>) -> Result<Told> {
+pub fn measure(work: &TransactionsContext<'_>) -> Result<TabledSection> {
     let degrees = match &work.plan.distributions {
         Some(path) => Degrees::read(path)?,
         None => Degrees::PowerLaw,
@@ -64,7 +64,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
         arena.database.close()?;
     }
     let (nodes, hot) = (count(work.plan.nodes.into()), count(work.plan.hot_nodes.into()));
-    Ok(Told {
+    Ok(TabledSection {
         section: Section {
             title: "LinkBench's default mix, 69 % reads and 31 % writes, an operation a transaction"
                 .to_owned(),
@@ -84,7 +84,7 @@ pub fn measure(work: &Work<'_>) -> Result<Told> {
 
 impl Arena {
     fn open(
-        work: &Work<'_>,
+        work: &TransactionsContext<'_>,
         degrees: &Degrees,
         durability: Durability,
         nodes: u32,

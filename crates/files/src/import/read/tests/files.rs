@@ -42,7 +42,7 @@ impl Files {
     }
 
     pub fn read(&self, options: &ImportOptions) -> Result<Imported> {
-        read_in_blocks(options, Known::default(), &|_| (), 16)
+        read_in_blocks(options, ExistingGraph::default(), &|_| (), 16)
     }
 
     /// The text of the error, without the folder's name.

@@ -85,7 +85,7 @@ fn what_a_proposal_leaves_open_is_said_once_and_for_lists_too() {
         ("pairs.e", "1 2 3 4 5\n"),
         ("times.txt", "1 2 1082040961\n2 3 1082040962\n"),
     ]);
-    let text = crate::import::plan::propose(&files.options(), &Known::default()).unwrap();
+    let text = crate::import::plan::propose(&files.options(), &ExistingGraph::default()).unwrap();
     let problem = "its columns don't tell between which vertices its edges are; known are those of a, b; say which \
                    ones, as in --replace-header ':START_ID(LABEL);:END_ID(LABEL);since:long'";
     assert_eq!(text.matches("its columns don't tell").count(), 1, "{text}");
@@ -117,7 +117,7 @@ fn importing_a_folder_is_importing_it_by_the_mapping_that_is_proposed() {
     fs::remove_file(files.path("works.csv")).unwrap();
     let options = ImportOptions::new([InputFile::new(files.folder.path())]);
     let recognised = files.read(&options).unwrap();
-    let text = crate::import::plan::propose(&options, &Known::default()).unwrap();
+    let text = crate::import::plan::propose(&options, &ExistingGraph::default()).unwrap();
     assert!(text.ends_with("# Left out, for nothing tells what they hold:\n#   readme.md\n"), "{text}");
     let by_mapping = mapped(&files, &text).unwrap();
     let shown = |imported: &Imported| {

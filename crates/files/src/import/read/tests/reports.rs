@@ -57,7 +57,7 @@ fn the_report_is_the_same_with_any_number_of_threads_and_size_of_blocks() {
             options.bad_rows.on_bad_row = OnBadRow::Skip { at_most };
             options.bad_rows.report = Some(report.clone());
         });
-        let result = read_in_blocks(&options, Known::default(), &|_| (), block_bytes)
+        let result = read_in_blocks(&options, ExistingGraph::default(), &|_| (), block_bytes)
             .map(|imported| imported.bad_rows);
         (result.map_err(|error| error.to_string()), fs::read_to_string(&report).unwrap())
     };
@@ -123,7 +123,7 @@ fn progress_is_told_and_a_set_flag_stops() {
     let seen = std::cell::RefCell::new(Vec::new());
     read_in_blocks(
         &files.options(),
-        Known::default(),
+        ExistingGraph::default(),
         &|progress| seen.borrow_mut().push((progress.bytes_read, progress.bytes_total, progress.rows)),
         1000,
     )
@@ -134,6 +134,6 @@ fn progress_is_told_and_a_set_flag_stops() {
 
     let cancel = evergraph_graph::cancel::CancelFlag::default();
     let options = ImportOptions { cancel: cancel.clone(), ..files.options() };
-    let error = read_in_blocks(&options, Known::default(), &|_| cancel.cancel(), 1000).unwrap_err();
+    let error = read_in_blocks(&options, ExistingGraph::default(), &|_| cancel.cancel(), 1000).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
 }

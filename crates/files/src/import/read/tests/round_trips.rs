@@ -70,7 +70,7 @@ proptest! {
             write(&folder.path().join("E.csv"), &relationships, packed),
         ];
         let options = ImportOptions { threads, memory, ..ImportOptions::new(inputs) };
-        let load = read_in_blocks(&options, Known::default(), &|_| (), block_bytes).unwrap().load;
+        let load = read_in_blocks(&options, ExistingGraph::default(), &|_| (), block_bytes).unwrap().load;
 
         let table = &load.vertices[0];
         prop_assert_eq!(table.rows as usize, rows.len());
@@ -113,7 +113,7 @@ proptest! {
             .collect();
         let input = write(&folder.path().join("g.txt"), &text, packed);
         let options = ImportOptions { threads, memory, ..ImportOptions::new([input]) };
-        let load = read_in_blocks(&options, Known::default(), &|_| (), block_bytes).unwrap().load;
+        let load = read_in_blocks(&options, ExistingGraph::default(), &|_| (), block_bytes).unwrap().load;
 
         let mut expected: Vec<i64> = lines.iter().flat_map(|line| [line.0, line.1]).collect();
         expected.sort_unstable();

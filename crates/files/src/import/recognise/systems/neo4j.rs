@@ -2,7 +2,7 @@
 
 use crate::import::id_options::ON_UNKNOWN_CREATE;
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileRule};
-use crate::import::recognise::labels::KnownLabel;
+use crate::import::recognise::labels::JoinableLabel;
 use crate::import::recognise::systems::ldbc;
 
 /// The rule of a file with a header in Neo4j's conventions; LDBC's names tell a type.
@@ -28,9 +28,9 @@ pub fn neo4j_rule(rule: FileRule, header: &[String]) -> FileRule {
 
 /// The label of the vertices in a file with `header`, and their space.
 #[must_use]
-pub fn known_label(rule: &FileRule, header: &[String]) -> Option<KnownLabel> {
+pub fn known_label(rule: &FileRule, header: &[String]) -> Option<JoinableLabel> {
     let id = header.iter().find(|word| kind_is(word, "ID")).filter(|_| is_of_vertices(header))?;
-    Some(KnownLabel { space: space_of(id).to_owned(), ..KnownLabel::new(rule.label.clone()?) })
+    Some(JoinableLabel { space: space_of(id).to_owned(), ..JoinableLabel::new(rule.label.clone()?) })
 }
 
 /// Lets the ends of edges in a file with `header` be created, in their spaces, or in that of `label` if they

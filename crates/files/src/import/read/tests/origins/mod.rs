@@ -65,7 +65,7 @@ pub fn check(origins: &[Origin]) {
         let found: Vec<String> = match files.read(&files.options()) {
             Ok(imported) => {
                 assert_eq!(imported.bad_rows.count, 0);
-                let proposed = propose(&files.options(), &Known::default()).unwrap();
+                let proposed = propose(&files.options(), &ExistingGraph::default()).unwrap();
                 let by_mapping = mapped(&files, &proposed).map(|imported| tables_in_order(&imported.load));
                 let by_itself = tables_in_order(&imported.load);
                 if by_mapping.as_ref().ok() != Some(&by_itself) {

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 /// When a traversal gives what becomes of a row, and what that depends on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Pace {
+pub enum OutputTiming {
     /// At once; it depends on that row alone.
     Alone,
     /// Once all rows of its run have come; it depends on that row alone.
@@ -21,7 +21,7 @@ pub enum Pace {
     Waits,
 }
 
-impl Pace {
+impl OutputTiming {
     /// The pace of all of these together.
     pub fn of_all(all: impl Iterator<Item = Self>) -> Self {
         all.fold(Self::Alone, |one, other| match (one.min(other), one.max(other)) {
@@ -34,7 +34,7 @@ impl Pace {
 
 /// What becomes of the order of the rows that come to an operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum OrderEffect {
     /// What comes depends on it.
     Read,
     /// What comes is the same, and comes in the same order, in whatever order rows come.
@@ -47,9 +47,9 @@ pub enum Fate {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fact {
     /// When it gives what becomes of a row.
-    pub pace: Pace,
+    pub pace: OutputTiming,
     /// What becomes of the order of rows.
-    pub fate: Fate,
+    pub fate: OrderEffect,
     /// Whether it gathers in a side effect.
     pub gathers: bool,
     /// Whether it writes to the graph.
@@ -131,8 +131,8 @@ impl Traversal {
 impl Fact {
     /// Of no operator at all.
     const NOTHING: Self = Self {
-        pace: Pace::Alone,
-        fate: Fate::Kept,
+        pace: OutputTiming::Alone,
+        fate: OrderEffect::Kept,
         gathers: false,
         writes: false,
         merges: false,
@@ -142,8 +142,8 @@ impl Fact {
     /// Of this and what follows it.
     fn then(self, next: Self) -> Self {
         Self {
-            pace: Pace::of_all([self.pace, next.pace].into_iter()),
-            fate: if self.fate == Fate::Kept { next.fate } else { self.fate },
+            pace: OutputTiming::of_all([self.pace, next.pace].into_iter()),
+            fate: if self.fate == OrderEffect::Kept { next.fate } else { self.fate },
             ..self.or(next)
         }
     }
@@ -177,11 +177,11 @@ impl Fact {
 impl Group {
     /// Whether what it makes of rows is the same in whatever order they come; `each` says what becomes of their order in the
     /// traversal that each group goes through.
-    fn forgets_order_if(&self, each: impl FnOnce() -> Fate) -> bool {
+    fn forgets_order_if(&self, each: impl FnOnce() -> OrderEffect) -> bool {
         match &self.value {
             GroupValue::Count => true,
             GroupValue::List(_) => false,
-            GroupValue::Traversal(_) => each() == Fate::Forgotten,
+            GroupValue::Traversal(_) => each() == OrderEffect::Forgotten,
         }
     }
 
@@ -190,7 +190,7 @@ impl Group {
     pub fn forgets_order(&self) -> bool {
         self.forgets_order_if(|| match &self.value {
             GroupValue::Traversal(of) => of.fact().fate,
-            _ => Fate::Kept,
+            _ => OrderEffect::Kept,
         })
     }
 }
@@ -225,32 +225,35 @@ fn writes(operator: &Operator) -> bool {
     )
 }
 
-fn fate(operator: &Operator, fact: Fact, parts: &[(&str, Fact)]) -> Fate {
-    let each = || parts.iter().find(|(role, _)| *role == "each").map_or(Fate::Kept, |(_, fact)| fact.fate);
+fn fate(operator: &Operator, fact: Fact, parts: &[(&str, Fact)]) -> OrderEffect {
+    let each =
+        || parts.iter().find(|(role, _)| *role == "each").map_or(OrderEffect::Kept, |(_, fact)| fact.fate);
     match operator {
-        Operator::Bulk => Fate::Kept,
-        Operator::Reduce(reducer) if !reducer.reads_order() => Fate::Forgotten,
-        Operator::Group(group) if group.forgets_order_if(each) => Fate::Forgotten,
+        Operator::Bulk => OrderEffect::Kept,
+        Operator::Reduce(reducer) if !reducer.reads_order() => OrderEffect::Forgotten,
+        Operator::Group(group) if group.forgets_order_if(each) => OrderEffect::Forgotten,
         // Threads keep no order: rules put them only where nobody reads one.
-        Operator::Parallel(_) => Fate::Forgotten,
+        Operator::Parallel(_) => OrderEffect::Forgotten,
         _ => match fact.pace {
-            Pace::Alone | Pace::AloneAtEnd if !fact.gathers && !fact.writes => Fate::Kept,
-            _ => Fate::Read,
+            OutputTiming::Alone | OutputTiming::AloneAtEnd if !fact.gathers && !fact.writes => {
+                OrderEffect::Kept
+            }
+            _ => OrderEffect::Read,
         },
     }
 }
 
-fn pace(operator: &Operator, parts: &[(&str, Fact)]) -> Pace {
+fn pace(operator: &Operator, parts: &[(&str, Fact)]) -> OutputTiming {
     match operator {
         // Conditions and what is asked of a row are of that row alone.
         Operator::Union(_) | Operator::Choose(_) | Operator::Branch(_) => {
             let ways = parts.iter().filter(|(role, _)| !matches!(*role, "if" | "by"));
-            Pace::of_all(ways.map(|(_, way)| way.pace))
+            OutputTiming::of_all(ways.map(|(_, way)| way.pace))
         }
         Operator::Repeat(_) => {
             match parts.iter().find(|(role, _)| role.is_empty()).map(|(_, body)| body.pace) {
-                None | Some(Pace::Alone | Pace::AloneAtEnd) => Pace::AloneAtEnd,
-                Some(Pace::Remembers | Pace::Waits) => Pace::Waits,
+                None | Some(OutputTiming::Alone | OutputTiming::AloneAtEnd) => OutputTiming::AloneAtEnd,
+                Some(OutputTiming::Remembers | OutputTiming::Waits) => OutputTiming::Waits,
             }
         }
         Operator::Inject { .. }
@@ -258,7 +261,7 @@ fn pace(operator: &Operator, parts: &[(&str, Fact)]) -> Pace {
         | Operator::TimeLimit(_)
         | Operator::Subgraph(_)
         | Operator::Tree { into: Some(_), .. }
-        | Operator::Group(Group { into: Some(_), .. }) => Pace::Remembers,
+        | Operator::Group(Group { into: Some(_), .. }) => OutputTiming::Remembers,
         Operator::Bulk
         | Operator::Parallel(_)
         | Operator::Tail(_)
@@ -274,7 +277,7 @@ fn pace(operator: &Operator, parts: &[(&str, Fact)]) -> Pace {
         | Operator::Barrier { .. }
         | Operator::Analysis(_)
         | Operator::ShortestPaths(_)
-        | Operator::Io(_) => Pace::Waits,
+        | Operator::Io(_) => OutputTiming::Waits,
         Operator::Vertices(_)
         | Operator::Edges(_)
         | Operator::Expand(_)
@@ -302,7 +305,7 @@ fn pace(operator: &Operator, parts: &[(&str, Fact)]) -> Pace {
         | Operator::AddEdge { .. }
         | Operator::SetProperties(_)
         | Operator::Merge(_)
-        | Operator::Drop => Pace::Alone,
+        | Operator::Drop => OutputTiming::Alone,
     }
 }
 
@@ -322,13 +325,13 @@ mod tests {
     #[test]
     fn steps_have_a_pace_together() {
         for (text, pace) in [
-            ("g.V().out().values('n')", Pace::Alone),
-            ("g.V().local(out().count())", Pace::Alone),
-            ("g.V().choose(out(), in(), repeat(out()).times(2))", Pace::AloneAtEnd),
-            ("g.V().union(out().limit(1), in())", Pace::Remembers),
-            ("g.V().union(out().limit(1), repeat(in()).times(2))", Pace::Waits),
-            ("g.V().union(out().count(), in())", Pace::Waits),
-            ("g.V().repeat(out().limit(1)).times(2)", Pace::Waits),
+            ("g.V().out().values('n')", OutputTiming::Alone),
+            ("g.V().local(out().count())", OutputTiming::Alone),
+            ("g.V().choose(out(), in(), repeat(out()).times(2))", OutputTiming::AloneAtEnd),
+            ("g.V().union(out().limit(1), in())", OutputTiming::Remembers),
+            ("g.V().union(out().limit(1), repeat(in()).times(2))", OutputTiming::Waits),
+            ("g.V().union(out().count(), in())", OutputTiming::Waits),
+            ("g.V().repeat(out().limit(1)).times(2)", OutputTiming::Waits),
         ] {
             assert_eq!(root(text).fact().pace, pace, "{text}");
         }

@@ -6,7 +6,7 @@ use crate::error::{Span, TextError, quoted};
 
 /// An instruction, and which of its arguments is meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct InstructionPosition {
     /// Whether it is a source instruction.
     pub of_source: bool,
     /// Its number among its kind, from 1.
@@ -17,7 +17,7 @@ pub struct Place {
     pub argument: Option<usize>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for InstructionPosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.of_source { "source instruction" } else { "step" };
         write!(formatter, "{kind} {} ({})", self.number, quoted(&self.name))?;
@@ -29,7 +29,7 @@ impl fmt::Display for Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadError {
     error: TextError,
-    places: Vec<Place>,
+    places: Vec<InstructionPosition>,
 }
 
 impl ReadError {
@@ -47,7 +47,7 @@ impl ReadError {
 
     /// The same, seen from `place`, which is around all that were told so far.
     #[must_use]
-    pub fn within(mut self, place: Place) -> Self {
+    pub fn within(mut self, place: InstructionPosition) -> Self {
         self.places.push(place);
         self
     }
@@ -60,14 +60,14 @@ impl ReadError {
 }
 
 /// `error` with `places` before its message, which are the innermost first. Of many, those at both ends.
-pub(super) fn placed(mut error: TextError, places: &[Place]) -> TextError {
+pub(super) fn placed(mut error: TextError, places: &[InstructionPosition]) -> TextError {
     const SHOWN_MAX: usize = 6;
     let shown: Vec<String> = if places.len() > SHOWN_MAX {
         let (inner, outer) = (&places[..SHOWN_MAX / 2], &places[places.len() - SHOWN_MAX / 2..]);
-        let outer = outer.iter().rev().map(Place::to_string);
-        outer.chain(["…".to_owned()]).chain(inner.iter().rev().map(Place::to_string)).collect()
+        let outer = outer.iter().rev().map(InstructionPosition::to_string);
+        outer.chain(["…".to_owned()]).chain(inner.iter().rev().map(InstructionPosition::to_string)).collect()
     } else {
-        places.iter().rev().map(Place::to_string).collect()
+        places.iter().rev().map(InstructionPosition::to_string).collect()
     };
     if !shown.is_empty() {
         error.message = format!("{}: {}", shown.join(", "), error.message);

@@ -9,22 +9,22 @@
 //! ```
 
 use crate::import::bytes::input::Input;
-use crate::import::known::Known;
+use crate::import::existing_graph::ExistingGraph;
 use crate::import::mapping::rule::{FileFormat, FileRule};
 use crate::import::mapping::words::header_words;
 use crate::import::options::{ImportOptions, InputFile};
 use crate::import::policy::OnUnknown;
-use crate::import::recognise::ends::{Evidence, FoundEnds};
+use crate::import::recognise::ends::{Evidence, RecognisedEnds};
 use crate::import::recognise::known_types::yield_to_known;
-use crate::import::recognise::labels::{KnownLabel, KnownLabels};
-use crate::import::recognise::list::ListLook;
-use crate::import::recognise::look::Look;
-use crate::import::recognise::plain::{PlainFile, Settled};
+use crate::import::recognise::labels::{JoinableLabel, JoinableLabels};
+use crate::import::recognise::list::ListRecognition;
+use crate::import::recognise::plain_header::{PlainFile, RecognisedList};
+use crate::import::recognise::recognition::Recognition;
 use crate::import::recognise::systems::neo4j::create_ends;
 
 /// What a file was found to be.
 #[derive(Debug)]
-pub struct Recognised {
+pub struct RecognisedFile {
     /// How it is read.
     pub rule: FileRule,
     /// What was guessed.
@@ -38,34 +38,35 @@ pub struct Recognised {
 /// Decides what files are of which there are `looks`, in their order, beside a database that has `known`.
 #[must_use]
 pub fn settle(
-    looks: Vec<Look>,
+    looks: Vec<Recognition>,
     files: &[(&InputFile, &Input)],
     options: &ImportOptions,
-    known: &Known,
-) -> Vec<Option<Recognised>> {
+    known: &ExistingGraph,
+) -> Vec<Option<RecognisedFile>> {
     let (ends, labels) = find_ends(&looks, known);
     let settled = looks.into_iter().zip(files).zip(ends);
-    let settle = |((look, (file, input)), ends): ((Look, &(&InputFile, &Input)), Option<FoundEnds>)| {
-        settle_one(look, (file, input), ends, &labels, options, known)
-    };
+    let settle =
+        |((look, (file, input)), ends): ((Recognition, &(&InputFile, &Input)), Option<RecognisedEnds>)| {
+            settle_one(look, (file, input), ends, &labels, options, known)
+        };
     settled.map(settle).collect()
 }
 
 /// The ends of each file's edges, and all labels that they may be of.
-fn find_ends(looks: &[Look], known: &Known) -> (Vec<Option<FoundEnds>>, KnownLabels) {
-    let of_database: Vec<KnownLabel> = known.labels().into_iter().map(KnownLabel::new).collect();
-    let told: Vec<Option<KnownLabel>> = looks.iter().map(told_label).collect();
-    let labels_of = |of_files: &[Option<KnownLabel>]| KnownLabels {
+fn find_ends(looks: &[Recognition], known: &ExistingGraph) -> (Vec<Option<RecognisedEnds>>, JoinableLabels) {
+    let of_database: Vec<JoinableLabel> = known.labels().into_iter().map(JoinableLabel::new).collect();
+    let told: Vec<Option<JoinableLabel>> = looks.iter().map(told_label).collect();
+    let labels_of = |of_files: &[Option<JoinableLabel>]| JoinableLabels {
         of_files: of_files.iter().flatten().cloned().collect(),
         of_database: of_database.clone(),
     };
     let first = labels_of(&told);
-    let mut ends: Vec<Option<FoundEnds>> = looks
+    let mut ends: Vec<Option<RecognisedEnds>> = looks
         .iter()
         .zip(&told)
         .map(|(look, told)| plain(look).filter(|_| told.is_none()).and_then(|plain| plain.find_ends(&first)))
         .collect();
-    let label = |at: usize, ends: &[Option<FoundEnds>]| {
+    let label = |at: usize, ends: &[Option<RecognisedEnds>]| {
         let guessed = || plain(&looks[at]).filter(|_| ends[at].is_none()).and_then(PlainFile::label);
         told[at].clone().or_else(guessed)
     };
@@ -73,45 +74,45 @@ fn find_ends(looks: &[Look], known: &Known) -> (Vec<Option<FoundEnds>>, KnownLab
         if told[at].is_some() || ends[at].is_some() {
             continue;
         }
-        let others: Vec<Option<KnownLabel>> =
+        let others: Vec<Option<JoinableLabel>> =
             (0..looks.len()).map(|other| label(other, &ends).filter(|_| other != at)).collect();
         ends[at] = plain(&looks[at]).and_then(|plain| plain.find_ends_by_ids(&labels_of(&others)));
     }
-    let all: Vec<Option<KnownLabel>> = (0..looks.len()).map(|at| label(at, &ends)).collect();
+    let all: Vec<Option<JoinableLabel>> = (0..looks.len()).map(|at| label(at, &ends)).collect();
     (ends, labels_of(&all))
 }
 
-fn told_label(look: &Look) -> Option<KnownLabel> {
+fn told_label(look: &Recognition) -> Option<JoinableLabel> {
     match look {
-        Look::Rule(_, label, _) => label.clone(),
-        Look::Plain(plain, _) | Look::Numbers(_, plain, _) => plain.obvious_label(),
-        Look::List(..) | Look::Edges(..) | Look::Stranger => None,
+        Recognition::Rule(_, label, _) => label.clone(),
+        Recognition::Plain(plain, _) | Recognition::Numbers(_, plain, _) => plain.obvious_label(),
+        Recognition::List(..) | Recognition::Edges(..) | Recognition::Stranger => None,
     }
 }
 
-fn plain(look: &Look) -> Option<&PlainFile> {
+fn plain(look: &Recognition) -> Option<&PlainFile> {
     match look {
-        Look::Plain(plain, _) | Look::Numbers(_, plain, _) => Some(plain),
+        Recognition::Plain(plain, _) | Recognition::Numbers(_, plain, _) => Some(plain),
         _ => None,
     }
 }
 
 fn settle_one(
-    look: Look,
+    look: Recognition,
     (file, input): (&InputFile, &Input),
-    ends: Option<FoundEnds>,
-    labels: &KnownLabels,
+    ends: Option<RecognisedEnds>,
+    labels: &JoinableLabels,
     options: &ImportOptions,
-    known: &Known,
-) -> Option<Recognised> {
-    let found = |rule| Recognised { rule, notes: Vec::new(), advice: None, problem: None };
-    let as_list = |rule, ListLook { advice, problem, .. }| {
-        Some(Recognised { advice, problem, ..found(named(rule, file)) })
+    known: &ExistingGraph,
+) -> Option<RecognisedFile> {
+    let found = |rule| RecognisedFile { rule, notes: Vec::new(), advice: None, problem: None };
+    let as_list = |rule, ListRecognition { advice, problem, .. }| {
+        Some(RecognisedFile { advice, problem, ..found(named(rule, file)) })
     };
     match look {
-        Look::Stranger => None,
-        Look::Rule(rule, _, advice) => Some(Recognised { advice, ..found(named(rule, file)) }),
-        Look::Edges(mut rule, header, advice) => {
+        Recognition::Stranger => None,
+        Recognition::Rule(rule, _, advice) => Some(RecognisedFile { advice, ..found(named(rule, file)) }),
+        Recognition::Edges(mut rule, header, advice) => {
             let label = file.label.as_ref().unwrap_or(&options.lists.vertex_label);
             // Where somebody has vertices, an unknown space is a typing error.
             let is_alone = labels.is_empty() && options.ids.on_unknown != OnUnknown::Skip;
@@ -119,15 +120,15 @@ fn settle_one(
             let made = is_alone.then(|| "its ends become vertices, for no file has some".to_owned());
             let advice: Vec<String> = made.into_iter().chain(advice).collect();
             let advice = (!advice.is_empty()).then(|| advice.join("; "));
-            Some(Recognised { advice, ..found(named(rule, file)) })
+            Some(RecognisedFile { advice, ..found(named(rule, file)) })
         }
-        Look::List(rule, mut list) => {
+        Recognition::List(rule, mut list) => {
             if rule.format == FileFormat::EdgeList {
                 list.advice = list.advice.or_else(|| beside(labels, file, options));
             }
             as_list(rule, list)
         }
-        Look::Numbers(mut list, plain, _) if is_list_of_its_own(&plain, ends.as_ref(), labels) => {
+        Recognition::Numbers(mut list, plain, _) if is_list_of_its_own(&plain, ends.as_ref(), labels) => {
             list.advice = list.advice.or_else(|| beside(labels, file, options));
             if plain.role.is_none() && list.advice.is_none() {
                 list.advice = Some(
@@ -138,8 +139,8 @@ fn settle_one(
             }
             as_list(FileRule::new(FileFormat::EdgeList), list)
         }
-        Look::Plain(plain, dialect) | Look::Numbers(_, plain, dialect) => {
-            let Settled { rule, notes, problem } = plain.settle(ends, labels);
+        Recognition::Plain(plain, dialect) | Recognition::Numbers(_, plain, dialect) => {
+            let RecognisedList { rule, notes, problem } = plain.settle(ends, labels);
             let FileRule { format, delimiter, quote, comment, .. } = dialect;
             let mut rule = FileRule { format, delimiter, quote, comment, ..rule };
             if input.is_nameless() {
@@ -163,20 +164,20 @@ fn settle_one(
                 Some(header) => format!("{problem}; say which ones, as in {header}"),
                 None => problem,
             });
-            Some(Recognised { notes, problem, ..found(rule) })
+            Some(RecognisedFile { notes, problem, ..found(rule) })
         }
     }
 }
 
 /// Whether the edges of a list of numbers have vertices of their own: no file has some, or nothing tells which.
-fn is_list_of_its_own(plain: &PlainFile, ends: Option<&FoundEnds>, labels: &KnownLabels) -> bool {
+fn is_list_of_its_own(plain: &PlainFile, ends: Option<&RecognisedEnds>, labels: &JoinableLabels) -> bool {
     let Some(ends) = ends else { return false };
     let is_list = ends.evidence == Evidence::Place || plain.role.is_some();
     is_list && (labels.of_files.is_empty() || plain.settle(Some(ends.clone()), labels).problem.is_some())
 }
 
 /// What to say of a list that has vertices of its own beside files that have others.
-fn beside(labels: &KnownLabels, file: &InputFile, options: &ImportOptions) -> Option<String> {
+fn beside(labels: &JoinableLabels, file: &InputFile, options: &ImportOptions) -> Option<String> {
     let label = file.label.as_ref().unwrap_or(&options.lists.vertex_label);
     (!labels.of_files.is_empty()).then(|| {
         format!(

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A section, and the table that people read in place of the list of its figures.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Told {
+pub struct TabledSection {
     /// The figures, for programs, and the notes.
     pub section: Section,
     /// Names of columns: words in the first, numbers in the others.
@@ -15,7 +15,7 @@ pub struct Told {
     pub rows: Vec<Vec<String>>,
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for TabledSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let header: Vec<String> = self.columns.iter().map(|name| (*name).to_owned()).collect();
         let width = |column: usize| {
@@ -51,7 +51,7 @@ mod tests {
     fn a_table_is_markdown_with_numbers_at_the_right() {
         let section = Section { title: "T".to_owned(), figures: Vec::new(), notes: vec!["why".to_owned()] };
         let rows = vec![vec!["long name".to_owned(), "7".to_owned()]];
-        let told = Told { section, columns: vec!["what", "much"], rows };
+        let told = TabledSection { section, columns: vec!["what", "much"], rows };
         assert_eq!(
             told.to_string(),
             "**T**\n\n| what      | much |\n|-----------|-----:|\n| long name |    7 |\n\n- why\n\n"

@@ -1,7 +1,7 @@
 //! Asking: a query with its variables and limits, on a database or within a transaction, and its results printed.
 
 use crate::amount;
-use crate::command::query::naming::Naming;
+use crate::command::query::element_names::ElementNames;
 use crate::command::query::output::Output;
 use crate::command::query::plan_report::PlanReport;
 use clap::Args;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// Options for running queries.
 #[derive(Args, Debug)]
-pub struct AskingArguments {
+pub struct QueryOptionArguments {
     /// Set a variable of the query; the value is a Gremlin literal: --bind age=30 --bind "name='Ada'".
     #[arg(long, value_name = "NAME=VALUE")]
     pub bind: Vec<String>,
@@ -44,7 +44,7 @@ pub struct AskingArguments {
 }
 
 /// How queries are asked.
-pub struct Asking {
+pub struct QueryOptions {
     /// The variables that they have.
     pub bindings: Bindings,
     /// What they may take.
@@ -60,7 +60,7 @@ pub struct Asking {
 }
 
 /// What came of a query.
-pub struct Answered {
+pub struct QueryOutcome {
     /// Its results.
     pub results_count: u64,
     /// Those that weren't printed.
@@ -69,12 +69,12 @@ pub struct Answered {
     pub took: Duration,
 }
 
-impl AskingArguments {
+impl QueryOptionArguments {
     /// What they say; `cancel` stops queries, and notes go to `console`.
     ///
     /// # Errors
     /// `invalid` for a value of a variable that is none, with the place.
-    pub fn asking(&self, cancel: CancelFlag, console: Console) -> Result<Asking> {
+    pub fn asking(&self, cancel: CancelFlag, console: Console) -> Result<QueryOptions> {
         let mut bindings = Bindings::new();
         for said in &self.bind {
             let (name, value) = said.split_once('=').ok_or_else(|| {
@@ -92,11 +92,11 @@ impl AskingArguments {
             ..Limits::default()
         };
         let isolation = if self.serializable { Isolation::Serializable } else { Isolation::default() };
-        Ok(Asking { bindings, limits, isolation, cancel, strict: self.strict, console })
+        Ok(QueryOptions { bindings, limits, isolation, cancel, strict: self.strict, console })
     }
 }
 
-impl Asking {
+impl QueryOptions {
     /// `query` with the variables and limits that were asked for. Who types it may read and write files anyway.
     pub fn of<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
         let query = query.bindings(self.bindings.clone()).limits(self.limits).cancel(&self.cancel);
@@ -180,7 +180,7 @@ impl Asking {
     }
 }
 
-impl Answered {
+impl QueryOutcome {
     /// How many results there were, and how long it took.
     #[must_use]
     pub fn summary(&self) -> String {
@@ -196,7 +196,7 @@ pub fn answered<T>(
     json: bool,
     rows_max: u64,
     ask: impl FnOnce(&mut Output<Box<dyn Write>>) -> std::result::Result<T, Failure>,
-) -> std::result::Result<(T, Answered), Failure> {
+) -> std::result::Result<(T, QueryOutcome), Failure> {
     let began = Instant::now();
     let stdout = io::stdout();
     // A person sees each line as it comes, a file is written in large pieces.
@@ -211,7 +211,7 @@ pub fn answered<T>(
     finished?;
     let results_count = output.results_count();
     let left_out_count = results_count.saturating_sub(rows_max);
-    Ok((asked, Answered { results_count, left_out_count, took: began.elapsed() }))
+    Ok((asked, QueryOutcome { results_count, left_out_count, took: began.elapsed() }))
 }
 
 fn print(
@@ -219,7 +219,7 @@ fn print(
     view: &dyn GraphView,
     output: &mut Output<impl Write>,
 ) -> std::result::Result<(), Failure> {
-    let naming = Naming::new(view);
+    let naming = ElementNames::new(view);
     for item in items {
         let item = item?;
         let printed = match output.results_count() < output.rows_max() {

@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// How far some work is.
 #[derive(Clone, Debug)]
-struct Told {
+struct LatestProgress {
     phase: String,
     fraction: Option<f64>,
     text: String,
@@ -29,20 +29,20 @@ struct Told {
 
 /// What work is given: whom to tell, when to stop.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct ProgressWatch {
     /// Set when the work shall stop.
     pub cancel: CancelFlag,
-    latest: Mutex<Option<Told>>,
+    latest: Mutex<Option<LatestProgress>>,
 }
 
-impl Watch {
+impl ProgressWatch {
     /// Tells how far `phase` is, from 0 to 1 where that is known. Cheap enough for every step of a kernel.
     pub fn tell(&self, phase: &str, fraction: Option<f64>, text: impl FnOnce() -> String) {
-        let told = Told { phase: phase.to_owned(), fraction, text: text() };
+        let told = LatestProgress { phase: phase.to_owned(), fraction, text: text() };
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
     }
 
-    fn take(&self) -> Option<Told> {
+    fn take(&self) -> Option<LatestProgress> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -63,7 +63,7 @@ pub fn fraction(done: u64, total: u64) -> Option<f64> {
 pub fn run<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&Watch) -> Result<T> + Send,
+    work: impl FnOnce(&ProgressWatch) -> Result<T> + Send,
 ) -> PyResult<T> {
     run_until(py, progress, CancelFlag::default(), work)
 }
@@ -76,11 +76,11 @@ pub fn run_until<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     cancel: CancelFlag,
-    work: impl FnOnce(&Watch) -> Result<T> + Send,
+    work: impl FnOnce(&ProgressWatch) -> Result<T> + Send,
 ) -> PyResult<T> {
     let progress = progress.map(|callable| callable.clone().unbind());
     let pool = pool(py)?;
-    let watch = Watch { cancel, ..Watch::default() };
+    let watch = ProgressWatch { cancel, ..ProgressWatch::default() };
     let (done, stopped) = py.detach(|| {
         let (finished, waiting) = channel();
         let watch = &watch;
@@ -143,7 +143,7 @@ enum Stop {
 }
 
 /// Looks for signals, and tells what there is to tell.
-fn look_up(py: Python<'_>, watch: &Watch, progress: Option<&Py<PyAny>>) -> Option<Stop> {
+fn look_up(py: Python<'_>, watch: &ProgressWatch, progress: Option<&Py<PyAny>>) -> Option<Stop> {
     if let Err(error) = py.check_signals() {
         return Some(Stop::Raised(error));
     }
@@ -154,7 +154,7 @@ fn look_up(py: Python<'_>, watch: &Watch, progress: Option<&Py<PyAny>>) -> Optio
     }
 }
 
-fn tell(py: Python<'_>, progress: &Py<PyAny>, told: Told) -> PyResult<Py<PyAny>> {
+fn tell(py: Python<'_>, progress: &Py<PyAny>, told: LatestProgress) -> PyResult<Py<PyAny>> {
     progress.call1(py, (told.phase, told.fraction, told.text))
 }
 

@@ -4,13 +4,13 @@
 //! ranges of texts begin at random and end after 100. The tables are merged first, as they are after a
 //! while without writes.
 
-use crate::bench::plan::Work;
+use crate::bench::plan::BenchContext;
 use crate::bench::section::Section;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, IndexOptions, Options, ValueRange};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
-use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked};
+use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
@@ -41,7 +41,7 @@ struct Runs {
 ///
 /// # Errors
 /// `cancelled`; `corrupt` if an answer is wrong; what writing meets.
-pub fn measure(work: &Work<'_>) -> Result<Section> {
+pub fn measure(work: &BenchContext<'_>) -> Result<Section> {
     let options = Options { durability: Durability::None, ..Options::default() };
     let database = Database::open_with(work.folder.join("look-ups"), &options)?;
     let vertices = work.plan.vertices();
@@ -155,7 +155,7 @@ fn by_text(view: &impl GraphView, (label, key): (LabelId, KeyId), row: u64, aske
 }
 
 fn range(view: &impl GraphView, (label, key): (LabelId, KeyId), row: u64) -> Result<()> {
-    let (mut cursor, mut found) = (RangeCursor::default(), Ranked::default());
+    let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
     let range = ValueRange::new(Bound::Included(text_of(row)), Bound::Unbounded);
     view.range_vertices(label, key, &range, &mut cursor, RANGE, &mut found)?;
     right(found.items.len() == RANGE && found.items[0] == VertexId(row as u32))

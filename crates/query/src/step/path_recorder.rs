@@ -7,7 +7,7 @@ use crate::execute::pipeline::Step;
 use evergraph_graph::error::Result;
 
 /// A step after which traversers are elsewhere, in a query that asks where they have been.
-pub struct Traced(pub Box<dyn Step>);
+pub struct PathRecorder(pub Box<dyn Step>);
 
 fn longer(batch: Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
     let Some(mut batch) = batch else { return Ok(None) };
@@ -19,7 +19,7 @@ fn longer(batch: Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
     Ok(Some(batch))
 }
 
-impl Step for Traced {
+impl Step for PathRecorder {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let made = self.0.process(input, cx)?;
         longer(made, cx)

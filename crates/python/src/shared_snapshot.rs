@@ -1,19 +1,19 @@
 //! Shared snapshot: a snapshot that Python objects share, with the database that it keeps open.
 
-use crate::handle::Open;
+use crate::handle::OpenDatabase;
 use std::sync::Arc;
 
 /// A snapshot and the database that it keeps open.
-pub struct Taken {
+pub struct SharedSnapshot {
     // First: it is dropped before the database may close.
     snapshot: evergraph::Snapshot,
-    open: Arc<Open>,
+    open: Arc<OpenDatabase>,
 }
 
-impl Taken {
+impl SharedSnapshot {
     /// Takes one.
     #[must_use]
-    pub fn new(open: Arc<Open>) -> Arc<Self> {
+    pub fn new(open: Arc<OpenDatabase>) -> Arc<Self> {
         let snapshot = open.database().snapshot();
         Arc::new(Self { snapshot, open })
     }
@@ -31,6 +31,6 @@ impl Taken {
     pub fn let_go(self: Arc<Self>) -> evergraph::Result<()> {
         let Some(Self { snapshot, open }) = Arc::into_inner(self) else { return Ok(()) };
         drop(snapshot);
-        Open::let_go(open)
+        OpenDatabase::let_go(open)
     }
 }

@@ -1,26 +1,26 @@
 //! Declared types: the property types that files declare. They must agree, with each other and with the
 //! database.
 
+use crate::import::existing_graph::{ExistingGraph, OwnerByName};
 use crate::import::field::cell::CellType;
 use crate::import::id_type::IdType;
-use crate::import::known::{Known, OwnerOf};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::ValueType;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What files say about the properties of labels and edge types. They must agree.
-pub struct Declared {
+pub struct DeclaredTypes {
     /// What the database has.
-    known: Arc<Known>,
+    known: Arc<ExistingGraph>,
     /// By label or type, and key: the type, and the file that says so.
     properties: HashMap<(String, String), (CellType, String)>,
 }
 
-impl Declared {
+impl DeclaredTypes {
     /// Nothing is said yet, beside what is `known`.
     #[must_use]
-    pub fn new(known: Arc<Known>) -> Self {
+    pub fn new(known: Arc<ExistingGraph>) -> Self {
         Self { known, properties: HashMap::new() }
     }
 
@@ -28,7 +28,13 @@ impl Declared {
     ///
     /// # Errors
     /// `invalid`, with both types and where they are from, if another file or the database says otherwise.
-    pub fn declare(&mut self, owner: OwnerOf<'_>, key: &str, cell_type: CellType, file: &str) -> Result<()> {
+    pub fn declare(
+        &mut self,
+        owner: OwnerByName<'_>,
+        key: &str,
+        cell_type: CellType,
+        file: &str,
+    ) -> Result<()> {
         self.check_known(owner, key, cell_type, file, |value_type| format!("{key}:{value_type}"))?;
         self.check_files(owner, key, cell_type, file)
     }
@@ -37,7 +43,13 @@ impl Declared {
     ///
     /// # Errors
     /// As [`Declared::declare`].
-    pub fn declare_ids(&mut self, owner: OwnerOf<'_>, key: &str, id_type: IdType, file: &str) -> Result<()> {
+    pub fn declare_ids(
+        &mut self,
+        owner: OwnerByName<'_>,
+        key: &str,
+        id_type: IdType,
+        file: &str,
+    ) -> Result<()> {
         let cell_type = CellType::Scalar(id_type.value_type());
         let word = |value_type| format!("{key}:ID{{id-type:{value_type}}}");
         self.check_known(owner, key, cell_type, file, word)?;
@@ -47,7 +59,7 @@ impl Declared {
     /// Complains if the database has another type; `word` is that of a header with a type.
     fn check_known(
         &self,
-        owner: OwnerOf<'_>,
+        owner: OwnerByName<'_>,
         key: &str,
         cell_type: CellType,
         file: &str,
@@ -69,7 +81,13 @@ impl Declared {
         )))
     }
 
-    fn check_files(&mut self, owner: OwnerOf<'_>, key: &str, cell_type: CellType, file: &str) -> Result<()> {
+    fn check_files(
+        &mut self,
+        owner: OwnerByName<'_>,
+        key: &str,
+        cell_type: CellType,
+        file: &str,
+    ) -> Result<()> {
         let (known, known_file) = self
             .properties
             .entry((owner.to_string(), key.to_owned()))
@@ -92,10 +110,12 @@ mod tests {
 
     #[test]
     fn files_that_disagree_about_a_type_are_both_named() {
-        let mut declared = Declared::new(Arc::default());
-        let person = OwnerOf::Label("Person");
+        let mut declared = DeclaredTypes::new(Arc::default());
+        let person = OwnerByName::Label("Person");
         declared.declare(person, "age", CellType::Scalar(ValueType::I32), "a.csv").unwrap();
-        declared.declare(OwnerOf::Label("Dog"), "age", CellType::Scalar(ValueType::I64), "b.csv").unwrap();
+        declared
+            .declare(OwnerByName::Label("Dog"), "age", CellType::Scalar(ValueType::I64), "b.csv")
+            .unwrap();
         let error = declared.declare(person, "age", CellType::Scalar(ValueType::I64), "b.csv").unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// A result.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Shown {
+pub enum PrintedItem {
     /// Null.
     Null,
     /// A value, no collection.
@@ -29,11 +29,11 @@ pub enum Shown {
     /// A word of Gremlin's: `T.id`, `OUT`.
     Word(&'static str),
     /// Results in order; a path.
-    List(Vec<Shown>),
+    List(Vec<PrintedItem>),
     /// Different results.
-    Set(Vec<Shown>),
+    Set(Vec<PrintedItem>),
     /// A map, an entry of one, a tree.
-    Map(Vec<(Shown, Shown)>),
+    Map(Vec<(PrintedItem, PrintedItem)>),
     /// A vertex.
     Vertex(VertexName),
     /// An edge.
@@ -43,7 +43,7 @@ pub enum Shown {
         /// Its key.
         key: Arc<str>,
         /// Its value.
-        value: Box<Shown>,
+        value: Box<PrintedItem>,
     },
 }
 
@@ -55,7 +55,7 @@ pub struct VertexName {
     /// Its label, if it is there.
     pub label: Option<Arc<str>>,
     /// The value of its label's unique key.
-    pub key: Option<Box<Shown>>,
+    pub key: Option<Box<PrintedItem>>,
 }
 
 /// What people know an edge by.
@@ -71,7 +71,7 @@ pub struct EdgeName {
     pub target: VertexName,
 }
 
-impl Shown {
+impl PrintedItem {
     /// Whether it is a number, which stands at the right of a column.
     #[must_use]
     pub fn is_number(&self) -> bool {
@@ -98,19 +98,19 @@ impl Shown {
 }
 
 /// A result within another: texts are quoted.
-struct Inner<'a>(&'a Shown);
+struct Inner<'a>(&'a PrintedItem);
 
 impl fmt::Display for Inner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Shown::Value(Value::String(text)) => write!(f, "{text:?}"),
-            Shown::Value(Value::Char(char)) => write!(f, "{char:?}"),
+            PrintedItem::Value(Value::String(text)) => write!(f, "{text:?}"),
+            PrintedItem::Value(Value::Char(char)) => write!(f, "{char:?}"),
             other => other.fmt(f),
         }
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for PrintedItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),
@@ -143,7 +143,7 @@ impl fmt::Display for VertexName {
     }
 }
 
-fn write_all(f: &mut fmt::Formatter<'_>, open: &str, items: &[Shown], close: &str) -> fmt::Result {
+fn write_all(f: &mut fmt::Formatter<'_>, open: &str, items: &[PrintedItem], close: &str) -> fmt::Result {
     f.write_str(open)?;
     for (place, item) in items.iter().enumerate() {
         let before = if place == 0 { "" } else { ", " };
@@ -152,7 +152,7 @@ fn write_all(f: &mut fmt::Formatter<'_>, open: &str, items: &[Shown], close: &st
     f.write_str(close)
 }
 
-impl Serialize for Shown {
+impl Serialize for PrintedItem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_none(),
@@ -215,7 +215,10 @@ fn not_finite(number: f64) -> &'static str {
     }
 }
 
-fn serialize_map<S: Serializer>(entries: &[(Shown, Shown)], serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_map<S: Serializer>(
+    entries: &[(PrintedItem, PrintedItem)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let keys: Vec<String> = entries.iter().map(|(key, _)| key.to_string()).collect();
     let keyed = keys.iter().zip(entries.iter().map(|(_, value)| value));
     if keys.iter().collect::<HashSet<_>>().len() == keys.len() {
@@ -236,33 +239,36 @@ fn serialize_map<S: Serializer>(entries: &[(Shown, Shown)], serializer: S) -> Re
 mod tests {
     use super::*;
 
-    fn value(value: impl Into<Value>) -> Shown {
-        Shown::Value(value.into())
+    fn value(value: impl Into<Value>) -> PrintedItem {
+        PrintedItem::Value(value.into())
     }
 
-    fn both(shown: &Shown) -> (String, String) {
+    fn both(shown: &PrintedItem) -> (String, String) {
         (shown.to_string(), serde_json::to_string(shown).unwrap())
     }
 
     #[test]
     fn texts_are_quoted_within_something() {
-        let list = Shown::List(vec![value("a\"b"), Shown::Null, value(1.0)]);
+        let list = PrintedItem::List(vec![value("a\"b"), PrintedItem::Null, value(1.0)]);
         assert_eq!(both(&list), ("[\"a\\\"b\", null, 1.0]".to_owned(), "[\"a\\\"b\",null,1.0]".to_owned()));
         assert_eq!(both(&value("a")), ("a".to_owned(), "\"a\"".to_owned()));
-        let map = Shown::Map(vec![(Shown::Word("T.id"), value(7)), (value("id"), Shown::Set(vec![]))]);
+        let map = PrintedItem::Map(vec![
+            (PrintedItem::Word("T.id"), value(7)),
+            (value("id"), PrintedItem::Set(vec![])),
+        ]);
         assert_eq!(both(&map), ("{T.id: 7, \"id\": {}}".to_owned(), "{\"T.id\":7,\"id\":[]}".to_owned()));
     }
 
     #[test]
     fn no_entry_of_a_map_is_lost_where_keys_have_one_text() {
-        let map = Shown::Map(vec![(value(1), value("a")), (value("1"), value("b"))]);
+        let map = PrintedItem::Map(vec![(value(1), value("a")), (value("1"), value("b"))]);
         assert_eq!(serde_json::to_string(&map).unwrap(), "[[\"1\",\"a\"],[\"1\",\"b\"]]");
-        assert_eq!(both(&Shown::Map(Vec::new())), ("{:}".to_owned(), "{}".to_owned()));
+        assert_eq!(both(&PrintedItem::Map(Vec::new())), ("{:}".to_owned(), "{}".to_owned()));
     }
 
     #[test]
     fn numbers_that_json_has_no_form_of_are_texts() {
-        let infinite = Shown::List([f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(value).to_vec());
+        let infinite = PrintedItem::List([f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(value).to_vec());
         assert_eq!(serde_json::to_string(&infinite).unwrap(), "[\"NaN\",\"Infinity\",\"-Infinity\"]");
         assert_eq!(serde_json::to_string(&value(0.1_f32)).unwrap(), "0.1");
         assert_eq!(serde_json::to_string(&value(i64::MIN)).unwrap(), "-9223372036854775808");
@@ -271,9 +277,9 @@ mod tests {
 
     #[test]
     fn a_vertex_is_called_by_its_key_or_its_number() {
-        let named = |label: Option<&str>, key: Option<Shown>| {
+        let named = |label: Option<&str>, key: Option<PrintedItem>| {
             let key = key.map(Box::new);
-            both(&Shown::Vertex(VertexName { vertex: VertexId(3), label: label.map(Arc::from), key }))
+            both(&PrintedItem::Vertex(VertexName { vertex: VertexId(3), label: label.map(Arc::from), key }))
         };
         let (line, json) = named(Some("Person"), Some(value("Ada")));
         assert_eq!((&*line, &*json), ("Person[Ada]", r#"{"vertex":3,"label":"Person","key":"Ada"}"#));

@@ -14,9 +14,9 @@
 use crate::import::mapping::rule::{ColumnName, EndColumn, FileFormat, FileRule};
 use crate::import::recognise::columns::{PlainColumns, stem_of_key};
 use crate::import::recognise::end_names::Scope;
-use crate::import::recognise::ends::{self, Evidence, FoundEnds, NameHint};
+use crate::import::recognise::ends::{self, Evidence, NameHint, RecognisedEnds};
 use crate::import::recognise::first_row::names_property;
-use crate::import::recognise::labels::{KnownLabel, KnownLabels};
+use crate::import::recognise::labels::{JoinableLabel, JoinableLabels};
 use crate::import::recognise::sample::NULL_MARK;
 use crate::import::recognise::systems::ldbc::type_in_name;
 use crate::import::role::Role;
@@ -72,7 +72,7 @@ pub enum NullMarks {
 
 /// What a file was found to be.
 #[derive(Debug)]
-pub struct Settled {
+pub struct RecognisedList {
     /// How it is read; as far as it is known, if `problem` says that it isn't.
     pub rule: FileRule,
     /// What was guessed.
@@ -82,7 +82,7 @@ pub struct Settled {
 }
 
 /// Where the vertices of one end are.
-struct EndLabelFound {
+struct EndSpaceChoice {
     space: String,
     /// Whether vertices that aren't there are created.
     creates: bool,
@@ -93,10 +93,10 @@ struct EndLabelFound {
 impl PlainFile {
     /// The label, if this file has vertices without a doubt: a column is called `id` or after the file.
     #[must_use]
-    pub fn obvious_label(&self) -> Option<KnownLabel> {
+    pub fn obvious_label(&self) -> Option<JoinableLabel> {
         let id = self.columns.id_column(&self.stem)?;
         let is_nodes = self.role.is_none_or(|role| role == Role::Nodes);
-        let is_edges = || ends::find(&self.columns, self.hint(), &KnownLabels::default()).is_some();
+        let is_edges = || ends::find(&self.columns, self.hint(), &JoinableLabels::default()).is_some();
         // It may be called after two labels, which the other files show.
         let is_vague = type_in_name(&self.stem).is_some() && !self.columns.samples[id].is_key;
         (is_nodes && (self.role.is_some() || (!is_vague && !is_edges()))).then(|| self.label_of(id))
@@ -104,13 +104,13 @@ impl PlainFile {
 
     /// The label, if this file has vertices.
     #[must_use]
-    pub fn label(&self) -> Option<KnownLabel> {
+    pub fn label(&self) -> Option<JoinableLabel> {
         self.vertex_id().map(|id| self.label_of(id))
     }
 
     /// The ends of the edges that this file has, if it has some, beside files of vertices of `labels`.
     #[must_use]
-    pub fn find_ends(&self, labels: &KnownLabels) -> Option<FoundEnds> {
+    pub fn find_ends(&self, labels: &JoinableLabels) -> Option<RecognisedEnds> {
         match self.role {
             Some(Role::Nodes) => None,
             Some(_) => ends::find_told(&self.columns, labels),
@@ -120,7 +120,7 @@ impl PlainFile {
 
     /// The ends by ids of `labels`, of a file that may just as well have vertices.
     #[must_use]
-    pub fn find_ends_by_ids(&self, labels: &KnownLabels) -> Option<FoundEnds> {
+    pub fn find_ends_by_ids(&self, labels: &JoinableLabels) -> Option<RecognisedEnds> {
         if self.role.is_some() || self.columns.id_column(&self.stem).is_some() {
             return None;
         }
@@ -129,7 +129,7 @@ impl PlainFile {
 
     /// Decides how the file is read, whose edges have `ends`, or that has vertices, beside those of `labels`.
     #[must_use]
-    pub fn settle(&self, ends: Option<FoundEnds>, labels: &KnownLabels) -> Settled {
+    pub fn settle(&self, ends: Option<RecognisedEnds>, labels: &JoinableLabels) -> RecognisedList {
         let mut settled = match ends {
             Some(ends) => self.edges(ends, labels),
             None => self.vertices(labels),
@@ -183,16 +183,16 @@ impl PlainFile {
         self.columns.id_column(&self.stem).or_else(|| self.columns.first_key())
     }
 
-    fn label_of(&self, id: usize) -> KnownLabel {
+    fn label_of(&self, id: usize) -> JoinableLabel {
         let sample = &self.columns.samples[id];
-        KnownLabel {
+        JoinableLabel {
             id_name: self.columns.has_names.then(|| self.columns.key(id).to_owned()),
             ids: self.is_whole.then(|| Arc::new(sample.clone())),
-            ..KnownLabel::new(self.stem.clone())
+            ..JoinableLabel::new(self.stem.clone())
         }
     }
 
-    fn vertices(&self, labels: &KnownLabels) -> Settled {
+    fn vertices(&self, labels: &JoinableLabels) -> RecognisedList {
         let mut rule = self.rule();
         rule.label = Some(self.stem.clone());
         let id = self.vertex_id();
@@ -219,11 +219,11 @@ impl PlainFile {
             }
         }
         self.add_types(&mut rule, &id.into_iter().collect::<Vec<_>>());
-        Settled { rule, notes, problem }
+        RecognisedList { rule, notes, problem }
     }
 
     /// Why a file that was read as vertices may hold edges, and what to do then.
-    fn doubt(&self, id: usize, labels: &KnownLabels) -> Option<String> {
+    fn doubt(&self, id: usize, labels: &JoinableLabels) -> Option<String> {
         if self.role.is_some() {
             return None;
         }
@@ -262,9 +262,9 @@ impl PlainFile {
         })
     }
 
-    fn edges(&self, ends: FoundEnds, labels: &KnownLabels) -> Settled {
+    fn edges(&self, ends: RecognisedEnds, labels: &JoinableLabels) -> RecognisedList {
         let mut rule = self.rule();
-        let FoundEnds { columns: [source, target], type_column, .. } = ends;
+        let RecognisedEnds { columns: [source, target], type_column, .. } = ends;
         let is_known = |(source, _, target): &(String, String, String)| {
             labels.named(source).is_some() && labels.named(target).is_some()
         };
@@ -297,7 +297,7 @@ impl PlainFile {
         } else {
             [source, target].map(|column| self.id_type(&[column]))
         };
-        let end = |column: usize, found: Option<EndLabelFound>, id_type: Option<&str>| {
+        let end = |column: usize, found: Option<EndSpaceChoice>, id_type: Option<&str>| {
             let (space, creates, is_known) =
                 found.map_or((None, false, true), |found| (Some(found.space), found.creates, found.is_known));
             let id_type = id_type.filter(|_| !is_known).map(ToOwned::to_owned);
@@ -318,7 +318,7 @@ impl PlainFile {
             others.push(column);
         }
         self.add_types(&mut rule, &others);
-        Settled { rule, notes, problem }
+        RecognisedList { rule, notes, problem }
     }
 
     /// Whose ids `column` has, which is one of `ends`; `word` is what the file's name calls it. `None` if several
@@ -327,13 +327,13 @@ impl PlainFile {
         &self,
         column: usize,
         word: Option<&str>,
-        ends: &FoundEnds,
-        labels: &KnownLabels,
-    ) -> Option<EndLabelFound> {
+        ends: &RecognisedEnds,
+        labels: &JoinableLabels,
+    ) -> Option<EndSpaceChoice> {
         let columns = &self.columns;
         let default = |label: &str| {
             let is_known = labels.of_database.iter().any(|known| known.label == label);
-            Some(EndLabelFound { space: label.to_owned(), creates: true, is_known })
+            Some(EndSpaceChoice { space: label.to_owned(), creates: true, is_known })
         };
         // Somebody who names a label for a file of edges means their ends.
         if let (EndLabel::Told(label), true) = (&self.end_label, labels.of_files.is_empty()) {
@@ -347,7 +347,7 @@ impl PlainFile {
             .or_else(|| ends.subject.as_deref().and_then(|subject| labels.about(subject)))
             .or_else(|| labels.having(&columns.samples[column]));
         if let Some(known) = known {
-            return Some(EndLabelFound { space: known.space.clone(), creates: false, is_known: true });
+            return Some(EndSpaceChoice { space: known.space.clone(), creates: false, is_known: true });
         }
         if ends.evidence == Evidence::Keys {
             let label = stem_of_key(name).unwrap_or(name);
@@ -356,13 +356,15 @@ impl PlainFile {
         let (EndLabel::Told(label) | EndLabel::Default(label)) = &self.end_label;
         match labels.only() {
             Some(known) if labels.of_files.is_empty() && known.label == *label => default(label),
-            Some(known) => Some(EndLabelFound { space: known.space.clone(), creates: false, is_known: true }),
+            Some(known) => {
+                Some(EndSpaceChoice { space: known.space.clone(), creates: false, is_known: true })
+            }
             None if labels.is_empty() => default(label),
             None => None,
         }
     }
 
-    fn notes_of_edges(&self, ends: &FoundEnds, found: &[Option<EndLabelFound>; 2]) -> Vec<String> {
+    fn notes_of_edges(&self, ends: &RecognisedEnds, found: &[Option<EndSpaceChoice>; 2]) -> Vec<String> {
         let columns = &self.columns;
         let [source, target] = ends.columns.map(|column| columns.names[column].as_str());
         let mut text = format!("guessed: edges from column {source} to column {target}");
@@ -490,13 +492,13 @@ mod tests {
         }
     }
 
-    fn settle(plain: &PlainFile, labels: &KnownLabels) -> Settled {
+    fn settle(plain: &PlainFile, labels: &JoinableLabels) -> RecognisedList {
         plain.settle(plain.find_ends(labels), labels)
     }
 
-    fn known(labels: &[&str]) -> KnownLabels {
-        let known = |label: &&str| KnownLabel::new(*label);
-        KnownLabels { of_files: labels.iter().map(known).collect(), of_database: Vec::new() }
+    fn known(labels: &[&str]) -> JoinableLabels {
+        let known = |label: &&str| JoinableLabel::new(*label);
+        JoinableLabels { of_files: labels.iter().map(known).collect(), of_database: Vec::new() }
     }
 
     fn end(name: &str, space: Option<&str>, id_type: Option<&str>) -> Option<EndColumn> {
@@ -540,11 +542,11 @@ mod tests {
 
     #[test]
     fn labels_of_the_database_count_where_files_have_none() {
-        let KnownLabels { of_files: of_database, .. } = known(&["Person"]);
-        let alone = KnownLabels { of_files: Vec::new(), of_database: of_database.clone() };
+        let JoinableLabels { of_files: of_database, .. } = known(&["Person"]);
+        let alone = JoinableLabels { of_files: Vec::new(), of_database: of_database.clone() };
         let knows = plain("knows", "from,to,since\n1,2,2020-01-01\n");
         assert_eq!(settle(&knows, &alone).rule.start, end("from", Some("Person"), None));
-        let beside = KnownLabels { of_database, ..known(&["Dog"]) };
+        let beside = JoinableLabels { of_database, ..known(&["Dog"]) };
         assert_eq!(settle(&knows, &beside).rule.start, end("from", Some("Dog"), None));
         let named = settle(&plain("owns", "person_id,dog_id\n1,2\n"), &beside);
         assert_eq!(named.rule.start, end("person_id", Some("Person"), None));

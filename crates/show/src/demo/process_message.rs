@@ -12,7 +12,7 @@
 //! A line is written after the commit was acknowledged, never before. What a reader has of a line
 //! without an end was not said.
 
-use crate::demo::analysis::Ranked;
+use crate::demo::analysis::AnalysisFigures;
 use crate::demo::reference::Reference;
 use crate::demo::rings::RingKey;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -35,7 +35,7 @@ pub enum Message {
     /// A ring was found that had not been found before.
     Ring(RingKey),
     /// An analysis is done.
-    Ranked(Ranked),
+    Ranked(AnalysisFigures),
 }
 
 impl Message {
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn every_message_reads_back_from_one_short_line() {
-        let ranked = Ranked {
+        let ranked = AnalysisFigures {
             transfers: u64::MAX,
             freeze: Duration::from_secs(100),
             kernel: Duration::from_micros(1),

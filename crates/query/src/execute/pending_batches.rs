@@ -1,18 +1,18 @@
 //! Waiting rows: batches that a step keeps, counted while it keeps them.
 
 use crate::batch::{Batch, Portions};
-use crate::execute::limits::{Charge, Holding};
+use crate::execute::limits::{Charge, MemoryShare};
 use evergraph_graph::error::Result;
 use std::collections::VecDeque;
 
 /// Batches that wait, in the order they came. Whatever becomes of them, they are counted no longer than they are here.
 #[derive(Default)]
-pub struct Waiting {
-    batches: VecDeque<(Batch, Holding)>,
+pub struct PendingBatches {
+    batches: VecDeque<(Batch, MemoryShare)>,
     rows: usize,
 }
 
-impl Waiting {
+impl PendingBatches {
     /// Keeps `batch` until it is taken.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Waiting {
     ///
     /// # Errors
     /// `limit` if there isn't enough memory for both at once.
-    pub fn together(&mut self, charge: &mut Charge<'_>) -> Result<(Batch, Holding)> {
+    pub fn together(&mut self, charge: &mut Charge<'_>) -> Result<(Batch, MemoryShare)> {
         self.rows = 0;
         if self.batches.len() == 1
             && let Some(alone) = self.batches.pop_front()
@@ -86,7 +86,7 @@ impl Waiting {
         }
         let bytes = self.batches.iter().map(|(_, holding)| holding.bytes()).sum::<u64>();
         let holding = charge.holding(bytes as usize)?;
-        let (batches, before): (Vec<Batch>, Vec<Holding>) = self.batches.drain(..).unzip();
+        let (batches, before): (Vec<Batch>, Vec<MemoryShare>) = self.batches.drain(..).unzip();
         let all = if batches.is_empty() { Batch::empty() } else { Batch::concat(&batches) };
         drop((batches, before));
         Ok((all, holding))
@@ -94,12 +94,12 @@ impl Waiting {
 }
 
 /// Rows that are given a batch at a time, counted until the last is given.
-pub struct Giving {
+pub struct CountedPortions {
     rows: Portions,
-    _holding: Holding,
+    _holding: MemoryShare,
 }
 
-impl Giving {
+impl CountedPortions {
     /// All rows of `batch`.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ mod tests {
     fn what_waits_is_counted_until_it_is_gone_however_it_goes() {
         let mut charge = charge(1 << 16);
         let free = charge.room();
-        let mut waiting = Waiting::default();
+        let mut waiting = PendingBatches::default();
         (0..3).for_each(|_| waiting.push(batch(10), &mut charge).unwrap());
         assert!(charge.room().bytes < free.bytes - 30_000 && waiting.rows() == 30);
         assert_eq!(waiting.pop().map(|batch| batch.len()), Some(10));
@@ -158,7 +158,7 @@ mod tests {
     fn a_few_rows_of_many_are_counted_as_few_and_keep_no_others() {
         let mut charge = charge(1 << 20);
         let free = charge.room();
-        let mut waiting = Waiting::default();
+        let mut waiting = PendingBatches::default();
         waiting.push(batch(100).slice(3, 5), &mut charge).unwrap();
         let held = free.bytes - charge.room().bytes;
         assert!((2000..3000).contains(&held), "{held}");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// What a step did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Measured {
+pub struct StepMeasure {
     /// Batches that it gave.
     pub batches: u64,
     /// Rows in them.
@@ -18,7 +18,7 @@ pub struct Measured {
 /// What each step did, or nothing of one that never ran.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
-    by_line: Vec<Option<Measured>>,
+    by_line: Vec<Option<StepMeasure>>,
 }
 
 impl Measurements {
@@ -36,13 +36,13 @@ impl Measurements {
 
     /// The measurements by line.
     #[must_use]
-    pub fn by_line(&self) -> &[Option<Measured>] {
+    pub fn by_line(&self) -> &[Option<StepMeasure>] {
         &self.by_line
     }
 
     /// Adds the time since `began` to a line; what that did besides is added to the answer. `None` if there is no such
     /// line.
-    pub fn note(&mut self, line: usize, began: Instant) -> Option<&mut Measured> {
+    pub fn note(&mut self, line: usize, began: Instant) -> Option<&mut StepMeasure> {
         let measured = self.by_line.get_mut(line)?.get_or_insert_default();
         measured.time += began.elapsed();
         Some(measured)

@@ -3,11 +3,11 @@
 //! Where a vertex came twice and the last one counts, the rows before are dead: they keep their numbers
 //! until all vertices are there, and go before the first edge.
 
-use crate::import::assembly::edges::{EdgeGroup, Joins};
+use crate::import::assembly::edges::{EdgeGroup, EdgeTableKey};
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
-use crate::import::assembly::space::Place;
-use crate::import::identity::Inserted;
+use crate::import::assembly::space::VertexLocation;
+use crate::import::identity::InsertOutcome;
 use crate::import::staging::stage::Typing;
 use evergraph_graph::error::{Error, Result};
 
@@ -52,12 +52,12 @@ impl Assembly {
             let table_row = self.vertices[table].stage.rows() + created.len() as u64;
             match space.insert(ids, row) {
                 // By a row before.
-                Inserted::Known(_) => {}
-                Inserted::New(entry) if table_row < u64::from(u32::MAX) => {
-                    space.set_place(entry, Place { table, row: table_row as u32 });
+                InsertOutcome::Known(_) => {}
+                InsertOutcome::New(entry) if table_row < u64::from(u32::MAX) => {
+                    space.set_place(entry, VertexLocation { table, row: table_row as u32 });
                     created.push(row as u32);
                 }
-                Inserted::New(_) | Inserted::Full => return Err(space.too_many_vertices(file)),
+                InsertOutcome::New(_) | InsertOutcome::Full => return Err(space.too_many_vertices(file)),
             }
         }
         let staged = &mut self.vertices[table];
@@ -101,12 +101,17 @@ impl Assembly {
     }
 
     /// Leaves out the edges of a group whose pair of vertices has one of `edge_type` already.
-    pub(super) fn drop_repeated_pairs(&mut self, edge_type: &str, joins: Joins, edges: &mut EdgeGroup) {
+    pub(super) fn drop_repeated_pairs(
+        &mut self,
+        edge_type: &str,
+        joins: EdgeTableKey,
+        edges: &mut EdgeGroup,
+    ) {
         let (_, source_table, target_table) = joins;
         let pairs = self.pairs.entry(edge_type.to_owned()).or_default();
         let is_new = |(source, target): (&u32, &u32)| {
-            let source = Place { table: source_table, row: *source };
-            let target = Place { table: target_table, row: *target };
+            let source = VertexLocation { table: source_table, row: *source };
+            let target = VertexLocation { table: target_table, row: *target };
             let is_forwards = (source.table, source.row) <= (target.table, target.row);
             pairs.insert(if is_forwards { [source, target] } else { [target, source] })
         };

@@ -17,10 +17,10 @@ const ID_KEY: &str = "id";
 
 /// What a database has; nothing, if the import makes it.
 #[derive(Default)]
-pub struct Known(Option<Box<dyn GraphView>>);
+pub struct ExistingGraph(Option<Box<dyn GraphView>>);
 
 /// The vertices of one label by one key.
-pub struct KnownLabel<'a> {
+pub struct ExistingVertices<'a> {
     view: &'a dyn GraphView,
     label: LabelId,
     key: KeyId,
@@ -30,7 +30,7 @@ pub struct KnownLabel<'a> {
     pub value_type: Option<ValueType>,
 }
 
-impl Known {
+impl ExistingGraph {
     /// What `view` shows.
     #[must_use]
     pub fn of(view: impl GraphView + 'static) -> Self {
@@ -45,11 +45,11 @@ impl Known {
 
     /// The vertices of `label` by `key`, if it is a unique key of theirs.
     #[must_use]
-    pub fn by_key(&self, label: &str, key: &str) -> Option<KnownLabel<'_>> {
+    pub fn by_key(&self, label: &str, key: &str) -> Option<ExistingVertices<'_>> {
         let view = self.view()?;
         let catalogue = view.catalogue();
         let (label, key) = (catalogue.label(label)?, catalogue.key(key)?);
-        catalogue.is_unique(Owner::Label(label), key).then(|| KnownLabel::new(view, label, key))
+        catalogue.is_unique(Owner::Label(label), key).then(|| ExistingVertices::new(view, label, key))
     }
 
     /// The vertices of `label` by its unique key `key` (`None`: its only one, or the one called `id`);
@@ -57,7 +57,7 @@ impl Known {
     ///
     /// # Errors
     /// `invalid` if the label has no such key, or if it isn't clear which of several is meant.
-    pub fn by_label(&self, label: &str, key: Option<&str>) -> Result<Option<KnownLabel<'_>>> {
+    pub fn by_label(&self, label: &str, key: Option<&str>) -> Result<Option<ExistingVertices<'_>>> {
         let Some(view) = self.view() else { return Ok(None) };
         let catalogue = view.catalogue();
         let Some(id) = catalogue.label(label) else { return Ok(None) };
@@ -90,7 +90,7 @@ impl Known {
                 ))
             })?,
         };
-        Ok(Some(KnownLabel::new(view, id, found.0)))
+        Ok(Some(ExistingVertices::new(view, id, found.0)))
     }
 
     /// The labels whose vertices edges can name: those with a unique key, by their names.
@@ -128,11 +128,11 @@ impl Known {
 
     /// The type of the property `key` of `owner`, if the database has one.
     #[must_use]
-    pub fn property_type(&self, owner: OwnerOf<'_>, key: &str) -> Option<ValueType> {
+    pub fn property_type(&self, owner: OwnerByName<'_>, key: &str) -> Option<ValueType> {
         let catalogue = self.view()?.catalogue();
         let owner = match owner {
-            OwnerOf::Label(name) => Owner::Label(catalogue.label(name)?),
-            OwnerOf::EdgeType(name) => Owner::EdgeType(catalogue.edge_type(name)?),
+            OwnerByName::Label(name) => Owner::Label(catalogue.label(name)?),
+            OwnerByName::EdgeType(name) => Owner::EdgeType(catalogue.edge_type(name)?),
         };
         catalogue.property_type(owner, catalogue.key(key)?)
     }
@@ -144,14 +144,14 @@ impl Known {
 
 /// Whose property, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OwnerOf<'a> {
+pub enum OwnerByName<'a> {
     /// That of a label's vertices.
     Label(&'a str),
     /// That of a type's edges.
     EdgeType(&'a str),
 }
 
-impl fmt::Display for OwnerOf<'_> {
+impl fmt::Display for OwnerByName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Label(name) => write!(f, "label {name}"),
@@ -160,7 +160,7 @@ impl fmt::Display for OwnerOf<'_> {
     }
 }
 
-impl<'a> KnownLabel<'a> {
+impl<'a> ExistingVertices<'a> {
     fn new(view: &'a dyn GraphView, label: LabelId, key: KeyId) -> Self {
         let catalogue = view.catalogue();
         let value_type = catalogue.property_type(Owner::Label(label), key);

@@ -7,7 +7,7 @@ use crate::demo::report::{DemoReport, StreamFigures};
 use crate::demo::rings::{RingKey, RingScore};
 use crate::demo::tally::{Tally, advanced};
 use crate::demo::ticker::{Ticker, precise};
-use crate::demo::verify::{Verified, verify};
+use crate::demo::verify::{VerifySummary, verify};
 use crate::demo::writers::Writers;
 use crate::folder::Folder;
 use evergraph::generate::payments::account_id;
@@ -67,7 +67,7 @@ pub struct PlayOptions {
 pub fn play(options: &PlayOptions, console: &Console, cancel: &CancelFlag) -> Result<DemoReport, Failure> {
     let folder = Folder::make("evergraph-demo-", options.parent.as_deref())?;
     let path = folder.path().join(DATABASE);
-    let mut played = Play { options, console, cancel, path: &path }.run();
+    let mut played = DemoRun { options, console, cancel, path: &path }.run();
     let broken = matches!(&played, Err(Failure::Error(error)) if error.kind() == ErrorKind::Corrupt);
     if options.keep || broken {
         let kept = folder.keep().join(DATABASE).display().to_string();
@@ -79,14 +79,14 @@ pub fn play(options: &PlayOptions, console: &Console, cancel: &CancelFlag) -> Re
     played
 }
 
-struct Play<'a> {
+struct DemoRun<'a> {
     options: &'a PlayOptions,
     console: &'a Console,
     cancel: &'a CancelFlag,
     path: &'a Path,
 }
 
-impl Play<'_> {
+impl DemoRun<'_> {
     fn run(&self) -> Result<DemoReport, Failure> {
         self.tell(
             "Evergraph demo: a bank's payments, written durably, analysed live, killed, and verified.",
@@ -275,7 +275,7 @@ impl Play<'_> {
         network: &Network,
         accounts: &[VertexId],
         tally: &Tally,
-    ) -> Result<Verified, Failure> {
+    ) -> Result<VerifySummary, Failure> {
         self.cancel.check()?;
         let verified = verify(&database.snapshot(), network, accounts, &tally.acknowledged)?.into_result()?;
         self.tell(format_args!(
@@ -323,7 +323,7 @@ impl Play<'_> {
         network: &Network,
         accounts: &[VertexId],
         tally: &Tally,
-        verified: &Verified,
+        verified: &VerifySummary,
     ) -> Result<(RingScore, RingScore), Failure> {
         let mut closed: HashSet<RingKey> = network.payments.rings.iter().map(RingKey::of_planted).collect();
         for (lane, found) in (0..).zip(&verified.found_by_lane) {

@@ -8,7 +8,7 @@
 //! then, all merged:           each way again, nothing inserted
 //! ```
 
-use crate::bench::plan::Work;
+use crate::bench::plan::BenchContext;
 use crate::bench::section::Section;
 use evergraph::generate::rmat;
 use evergraph::{Database, Durability, Options};
@@ -31,7 +31,7 @@ const SCANS_PER_RUN: u32 = 10;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What is run, on how many threads.
-struct Way {
+struct KernelRun {
     kernel: Kernel,
     pool: ThreadPool,
     hot: Runs,
@@ -51,7 +51,7 @@ struct Runs {
 ///
 /// # Errors
 /// `cancelled`; `corrupt` if a live answer differs from the static one; what reading and writing meet.
-pub fn measure(work: &Work<'_>) -> Result<Vec<Section>> {
+pub fn measure(work: &BenchContext<'_>) -> Result<Vec<Section>> {
     let mut graph = Graph::load(work)?;
     let mut ways = Vec::new();
     for kernel in [Kernel::Scan, Kernel::PageRank] {
@@ -60,7 +60,7 @@ pub fn measure(work: &Work<'_>) -> Result<Vec<Section>> {
             let pool = pool.map_err(|error| {
                 Error::new(ErrorKind::Io, format!("start {threads} threads: {error}")).because(error)
             })?;
-            ways.push(Way { kernel, pool, hot: Runs::default(), cold: Runs::default() });
+            ways.push(KernelRun { kernel, pool, hot: Runs::default(), cold: Runs::default() });
         }
     }
     let meter = work.console.meter();
@@ -87,7 +87,7 @@ pub fn measure(work: &Work<'_>) -> Result<Vec<Section>> {
     Ok(vec![speed(work, &ways, difference), memory.section(work, resident)])
 }
 
-fn speed(work: &Work<'_>, ways: &[Way], difference: f64) -> Section {
+fn speed(work: &BenchContext<'_>, ways: &[KernelRun], difference: f64) -> Section {
     let mut figures = Vec::new();
     for way in ways {
         let threads = way.pool.current_num_threads();
@@ -136,7 +136,7 @@ fn speed(work: &Work<'_>, ways: &[Way], difference: f64) -> Section {
     }
 }
 
-impl Way {
+impl KernelRun {
     /// A live run, then a static one on the same edges; the largest difference of their answers.
     fn run(&mut self, graph: &Graph, runs: impl FnOnce(&mut Self) -> &mut Runs) -> Result<f64> {
         let kernel = self.kernel;
@@ -184,7 +184,7 @@ struct Graph {
 
 impl Graph {
     /// Loads all but what is inserted later.
-    fn load(work: &Work<'_>) -> Result<Self> {
+    fn load(work: &BenchContext<'_>) -> Result<Self> {
         let mut load = rmat::generate(&work.plan.graph())?;
         let pairs = load.edges[0].ends()?;
         let batch = pairs.len() / INSERT_SHARE;
@@ -236,7 +236,7 @@ impl Graph {
     }
 
     /// Waits until merges have taken in everything: they do when nothing happens for a while.
-    fn wait_until_merged(&self, work: &Work<'_>) -> Result<()> {
+    fn wait_until_merged(&self, work: &BenchContext<'_>) -> Result<()> {
         let began = Instant::now();
         while self.fresh_share() > 0.0 {
             work.cancel.check()?;
@@ -261,7 +261,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn section(&self, work: &Work<'_>, resident: Option<u64>) -> Section {
+    fn section(&self, work: &BenchContext<'_>, resident: Option<u64>) -> Section {
         let column = |rows: &[[f64; 2]], at: usize| rows.iter().map(|row| row[at]).collect::<Vec<f64>>();
         let figure = |name: &str, title: &str, samples: Vec<f64>| {
             Figure::new(format!("memory.{name}"), title, Unit::BytesPerEdge, &samples)

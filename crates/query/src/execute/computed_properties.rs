@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What was computed, by key. Copies share it.
 #[derive(Clone, Debug, Default)]
-pub struct Computed {
+pub struct ComputedProperties {
     all: Vec<(Name, Arc<Values>)>,
 }
 
@@ -43,7 +43,7 @@ impl Values {
     }
 }
 
-impl Computed {
+impl ComputedProperties {
     /// Stores `values` under `key`, and replaces earlier values.
     pub fn set(&mut self, key: Name, values: Values) {
         self.all.retain(|(other, _)| *other != key);

@@ -5,14 +5,14 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 
 /// How many bytes one more result may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Room {
+pub struct ResultBudget {
     /// What is left.
     pub bytes: u64,
     /// What there is in all.
     pub limit_bytes: u64,
 }
 
-impl Room {
+impl ResultBudget {
     /// As much as an allocation can have.
     pub const UNLIMITED: Self = Self { bytes: u64::MAX, limit_bytes: u64::MAX };
 

@@ -3,7 +3,7 @@
 //! A vertex is known by the unique key of its label, an edge by its ends, a property by its key. What a query gave and
 //! deleted has its number alone.
 
-use crate::command::query::shown::{EdgeName, Shown, VertexName};
+use crate::command::query::printed_item::{EdgeName, PrintedItem, VertexName};
 use crate::command::run::keys::unique_key;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The names of one moment.
-pub struct Naming<'v> {
+pub struct ElementNames<'v> {
     view: &'v dyn GraphView,
     catalogue: Arc<Catalogue>,
     keys: BTreeMap<LabelId, KeyId>,
 }
 
-impl<'v> Naming<'v> {
+impl<'v> ElementNames<'v> {
     /// The names as `view` has them.
     #[must_use]
     pub fn new(view: &'v dyn GraphView) -> Self {
@@ -38,39 +38,39 @@ impl<'v> Naming<'v> {
     ///
     /// # Errors
     /// What reading may meet.
-    pub fn shown(&self, item: &Item) -> Result<Shown> {
+    pub fn shown(&self, item: &Item) -> Result<PrintedItem> {
         Ok(match item {
-            Item::Null => Shown::Null,
+            Item::Null => PrintedItem::Null,
             Item::Value(value) => stored(value),
-            Item::Vertex(vertex) => Shown::Vertex(self.vertex(*vertex)?),
+            Item::Vertex(vertex) => PrintedItem::Vertex(self.vertex(*vertex)?),
             Item::Edge(edge) => self.edge(*edge)?,
-            Item::Property(property) => Shown::Property {
+            Item::Property(property) => PrintedItem::Property {
                 key: self.catalogue.key_name(property.key),
                 value: Box::new(stored(&property.value)),
             },
-            Item::List(items) => Shown::List(self.all(items.iter())?),
-            Item::Set(items) => Shown::Set(self.all(items.iter())?),
+            Item::List(items) => PrintedItem::List(self.all(items.iter())?),
+            Item::Set(items) => PrintedItem::Set(self.all(items.iter())?),
             Item::Map(map) => {
-                Shown::Map(map.entries().iter().map(|entry| self.entry(entry)).collect::<Result<_>>()?)
+                PrintedItem::Map(map.entries().iter().map(|entry| self.entry(entry)).collect::<Result<_>>()?)
             }
-            Item::Entry(entry) => Shown::Map(vec![self.entry(entry)?]),
-            Item::Path(path) => Shown::List(self.all(path.items())?),
+            Item::Entry(entry) => PrintedItem::Map(vec![self.entry(entry)?]),
+            Item::Path(path) => PrintedItem::List(self.all(path.items())?),
             Item::Tree(tree) => self.tree(tree)?,
             Item::Graph(graph) => {
-                let vertices = graph.vertices().map(|vertex| Ok(Shown::Vertex(self.vertex(vertex)?)));
+                let vertices = graph.vertices().map(|vertex| Ok(PrintedItem::Vertex(self.vertex(vertex)?)));
                 let edges = graph.edges().map(|edge| self.edge(edge));
-                Shown::Map(vec![
-                    (Shown::Word("vertices"), Shown::List(vertices.collect::<Result<_>>()?)),
-                    (Shown::Word("edges"), Shown::List(edges.collect::<Result<_>>()?)),
+                PrintedItem::Map(vec![
+                    (PrintedItem::Word("vertices"), PrintedItem::List(vertices.collect::<Result<_>>()?)),
+                    (PrintedItem::Word("edges"), PrintedItem::List(edges.collect::<Result<_>>()?)),
                 ])
             }
-            Item::Token(token) => Shown::Word(match token {
+            Item::Token(token) => PrintedItem::Word(match token {
                 Token::Id => "T.id",
                 Token::Label => "T.label",
                 Token::Key => "T.key",
                 Token::Value => "T.value",
             }),
-            Item::Direction(direction) => Shown::Word(match direction {
+            Item::Direction(direction) => PrintedItem::Word(match direction {
                 Direction::Out => "OUT",
                 Direction::In => "IN",
                 Direction::Both => "BOTH",
@@ -78,17 +78,17 @@ impl<'v> Naming<'v> {
         })
     }
 
-    fn all<'i>(&self, items: impl Iterator<Item = &'i Item>) -> Result<Vec<Shown>> {
+    fn all<'i>(&self, items: impl Iterator<Item = &'i Item>) -> Result<Vec<PrintedItem>> {
         items.map(|item| self.shown(item)).collect()
     }
 
-    fn entry(&self, (key, value): &(Item, Item)) -> Result<(Shown, Shown)> {
+    fn entry(&self, (key, value): &(Item, Item)) -> Result<(PrintedItem, PrintedItem)> {
         Ok((self.shown(key)?, self.shown(value)?))
     }
 
-    fn tree(&self, tree: &Tree) -> Result<Shown> {
+    fn tree(&self, tree: &Tree) -> Result<PrintedItem> {
         let branch = |(item, below): &(Item, Tree)| Ok((self.shown(item)?, self.tree(below)?));
-        Ok(Shown::Map(tree.branches().iter().map(branch).collect::<Result<_>>()?))
+        Ok(PrintedItem::Map(tree.branches().iter().map(branch).collect::<Result<_>>()?))
     }
 
     fn vertex(&self, vertex: VertexId) -> Result<VertexName> {
@@ -108,8 +108,8 @@ impl<'v> Naming<'v> {
         Ok(VertexName { vertex, label: Some(self.catalogue.label_name(label)), key })
     }
 
-    fn edge(&self, edge: EdgeId) -> Result<Shown> {
-        Ok(Shown::Edge(Box::new(EdgeName {
+    fn edge(&self, edge: EdgeId) -> Result<PrintedItem> {
+        Ok(PrintedItem::Edge(Box::new(EdgeName {
             edge: edge_id_text(edge),
             edge_type: self.catalogue.edge_type_name(edge.edge_type),
             source: self.vertex(edge.source)?,
@@ -119,14 +119,14 @@ impl<'v> Naming<'v> {
 }
 
 /// A value as properties hold it.
-fn stored(value: &Value) -> Shown {
+fn stored(value: &Value) -> PrintedItem {
     let all = |values: &[Value]| values.iter().map(stored).collect();
     match value {
-        Value::List(list) => Shown::List(all(list.as_slice())),
-        Value::Set(set) => Shown::Set(all(set.as_slice())),
+        Value::List(list) => PrintedItem::List(all(list.as_slice())),
+        Value::Set(set) => PrintedItem::Set(all(set.as_slice())),
         Value::Map(map) => {
-            Shown::Map(map.as_slice().iter().map(|(key, value)| (stored(key), stored(value))).collect())
+            PrintedItem::Map(map.as_slice().iter().map(|(key, value)| (stored(key), stored(value))).collect())
         }
-        value => Shown::Value(value.clone()),
+        value => PrintedItem::Value(value.clone()),
     }
 }

@@ -13,12 +13,12 @@ const WRITE_BYTES: usize = 256;
 const PROPERTY_BYTES: usize = 64;
 
 /// The graph to write, within the limits of the query. Each write is as [`Writer`] says, or an error `limit`.
-pub struct Writing<'c, 'a> {
+pub struct MeteredWriter<'c, 'a> {
     writer: &'c mut dyn Writer,
     charge: &'c mut Charge<'a>,
 }
 
-impl<'c, 'a> Writing<'c, 'a> {
+impl<'c, 'a> MeteredWriter<'c, 'a> {
     /// Writes by `writer`, counted by `charge`.
     #[must_use]
     pub fn new(writer: &'c mut dyn Writer, charge: &'c mut Charge<'a>) -> Self {
@@ -33,7 +33,7 @@ impl<'c, 'a> Writing<'c, 'a> {
     }
 }
 
-impl Writer for Writing<'_, '_> {
+impl Writer for MeteredWriter<'_, '_> {
     fn view(&self) -> &dyn GraphView {
         self.writer.view()
     }

@@ -65,7 +65,7 @@ impl ByValue {
     /// The hash of `item` as grouping sees it.
     #[must_use]
     pub fn hash_one(item: &Item, hasher: &impl BuildHasher) -> u64 {
-        hasher.hash_one(Inside(item, Numbers::OfAnyType))
+        hasher.hash_one(MemberKey(item, Numbers::OfAnyType))
     }
 }
 
@@ -77,17 +77,17 @@ enum Numbers {
 }
 
 /// What is in a collection, seen as [`Numbers`] say.
-struct Inside<'a>(&'a Item, Numbers);
+struct MemberKey<'a>(&'a Item, Numbers);
 
-impl PartialEq for Inside<'_> {
+impl PartialEq for MemberKey<'_> {
     fn eq(&self, other: &Self) -> bool {
         is_same(self.0, other.0, self.1)
     }
 }
 
-impl Eq for Inside<'_> {}
+impl Eq for MemberKey<'_> {}
 
-impl Hash for Inside<'_> {
+impl Hash for MemberKey<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         hash(self.0, self.1, state);
     }
@@ -179,12 +179,12 @@ fn is_same_in_any_order<T: Eq + Hash>(left: &[T], right: &[T]) -> bool {
     left.iter().all(|one| right.contains(one))
 }
 
-fn items_as(items: &[Item], numbers: Numbers) -> impl Iterator<Item = Inside<'_>> {
-    items.iter().map(move |item| Inside(item, numbers))
+fn items_as(items: &[Item], numbers: Numbers) -> impl Iterator<Item = MemberKey<'_>> {
+    items.iter().map(move |item| MemberKey(item, numbers))
 }
 
-fn entries_as(entries: &[(Item, Item)], numbers: Numbers) -> impl Iterator<Item = [Inside<'_>; 2]> {
-    entries.iter().map(move |(key, value)| [Inside(key, numbers), Inside(value, numbers)])
+fn entries_as(entries: &[(Item, Item)], numbers: Numbers) -> impl Iterator<Item = [MemberKey<'_>; 2]> {
+    entries.iter().map(move |(key, value)| [MemberKey(key, numbers), MemberKey(value, numbers)])
 }
 
 fn hash<H: Hasher>(item: &Item, numbers: Numbers, state: &mut H) {
@@ -192,7 +192,7 @@ fn hash<H: Hasher>(item: &Item, numbers: Numbers, state: &mut H) {
         Item::Vertex(vertex) => vertex.hash(state),
         Item::Edge(edge) => edge.hash(state),
         Item::Property(property) => property.hash(state),
-        Item::Entry(entry) => [Inside(&entry.0, numbers), Inside(&entry.1, numbers)].hash(state),
+        Item::Entry(entry) => [MemberKey(&entry.0, numbers), MemberKey(&entry.1, numbers)].hash(state),
         Item::Path(path) => path.hash(state),
         Item::Token(token) => token.hash(state),
         Item::Direction(direction) => direction.hash(state),

@@ -17,7 +17,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use crate::io::directory::Directory;
-use crate::log::end_file::{self, KnownEnd};
+use crate::log::end_file::{self, RecordedEnd};
 use crate::log::error::LogError;
 use crate::log::file::{UsedFile, file_name, file_number, open_damaged};
 use crate::log::frame::FrameFault;
@@ -36,7 +36,7 @@ pub struct DamagedLog {
     /// What isn't as it was written, in the order of the log.
     pub faults: Vec<LogFault>,
     /// Commits that verify behind the first one that is missing.
-    pub left: LeftCommits,
+    pub left: UnusedCommits,
 }
 
 /// A place in a log that isn't what was written.
@@ -57,7 +57,7 @@ pub struct LogFault {
 
 /// Commits that verify and weren't taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LeftCommits {
+pub struct UnusedCommits {
     /// How many were found.
     pub count: u64,
     /// The first of them.
@@ -70,7 +70,7 @@ pub struct LeftCommits {
 pub type Visit<'a> = dyn FnMut(u64, &[u8]) -> Result<(), String> + 'a;
 
 /// One log file, as far as it can be opened.
-enum Found {
+enum DamagedLogFile {
     /// And whether it was cut short.
     Used(UsedFile, bool),
     /// Its number, and why.
@@ -97,32 +97,35 @@ pub fn read_damaged(
         match open_damaged(directory, number) {
             Ok(Some((used, is_cut))) => {
                 newest = number;
-                files.push(Found::Used(used, is_cut));
+                files.push(DamagedLogFile::Used(used, is_cut));
             }
             // What `log_end` names was in use, and held what nobody knows.
             Ok(None) if number == known.newest => {
-                files.push(Found::Unreadable(number, "there is no header, and nothing behind it".to_owned()));
+                files.push(DamagedLogFile::Unreadable(
+                    number,
+                    "there is no header, and nothing behind it".to_owned(),
+                ));
                 newest = number;
             }
             Ok(None) => {}
             Err(LogError::Corrupt { offset, expected, found, .. }) => {
-                files.push(Found::Unreadable(
+                files.push(DamagedLogFile::Unreadable(
                     number,
                     format!("{expected} expected at byte {offset}, found {found}"),
                 ));
             }
             Err(LogError::Io(error)) if is_damage(&error) => {
-                files.push(Found::Unreadable(number, error.to_string()));
+                files.push(DamagedLogFile::Unreadable(number, error.to_string()));
             }
             Err(error) => return Err(error),
         }
     }
     if newest < known.newest {
-        files.push(Found::Unreadable(known.newest, "the file is missing".to_owned()));
+        files.push(DamagedLogFile::Unreadable(known.newest, "the file is missing".to_owned()));
     }
     // Everything newer than what is known lies in the newest file that goes back to it, and behind.
     let begin = files.iter().rposition(
-        |found| matches!(found, Found::Used(used, _) if used.header.predecessor.last_ts <= after_ts),
+        |found| matches!(found, DamagedLogFile::Used(used, _) if used.header.predecessor.last_ts <= after_ts),
     );
     let mut walk = Walk {
         log: DamagedLog {
@@ -140,23 +143,25 @@ pub fn read_damaged(
     while let Some(found) = files.next() {
         let is_newest = files.peek().is_none();
         match found {
-            Found::Unreadable(number, problem) => {
+            DamagedLogFile::Unreadable(number, problem) => {
                 // What follows says whether commits were in it; if nothing does, some were.
                 let missing = is_newest.then(|| walk.missing(None));
                 let file = directory.path(&file_name(number));
                 walk.log.faults.push(LogFault { file, offset: 0, length: None, problem, missing });
                 walk.hole |= is_newest;
             }
-            Found::Used(used, is_cut) => {
+            DamagedLogFile::Used(used, is_cut) => {
                 // Not `scan_chain`: the next file may be missing, or have a header that nobody can read.
                 let cut = match files.peek() {
-                    Some(Found::Used(next, _)) if next.header.predecessor.number == used.header.number => {
+                    Some(DamagedLogFile::Used(next, _))
+                        if next.header.predecessor.number == used.header.number =>
+                    {
                         Some(next.header.predecessor)
                     }
                     _ => None,
                 };
                 walk.go_on_in(&used);
-                walk.read(Scan::new(used, cut), Place { is_newest, is_cut_short: is_cut }, need_ts)?;
+                walk.read(Scan::new(used, cut), FilePosition { is_newest, is_cut_short: is_cut }, need_ts)?;
             }
         }
     }
@@ -178,7 +183,7 @@ fn read_known_end(
     directory: &dyn Directory,
     is_promised: bool,
     faults: &mut Vec<LogFault>,
-) -> Result<KnownEnd, LogError> {
+) -> Result<RecordedEnd, LogError> {
     let problem = match end_file::read(directory, is_promised) {
         Err(error @ (LogError::Corrupt { .. } | LogError::Lost { .. })) => error.to_string(),
         Err(LogError::Io(error)) if is_damage(&error) => error.to_string(),
@@ -186,7 +191,7 @@ fn read_known_end(
     };
     let file = directory.path(end_file::FILE_NAME);
     faults.push(LogFault { file, offset: 0, length: None, problem, missing: None });
-    Ok(KnownEnd::default())
+    Ok(RecordedEnd::default())
 }
 
 /// Whether a failed operation tells of damage rather than of rights or limits.
@@ -195,7 +200,7 @@ fn is_damage(error: &crate::io::error::IoError) -> bool {
 }
 
 /// Where a file stands in the log.
-struct Place {
+struct FilePosition {
     is_newest: bool,
     is_cut_short: bool,
 }
@@ -244,8 +249,8 @@ impl Walk<'_, '_> {
     }
 
     /// Reads one file.
-    fn read(&mut self, mut scan: Scan, place: Place, need_ts: u64) -> Result<(), LogError> {
-        let Place { is_newest, is_cut_short } = place;
+    fn read(&mut self, mut scan: Scan, place: FilePosition, need_ts: u64) -> Result<(), LogError> {
+        let FilePosition { is_newest, is_cut_short } = place;
         loop {
             let (offset, fault) = match scan.step() {
                 Ok(Step::Frame(frame, payload)) => {
@@ -409,7 +414,7 @@ mod tests {
         zero(&directory, 1, 3);
         let (log, taken) = read(&directory);
         assert_eq!(taken, [1, 2, 3, 4, 5]);
-        assert_eq!(log.left, LeftCommits::default());
+        assert_eq!(log.left, UnusedCommits::default());
         assert_eq!(log.faults.len(), 1, "{:?}", log.faults);
         assert_eq!(log.faults[0].missing, None);
     }
@@ -422,6 +427,6 @@ mod tests {
         let (log, taken) = read(&directory);
         assert_eq!(taken, [1, 2]);
         assert_eq!(log.faults[0].missing, Some((3, Some(3))));
-        assert_eq!(log.left, LeftCommits { count: 2, first_ts: 4, last_ts: 5 });
+        assert_eq!(log.left, UnusedCommits { count: 2, first_ts: 4, last_ts: 5 });
     }
 }

@@ -5,7 +5,7 @@
 
 /// Where rows came from.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct RowOrigins {
     files: Vec<String>,
     /// Sorted by row. A run ends where the next one begins.
     runs: Vec<Run>,
@@ -18,7 +18,7 @@ struct Run {
     line: u64,
 }
 
-impl Places {
+impl RowOrigins {
     /// Rows that come from now on are from `file`.
     pub fn enter(&mut self, file: &str) {
         self.files.push(file.to_owned());
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn every_row_leads_back_to_its_file_and_line() {
-        let mut places = Places::default();
+        let mut places = RowOrigins::default();
         places.enter("a.csv");
         for (row, line) in [(10, 2), (11, 3), (12, 7), (13, 8)] {
             places.push(row, line);

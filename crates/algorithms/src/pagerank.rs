@@ -92,7 +92,7 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `invalid` for a parameter out of range, first scores that aren't one for each id, or a side that wasn't
-/// frozen; `limit` if 32 bytes a vertex don't fit into the budget; `cancelled`; what reading may meet.
+/// frozen; `limit` if 32 bytes a vertex don't fit into the budget; `cancelled`; errors of reading.
 pub fn pagerank<T: Topology>(
     topology: &T,
     parameters: &PageRankParameters,
@@ -278,7 +278,7 @@ mod tests {
             assert!(error.starts_with("the first score of vertex 0 is"), "{error}");
         }
         let error = check(PageRankParameters { start: Some(vec![1.0; 2]), ..default() });
-        assert_eq!(error, "2 times a first score for vertex ids below 1");
+        assert_eq!(error, "found 2 numbers (first score) for vertex ids below 1");
     }
 
     #[test]

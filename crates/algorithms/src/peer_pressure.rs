@@ -69,7 +69,7 @@ impl PeerPressure {
 ///
 /// # Errors
 /// `invalid` for strengths that aren't one for each id, not negative and finite, and for a side that wasn't frozen;
-/// `limit` if the state doesn't fit into the budget; `cancelled`; what reading may meet.
+/// `limit` if the state doesn't fit into the budget; `cancelled`; errors of reading.
 pub fn peer_pressure<T: Topology>(
     topology: &T,
     parameters: &PeerPressureParameters,
@@ -247,7 +247,7 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Invalid);
             error.to_string()
         };
-        assert_eq!(check(vec![]), "0 times a strength for vertex ids below 1");
+        assert_eq!(check(vec![]), "found 0 numbers (strength) for vertex ids below 1");
         assert!(check(vec![f64::NAN]).starts_with("the strength of vertex 0 is NaN"));
     }
 

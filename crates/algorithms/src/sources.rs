@@ -30,7 +30,7 @@ impl Sources {
         match self {
             Self::Sample { count: 0, .. } => Err(Error::invalid("sample is 0, but must be at least 1")),
             Self::These(sources) if sources.is_empty() => {
-                Err(Error::invalid("no sources are named, but must be at least 1"))
+                Err(Error::invalid("no sources are given, but at least 1 is needed"))
             }
             _ => Ok(()),
         }

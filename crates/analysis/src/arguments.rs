@@ -203,7 +203,7 @@ fn checked(parameter: &Parameter, value: Argument) -> Result<Argument> {
         | (Kind::Vertex, Argument::Vertex(_))
         | (Kind::Vertices, Argument::Vertices(_))
         | (Kind::EdgeProperty, Argument::Property(_)) => Ok(value),
-        (kind, _) => Err(Error::invalid(format!("{name}: {} is wanted", wanted(kind)))),
+        (kind, _) => Err(Error::invalid(format!("{name}: expected {}", wanted(kind)))),
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
         let refused = |name, value| arguments(&[(name, value)]).unwrap_err().to_string();
         assert!(refused("damping", Argument::Real(1.5)).contains("damping is 1.5, but must be from 0 to 1"));
         assert!(refused("damping", Argument::Real(f64::NAN)).contains("damping is NaN"));
-        assert!(refused("damping", Argument::Boolean(true)).contains("damping: a number is wanted"));
+        assert!(refused("damping", Argument::Boolean(true)).contains("damping: expected a number"));
         assert!(refused("sample", Argument::Whole(0)).contains("sample is 0, but must be at least 1"));
         assert!(refused("sources", Argument::Vertices(vec![])).contains("at least one"));
         assert!(refused("missing_weight", Argument::Real(1.0)).contains("missing_weight goes with weight"));

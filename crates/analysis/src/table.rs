@@ -234,7 +234,7 @@ mod tests {
         let mut state = 7_u32;
         let mut drawn = |below: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (u64::from(state) * u64::from(below) >> 32) as u32
+            ((u64::from(state) * u64::from(below)) >> 32) as u32
         };
         let edge = |_| {
             let source = drawn(vertices - 1);

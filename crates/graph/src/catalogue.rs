@@ -283,7 +283,7 @@ impl Catalogue {
             }
             SchemaChange::AddIndex(IndexDefinition { id, unique }) => match self.indexes.get(id) {
                 Some(known) if known != unique => Err(Error::conflict(format!(
-                    "another transaction made a {} index on {} that is {}unique",
+                    "another transaction created a {} index on {} that is {}unique",
                     id.kind,
                     self.property_name(id.owner, id.key),
                     if *known { "" } else { "not " },

@@ -74,7 +74,7 @@ impl FromStr for IndexKind {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        known.ok_or_else(|| format!("{name:?} is no kind of index: hash or ordered"))
+        known.ok_or_else(|| format!("{name:?} is not a kind of index: use hash or ordered"))
     }
 }
 
@@ -101,7 +101,7 @@ pub struct IndexDefinition {
 /// How far an index is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IndexState {
-    /// A scan fills it while commits keep it up; nobody looks up in it.
+    /// A scan fills it while commits maintain it; look-ups do not use it yet.
     Building,
     /// It answers.
     Ready,

@@ -1,4 +1,4 @@
-//! Reading the memory engine at one timestamp.
+//! View: reads the memory engine at one timestamp.
 //!
 //! A point read resolves: group (two loads), segment, layer for the timestamp, hub if the row is
 //! one; then body and the few records on top. Nothing here fails: all is in memory.

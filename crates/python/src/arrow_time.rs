@@ -1,4 +1,4 @@
-//! Moments and durations as Arrow's arrays, in the finest unit that holds all of them exactly.
+//! Arrow time: times and durations as Arrow arrays, in the finest unit that holds all of them exactly.
 //!
 //! ```text
 //! nanoseconds    292 years around 1970: what nearly all have        years 1678 to 2262
@@ -100,7 +100,7 @@ pub fn durations(rows: &[Option<&Value>]) -> Result<ArrayRef> {
 
 fn beyond(what: &str) -> Error {
     let text = format!(
-        "no unit of time counts all {what} of this column exactly in 64 bits, as a table does: read them one by one"
+        "no unit of time represents all {what} of this column exactly in 64 bits, as a table needs: read them one by one"
     );
     Error::new(ErrorKind::Limit, text)
 }

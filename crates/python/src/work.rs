@@ -1,4 +1,4 @@
-//! Work that takes long: without the GIL, watched, and stopped by Ctrl-C.
+//! Long calls: run without the GIL, report progress, and stop at Ctrl-C.
 //!
 //! ```text
 //! Python's thread   releases the GIL, waits; every 50 ms takes it: signals? progress to tell?
@@ -116,7 +116,7 @@ pub fn run_until<T: Send>(
                 return Err(exception(
                     py,
                     "CancelledError",
-                    "cancelled: the progress callback answered False",
+                    "cancelled: the progress callback returned False",
                 ));
             }
             None

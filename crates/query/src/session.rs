@@ -1,4 +1,4 @@
-//! Running a plan: results in batches, or all at once.
+//! Session: runs a plan; its results come in batches, or all at once.
 
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};

@@ -1,4 +1,4 @@
-//! Indexing: indexes are created and dropped while others read and write; built when a store opens, and
+//! Indexing: creates and drops indexes while others read and write; builds them when a store opens, and
 //! for the rows of a load.
 //!
 //! ```text
@@ -218,10 +218,10 @@ impl<E: Engine> Store<E> {
     /// `definitions`. Those that are new are returned with the rows and what the store has already, to join
     /// the directory with the load; those that are there take the rows by [`Store::enter_load`].
     ///
-    /// Nobody may commit meanwhile.
+    /// No commit may happen meanwhile.
     ///
     /// # Errors
-    /// `invalid` if a value of a unique index is there twice, naming five; what reading may meet. No index
+    /// `invalid` if a value of a unique index is there twice, naming five; errors of reading. No index
     /// has changed then.
     pub(crate) fn index_load<V: View>(
         &self,
@@ -291,7 +291,7 @@ impl<E: Engine> Store<E> {
     /// a commit to come.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub(crate) fn enter_load<V: View>(&self, staged: &V, definitions: &[IndexDefinition]) -> Result<()> {
         for IndexDefinition { id, .. } in definitions {
             match id.owner {
@@ -393,7 +393,7 @@ pub(crate) fn differs(known: &IndexDefinition, request: &IndexRequest<'_>) -> Er
     let (is, wanted) = if known.unique { ("unique", "not unique") } else { ("not unique", "unique") };
     let IndexRequest { owner, key, kind, .. } = request;
     Error::invalid(format!(
-        "the {kind} index on {owner}.{key} is {is}, one that is {wanted} was asked for: drop it first"
+        "the {kind} index on {owner}.{key} is {is}, but one that is {wanted} was requested: drop it first"
     ))
 }
 

@@ -1,4 +1,4 @@
-//! Vertex ids: taken while a transaction runs, row after row from its label's open group.
+//! Vertex ids: assigned while a transaction runs, row after row in its label's open group.
 //!
 //! ```text
 //! label Person   group 0 [full]   group 2 [rows 0..17 given out, 17.. free]   returned: v5, v9
@@ -94,7 +94,7 @@ impl VertexIds {
             None => {
                 let group = GroupId(state.groups.len() as u32);
                 if group.0 == GroupId::END {
-                    let text = format!("all {} vertex ids of this partition are given out", 1u64 << 32);
+                    let text = format!("all {} vertex ids of this partition are in use", 1u64 << 32);
                     return Err(Error::new(ErrorKind::Limit, text));
                 }
                 open_group(group, label);

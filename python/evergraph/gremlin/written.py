@@ -1,4 +1,4 @@
-"""Traversals of gremlinpython as bytes: its own GraphBinary, and what it can't write or would change."""
+"""Traversals as bytes: gremlinpython's GraphBinary, and values that it cannot write or would change."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Moment:
 
 
 def refuse_lambda(_: Any) -> NoReturn:
-    raise InvalidError("a lambda isn't data, and can't be run: say it in steps")
+    raise InvalidError("lambdas are not supported: write the function in steps")
 
 
 def integer(number: int) -> Any:
@@ -126,7 +126,7 @@ def integer(number: int) -> Any:
 
 def decimal_number(number: decimal.Decimal) -> Any:
     if not number.is_finite():
-        raise InvalidError(f"{number} is no decimal number")
+        raise InvalidError(f"{number} is not a valid decimal number")
     return statics.bigdecimal(number)
 
 

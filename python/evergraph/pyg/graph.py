@@ -34,7 +34,7 @@ class Graph:
     ----------
     topology : Topology
     vertex_features : dict of NodeType to dict of str to Feature
-        Which features there are, and what they are made of.
+        The features, and the properties that they use.
     edge_values : dict of EdgeType to dict of str to numpy.ndarray
         A row an edge, by its number.
     """
@@ -69,7 +69,7 @@ class Graph:
         name : str
             The feature.
         rows : array of int, slice or None
-            Of which rows; ``None`` for all.
+            Rows to read; ``None`` for all.
 
         Returns
         -------
@@ -153,7 +153,7 @@ def _by_group(
     if homogeneous:
         return {None: features_by_name(given, alone)}
     if given is not None and not isinstance(given, Mapping):
-        raise InvalidError(f"{argument}: a dict by {kind} is wanted, unless homogeneous=True")
+        raise InvalidError(f"{argument}: expected a dict by {kind}, unless homogeneous=True")
     found: dict[str | None, dict[str, Feature]] = {group: {} for group in groups}
     for group, features in (given or {}).items():
         if group not in found:
@@ -191,7 +191,7 @@ def _times_by_group(
         return {}
     if isinstance(given, str) != homogeneous:
         wanted = "the name of a property" if homogeneous else "a dict by edge type"
-        raise InvalidError(f"edge_times: {wanted} is wanted with homogeneous={homogeneous}")
+        raise InvalidError(f"edge_times: expected {wanted} with homogeneous={homogeneous}")
     if isinstance(given, str):
         return {None: given}
     strangers = [name for name in given if name not in groups]

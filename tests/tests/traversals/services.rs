@@ -203,7 +203,7 @@ fn what_cannot_be_called_is_told() {
     };
     said("g.call('ecko')", "no service is called `ecko`; did you mean `echo`?; g.call() lists them");
     said("g.call('lost')", "the service lost can't begin a query");
-    said("g.V().call('lost')", "gave results of no request");
+    said("g.V().call('lost')", "returned results for no request");
     said("g.V().call('echo')", "service echo: times is a whole number");
     said("g.V().call('echo', __.constant(1))", "the parameters of call() are a map");
     assert!(refused(&modern(), "g.call('echo')").contains("no service is registered"));
@@ -218,7 +218,7 @@ fn files_are_read_and_written_where_that_is_allowed() {
         let file = path.display();
         let write = format!("g.io('{file}'){with}.write()");
         let said = db.gremlin(&write).items().unwrap_err().to_string();
-        assert!(said.contains("where the program that runs them allows it") && !path.exists(), "{said}");
+        assert!(said.contains("which the program that runs it does not allow") && !path.exists(), "{said}");
         db.gremlin(&write).files(true).run().unwrap();
         let read = write.replace("writer", "reader").replace("write()", "read().iterate()");
         let other = Database::in_memory().unwrap();
@@ -242,7 +242,7 @@ fn files_are_no_part_of_another_query() {
     said("g.io('a.json')", "io() is followed by read() or write()");
     said("g.io('a.json').read().V()", "does nothing else");
     said("g.io('a.kryo').with(IO.reader, IO.gryo).read()", "gryo isn't supported");
-    said("g.io('a').read()", "doesn't say whether this is GraphSON");
+    said("g.io('a').read()", "doesn't show whether this is GraphSON");
     said("g.io('there is none.json').read()", "there is none.json");
     let snapshot = db.snapshot();
     for text in ["g.io('a.json').read()", "g.io('a.json').write()"] {

@@ -180,8 +180,8 @@ fn a_summary_names_ten_files_without_a_rule_and_counts_the_others() {
     (10..25).for_each(|at| folder.write(&format!("notes{at}.md"), "x"));
     folder.write("a.e", "1 2\n");
     let text = folder.run(&["import", "a.eg", "."]).succeeded().out;
-    assert!(text.contains("left out 15 files that nothing tells how to read:\n  ./notes10.md\n"), "{text}");
-    assert!(text.contains("  ./notes19.md\n  and 5 more (--json names all)\n"), "{text}");
+    assert!(text.contains("left out 15 files of unknown format:\n  ./notes10.md\n"), "{text}");
+    assert!(text.contains("  ./notes19.md\n  and 5 more (--json lists all)\n"), "{text}");
     let report = folder.json(&["import", "b.eg", "."]);
     assert_eq!(report["ignored_files"].as_array().unwrap().len(), 15, "the database a.eg is no file");
 }
@@ -265,8 +265,7 @@ fn graphson_is_imported_and_what_it_loses_is_told() {
         format!("{ada}\n{bob}\n{{\"id\":3,\"inE\":{{\"knows\":[{{\"id\":8,\"outV\":1}}]}}}}\n"),
     );
     let refused = folder.run(&["import", "c.eg", "lost.json"]);
-    refused
-        .failed(2, &["lost.json: outE and inE speak of different edges (1 and 2): the file is incomplete"]);
+    refused.failed(2, &["lost.json: outE and inE list different edges (1 and 2): the file is incomplete"]);
 }
 
 #[test]
@@ -407,12 +406,12 @@ fn a_generated_graph_replaces_files_only_when_asked() {
     folder.run(&generate).succeeded();
     let first = folder.read("r/rmat.e");
     let other = [&generate[..], &["--seed", "2"]].concat();
-    folder.run(&other).failed(2, &["r is there already", "(--overwrite)"]);
+    folder.run(&other).failed(2, &["r already exists", "(--overwrite)"]);
     assert_eq!(folder.read("r/rmat.e"), first);
     folder.run(&[&other[..], &["--overwrite"]].concat()).succeeded();
     assert!(folder.read("r/rmat.e") != first);
     let refused = ["generate", "payments", "--out", "p", "--accounts", "1"];
-    folder.run(&refused).failed(2, &["1000 is the least"]);
+    folder.run(&refused).failed(2, &["must be at least 1000"]);
     assert!(!folder.path("p").exists());
 }
 

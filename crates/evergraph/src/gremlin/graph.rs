@@ -1,4 +1,4 @@
-//! What a query runs on: a moment, a transaction, or the database, which decides by the query.
+//! Targets of a query: a snapshot, a transaction, or the database, which decides by the query.
 
 use crate::gremlin::host::QueryHost;
 use crate::gremlin::results::Results;

@@ -64,7 +64,7 @@ fn a_file_is_replaced_only_when_asked() {
     assert!(
         error
             .to_string()
-            .ends_with("is there already, a file: name another place, or overwrite it (--overwrite)")
+            .ends_with("already exists, a file: name another place, or overwrite it (--overwrite)")
     );
     assert_eq!(fs::read_to_string(&out).unwrap(), "old");
     export(ExportFormat::GraphSon, &out, true).unwrap();
@@ -104,7 +104,7 @@ fn a_missing_folder_and_a_place_of_another_kind_are_named() {
     assert!(error.to_string().contains("no/a.json: there is no folder "), "{error}");
     for (format, name) in [(ExportFormat::EdgeList, "x.json"), (ExportFormat::Csv, "x.graphml.gz")] {
         let error = export(format, &folder.path().join(name), false).unwrap_err();
-        assert!(error.to_string().contains("is the name of a file of graph"), "{error}");
+        assert!(error.to_string().contains("names a file of graph"), "{error}");
     }
     assert_eq!(names(folder.path()), Vec::<String>::new());
     fs::write(folder.path().join("file"), "").unwrap();

@@ -1,4 +1,4 @@
-//! Extending: the edges of a load at vertices that are in the database already.
+//! Extend: adds a load's edges to vertices that the database already has.
 //!
 //! ```text
 //! settle    each segment that gets edges is merged until its body is all there is, exact at W
@@ -107,7 +107,8 @@ fn check_count(edges: u64) -> Result<()> {
     if u32::try_from(edges).is_ok() {
         return Ok(());
     }
-    let text = format!("{edges} edges of one type at one group of 4,096 vertices or one hub, 2^32 - 1 fit");
+    let text =
+        format!("{edges} edges of one type at one group of 4,096 vertices or one hub; at most 2^32 - 1 fit");
     Err(Error::new(ErrorKind::Limit, text))
 }
 

@@ -1,4 +1,4 @@
-//! Edge losses: what the comparison of both sides of one type found damaged, told part by part.
+//! Edge losses: damage found by comparing both sides of one type, part by part.
 //!
 //! ```text
 //! a part of the out side is lost    `edges`, if parts of the in side are lost too: between those; else nothing
@@ -28,7 +28,7 @@ pub struct Counts {
     pub added: BTreeMap<(GroupId, usize), u64>,
     /// Edges whose end isn't there.
     pub loose: BTreeMap<Groups, u64>,
-    /// Edges of which both sides, known equally well, say something else.
+    /// Edges whose sides differ, although both are known equally well.
     pub differing: BTreeMap<Groups, u64>,
 }
 
@@ -62,12 +62,12 @@ impl Compared<'_> {
         }
         losses.extend(parts(self.incoming).filter_map(|(side, part)| self.of_in_part(side, part)));
         losses.extend(self.between(LossKind::LooseEdges, "an end of them is missing", &self.counts.loose));
-        let text = "one of their sides has them and the other hasn't, at the same commit";
+        let text = "one of their sides has them and the other has not, as of the same commit";
         losses.extend(self.between(LossKind::Edges, text, &self.counts.differing));
         losses
     }
 
-    /// Groups of which the out side has no list of the type yet, and the in side knows better.
+    /// Groups without a list of the type on the out side, although the in side has edges.
     fn of_groups_without_lists(&self) -> impl Iterator<Item = Loss> {
         let added = self.counts.added.iter().filter(|_| self.has_properties());
         added.filter(|((group, _), _)| !self.out.contains_key(group)).map(|((group, _), count)| Loss {
@@ -97,7 +97,7 @@ impl Compared<'_> {
             losses.push(Loss { count_max: Some(without), ..of_part(LossKind::EdgeProperty, text) });
         }
         for (column, without) in &part.lost {
-            let text = "its values aren't what was written, but for newer ones";
+            let text = "its values are damaged, except newer ones from the log";
             losses.push(Loss {
                 offset: Some(column.range.start),
                 length: Some(column.range.end - column.range.start),

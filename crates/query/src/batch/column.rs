@@ -1,4 +1,4 @@
-//! Columns: what the rows of a batch are at, or what a label of theirs is.
+//! Columns: the items of a batch's rows, or those of one label.
 
 use crate::value::extent::Extent;
 use crate::value::item::Item;

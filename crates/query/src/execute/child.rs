@@ -1,4 +1,4 @@
-//! Local children: a traversal that runs for each row of a batch, all rows at once.
+//! Children: traversals that run for each row of a batch, for all rows at once.
 //!
 //! The rows of the parent's batch are the origins of the child's: its limits and reducers keep state an origin, so
 //! that `by(out().count())` counts for each row what it would alone.

@@ -1,4 +1,4 @@
-//! What algorithms computed of vertices: properties that only this query has.
+//! Computed properties: results of algorithms, visible in one query only.
 //!
 //! `g.V().pageRank().order().by('gremlin.pageRankVertexProgram.pageRank')`: nothing is written to the graph, so a
 //! snapshot will do. Steps that read a property by its key find these first.

@@ -1,4 +1,4 @@
-//! What all steps of a running query share.
+//! Context: what all steps of a running query share.
 
 use crate::batch::Batch;
 use crate::batch::path::{PathArena, PathId};

@@ -1,4 +1,4 @@
-//! Limits of one query: time, memory, the caller's wish to stop.
+//! Limits of one query: time, memory, cancellation.
 //!
 //! ```text
 //! who                   counts                                    as long as

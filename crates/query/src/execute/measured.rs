@@ -1,4 +1,4 @@
-//! Measurements: what the steps of a query did, by line of the explanation of its plan.
+//! Measurements: what each step of a query did, by line of its plan's explanation.
 
 use std::time::{Duration, Instant};
 

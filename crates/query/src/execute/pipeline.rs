@@ -1,4 +1,4 @@
-//! Pipelines: who runs which step when.
+//! Pipelines: decide which step runs when.
 //!
 //! ```text
 //! push ──> [step 0] ──> [step 1] ──> [step 2] ──> pull      the deepest step with input runs; at most one batch

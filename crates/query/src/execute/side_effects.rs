@@ -1,4 +1,4 @@
-//! Side effects: what `aggregate('x')`, `group('x')` and the like have gathered so far.
+//! Side effects: what `aggregate('x')`, `group('x')` and similar steps have gathered so far.
 
 use crate::execute::limits::Charge;
 use crate::value::combine::Combine;

@@ -1,4 +1,4 @@
-//! Parser: text to calls. It knows calls and literals, not steps.
+//! Parser: turns text into calls. It knows calls and literals, not steps.
 //!
 //! ```text
 //! script     query { [;] query }
@@ -429,7 +429,7 @@ mod tests {
             ("g.V('a\\u12')", "line 1, column 7: expected four hexadecimal digits after \\u"),
             (
                 "g.V(datetime('2024-13-01'))",
-                "line 1, column 14: \"2024-13-01\" is no datetime: month 13 is outside 1 to 12",
+                "line 1, column 14: \"2024-13-01\" is not a valid datetime: month 13 is outside 1 to 12",
             ),
             ("g.V(1..'a')", "line 1, column 5: the ends of a range are integers of 32 bits"),
             ("g.V(set(1, 2))", "line 1, column 5: `set` takes (value), and was given 2 arguments"),

@@ -1,4 +1,4 @@
-//! Functions: what makes one item of an item, or none.
+//! Functions: operators that make at most one item of an item.
 
 use crate::plan::operator::{By, Name, Reducer, Sorting, Traversal};
 use crate::plan::scalar::Scalar;

@@ -1,4 +1,4 @@
-//! Merge: what `mergeV()` and `mergeE()` look for, and what they make of it.
+//! Merge: what `mergeV()` and `mergeE()` search for, and what they create.
 //!
 //! ```text
 //! mergeE([(T.label): 'knows', (OUT): 1, (IN): Merge.inV, since: 2020]).option(Merge.inV, select('v'))

@@ -1,4 +1,4 @@
-//! Operators: what a plan is made of.
+//! Operators: the elements of a plan.
 
 use crate::plan::algorithm::{Analysis, ShortestPaths};
 use crate::plan::call::Call;
@@ -270,7 +270,7 @@ pub enum Operator {
         /// Whether all is wanted.
         all: bool,
     },
-    /// Runs a traversal for what it does aside.
+    /// Runs a traversal for its side effects.
     SideEffect(Traversal),
     /// Makes the sack of each one of itself and of what counts of it.
     SetSack {

@@ -144,5 +144,5 @@ fn within<A>(cx: &Context<'_>, run: impl FnOnce(&dyn Kernels, &Control<'_>) -> R
 }
 
 fn not_a_vertex(step: &str, item: &Item) -> Error {
-    Error::invalid(format!("{step}() starts from vertices, and met {}", item.kind()))
+    Error::invalid(format!("{step}() starts from vertices, but found {}", item.kind()))
 }

@@ -1,4 +1,4 @@
-//! `count()`, `sum()`, `fold()` and their like: all in one, an origin.
+//! `count()`, `sum()`, `fold()` and similar steps: one result for all rows of an origin.
 
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};

@@ -1,4 +1,4 @@
-//! `range()`, `limit()`, `skip()`, `tail()`, `timeLimit()`: so many of each origin, or for so long.
+//! `range()`, `limit()`, `skip()`, `tail()`, `timeLimit()`: limits by number or by time, for each origin.
 
 use crate::batch::Batch;
 use crate::execute::context::Context;

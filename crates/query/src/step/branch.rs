@@ -251,7 +251,7 @@ impl Step for FlatMap {
 /// past.
 pub struct Local {
     child: Child,
-    /// Whether those of which nothing comes go on themselves.
+    /// Whether rows without results go on themselves.
     optional: bool,
     /// Whether what comes goes on in the order of the rows.
     in_order: bool,

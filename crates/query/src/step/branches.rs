@@ -1,4 +1,4 @@
-//! Branches: rows part into several traversals, and what becomes of them comes together again.
+//! Branches: divides rows between traversals, and collects the results.
 //!
 //! ```text
 //! rows    0 1 2 3        0 and 2 take branch a, 1 and 3 branch b

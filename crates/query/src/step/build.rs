@@ -1,4 +1,4 @@
-//! From operators to steps.
+//! Build: turns operators into steps.
 
 use crate::chance::Chance;
 use crate::execute::child::Child;
@@ -337,7 +337,7 @@ impl<'a> Builder<'a> {
             Operator::Drop => (Box::new(write::Drop::default()), false),
             Operator::Io(_) => {
                 return Err(Error::invalid(
-                    "io() is for the database itself: a snapshot or a transaction reads and writes no whole files",
+                    "io() works on the database itself, not on a snapshot or in a transaction",
                 ));
             }
         })

@@ -1,4 +1,4 @@
-//! Merging: rows at one vertex that nobody can tell apart become one row that stands for all of them.
+//! Bulk: rows at one vertex that cannot be told apart become one row that represents all of them.
 //!
 //! ```text
 //! came     v7  v3  v7  v9  v3      bulk  1 1 2 1 1

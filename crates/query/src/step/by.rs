@@ -1,4 +1,4 @@
-//! `by()`: what of a traverser counts.
+//! `by()`: the value that a modulator takes from a traverser.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;
@@ -72,7 +72,7 @@ impl Projection {
 /// A part of each element.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn tokens(column: &Column, token: Token, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
     if token == Token::Label {
         return element::labels(column, cx);

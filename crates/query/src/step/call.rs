@@ -1,4 +1,4 @@
-//! `call('name')`: asks a service of the application, or an algorithm, for a batch of rows at once.
+//! `call('name')`: calls a service of the application, or an algorithm, for a batch of rows at once.
 
 use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
@@ -114,7 +114,8 @@ impl Step for Call {
         }
         let (rows, items): (Vec<u32>, Vec<Item>) = found.into_iter().unzip();
         if !rows.is_sorted() || rows.last().is_some_and(|row| *row as usize >= requests.len()) {
-            let text = format!("the service {} gave results of no request, or out of order", self.service);
+            let text =
+                format!("the service {} returned results for no request, or out of order", self.service);
             return Err(Error::invalid(text));
         }
         cx.charge.check()?;

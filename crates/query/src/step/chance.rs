@@ -1,4 +1,4 @@
-//! `coin()` and `sample()`: what goes on by chance.
+//! `coin()` and `sample()`: random selection.
 
 use crate::batch::Batch;
 use crate::chance::Chance;

@@ -1,4 +1,4 @@
-//! `dedup()`: each once, by what it is or what counts of it.
+//! `dedup()`: each item once, compared by itself or by a modulator.
 
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};

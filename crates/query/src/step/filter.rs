@@ -25,7 +25,7 @@ use std::slice;
 /// The rows of `batch` of which all `tests` hold.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn passes(mut batch: Batch, tests: &[Test], cx: &mut Context<'_>) -> Result<Batch> {
     for test in tests {
         if batch.is_empty() {

@@ -1,4 +1,4 @@
-//! `group()` and `groupCount()`: by key, with what becomes of those of each.
+//! `group()` and `groupCount()`: rows by key, and a value for each group.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;

@@ -1,4 +1,4 @@
-//! Look-ups: vertices and edges that an index names for the tests of a scan.
+//! Look-ups: vertices and edges that an index returns for the filters of a scan.
 //!
 //! `V().has('Person', 'name', 'Ada')` asks the index of (Person, name); `V().has('name', 'Ada')` that of each label which
 //! has such a property, if all of them have an index. Edge types are to `E()` what labels are to `V()`. `has('age', gt(30))` and `has('name', startingWith('A'))` ask an
@@ -227,7 +227,7 @@ fn within<O: IndexOwner>(
 /// The items of `owners` (`None`: of all) of which the tests can hold, ascending; `None` where no index says so.
 ///
 /// # Errors
-/// What reading may meet; `limit`.
+/// Errors of reading; `limit`.
 pub fn named<O: IndexOwner>(
     tests: &[Test],
     owners: Option<&[O]>,

@@ -1,4 +1,4 @@
-//! Maps: from each row to at most one item.
+//! Maps: steps from each row to at most one item.
 
 use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
@@ -249,7 +249,7 @@ impl Naming {
 /// Where each row has been, or that part of it, each step seen as `by` says, by turns; `None` where a step has no such thing.
 ///
 /// # Errors
-/// `invalid` if the path has no such part; what reading may meet.
+/// `invalid` if the path has no such part; errors of reading.
 pub fn paths(
     batch: &Batch,
     part: &PathPart,
@@ -325,7 +325,7 @@ fn column(item: &Item, keys: bool) -> Result<Item> {
         other => {
             let what = if keys { "keys" } else { "values" };
             return Err(Error::invalid(format!(
-                "select({what}) asks a map, an entry or a path, and met {}",
+                "select({what}) asks a map, an entry or a path, but found {}",
                 other.kind()
             )));
         }

@@ -1,4 +1,4 @@
-//! `mergeV()`, `mergeE()`: finds what a map describes, or adds it, a row after the other.
+//! `mergeV()`, `mergeE()`: find what a map describes, or add it, row by row.
 //!
 //! ```text
 //! row -> map -> index | list of an end | scan of a label -> found: onMatch of each, and all go on

@@ -1,4 +1,4 @@
-//! Meta-properties: the properties of a property, which are what is known of one value of a key.
+//! Meta-properties: the properties of one value of a vertex property.
 //!
 //! Properties have no ids. What a traverser met is found again by its value and its place among equal values, or where
 //! some of these have come or gone by what was known of it.
@@ -50,7 +50,7 @@ fn position(all: &[Occurrence], property: &Property) -> Option<usize> {
 /// What is known of a property of a vertex: as it was met, or as it is now where the query may have changed it.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn known(property: &Property, cx: &Context<'_>) -> Result<Map> {
     if !cx.writes() {
         return Ok(property.known.clone());
@@ -63,7 +63,7 @@ pub fn known(property: &Property, cx: &Context<'_>) -> Result<Map> {
 /// The properties of a property, by key.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn properties_of(property: &Property, cx: &Context<'_>) -> Result<Vec<(KeyId, Value)>> {
     let catalogue = cx.catalogue();
     let entries = known(property, cx)?.into_vec().into_iter();
@@ -74,8 +74,8 @@ pub fn properties_of(property: &Property, cx: &Context<'_>) -> Result<Vec<(KeyId
 /// Sets a property of a property; the property as it is then.
 ///
 /// # Errors
-/// `invalid` for a property that can have none, and where the schema doesn't ask for them; `not_found` if it is gone; what
-/// writing may meet.
+/// `invalid` for a property that can have none, and where the schema doesn't ask for them; `not_found` if it is gone; errors
+/// of writing.
 pub fn set(property: &Property, written: Written, cx: &mut Context<'_>) -> Result<Property> {
     only_one(&written, "a property", cx)?;
     if !matches!(property.owner, Owner::Vertex(_)) {
@@ -87,7 +87,7 @@ pub fn set(property: &Property, written: Written, cx: &mut Context<'_>) -> Resul
         return Err(Error::invalid("a property of a property has no properties"));
     }
     let gone =
-        || Error::new(ErrorKind::NotFound, "the property that is to have a property isn't there any more");
+        || Error::new(ErrorKind::NotFound, "the property that is to get a meta-property no longer exists");
     let catalogue = cx.catalogue();
     let Some(place) = place(property, cx)? else { return Err(gone()) };
     if place.meta.is_none() {
@@ -104,7 +104,7 @@ pub fn set(property: &Property, written: Written, cx: &mut Context<'_>) -> Resul
 /// Takes a property away from `of`, unless it is gone.
 ///
 /// # Errors
-/// What writing may meet.
+/// Errors of writing.
 pub fn drop_of(of: &Property, key: KeyId, cx: &mut Context<'_>) -> Result<()> {
     let name = Value::from(&*cx.catalogue().key_name(key));
     match place(of, cx)? {
@@ -132,7 +132,7 @@ fn changed(
 /// Takes one value of a key away from a vertex, with what is known of it; others of that key stay.
 ///
 /// # Errors
-/// What writing may meet.
+/// Errors of writing.
 pub fn drop_value(property: &Property, cx: &mut Context<'_>) -> Result<()> {
     let Some(Place { vertex, several, meta, mut all, .. }) = place(property, cx)? else { return Ok(()) };
     match (several, position(&all, property)) {

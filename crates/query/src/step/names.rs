@@ -1,4 +1,4 @@
-//! Names: what those of `select('a')` and the like stand for in each row.
+//! Names: what `select('a')` and similar steps find in each row.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;

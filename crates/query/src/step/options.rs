@@ -1,4 +1,4 @@
-//! `branch()`: what comes of all options that fit, where `choose()` takes one.
+//! `branch()`: the results of all options that match, where `choose()` takes one.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;

@@ -38,7 +38,7 @@ impl Order {
         Self { by, waiting: Waiting::default(), sorted: None, chance, keep: usize::MAX, origins: 1 }
     }
 
-    /// The same, of which nobody wants more than the first `keep` rows of an origin: others needn't wait.
+    /// The same for the first `keep` rows of an origin; further rows are not kept.
     #[must_use]
     pub fn keeping(self, keep: u64) -> Self {
         Self { keep: usize::try_from(keep).unwrap_or(usize::MAX), ..self }

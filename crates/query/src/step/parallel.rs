@@ -1,4 +1,4 @@
-//! Parallel: a part of a query on several threads, a batch of rows each.
+//! Parallel: runs a part of a query on several threads, a batch of rows each.
 //!
 //! ```text
 //! rows ──> batches wait ──> [ steps ... partial result ]   thread 1 ──┐

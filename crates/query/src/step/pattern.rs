@@ -1,4 +1,4 @@
-//! `match()`: all ways to fulfil patterns, the cheapest first.
+//! `match()`: finds all solutions of the patterns, the cheapest pattern first.
 //!
 //! ```text
 //! rows ──> which slots are something? ──> the pattern that costs least ──┬─> rows, one pattern less ──> ...

@@ -1,4 +1,4 @@
-//! `repeat()`: a traversal again and again, in waves.
+//! `repeat()`: runs a traversal again and again, in waves.
 //!
 //! ```text
 //!           enter                              body                      after

@@ -1,4 +1,4 @@
-//! `sack()`, `sack(sum)`, `barrier()`: what traversers carry along, and where those become one that are alike.
+//! `sack()`, `sack(sum)`, `barrier()`: values that traversers carry, and merging of equal traversers.
 //!
 //! A row without a sack of its own has the one that the query began with. Only a `barrier()` makes one of rows that are
 //! alike but for their sacks, and only where an operator says what becomes of these: elsewhere rows with sacks that are to

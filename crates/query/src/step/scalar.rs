@@ -43,7 +43,7 @@ impl Scalar {
     /// What it makes of each row; nothing of one where something that it needs isn't there.
     ///
     /// # Errors
-    /// `invalid` of an item that the function has no answer for, and what reading may meet.
+    /// `invalid` of an item that the function has no answer for, and errors of reading.
     pub fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
         match self {
             Self::Each(function) => {

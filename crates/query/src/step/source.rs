@@ -156,7 +156,7 @@ impl Step for Edges {
 /// The vertices that `scan` names, as they are now.
 ///
 /// # Errors
-/// What reading may meet; `limit`.
+/// Errors of reading; `limit`.
 pub fn find_vertices(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
     let labels = labels(&scan.tests, |name| cx.catalogue().label(name));
     let mut holding = Holding::default();
@@ -179,7 +179,7 @@ pub fn find_vertices(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<VertexId>>
 /// As [`find_vertices`], of edges.
 ///
 /// # Errors
-/// What reading may meet; `limit`.
+/// Errors of reading; `limit`.
 pub fn find_edges(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
     let types = labels(&scan.tests, |name| cx.catalogue().edge_type(name));
     let mut holding = Holding::default();
@@ -196,7 +196,7 @@ pub fn find_edges(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
 /// Those of `edges` of which all `tests` hold.
 ///
 /// # Errors
-/// What reading may meet; `limit`.
+/// Errors of reading; `limit`.
 pub fn passing_edges(edges: Vec<EdgeId>, tests: &[Test], cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
     let mut passing = Vec::new();
     for some in edges.chunks(SCANNED) {
@@ -251,7 +251,7 @@ pub(crate) fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>
 /// The vertices of `ids` that are there, in their order.
 ///
 /// # Errors
-/// `invalid` for what is no id; what reading may meet.
+/// `invalid` for what is no id; errors of reading.
 pub fn live_vertices(ids: &[Item], cx: &Context<'_>) -> Result<Vec<VertexId>> {
     let vertices = ids.iter().map(vertex_of_id).collect::<Result<Vec<_>>>()?;
     let vertices: Vec<VertexId> = vertices.into_iter().flatten().collect();

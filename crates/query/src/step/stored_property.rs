@@ -1,4 +1,4 @@
-//! Stored properties: the values that a vertex has of a key, and what is known of each, as the graph holds them.
+//! Stored properties: the values and meta-properties that a vertex has for a key.
 //!
 //! ```text
 //! location       ["ny",                              "va"]
@@ -48,7 +48,7 @@ impl Stored {
     /// What `vertex` has of `key`.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn read(vertex: VertexId, label: LabelId, key: KeyId, cx: &Context<'_>) -> Result<Self> {
         let meta = cx.catalogue().meta_key(label, key);
         let known = meta.map(|meta| value_of(vertex, meta, cx)).transpose()?.flatten();
@@ -101,7 +101,7 @@ impl Stored {
     /// Writes it.
     ///
     /// # Errors
-    /// What writing may meet.
+    /// Errors of writing.
     pub fn write(
         self,
         vertex: VertexId,
@@ -146,8 +146,8 @@ pub fn not_declared(catalogue: &Catalogue, label: LabelId, key: KeyId) -> Error 
     let property = catalogue.property_name(Owner::Label(label), key);
     let (label, key) = (catalogue.label_name(label), catalogue.key_name(key));
     Error::invalid(format!(
-        "the schema doesn't ask for properties of {property} (meta-properties): \
-         `declare_meta_properties(\"{label}\", \"{key}\")` in a transaction asks for them"
+        "the schema doesn't declare meta-properties of {property}: call \
+         `declare_meta_properties(\"{label}\", \"{key}\")` in a transaction first"
     ))
 }
 

@@ -1,4 +1,4 @@
-//! `tree()`: where traversers have been, laid over each other.
+//! `tree()`: merges the paths of all traversers.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;

@@ -1,4 +1,4 @@
-//! Rows of their own: a row that stands for several traversers becomes as many rows, before a step that writes for each.
+//! Unbulk: a row that represents several traversers becomes as many rows, before a step that writes for each.
 
 use crate::batch::Batch;
 use crate::execute::context::Context;

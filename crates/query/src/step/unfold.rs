@@ -1,4 +1,4 @@
-//! `unfold()` and `properties()`: from one to what is in it.
+//! `unfold()` and `properties()`: from an item to its contents.
 
 use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};

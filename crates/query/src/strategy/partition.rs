@@ -1,4 +1,4 @@
-//! `PartitionStrategy`: a property says which partition an element is in; a query sees some partitions and writes to one.
+//! `PartitionStrategy`: a property holds an element's partition; a query reads some partitions and writes to one.
 //!
 //! What it writes it needn't see. An edge is seen if it is in a partition, whatever its ends are in; the ends are seen if
 //! they are. Source: TinkerPop 3.8, `PartitionStrategy`.
@@ -54,7 +54,9 @@ impl Partition {
             }
         });
         if adds && self.write.is_none() {
-            return Err("PartitionStrategy: elements are added, and there is no writePartition".to_owned());
+            return Err(
+                "PartitionStrategy: the query adds elements, but no writePartition is given".to_owned()
+            );
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `Operator.sum` and its like: what makes one item of two, in `fold(seed, sum)` and in side effects.
+//! `Operator.sum` and similar operators: make one item of two, in `fold(seed, sum)` and in side effects.
 //!
 //! | operator | of | gives |
 //! |---|---|---|
@@ -125,7 +125,7 @@ impl Combine {
             Self::And | Self::Or => "truths",
             Self::AddAll | Self::Assign => "a list, a set or a map",
         };
-        Error::invalid(format!("the operator needs {needs}, and met {}", item.kind()))
+        Error::invalid(format!("the operator needs {needs}, but found {}", item.kind()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the log refuses or finds: full, poisoned, corrupt, with file, offset, expected and found.
+//! Errors of the log: full, poisoned, corrupt; with file, offset, expected and found.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub enum LogError {
     },
     /// An earlier write or sync failed: nothing more is committed until the database is reopened.
     /// The refused commit has not happened.
-    #[error("the log takes no more commits since it failed to {cause}; reopen the database")]
+    #[error("the log accepts no more commits, because it failed to {cause}; reopen the database")]
     Poisoned {
         /// The failure.
         cause: Arc<IoError>,
@@ -66,7 +66,7 @@ pub enum LogError {
         offset: u64,
         /// What should be there.
         expected: String,
-        /// What is there.
+        /// What was found.
         found: String,
     },
     /// A log file that later ones build on is not there.
@@ -86,7 +86,7 @@ pub enum LogError {
     },
     /// A file that was in use is not there.
     #[error(
-        "{} is missing: {witness}; put it back from where it went, restore a backup, or salvage what is left",
+        "{} is missing: {witness}; put it back, restore a backup, or salvage what is left",
         missing.display()
     )]
     Lost {

@@ -1,4 +1,4 @@
-//! Commit: everything heavy outside, then one short latch: check, install, log, publish.
+//! Commit: heavy work first, then one short latch: check, install, log, publish.
 //!
 //! ```text
 //! outside   check:  reads                                        conflict
@@ -203,7 +203,7 @@ impl Frame<'_> {
 enum Refusal {
     /// The store doesn't take it, or the schema changed.
     Said(Error),
-    /// Somebody changed this since S, or the records that would tell are gone.
+    /// This was changed since S, or the records that would show it were dropped.
     Changed(Key, Newer),
     /// Somebody entered a value into this unique index since S, which is entered for the item named.
     Entered(IndexId, Box<dyn Fn(&Catalogue) -> String>),
@@ -259,11 +259,11 @@ impl Refusal {
                 catalogue.property_name(id.owner, id.key)
             )),
             Self::Stale(Stale::NewNames) => Error::conflict(
-                "another transaction used a new name of a label, an edge type or a property, for which this \
-                 one may have asked: run it again",
+                "another transaction introduced a label, an edge type or a property key that this one may \
+                 have looked for: run it again",
             ),
             Self::Stale(Stale::Dropped(id)) => Error::conflict(format!(
-                "the index on {} that the transaction looked up in was dropped meanwhile: run it again",
+                "the index on {}, which the transaction used, was dropped meanwhile: run it again",
                 catalogue.property_name(id.owner, id.key)
             )),
             Self::Late => Error::conflict("values were entered into the index while it was made ready"),

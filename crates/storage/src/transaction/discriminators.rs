@@ -1,4 +1,4 @@
-//! Discriminators: what tells parallel edges apart, and their new names when others were faster.
+//! Discriminators: numbers that tell parallel edges apart, and new ones if another transaction was first.
 //!
 //! An added edge takes the lowest discriminator that no open snapshot sees and no record names. If
 //! another transaction commits an edge of that name first, nothing conflicts: the edge gets the next.
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// Cost: linear in the parallel edges.
 ///
 /// # Errors
-/// `limit` if all 65,536 are taken; what reading may meet.
+/// `limit` if all 65,536 are taken; errors of reading.
 pub fn lowest_free<V: View>(
     view: &V,
     writes: &Writes,
@@ -34,8 +34,10 @@ pub fn lowest_free<V: View>(
     let gap = taken.iter().zip(0u32..).find(|(taken, place)| u32::from(**taken) != *place);
     let lowest = gap.map_or(taken.len() as u32, |(_, place)| place);
     u16::try_from(lowest).map_err(|_| {
-        let text =
-            format!("65,536 edges run parallel to {}, the most that can", describe::edge(catalogue, edge(0)));
+        let text = format!(
+            "there are 65,536 edges parallel to {} already, which is the limit",
+            describe::edge(catalogue, edge(0))
+        );
         Error::new(ErrorKind::Limit, text)
     })
 }

@@ -1,4 +1,4 @@
-//! Edges of one vertex deleted in parts: a vertex may have more than one transaction may change.
+//! Edge parts: deletes a vertex in several transactions if it has more edges than one may change.
 //!
 //! ```text
 //! transaction 1   deletes 100,000 edges of v
@@ -52,8 +52,8 @@ impl<E: Engine> Transaction<E> {
             let name = describe::vertex(&self.session().view(), self.schema.current(), vertex);
             let text = format!(
                 "{name} has {} edges, too many for one transaction ({error}). Delete it in parts: by \
-                 delete_vertex_in_parts of the database, or in Gremlin by bothE().limit({PART}).drop() on it as \
-                 often as it has edges, and drop() then",
+                 delete_vertex_in_parts of the database, or in Gremlin by bothE().limit({PART}).drop() on \
+                 it until it has no edges, and then drop()",
                 Count(count as u64)
             );
             Error::new(ErrorKind::Limit, text)

@@ -1,4 +1,4 @@
-//! Names: ids for new labels, edge types and keys, agreed on before anybody commits them.
+//! Names: ids for new labels, edge types and keys, agreed on before they are committed.
 //!
 //! Two transactions that use a new name at the same time get the same id, so that the first to
 //! commit adds the name and the second finds it there. A name keeps its id even if the transaction
@@ -120,7 +120,7 @@ impl Table {
         if self.next < NAMES_MAX {
             return Ok(self.next as u16);
         }
-        let text = format!("{what} `{name}` would be one more than the {NAMES_MAX} that there can be");
+        let text = format!("{what} `{name}` exceeds the limit of {NAMES_MAX}");
         Err(Error::new(ErrorKind::Limit, text))
     }
 }

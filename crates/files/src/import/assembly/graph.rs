@@ -1,4 +1,4 @@
-//! Graph: the spaces and tables of an assembly, and what files say about them; they must agree.
+//! Graph: the id spaces and tables of an assembly, and the declarations of its files, which must agree.
 
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::assembly::other_keys::OtherKey;

@@ -1,5 +1,5 @@
-//! Vertices: batches of them get rows in the tables of their labels. An id given twice, or one that the
-//! database has, is a fault, or settled.
+//! Vertices: gives rows to batches of vertices, in the tables of their labels. An id that comes twice, or that the
+//! database has, is a fault, or handled by policy.
 //!
 //! ```text
 //! batch ──place_vertices──> groups by label ──store_vertices──> tables
@@ -155,7 +155,7 @@ impl Assembly {
 /// What is wrong with the row of a vertex that the database has.
 pub fn in_database(id: &str) -> String {
     format!(
-        "vertex {id} is in the database already, and an import changes none that is there; --on-duplicate first \
+        "vertex {id} is in the database already, and an import changes no existing vertex; --on-duplicate first \
          leaves such rows out"
     )
 }

@@ -1,4 +1,4 @@
-//! File: one Parquet file of a plan, opened: what its columns are for, and of which type.
+//! File: one opened Parquet file of a plan: the purpose and the type of its columns.
 //!
 //! A column's name may be a word of a header that names a role: `id:ID(Person)`, `:START_ID(Person)`,
 //! `:LABEL`, `:IGNORE`. Every other name is the key of a property as it stands, colons and all. What our
@@ -136,7 +136,7 @@ impl ParquetFile {
                         continue;
                     }
                     let value_type = value_type.ok_or_else(|| {
-                        refuse("which we don't have: leave it out by `ignore` in a mapping, or write another one")
+                        refuse("which Evergraph does not have: leave it out by `ignore` in a mapping, or convert it")
                     })?;
                     let key = metadata.schema().field(index).metadata().get(KEY_METADATA).unwrap_or(word);
                     let cell_type = cells.unwrap_or(CellType::Scalar(value_type));

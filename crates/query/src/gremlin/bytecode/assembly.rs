@@ -1,4 +1,4 @@
-//! Assembly: what both forms of bytecode make of their pieces.
+//! Assembly: builds calls from the pieces that both forms of bytecode share.
 //!
 //! A reader knows its bytes and the types in them; what a predicate, an instruction or a strategy
 //! becomes is said here, once.
@@ -246,7 +246,7 @@ pub fn class(name: &str) -> Result<ArgumentKind, String> {
     if simple_name(name).ends_with("Strategy") {
         return Ok(strategy(name, Vec::new()));
     }
-    Err(format!("the class {} can't be an argument: only strategies are told by theirs", quoted(name)))
+    Err(format!("the class {} can't be an argument: only strategies are named by their class", quoted(name)))
 }
 
 fn simple_name(class: &str) -> &str {
@@ -284,7 +284,7 @@ pub fn edge(id: Argument, around: Around) -> Result<ArgumentKind, String> {
 #[must_use]
 pub fn refused(name: &str) -> String {
     match name {
-        "a lambda" => "a lambda isn't data, and can't be run: say it in steps".to_owned(),
+        "a lambda" => "lambdas are not supported: write the function in steps".to_owned(),
         "a property" | "a vertex property" => {
             format!("{name} can't be an argument: give its element, its key or its value")
         }

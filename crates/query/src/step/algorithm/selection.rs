@@ -1,4 +1,4 @@
-//! The part of a graph that an algorithm sees, read with the steps of the query.
+//! Selection: the part of a graph that an algorithm sees, read with the steps of the query.
 
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};

@@ -34,7 +34,7 @@ impl Measurements {
         Self::of_lines(self.by_line.len())
     }
 
-    /// What each line did.
+    /// The measurements by line.
     #[must_use]
     pub fn by_line(&self) -> &[Option<Measured>] {
         &self.by_line
@@ -48,7 +48,7 @@ impl Measurements {
         Some(measured)
     }
 
-    /// Adds what the same lines did elsewhere.
+    /// Adds measurements of the same lines from another thread.
     pub fn add(&mut self, other: &Self) {
         for (line, other) in self.by_line.iter_mut().zip(&other.by_line) {
             let Some(more) = other else { continue };

@@ -15,7 +15,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::nearest::did_you_mean;
 use std::sync::Arc;
 
-/// From each row to what a service finds.
+/// From each row to the results of a service.
 pub struct Call {
     service: Name,
     parameters: ItemMap,

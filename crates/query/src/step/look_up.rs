@@ -26,7 +26,7 @@ const RANGE_PART: u64 = 8;
 /// Beyond it, a double and a whole number no longer compare exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Whose items an index finds: a label's vertices, or an edge type's edges.
+/// The owner of the items that an index finds: a label, or an edge type.
 pub trait IndexOwner: Copy {
     /// What is found.
     type Item: Copy + Ord;
@@ -124,7 +124,7 @@ enum Asked<O> {
 }
 
 impl<O: IndexOwner> Choice<O> {
-    /// What answers `tests` on the items of `owners` (`None`: of all); `None` where a scan must.
+    /// The indexes that answer `tests` on the items of `owners` (`None`: of all); `None` if only a scan can.
     #[must_use]
     pub fn of(tests: &[Test], owners: Option<&[O]>, catalogue: &Catalogue) -> Option<Self> {
         let by = |range: bool| {
@@ -145,7 +145,7 @@ impl<O: IndexOwner> Choice<O> {
         by(false).or_else(|| by(true))
     }
 
-    /// Which indexes, for people.
+    /// The indexes, as text.
     #[must_use]
     pub fn describe(&self, catalogue: &Catalogue) -> String {
         let of = |owner: &O| format!("{}.{}", catalogue.owner_name(owner.owner()), self.name);
@@ -224,7 +224,7 @@ fn within<O: IndexOwner>(
     Ok(all)
 }
 
-/// The items of `owners` (`None`: of all) of which the tests can hold, ascending; `None` where no index says so.
+/// The items of `owners` (`None`: of all) for which the tests can hold, ascending; `None` if no index returns them.
 ///
 /// # Errors
 /// Errors of reading; `limit`.

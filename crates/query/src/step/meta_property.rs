@@ -60,7 +60,7 @@ pub fn known(property: &Property, cx: &Context<'_>) -> Result<Map> {
     Ok(at.map(|at| place.all.swap_remove(at).known).unwrap_or_default())
 }
 
-/// The properties of a property, by key.
+/// The meta-properties of a property, by key.
 ///
 /// # Errors
 /// Errors of reading.
@@ -71,7 +71,7 @@ pub fn properties_of(property: &Property, cx: &Context<'_>) -> Result<Vec<(KeyId
     Ok(entries.filter_map(|(key, value)| Some((catalogue.key(key.as_str()?)?, value))).collect())
 }
 
-/// Sets a property of a property; the property as it is then.
+/// Sets a meta-property, and returns the changed property.
 ///
 /// # Errors
 /// `invalid` for a property that can have none, and where the schema doesn't ask for them; `not_found` if it is gone; errors
@@ -101,7 +101,7 @@ pub fn set(property: &Property, written: Written, cx: &mut Context<'_>) -> Resul
     changed(property, place, (name, value), cx)?.ok_or_else(gone)
 }
 
-/// Takes a property away from `of`, unless it is gone.
+/// Removes a property from `of`, if it still exists.
 ///
 /// # Errors
 /// Errors of writing.
@@ -129,7 +129,7 @@ fn changed(
     Ok(Some(now))
 }
 
-/// Takes one value of a key away from a vertex, with what is known of it; others of that key stay.
+/// Removes one value of a key from a vertex, with its meta-properties; other values of the key stay.
 ///
 /// # Errors
 /// Errors of writing.
@@ -162,7 +162,7 @@ pub fn as_properties(owner: &Owner, key: KeyId, all: Vec<Occurrence>, found: &mu
     found.extend(all.into_iter().zip(places).map(property));
 }
 
-/// The element that a property of a property is of.
+/// The element to which a meta-property belongs.
 #[must_use]
 pub fn owner_of(property: &Property) -> Item {
     match &property.owner {

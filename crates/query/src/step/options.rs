@@ -12,7 +12,7 @@ use crate::value::item::Item;
 use evergraph_graph::error::Result;
 use std::sync::Arc;
 
-/// When an option is taken, ready to be asked.
+/// The condition of an option, ready to run.
 pub enum Case {
     /// Where this holds of what decides.
     Is(Predicate),

@@ -32,7 +32,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// By the first of `by`, rows that are equal there by the next, and so on; else as they came.
+    /// Sorts by the first of `by`, then by the next, and so on; equal rows stay in order.
     #[must_use]
     pub fn new(by: Vec<(Projection, Sorting)>, chance: Chance) -> Self {
         Self { by, waiting: Waiting::default(), sorted: None, chance, keep: usize::MAX, origins: 1 }

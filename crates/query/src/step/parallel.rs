@@ -23,7 +23,7 @@ const GROUP: usize = 64;
 /// Fewer batches than this are run where they are.
 const FEW: usize = 8;
 
-/// Makes the steps of one more thread.
+/// Builds the steps for one more thread.
 pub type MakeWorker = Box<dyn Fn() -> Result<Pipeline> + Send>;
 
 /// Steps on several threads.

@@ -66,7 +66,7 @@ pub fn of_new_vertex(
     Ok(both.collect())
 }
 
-/// The properties of a new edge: of two with one key the later counts.
+/// The properties of a new edge: the last value of a key counts.
 ///
 /// # Errors
 /// As [`set_of_edge`].
@@ -118,7 +118,7 @@ pub fn set_of_edge(edge: EdgeId, written: Written, cx: &mut Context<'_>) -> Resu
     cx.writer()?.set_edge_property(edge, written.key, value)
 }
 
-/// Refuses a cardinality of several values for a property of `what`.
+/// Returns an error for a cardinality of several values on a property of `what`.
 pub(super) fn only_one(written: &Written, what: &str, cx: &Context<'_>) -> Result<()> {
     match written.cardinality {
         None | Some(Cardinality::Single) => Ok(()),

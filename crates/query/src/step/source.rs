@@ -30,7 +30,7 @@ pub struct Vertices {
 }
 
 impl Vertices {
-    /// Vertices that `scan` names.
+    /// The vertices of `scan`.
     #[must_use]
     pub fn new(scan: Scan) -> Self {
         Self { scan, row: 0, cursor: VertexCursor::default(), named: None, holding: Holding::default() }
@@ -97,7 +97,7 @@ pub struct Edges {
 }
 
 impl Edges {
-    /// Edges that `scan` names.
+    /// The edges of `scan`.
     #[must_use]
     pub fn new(scan: Scan) -> Self {
         Self { scan, row: 0, cursor: EdgeCursor::default(), named: None, holding: Holding::default() }
@@ -153,7 +153,7 @@ impl Step for Edges {
     }
 }
 
-/// The vertices that `scan` names, as they are now.
+/// The present vertices of `scan`.
 ///
 /// # Errors
 /// Errors of reading; `limit`.
@@ -193,7 +193,7 @@ pub fn find_edges(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
     passing_edges(all, &scan.tests, cx)
 }
 
-/// Those of `edges` of which all `tests` hold.
+/// Those of `edges` for which all `tests` hold.
 ///
 /// # Errors
 /// Errors of reading; `limit`.
@@ -235,7 +235,7 @@ fn all_edges(types: Option<&[TypeId]>, holding: &mut Holding, cx: &mut Context<'
     Ok(all)
 }
 
-/// The labels or types that alone can pass, if a test names them.
+/// The only labels or types that can pass, if a test names them.
 pub(crate) fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>) -> Option<Vec<T>> {
     let names = tests.iter().find_map(|test| match test {
         Test::Label(predicate) => predicate.only(),
@@ -248,7 +248,7 @@ pub(crate) fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>
     Some(numbers)
 }
 
-/// The vertices of `ids` that are there, in their order.
+/// The vertices of `ids` that exist, in their order.
 ///
 /// # Errors
 /// `invalid` for what is no id; errors of reading.
@@ -289,7 +289,7 @@ fn live_edges(ids: &[Item], cx: &Context<'_>) -> Result<Vec<EdgeId>> {
     Ok(edges.into_iter().zip(found).filter_map(|(edge, found)| found.then_some(edge)).collect())
 }
 
-/// Items, before the traversers that come.
+/// Items, before the incoming traversers.
 pub struct Inject {
     items: Vec<Item>,
     behind: bool,

@@ -45,7 +45,7 @@ pub struct Occurrence {
 pub type Change = (Value, Option<Value>);
 
 impl Stored {
-    /// What `vertex` has of `key`.
+    /// The values that `vertex` has for `key`.
     ///
     /// # Errors
     /// Errors of reading.
@@ -119,7 +119,7 @@ impl Stored {
 }
 
 impl Occurrence {
-    /// Changes what is known.
+    /// Changes meta-properties.
     ///
     /// # Errors
     /// `invalid` for what would be nested too deeply.
@@ -140,7 +140,7 @@ fn value_of(vertex: VertexId, key: KeyId, cx: &Context<'_>) -> Result<Option<Val
     Ok(column.get(0))
 }
 
-/// What is said to who writes what the schema doesn't ask for.
+/// The error for writing a meta-property that the schema does not declare.
 #[must_use]
 pub fn not_declared(catalogue: &Catalogue, label: LabelId, key: KeyId) -> Error {
     let property = catalogue.property_name(Owner::Label(label), key);

@@ -42,7 +42,7 @@ fn lay(
     tree.lay(items)
 }
 
-/// One tree an origin.
+/// One tree for each origin.
 pub struct ReduceTree {
     by: Vec<Projection>,
     trees: Vec<Tree>,

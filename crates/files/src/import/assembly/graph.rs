@@ -353,7 +353,7 @@ impl Assembly {
     /// Moves the graph into `load`, which must be empty, and tells what was settled.
     ///
     /// # Errors
-    /// What the file where blocks lie meets.
+    /// Errors of the file where blocks lie.
     pub fn finish(mut self, load: &mut Load) -> Result<Settled> {
         self.drop_dead_rows()?;
         load.vertices = self.vertices.into_iter().map(StagedVertices::finish).collect();
